@@ -1,0 +1,86 @@
+"""What the command line shows on stderr: notes, progress, nothing else prints there."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from longrank.errors import printable
+from longrank.types import Notes
+
+_PLAIN_SECONDS = 10.0  # how often progress prints a line where there is no terminal
+_state = {"debug": False}
+
+
+def set_debug(on: bool) -> None:
+    """Show tracebacks from now on, or not."""
+    _state["debug"] = _state["debug"] or on
+
+
+def debug() -> bool:
+    """Say whether tracebacks are shown."""
+    return _state["debug"]
+
+
+def note(message: str) -> None:
+    """Tell the user something worth knowing, on one line."""
+    print(f"longrank: {printable(message)}", file=sys.stderr)
+
+
+def show_notes(notes: Notes) -> None:
+    """Print one line per kind of remark."""
+    for line in notes.lines():
+        note(f"note: {line}")
+
+
+@contextmanager
+def progress(what: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
+    """Show how far a long work is; yields a function that takes how much has just been done.
+
+    A bar on a terminal; elsewhere a line every ten seconds.
+    """
+    with _bar(what, total) if sys.stderr.isatty() else _plain(what, total, unit) as advance:
+        yield advance
+
+
+@contextmanager
+def _bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda n: bar.advance(task, n)
+
+
+@contextmanager
+def _plain(what: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
+    done, start = 0, time.monotonic()
+    last = start
+
+    def advance(n: int) -> None:
+        nonlocal done, last
+        done += n
+        now = time.monotonic()
+        if now - last >= _PLAIN_SECONDS:
+            last = now
+            left = f", {(now - start) / done * (total - done):.0f} s left" if total and done else ""
+            note(f"{what}: {done}{f' of {total}' if total else ''} {unit}{left}")
+
+    yield advance

@@ -1,0 +1,116 @@
+"""``longrank``: finds the command, runs it, and turns errors into one line and an exit code.
+
+0 done; 1 failed at run time; 2 bad input or usage; 3 a damaged file; 130/143 interrupted.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from longrank.cli import console
+from longrank.config import suggestion
+from longrank.errors import LongRankError, printable
+
+COMMANDS = {
+    "demo": "longrank.cli.demo:demo",
+    "index": "longrank.cli.index:index",
+    "check": "longrank.cli.index:check",
+    "search": "longrank.cli.search:search",
+    "retrieve": "longrank.cli.retrieve:retrieve",
+    "rerank": "longrank.cli.rerank:rerank",
+    "aggregate": "longrank.cli.aggregate:aggregate",
+    "fuse": "longrank.cli.fuse:fuse",
+    "evaluate": "longrank.cli.evaluate:evaluate",
+}
+"""name -> "module:function", in the order of the help page; imported only when needed."""
+
+
+def _version(value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        typer.echo(f"longrank {version('longrank')}")
+        raise typer.Exit
+
+
+def _group(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the Python traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
+    ] = False,
+) -> None:
+    """Rank long documents by the passages that make them relevant, and show those passages.
+
+    A first try: longrank demo
+    """
+    console.set_debug(debug)
+
+
+def build_app(names: Sequence[str]) -> typer.Typer:
+    """Return the application with the named commands only, so that one command loads one module."""
+    app = typer.Typer(
+        name="longrank",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        rich_markup_mode=None,
+    )
+    app.callback()(_group)
+    for name in names:
+        module, _, function = COMMANDS[name].partition(":")
+        app.command(name)(getattr(import_module(module), function))
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line; return its exit code. Never raises for a user's mistake."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    console.set_debug("--debug" in arguments)
+    named = next((a for a in arguments if not a.startswith("-")), None)
+    if named is not None and named not in COMMANDS:
+        return _fail(f"unknown command '{printable(named)}'; {suggestion(named, COMMANDS)}", 2)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminated)
+    try:
+        result = build_app([named] if named else list(COMMANDS))(args=list(arguments), standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except Exception as error:  # the one place where errors end
+        return _report(error)
+    except KeyboardInterrupt:
+        return _fail("interrupted; finished work is kept, run the same command to go on", 130)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 1
+
+
+def _terminated(signum: int, frame: FrameType | None) -> None:
+    raise SystemExit(143)
+
+
+def _report(error: Exception) -> int:
+    if console.debug():
+        traceback.print_exception(error)
+    if isinstance(error, LongRankError):
+        return _fail(str(error), error.exit_code)
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # a usage error of the parser
+        return _fail(f"{error.format_message()}; see longrank --help", int(error.exit_code))
+    if type(error).__name__ in ("Abort", "BrokenPipeError"):
+        return 1
+    return _fail(f"{type(error).__name__}: {error} (--debug shows where)", 1)
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"longrank: error: {printable(message)[:2000]}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""Settings: TOML files checked against a schema, `--set key=value`, and names looked up in explicit dicts.
+
+Whatever a user may misspell is answered with the nearest name that exists.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from longrank.errors import InputError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+T = TypeVar("T")
+M = TypeVar("M", bound="BaseModel")
+
+
+def lookup(registry: Mapping[str, T | str], name: str, kind: str) -> T:
+    """Return the entry `name` of a registry; an entry given as ``"module:Name"`` is imported now.
+
+    Args:
+        registry: the names that exist.
+        name: the one asked for.
+        kind: what it is, for the message: ``"aggregator"``.
+
+    Raises:
+        InputError: no such name; suggests the nearest and lists all.
+    """
+    if name not in registry:
+        raise InputError(f"unknown {kind}", got=name, fix=suggestion(name, registry))
+    entry = registry[name]
+    if isinstance(entry, str):
+        module, _, attribute = entry.partition(":")
+        return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+    return entry
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return ``did you mean 'maxp'? (one of ...)`` for a name that is not among `known`."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    listed = f"one of {', '.join(names)}"
+    return f"did you mean '{near[0]}'? ({listed})" if near else listed
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises:
+        InputError: no such file, not UTF-8, or not TOML (names the line).
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, IsADirectoryError):
+        raise InputError("no such file", path=path) from None
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8", path=path) from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"is not valid TOML: {error}", path=path) from None
+
+
+def override(data: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
+    """Return `data` with each ``section.key=value`` applied; values are TOML, bare words are strings.
+
+    Raises:
+        InputError: an assignment has no ``=``, or names a key below a value.
+    """
+    result = {key: dict(value) if isinstance(value, Mapping) else value for key, value in data.items()}
+    for assignment in assignments:
+        key, equals, text = assignment.partition("=")
+        if not equals or not key.strip():
+            raise InputError("--set takes key=value", got=assignment)
+        *sections, last = key.strip().split(".")
+        place = result
+        for section in sections:
+            place = place.setdefault(section, {})
+            if not isinstance(place, dict):
+                raise InputError(f"--set {key}: '{section}' holds a value, not a section", got=assignment)
+        place[last] = _toml_value(text.strip())
+    return result
+
+
+def _toml_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def validated(model: type[M], data: Mapping[str, Any], origin: str) -> M:
+    """Build a settings model, turning the first fault into one line.
+
+    Args:
+        model: the pydantic model (``extra="forbid"``).
+        data: parsed settings.
+        origin: file or preset they came from, for the message.
+
+    Raises:
+        InputError: an unknown key (suggests the nearest), a wrong type or value (names its path).
+    """
+    from pydantic import ValidationError
+
+    try:
+        return model.model_validate(dict(data))
+    except ValidationError as error:
+        raise _first_fault(model, error, origin) from None
+
+
+def _first_fault(model: type[BaseModel], error: ValidationError, origin: str) -> InputError:
+    fault = error.errors()[0]
+    where = ".".join(str(part) for part in fault["loc"])
+    if fault["type"] == "extra_forbidden":
+        known = _keys_at(model, fault["loc"][:-1])
+        return InputError("unknown key", path=origin, got=where, fix=suggestion(str(fault["loc"][-1]), known))
+    message = fault["msg"].removeprefix("Value error, ")
+    got = None if isinstance(fault["input"], dict) else fault["input"]
+    return InputError(f"{where}: {message}" if where else message, path=origin, got=got)
+
+
+def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    current: Any = model
+    for part in location:
+        current = current.model_fields[str(part)].annotation
+    return list(current.model_fields)

@@ -1,0 +1,87 @@
+"""Every error LongRank raises on purpose, and the exit code the command line gives it.
+
+    LongRankError           1   failed while running: no space left, a score that is not a number
+    ├── InputError          2   what the user gave is wrong: file, line, what, how to mend it
+    │   └── MissingExtra    2   an optional dependency is not installed
+    └── IntegrityError      3   a file written by LongRank is damaged or incomplete
+
+Messages are one line: ``FILE:LINE: what (got 'X'); how to fix``. Whatever comes from a file is
+shown escaped, so control characters in hostile input never reach a terminal.
+"""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+
+_MAX_SHOWN = 80  # characters of an offending value that are worth showing
+
+
+class LongRankError(Exception):
+    """Base of all errors raised on purpose; one that is not a subclass below happened at run time."""
+
+    exit_code = 1
+
+
+class IntegrityError(LongRankError):
+    """A file that LongRank wrote is damaged, incomplete or of another version; the message names it."""
+
+    exit_code = 3
+
+
+class InputError(LongRankError):
+    """The user's input is wrong.
+
+    Args:
+        what: what is wrong, in a few words, without the place.
+        path: the file concerned, if any.
+        line: its 1-based line, if known.
+        got: the offending value; shown escaped and shortened.
+        fix: what to do about it.
+    """
+
+    exit_code = 2
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        path: str | PathLike[str] | None = None,
+        line: int | None = None,
+        got: object = None,
+        fix: str | None = None,
+    ) -> None:
+        self.what, self.path, self.line, self.got, self.fix = what, path, line, got, fix
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        place = ""
+        if self.path is not None:
+            place = printable(fspath(self.path)) + (f":{self.line}: " if self.line else ": ")
+        got = "" if self.got is None else f" (got {shown(self.got)})"
+        fix = "" if self.fix is None else f"; {self.fix}"
+        return f"{place}{self.what}{got}{fix}"
+
+
+class MissingExtra(InputError):
+    """A feature was asked for whose optional dependency is not installed.
+
+    Args:
+        what: the feature, e.g. ``"reading HTML"``.
+        extra: the name of the extra that brings it, e.g. ``"html"``.
+    """
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs the extra '{extra}'", fix=f"pip install 'longrank[{extra}]'")
+
+
+def printable(text: str) -> str:
+    """Return `text` with every control or otherwise unprintable character escaped, on one line."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def shown(value: object) -> str:
+    """Return `value` as a message shows it: quoted and shortened if a string, plain otherwise."""
+    if not isinstance(value, str):
+        return printable(str(value))[:_MAX_SHOWN]
+    text = printable(value)
+    return f"'{text[:_MAX_SHOWN]}...'" if len(text) > _MAX_SHOWN else f"'{text}'"

@@ -1,0 +1,151 @@
+"""The seams: what each stage of a ranking must offer, on one page.
+
+Query --Retriever--> [ScoredDoc] --DocumentStore--> Document --Segmenter--> [Passage] --Selector--> [Passage]
+      PassageScorer --> float32[P] --> Evidence --Aggregator--> score
+      (or a DocumentScorer that reads the passages itself)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.types import Document, Evidence, Float32s, Passage, Query, ScoredDoc, Segmentation
+
+
+class DocumentStore(Protocol):
+    """Random access to whole documents."""
+
+    def __contains__(self, doc_id: object) -> bool: ...
+
+    def document(self, doc_id: str) -> Document:
+        """Return the document.
+
+        Raises:
+            KeyError: no such document.
+        """
+        ...
+
+
+class Retriever(Protocol):
+    """A first stage: finds candidates for a query."""
+
+    def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
+        """Return at most `k` documents, best first, ties by doc_id descending."""
+        ...
+
+
+class Segmenter(Protocol):
+    """Splits a document into passages; the same document always gives the same passages."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the rule and all its options; equal fingerprints mean equal passages."""
+        ...
+
+    def segment(self, document: Document) -> Segmentation:
+        """Return at least one passage; an empty document is one empty passage."""
+        ...
+
+
+class Selected(NamedTuple):
+    """Passages that are worth scoring, in order of appearance, and a weight for each (float32[P])."""
+
+    passages: tuple[Passage, ...]
+    weights: Float32s
+
+
+class Selector(Protocol):
+    """Chooses the candidate passages of one document for one query; never none of them."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the rule and all its options."""
+        ...
+
+    def select(self, query: Query, passages: Sequence[Passage]) -> Selected:
+        """Return the chosen passages, in order of appearance, with their weights."""
+        ...
+
+
+class ScoringTask(NamedTuple):
+    """One (query, document) pair as a passage scorer sees it.
+
+    ``texts[i]`` is what it reads of ``passages[i]``: the passage, with the title before it if the
+    pipeline says so.
+    """
+
+    query: Query
+    doc_id: str
+    passages: tuple[Passage, ...]
+    texts: tuple[str, ...]
+
+
+class PassageScores(NamedTuple):
+    """Scores of one task: float32[P], and bool[P]: which texts could not be read to their end."""
+
+    scores: Float32s
+    truncated: NDArray[np.bool_]
+
+
+class PassageScorer(Protocol):
+    """Says how relevant each passage is to the query.
+
+    A call gets one block of tasks. Scores may depend (in their last bits) on the composition of
+    the block but on nothing before it, so that a resumed run gives the bytes of an undisturbed one.
+    """
+
+    @property
+    def unit(self) -> str:
+        """What the numbers are: ``logit``, ``cosine``, ``bm25``, ..."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Names weights and options; equal fingerprints mean equal scores."""
+        ...
+
+    def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
+        """Return the scores of each task.
+
+        Raises:
+            LongRankError: a score is not finite; names query, document and passage.
+        """
+        ...
+
+
+class Candidate(NamedTuple):
+    """A document to score for a query, with its first-stage score."""
+
+    query: Query
+    document: Document
+    first_stage: float
+
+
+class DocumentScorer(Protocol):
+    """Turns candidates into evidence: a passage scorer with its segmenter, or a network that aggregates."""
+
+    @property
+    def unit(self) -> str:
+        """The unit of the passage scores."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Names everything the evidence depends on besides query and document."""
+        ...
+
+    def evidence(self, block: Sequence[Candidate]) -> list[Evidence]:
+        """Return one Evidence per candidate, in order."""
+        ...
+
+
+class Aggregator(Protocol):
+    """Turns the evidence of one document into its score: a pure function, numpy only."""
+
+    def __call__(self, evidence: Evidence) -> float:
+        """Return the document's score; finite for every evidence."""
+        ...

@@ -1,0 +1,231 @@
+"""The values that travel between the rooms: plain, immutable, no torch, no pandas.
+
+    Query -> [ScoredDoc] -> Document -> [Passage] -> Evidence -> Run -> measures against Qrels
+
+Offsets are half-open and count Unicode code points, as Python slices do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.errors import InputError, LongRankError
+
+Float32s: TypeAlias = NDArray[np.float32]
+Int32s: TypeAlias = NDArray[np.int32]
+
+Qrels: TypeAlias = Mapping[str, Mapping[str, int]]
+"""query_id -> doc_id -> grade; grades below zero mean "not judged", as trec_eval reads them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One information need.
+
+    Attributes:
+        query_id: its id.
+        text: the text that is searched for.
+        fields: all the texts the source gave (``title``, ``description``, ``narrative``, ...).
+    """
+
+    query_id: str
+    text: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document, whole: a document is never cut before it is split into passages.
+
+    Attributes:
+        doc_id: its id.
+        title: its title, possibly empty. Offsets never count it.
+        text: its text, possibly empty.
+        passages: the source's own (start, end) spans in `text`; empty if it names none.
+    """
+
+    doc_id: str
+    title: str
+    text: str
+    passages: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of a document: ``text == document.text[start:end]``. Its identity is (doc_id, index).
+
+    Attributes:
+        doc_id: the document's id.
+        index: 0-based position among all passages of the document, also when some were left out.
+        text: the passage.
+        start: first code point in the document's text.
+        end: one past the last.
+    """
+
+    doc_id: str
+    index: int
+    text: str
+    start: int
+    end: int
+
+
+class Segmentation(NamedTuple):
+    """What a segmenter makes of one document: at least one passage, in order of appearance.
+
+    ``n_passages`` counts the passages before any cap, so ``n_passages - len(passages)`` were left out.
+    """
+
+    passages: tuple[Passage, ...]
+    n_passages: int
+
+
+class ScoredDoc(NamedTuple):
+    """A document's score for a query; the names ir_datasets and ir_measures use."""
+
+    query_id: str
+    doc_id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What a scorer says about the passages of one (query, document) pair. P >= 1 passages.
+
+    Attributes:
+        query_id: the query.
+        doc_id: the document.
+        first_stage: its score in the first-stage run.
+        passage_index: int32[P], ascending: which passages of the document were scored.
+        passage_start: int32[P], first code point of each in the document's text.
+        passage_end: int32[P], one past the last.
+        passage_score: float32[P], in the unit the evidence file names.
+        passage_weight: float32[P]: query terms in the sentence (Weighted Mean), or the attribution
+            of an aggregating network; 1 where nothing is said.
+        n_passages: passages of the document before a cap or a selection left some out.
+        n_truncated: scored passages that the scorer could not read to their end.
+        document_score: set only by networks that aggregate inside themselves.
+    """
+
+    query_id: str
+    doc_id: str
+    first_stage: float
+    passage_index: Int32s
+    passage_start: Int32s
+    passage_end: Int32s
+    passage_score: Float32s
+    passage_weight: Float32s
+    n_passages: int
+    n_truncated: int
+    document_score: float | None = None
+
+
+class Run:
+    """Ranked documents per query, in the order trec_eval will use.
+
+    Scores are rounded to float32; documents are ordered by score descending, then by doc_id
+    descending (trec_eval's rule for ties). Ranks exist only in files. Query order is kept.
+    """
+
+    __slots__ = ("_rankings", "tag")
+
+    def __init__(self, tag: str, scored: Iterable[ScoredDoc]) -> None:
+        """Group `scored` by query and order each group.
+
+        Raises:
+            LongRankError: a score is NaN or infinite (also after rounding to float32), or a
+                document occurs twice for a query.
+        """
+        groups: dict[str, list[ScoredDoc]] = {}
+        for row in scored:
+            groups.setdefault(row.query_id, []).append(row)
+        self.tag = tag
+        self._rankings = {query_id: _ranked(rows) for query_id, rows in groups.items()}
+
+    def __getitem__(self, query_id: str) -> tuple[ScoredDoc, ...]:
+        return self._rankings[query_id]
+
+    def get(self, query_id: str) -> tuple[ScoredDoc, ...]:
+        """Return the ranking of a query, empty if the run has none."""
+        return self._rankings.get(query_id, ())
+
+    def __contains__(self, query_id: object) -> bool:
+        return query_id in self._rankings
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rankings)
+
+    def __len__(self) -> int:
+        return len(self._rankings)
+
+    def rows(self) -> Iterator[ScoredDoc]:
+        """Yield every scored document, query by query, best first."""
+        for ranking in self._rankings.values():
+            yield from ranking
+
+    def __repr__(self) -> str:
+        return f"Run(tag={self.tag!r}, queries={len(self)}, rows={sum(map(len, self._rankings.values()))})"
+
+
+def _ranked(rows: list[ScoredDoc]) -> tuple[ScoredDoc, ...]:
+    with np.errstate(over="ignore"):  # an overflow becomes an infinity, refused below by name
+        scores = np.array([row.score for row in rows], dtype=np.float64).astype(np.float32)
+    if not np.isfinite(scores).all():
+        bad = rows[int(np.flatnonzero(~np.isfinite(scores))[0])]
+        raise LongRankError(f"score {bad.score} of document {bad.doc_id!r} for query {bad.query_id!r} is not finite")
+    # Comparing str by code point is comparing UTF-8 bytes, which is what trec_eval's strcmp does.
+    rounded = [ScoredDoc(row.query_id, row.doc_id, score) for row, score in zip(rows, scores.tolist(), strict=True)]
+    rounded.sort(key=lambda row: (row.score, row.doc_id), reverse=True)
+    if len({row.doc_id for row in rounded}) < len(rounded):
+        seen: set[str] = set()
+        twice = next(row for row in rounded if row.doc_id in seen or seen.add(row.doc_id))  # type: ignore[func-returns-value]
+        raise LongRankError(f"document {twice.doc_id!r} occurs twice for query {twice.query_id!r}")
+    return tuple(rounded)
+
+
+class Notes:
+    """Counts what was accepted with a remark, so that nothing is skipped, capped or repaired silently.
+
+    Readers and scorers call `add`; whoever talks to the user prints `lines()` once at the end.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._first: dict[str, str] = {}
+
+    def add(self, what: str, where: str = "", count: int = 1) -> None:
+        """Count one remark of the kind `what`; `where` of the first one is kept as the example."""
+        if count < 1:
+            return
+        self._counts[what] = self._counts.get(what, 0) + count
+        self._first.setdefault(what, where)
+
+    def __getitem__(self, what: str) -> int:
+        return self._counts.get(what, 0)
+
+    def __bool__(self) -> bool:
+        return bool(self._counts)
+
+    def lines(self) -> list[str]:
+        """Return one readable line per kind, e.g. ``"tied scores: 3 (first: run.txt:7)"``."""
+        return [
+            f"{what}: {count}" + (f" (first: {self._first[what]})" if self._first[what] else "")
+            for what, count in self._counts.items()
+        ]
+
+
+def check_unique(ids: Iterable[str], what: str) -> None:
+    """Refuse a repeated id among values built in memory.
+
+    Raises:
+        InputError: an id occurs twice.
+    """
+    seen: set[str] = set()
+    for one in ids:
+        if one in seen:
+            raise InputError(f"{what} occurs twice", got=one)
+        seen.add(one)
