@@ -204,6 +204,10 @@ class Notes:
         self._counts[what] = self._counts.get(what, 0) + count
         self._first.setdefault(what, where)
 
+    def say(self, what: str) -> None:
+        """Keep a remark that is not counted, such as a choice made on the user's behalf."""
+        self._counts.setdefault(what, 0)
+
     def __getitem__(self, what: str) -> int:
         return self._counts.get(what, 0)
 
@@ -212,10 +216,13 @@ class Notes:
 
     def lines(self) -> list[str]:
         """Return one readable line per kind, e.g. ``"tied scores: 3 (first: run.txt:7)"``."""
-        return [
-            f"{what}: {count}" + (f" (first: {self._first[what]})" if self._first[what] else "")
-            for what, count in self._counts.items()
-        ]
+        return [self._line(what, count) for what, count in self._counts.items()]
+
+    def _line(self, what: str, count: int) -> str:
+        if count == 0:
+            return what
+        first = self._first.get(what)
+        return f"{what}: {count}" + (f" (first: {first})" if first else "")
 
 
 def check_unique(ids: Iterable[str], what: str) -> None:

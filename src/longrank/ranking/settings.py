@@ -1,0 +1,121 @@
+"""What a pipeline is made of: one TOML file, or the name of a shipped one.
+
+title = false                  # whether the scorer reads the title before each passage
+[first_stage]                  # see longrank.retrieval.PRESETS
+preset = "bm25-anserini"
+[passages]                     # see longrank.text.segment.PRESETS; any option of the preset may be set
+preset = "windows"
+[select]                       # candidate passages per query
+name = "all"
+[scorer]                       # see longrank.scoring.PASSAGE_SCORERS
+name = "cross-encoder"
+[aggregate]                    # see longrank.aggregation.AGGREGATORS
+name = "maxp"
+[final]
+depth = 100
+interpolate = 0.3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from longrank.config import override, read_toml, suggestion, validated
+from longrank.errors import InputError
+
+_SHIPPED = Path(__file__).parent / "pipelines"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class FirstStage(_Section):
+    """Where `search` gets its candidates; `rerank` takes them from a run file instead."""
+
+    preset: str = "bm25-anserini"
+    k1: float | None = Field(default=None, ge=0)
+    b: float | None = Field(default=None, ge=0, le=1)
+
+
+class Passages(_Section):
+    """How documents are split: a preset, and options that replace its own."""
+
+    preset: str = "windows"
+    options: dict[str, Any] = {}
+
+
+class Select(_Section):
+    """Which passages are worth scoring for a query."""
+
+    name: str = "all"
+    n: int | None = Field(default=None, ge=1)
+
+
+class Scorer(_Section):
+    """Who says how relevant a passage is.
+
+    ``model`` is the one used when none is named by the user; ``without_model`` names another pipeline
+    scorer, ``bi-encoder``, to use (and say so) where this one has no model at all.
+    """
+
+    name: str
+    model: str | None = None
+    without_model: Literal["bi-encoder"] | None = None
+    options: dict[str, Any] = {}
+
+
+class Aggregate(_Section):
+    """How the passage scores of a document become one."""
+
+    name: str = "maxp"
+    k: int | None = Field(default=None, ge=1)
+    weights: list[float] | None = None
+
+
+class Final(_Section):
+    """How deep to rerank, and what the document score is mixed with.
+
+    ``interpolate`` weighs the FIRST stage; without it the aggregated score stands alone.
+    """
+
+    depth: int = Field(default=100, ge=1)
+    interpolate: float | None = Field(default=None, ge=0, le=1)
+    normalize: Literal["none", "minmax"] = "none"
+    tail: Literal["keep", "drop"] = "keep"
+    block_queries: int = Field(default=8, ge=1)
+
+
+class PipelineSettings(_Section):
+    """A whole pipeline; without a scorer it is the first stage alone."""
+
+    title: bool = False
+    first_stage: FirstStage = FirstStage()
+    passages: Passages = Passages()
+    select: Select = Select()
+    scorer: Scorer | None = None
+    aggregate: Aggregate = Aggregate()
+    final: Final = Final()
+
+
+def shipped_pipelines() -> list[str]:
+    """Return the names of the pipelines that come with the package."""
+    return sorted(path.stem for path in _SHIPPED.glob("*.toml"))
+
+
+def load_pipeline(name_or_path: str, assignments: Sequence[str] = ()) -> PipelineSettings:
+    """Read a pipeline by its name or from a TOML file, with ``section.key=value`` applied on top.
+
+    Raises:
+        InputError: no such name or file, or a setting is unknown or wrong (suggests the nearest).
+    """
+    path = _SHIPPED / f"{name_or_path}.toml"
+    if name_or_path.endswith(".toml"):
+        path = Path(name_or_path)
+    elif name_or_path not in shipped_pipelines():
+        raise InputError("unknown pipeline", got=name_or_path, fix=suggestion(name_or_path, shipped_pipelines()))
+    return validated(PipelineSettings, override(read_toml(path), assignments), name_or_path)
