@@ -1,0 +1,246 @@
+"""Evidence files: what a scorer said about every passage, written once and resumable to the same bytes.
+
+A journal (`longrank.storage`): one JSON header line, then one record per query, with a commit mark
+after each block of queries. The header names everything the scores depend on, so a file begun with
+another model, index, query set or option is refused by the name of what changed. A record is
+
+    uint32          length of the names below, a multiple of 8 less 4
+    names           JSON {"doc_id": [D], "query_id": ...}, padded with spaces
+    float64[D]      first_stage, document_score (NaN: none)
+    int32[D]        n_passages, n_truncated, P (scored passages of each document)
+    int32[sum P]    passage_index, passage_start, passage_end
+    float32[sum P]  passage_score, passage_weight
+
+all little-endian, field after field.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.errors import InputError, IntegrityError, LongRankError
+from longrank.storage import Journal, check_writable, lock, read_header, read_journal
+from longrank.types import Evidence
+
+FORMAT, VERSION = "longrank-evidence", 1
+_PER_DOCUMENT = (("first_stage", "<f8"), ("document_score", "<f8"))
+_COUNTS = (("n_passages", "<i4"), ("n_truncated", "<i4"), ("n_scored", "<i4"))
+_PER_PASSAGE = (
+    ("passage_index", "<i4"),
+    ("passage_start", "<i4"),
+    ("passage_end", "<i4"),
+    ("passage_score", "<f4"),
+    ("passage_weight", "<f4"),
+)
+
+
+def evidence_header(
+    *,
+    unit: str,
+    scorer: str,
+    collection: str,
+    queries: str,
+    n_queries: int,
+    candidates: str,
+    options: Mapping[str, object],
+) -> dict[str, object]:
+    """Return the header of an evidence file; two equal headers promise equal bytes.
+
+    Args:
+        unit: what the passage scores are: ``logit``, ``cosine``, ``bm25``, ...
+        scorer: fingerprint of the document scorer: weights, segmenter, selector and their options.
+        collection: digest of the index.
+        queries: digest of the query ids and texts, in order.
+        n_queries: how many there are; a file with fewer records is unfinished.
+        candidates: digest of the documents to score and of their first-stage scores.
+        options: everything else that matters (depth, queries per block, ...); each becomes a key of
+            its own, so that a refused resume names it.
+    """
+    header: dict[str, object] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "unit": unit,
+        "scorer": scorer,
+        "collection": collection,
+        "queries": queries,
+        "n_queries": n_queries,
+        "candidates": candidates,
+    }
+    if both := header.keys() & options.keys():
+        raise ValueError(f"options may not be called {sorted(both)}")
+    return header | dict(options)
+
+
+class EvidenceWriter:
+    """Writes the evidence of query after query; as a context manager, from where the last run stopped.
+
+        with EvidenceWriter(path, header) as writer:
+            for block in blocks_of(queries[writer.n_queries_done :]):
+                for query in block:
+                    writer.write_query(query.query_id, evidence_of(query))
+                writer.commit()
+
+    Only one process may write to a path at a time.
+    """
+
+    def __init__(self, path: Path, header: Mapping[str, object]) -> None:
+        self._path, self._header, self._open = path, header, ExitStack()
+
+    def __enter__(self) -> EvidenceWriter:
+        """Create the file, or open it to go on.
+
+        Raises:
+            InputError: the file cannot be written, is being written by another process, or was begun
+                with another header (names what changed).
+        """
+        check_writable(self._path)
+        beside = self._path.with_name(f".{self._path.name}.lock")
+        with ExitStack() as opening:
+            opening.enter_context(lock(beside))
+            opening.callback(beside.unlink, missing_ok=True)
+            self._journal = opening.enter_context(Journal(self._path, self._header))
+            self._open = opening.pop_all()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._open.close()
+
+    @property
+    def n_queries_done(self) -> int:
+        """Queries whose evidence is safe in the file."""
+        return self._journal.n_committed
+
+    def write_query(self, query_id: str, evidence: Sequence[Evidence]) -> None:
+        """Add the evidence of one query, one per document; safe after the next `commit`.
+
+        Raises:
+            LongRankError: a score is NaN or infinite (names query, document and passage).
+        """
+        for one in evidence:
+            _check(query_id, one)
+        self._journal.append(_pack(query_id, evidence))
+
+    def commit(self) -> None:
+        """End a block of queries: everything so far survives a crash.
+
+        Raises:
+            LongRankError: writing failed (no space left, ...).
+        """
+        self._journal.commit()
+
+
+def read_evidence(path: Path) -> tuple[dict[str, Any], Iterator[Evidence]]:
+    """Return the header of an evidence file, and its evidence in the order it was written.
+
+    Raises:
+        InputError: not an evidence file.
+        IntegrityError: of another version; or, while iterating, damaged or unfinished.
+    """
+    header = read_header(path)
+    if header.get("format") != FORMAT:
+        raise InputError("is not an evidence file", path=path, fix="longrank rerank writes them")
+    if header.get("version") != VERSION:
+        raise IntegrityError(f"{path}: evidence of version {header.get('version')}; this longrank reads {VERSION}")
+    return header, _evidence_of(path, int(header["n_queries"]))
+
+
+def evidence_json(evidence: Evidence) -> dict[str, object]:
+    """Return `evidence` as a JSON-able object; passages as a list of objects with code-point offsets."""
+    columns = [getattr(evidence, name).tolist() for name, _ in _PER_PASSAGE]
+    names = [name.removeprefix("passage_") for name, _ in _PER_PASSAGE]
+    result: dict[str, object] = {
+        "query_id": evidence.query_id,
+        "doc_id": evidence.doc_id,
+        "first_stage": evidence.first_stage,
+        "n_passages": evidence.n_passages,
+        "n_truncated": evidence.n_truncated,
+        "passages": [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)],
+    }
+    return result if evidence.document_score is None else result | {"document_score": evidence.document_score}
+
+
+def _evidence_of(path: Path, n_queries: int) -> Iterator[Evidence]:
+    done = 0
+    for body in read_journal(path):
+        try:
+            rows = _unpack(body)
+        except (ValueError, KeyError, TypeError, struct.error) as error:
+            raise IntegrityError(f"{path}: record {done + 1} cannot be read ({error})") from error
+        yield from rows
+        done += 1
+    if done != n_queries:
+        raise IntegrityError(
+            f"{path}: unfinished: {done} of {n_queries} queries; run the command that wrote it again to finish it"
+        )
+
+
+def _check(query_id: str, one: Evidence) -> None:
+    if one.query_id != query_id or len({len(getattr(one, name)) for name, _ in _PER_PASSAGE} | {0}) != 2:
+        raise ValueError(f"evidence of query {one.query_id!r}, document {one.doc_id!r} has no or uneven arrays")
+    about = f"of document {one.doc_id!r} for query {query_id!r}"
+    bad = np.flatnonzero(~(np.isfinite(one.passage_score) & np.isfinite(one.passage_weight)))
+    if bad.size:
+        raise LongRankError(f"score or weight of passage {one.passage_index[bad[0]]} {about} is not finite")
+    if not math.isfinite(one.first_stage) or not math.isfinite(one.document_score or 0.0):
+        raise LongRankError(f"score {about} is not finite")
+
+
+def _pack(query_id: str, rows: Sequence[Evidence]) -> bytes:
+    names = json.dumps({"doc_id": [row.doc_id for row in rows], "query_id": query_id}).encode()
+    names += b" " * (-(len(names) + 4) % 8)
+    columns: dict[str, list[Any]] = {
+        "first_stage": [row.first_stage for row in rows],
+        "document_score": [math.nan if row.document_score is None else row.document_score for row in rows],
+        "n_passages": [row.n_passages for row in rows],
+        "n_truncated": [row.n_truncated for row in rows],
+        "n_scored": [len(row.passage_index) for row in rows],
+    }
+    parts = [np.array(columns[name], dtype).tobytes() for name, dtype in _PER_DOCUMENT + _COUNTS]
+    for name, dtype in _PER_PASSAGE:
+        parts.extend(getattr(row, name).astype(dtype).tobytes() for row in rows)
+    return b"".join([struct.pack("<I", len(names)), names, *parts])
+
+
+def _unpack(body: bytes) -> Iterator[Evidence]:
+    (length,) = struct.unpack_from("<I", body)
+    names = json.loads(body[4 : 4 + length])
+    doc_ids, at = names["doc_id"], 4 + length
+    column: dict[str, NDArray[Any]] = {}
+    for name, dtype in _PER_DOCUMENT + _COUNTS:
+        column[name] = np.frombuffer(body, dtype, len(doc_ids), at)
+        at += column[name].nbytes
+    ends = np.cumsum(column["n_scored"])
+    for name, dtype in _PER_PASSAGE:
+        column[name] = np.frombuffer(body, dtype, int(ends[-1]) if len(ends) else 0, at)
+        at += column[name].nbytes
+    if at != len(body):
+        raise ValueError(f"{len(body) - at} bytes too many")
+    return _rows(names["query_id"], doc_ids, column, ends)
+
+
+def _rows(query_id: str, doc_ids: list[str], column: dict[str, NDArray[Any]], ends: NDArray[Any]) -> Iterator[Evidence]:
+    for d, doc_id in enumerate(doc_ids):
+        span = slice(int(ends[d] - column["n_scored"][d]), int(ends[d]))
+        score = float(column["document_score"][d])
+        yield Evidence(
+            query_id=query_id,
+            doc_id=doc_id,
+            first_stage=float(column["first_stage"][d]),
+            passage_index=column["passage_index"][span],
+            passage_start=column["passage_start"][span],
+            passage_end=column["passage_end"][span],
+            passage_score=column["passage_score"][span],
+            passage_weight=column["passage_weight"][span],
+            n_passages=int(column["n_passages"][d]),
+            n_truncated=int(column["n_truncated"][d]),
+            document_score=None if math.isnan(score) else score,
+        )
