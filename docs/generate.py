@@ -1,0 +1,96 @@
+"""Write the pages of ``docs/`` that are made from the code; ``--check`` fails when one is stale.
+
+    python docs/generate.py            writes docs/cli.md and docs/names.md
+    python docs/generate.py --check    exit 1 if a page is not what the code says
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+
+
+def cli_page() -> str:
+    """Return the help of every command, as the terminal shows it at 100 columns."""
+    from typer.testing import CliRunner
+
+    from longrank.cli.main import COMMANDS, build_app
+
+    parts = [
+        "# Commands\n\nMade from the code by `python docs/generate.py`.\n\n"
+        "Exit codes: 0 done; 1 failed at run time; 2 bad input or usage; 3 a damaged file; 130/143 interrupted.\n"
+    ]
+    os.environ.update(COLUMNS="100", TERM="dumb", NO_COLOR="1")
+    for name in COMMANDS:
+        result = CliRunner().invoke(build_app([name]), [name, "--help"], prog_name="longrank", terminal_width=100)
+        text = "\n".join(line.rstrip() for line in result.output.strip().splitlines())
+        parts.append(f"\n## longrank {name}\n\n```text\n{text}\n```\n")
+    return "".join(parts)
+
+
+_REGISTRIES = {
+    "Aggregators": "longrank.aggregation:AGGREGATORS",
+    "Passage scorers": "longrank.scoring:PASSAGE_SCORERS",
+    "Segmentation presets": "longrank.text.segment:PRESETS",
+    "Selectors": "longrank.text.select:SELECTORS",
+    "Retrieval presets": "longrank.retrieval.presets:PRESETS",
+    "Fusions": "longrank.fusion:FUSIONS",
+    "Analyzers": "longrank.text.analysis:ANALYZERS",
+    "Document formats": "longrank.formats.corpora:READERS",
+    "Query formats": "longrank.formats.queries:QUERY_FORMATS",
+}
+
+
+def names_page() -> str:
+    """Return one table per registry: the names that commands, pipeline files and Python accept."""
+    from longrank.ranking.settings import shipped_pipelines
+
+    parts = ["# Names\n\nMade from the code by `python docs/generate.py`; each table is one dict in the code.\n"]
+    parts.append("\n## Pipelines\n\n" + "".join(f"- `{name}`: {_first_comment(name)}\n" for name in shipped_pipelines()))
+    for title, place in _REGISTRIES.items():
+        module, _, attribute = place.partition(":")
+        registry: Mapping[str, object] = getattr(import_module(module), attribute)
+        rows = "".join(f"| `{name}` | {_about(entry)} |\n" for name, entry in registry.items())
+        parts.append(f"\n## {title}\n\n`{module}.{attribute}`\n\n| name | what |\n|---|---|\n{rows}")
+    return "".join(parts)
+
+
+def _first_comment(pipeline: str) -> str:
+    path = DOCS.parent / "src" / "longrank" / "ranking" / "pipelines" / f"{pipeline}.toml"
+    return path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+
+
+def _about(entry: object) -> str:
+    if isinstance(entry, str) and ":" in entry:
+        module, _, attribute = entry.partition(":")
+        entry = getattr(import_module(module), attribute)
+    if inspect.isclass(entry) or inspect.isroutine(entry):
+        return (inspect.getdoc(entry) or "").partition("\n")[0].replace("|", "\\|")
+    return f"`{entry}`".replace("|", "\\|")
+
+
+PAGES = {"cli.md": cli_page, "names.md": names_page}
+
+
+def main() -> int:
+    """Write or check every generated page."""
+    stale = []
+    for name, render in PAGES.items():
+        page = render()
+        if "--check" not in sys.argv:
+            (DOCS / name).write_text(page, encoding="utf-8")
+        elif (DOCS / name).read_text(encoding="utf-8") != page:
+            stale.append(name)
+    if stale:
+        print(f"stale: {', '.join(stale)}; run python docs/generate.py", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
