@@ -1,0 +1,39 @@
+"""Pooling of passage scores s_1 .. s_P into the document's score.
+
+    FirstP = s_1     MaxP = max s_i     SumP = sum s_i     AvgP = SumP / P      (Dai and Callan 2019)
+    k-max  = mean of the k largest, of all if there are fewer
+
+Evidence holds real passages only, so there is no padding to mask and nothing depends on a batch.
+Sums are made in float64. With one passage all of them are its score.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from longrank.types import Evidence
+
+
+def firstp(evidence: Evidence) -> float:
+    """Return the score of the first passage that was scored."""
+    return float(evidence.passage_score[0])
+
+
+def maxp(evidence: Evidence) -> float:
+    """Return the score of the best passage; Santos' Max."""
+    return float(evidence.passage_score.max())
+
+
+def sump(evidence: Evidence) -> float:
+    """Return the sum of the passage scores; Santos' Sum."""
+    return float(evidence.passage_score.sum(dtype=np.float64))
+
+
+def avgp(evidence: Evidence) -> float:
+    """Return the mean of the passage scores."""
+    return float(evidence.passage_score.mean(dtype=np.float64))
+
+
+def kmaxp(evidence: Evidence, *, k: int = 3) -> float:
+    """Return the mean of the `k` largest passage scores, of all of them if there are fewer."""
+    return float(np.sort(evidence.passage_score)[-k:].mean(dtype=np.float64))

@@ -1,0 +1,129 @@
+"""From evidence to a run: reranked documents first, the others strictly below in first-stage order.
+
+The rerank and the aggregate commands both end here, so the same evidence gives the same run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from longrank.aggregation.interpolate import check_alpha, interpolate
+from longrank.config import lookup
+from longrank.errors import InputError, LongRankError
+from longrank.fusion import NORMALIZERS, Scores
+from longrank.protocols import Aggregator
+from longrank.types import Evidence, Run, ScoredDoc
+
+TAILS = ("keep", "drop")
+
+
+@dataclass(slots=True)
+class _Scored:
+    """The documents of one query that have evidence: their first-stage and aggregated scores."""
+
+    first: dict[str, float] = field(default_factory=dict)
+    aggregated: dict[str, float] = field(default_factory=dict)
+
+
+def aggregate_run(
+    evidence: Iterable[Evidence],
+    aggregator: Aggregator,
+    *,
+    first_stage: Run | None,
+    alpha: float | None,
+    normalize: str,
+    tail: str,
+    tag: str,
+    last: frozenset[str] = frozenset(),
+) -> Run:
+    """Rank documents by their evidence.
+
+    Args:
+        evidence: of any number of queries; read once, only its scores are kept.
+        aggregator: see `longrank.aggregation.make_aggregator`.
+        first_stage: the run that was reranked. Its other documents follow below in its order, and
+            queries without evidence keep their ranking. None: there is evidence only.
+        alpha: weight of the first stage in the score, in [0, 1]; None: passages alone.
+        normalize: ``none`` or ``minmax``, over the documents with evidence of each query.
+        tail: ``keep`` as said, or ``drop``: only documents with evidence.
+        tag: of the new run.
+        last: documents that come after all others (those the index lacks).
+
+    Returns:
+        The run. Below the reranked documents scores fall in steps that float32 can tell apart.
+
+    Raises:
+        InputError: alpha or a word out of range, or evidence of a document that the first stage
+            does not hold.
+        LongRankError: evidence of one document occurs twice, or a score that is not finite.
+    """
+    if alpha is not None:
+        check_alpha(alpha)
+    lookup(NORMALIZERS, normalize, "normalisation")
+    if tail not in TAILS:
+        raise InputError("tail is keep or drop", got=tail)
+    scored = _collect(evidence, aggregator)
+    queries = [q for q in dict.fromkeys([*(first_stage or ()), *scored]) if q in scored or tail == "keep"]
+
+    def rows() -> Iterator[ScoredDoc]:
+        for query_id in queries:
+            ranking = first_stage.get(query_id) if first_stage is not None else ()
+            top = _reranked(query_id, scored.get(query_id), first_stage, alpha, normalize)
+            rest = [row for row in ranking if row.doc_id not in top] if tail == "keep" else []
+            above = top or _scores([row for row in rest if row.doc_id not in last] or rest)
+            below = [row.doc_id for row in rest if row.doc_id not in above]
+            below.sort(key=last.__contains__)
+            yield from (ScoredDoc(query_id, doc_id, score) for doc_id, score in above.items())
+            yield from _below(query_id, min(above.values()), below)
+
+    return Run(tag, rows())
+
+
+def _collect(evidence: Iterable[Evidence], aggregator: Aggregator) -> dict[str, _Scored]:
+    queries: dict[str, _Scored] = {}
+    for one in evidence:
+        scored = queries.setdefault(one.query_id, _Scored())
+        if one.doc_id in scored.aggregated:
+            raise LongRankError(f"evidence of document {one.doc_id!r} for query {one.query_id!r} occurs twice")
+        scored.first[one.doc_id] = one.first_stage
+        scored.aggregated[one.doc_id] = aggregator(one)
+    return queries
+
+
+def _reranked(
+    query_id: str, scored: _Scored | None, first_stage: Run | None, alpha: float | None, normalize: str
+) -> Scores:
+    """Return the final scores of the documents with evidence; the run's first-stage scores win over the evidence's."""
+    if scored is None:
+        return {}
+    first: Scores = scored.first
+    if first_stage is not None:
+        first = _scores(first_stage.get(query_id))
+        if unknown := next((doc_id for doc_id in scored.aggregated if doc_id not in first), None):
+            raise InputError(
+                f"evidence of query {query_id!r} is about a document that the first stage does not rank",
+                got=unknown,
+                fix="give the run that was reranked",
+            )
+        first = {doc_id: first[doc_id] for doc_id in scored.aggregated}
+    return scored.aggregated if alpha is None else interpolate(first, scored.aggregated, alpha, normalize)
+
+
+def _scores(rows: Iterable[ScoredDoc]) -> Scores:
+    return {row.doc_id: row.score for row in rows}
+
+
+def _below(query_id: str, lowest: float, doc_ids: Sequence[str]) -> Iterator[ScoredDoc]:
+    """Score documents strictly below `lowest`, in order, in steps that float32 can tell apart.
+
+    A float32 has 24 significant bits. A step of |lowest| / 2^20, or .001 if that is more, is more than
+    two units in the last place for the first three million documents, and seen with six decimals.
+    """
+    with np.errstate(over="ignore"):  # the run refuses an infinity by name
+        lowest = float(np.float32(lowest))
+    step = max(0.001, abs(lowest) * 2**-20)
+    for place, doc_id in enumerate(doc_ids, 1):
+        yield ScoredDoc(query_id, doc_id, lowest - place * step)

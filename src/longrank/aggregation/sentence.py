@@ -1,0 +1,22 @@
+"""Weighted Mean of Santos et al.: sum(w_i s_i) / sum(w_i), w_i = query terms in sentence i.
+
+Their Max and Sum are `maxp` and `sump` over sentences.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from longrank.aggregation.pooling import avgp
+from longrank.types import Evidence
+
+
+def weighted_mean(evidence: Evidence) -> float:
+    """Return the mean of the sentence scores weighted by the passage weights.
+
+    Where no sentence shares a term with the query (all weights 0), which the paper leaves open, it is
+    the plain mean.
+    """
+    weights = evidence.passage_weight.astype(np.float64)
+    total = float(weights.sum())
+    return float(weights @ evidence.passage_score.astype(np.float64)) / total if total > 0 else avgp(evidence)

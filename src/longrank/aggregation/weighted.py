@@ -1,0 +1,25 @@
+"""Birch (Akkalyoncu Yilmaz et al. 2019), equation 1 without the first stage: sum of w_i S_i.
+
+S_1 >= S_2 >= S_3 are the best sentence scores of the document and w_1 = 1. The first stage enters by
+raw interpolation afterwards, see `longrank.aggregation.interpolate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from longrank.types import Evidence
+
+
+def birch(evidence: Evidence, *, weights: Sequence[float]) -> float:
+    """Return the weighted sum of the best sentence scores.
+
+    Args:
+        evidence: P sentence scores.
+        weights: of the best, the second best, ...; with fewer sentences than weights, those that
+            there are count.
+    """
+    best = np.sort(evidence.passage_score)[::-1][: len(weights)].astype(np.float64)
+    return float(best @ np.array(weights[: len(best)], dtype=np.float64))

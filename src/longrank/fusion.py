@@ -1,0 +1,122 @@
+"""Fusion of runs, and score normalisation. Sums are made in float64; a `Run` keeps float32.
+
+    rrf      reciprocal rank fusion (Cormack, Clarke and Buettcher 2009): sum of 1 / (k + rank)
+    linear   weighted sum of scores, raw or min-max normalised per query
+    mapfuse  MAPFuse (Lillis et al. 2010; Santos et al. use it): sum of MAP / rank
+
+Every method returns the union of the documents; a run gives nothing to a query or document that it
+lacks. Ranks count from 1 in the order of `Run`. The order in which runs are given changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from longrank.config import lookup
+from longrank.errors import InputError
+from longrank.types import Run, ScoredDoc
+
+Scores: TypeAlias = Mapping[str, float]
+"""doc_id -> score, for one query."""
+
+RRF_K = 60.0
+
+
+def rrf(runs: Sequence[Run], *, tag: str, k: float = RRF_K) -> Run:
+    """Fuse by reciprocal ranks: sum over the runs of 1 / (k + rank).
+
+    Raises:
+        InputError: fewer than two runs, or k is not 0 or more.
+    """
+    if not (math.isfinite(k) and k >= 0):
+        raise InputError("k of reciprocal rank fusion is 0 or more", got=k)
+    return _fused(runs, tag, lambda _, ranking: {row.doc_id: 1 / (k + rank) for rank, row in enumerate(ranking, 1)})
+
+
+def linear(runs: Sequence[Run], *, tag: str, weights: Sequence[float] | None = None, normalize: str = "none") -> Run:
+    """Fuse by the weighted sum of scores.
+
+    Args:
+        runs: two or more.
+        tag: of the new run.
+        weights: one for each run; all 1 if not given.
+        normalize: one of `NORMALIZERS`. After ``minmax`` a document that a run lacks has that run's
+            minimum, which is 0.
+
+    Raises:
+        InputError: fewer than two runs, another number of weights, a weight that is not finite,
+            or an unknown normalisation.
+    """
+    scale = lookup(NORMALIZERS, normalize, "normalisation")
+    each = [1.0] * len(runs) if weights is None else _one_each(runs, weights, "weight")
+
+    def part(which: int, ranking: Sequence[ScoredDoc]) -> Scores:
+        scores = scale({row.doc_id: row.score for row in ranking})
+        return {doc_id: each[which] * score for doc_id, score in scores.items()}
+
+    return _fused(runs, tag, part)
+
+
+def mapfuse(runs: Sequence[Run], *, tag: str, maps: Sequence[float]) -> Run:
+    """Fuse by MAP-weighted reciprocal ranks: sum over the runs of MAP / rank.
+
+    Args:
+        runs: two or more.
+        tag: of the new run.
+        maps: the mean average precision of each run's system on other queries than these, in [0, 1].
+
+    Raises:
+        InputError: fewer than two runs, another number of MAPs, or a MAP outside [0, 1].
+    """
+    each = _one_each(runs, maps, "MAP")
+    for value in each:
+        if not 0 <= value <= 1:
+            raise InputError("a MAP lies between 0 and 1", got=value)
+    return _fused(runs, tag, lambda which, ranking: {d.doc_id: each[which] / r for r, d in enumerate(ranking, 1)})
+
+
+FUSIONS: dict[str, Callable[..., Run]] = {"rrf": rrf, "linear": linear, "mapfuse": mapfuse}
+
+
+def minmax(scores: Scores) -> dict[str, float]:
+    """Scale scores to [0, 1] by (s - min) / (max - min); where all are equal, all become 1, as in Anserini."""
+    if not scores:
+        return {}
+    low, high = min(scores.values()), max(scores.values())
+    if low == high:
+        return dict.fromkeys(scores, 1.0)
+    return {doc_id: (score - low) / (high - low) for doc_id, score in scores.items()}
+
+
+NORMALIZERS: dict[str, Callable[[Scores], Scores]] = {"none": dict, "minmax": minmax}
+"""Per-query normalisations by name."""
+
+
+def add(parts: Sequence[Scores]) -> dict[str, float]:
+    """Sum the scores of each document of the union; exactly rounded, so the order of `parts` does not matter."""
+    documents = dict.fromkeys(doc_id for part in parts for doc_id in part)
+    return {doc_id: math.fsum(part[doc_id] for part in parts if doc_id in part) for doc_id in documents}
+
+
+def _fused(runs: Sequence[Run], tag: str, part: Callable[[int, Sequence[ScoredDoc]], Scores]) -> Run:
+    """Add what each run gives to each document; ``part(i, ranking)`` says it for the i-th run and one query."""
+    if len(runs) < 2:
+        raise InputError("fusion needs two runs or more", got=len(runs))
+
+    def rows() -> Iterator[ScoredDoc]:
+        for query_id in dict.fromkeys(query_id for run in runs for query_id in run):
+            parts = [part(which, run.get(query_id)) for which, run in enumerate(runs)]
+            yield from (ScoredDoc(query_id, doc_id, score) for doc_id, score in add(parts).items())
+
+    return Run(tag, rows())
+
+
+def _one_each(runs: Sequence[Run], values: Sequence[float], what: str) -> list[float]:
+    if len(values) != len(runs):
+        raise InputError(f"{len(values)} {what}s for {len(runs)} runs", fix="give one for each run, in their order")
+    for value in values:
+        if not math.isfinite(value):
+            raise InputError(f"a {what} must be a finite number", got=value)
+    return list(values)

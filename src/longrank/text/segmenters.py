@@ -1,0 +1,116 @@
+"""The three rules by which a document becomes passages; `longrank.text.segment` builds them by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+from longrank.errors import InputError
+from longrank.text.windows import Units, sampled, windows_over
+from longrank.types import Document, Passage, Segmentation
+
+
+class UnitFinder(Protocol):
+    """Finds what windows count: words, wordpieces or sentences."""
+
+    def __call__(self, text: str) -> Units:
+        """Return the units of a text."""
+        ...
+
+
+class Cap(NamedTuple):
+    """Most passages of a document (None: all), which ones (``head``, ``first_last_random``), and the sample's seed."""
+
+    most: int | None
+    overflow: str
+    seed: int
+
+    def choose(self, n: int, doc_id: str) -> Iterable[int]:
+        """Return which of `n` passages are kept, ascending."""
+        if self.most is None or n <= self.most:
+            return range(n)
+        return range(self.most) if self.overflow == "head" else sampled(n, self.most, self.seed, doc_id)
+
+
+@dataclass(frozen=True)
+class SlidingWindows:
+    """Windows of `length` units, one every `stride` units.
+
+    With `drop_contained` no window lies wholly in the one before it.
+    """
+
+    fingerprint: str
+    units: UnitFinder
+    length: int
+    stride: int
+    drop_contained: bool
+    cap: Cap
+
+    def segment(self, document: Document) -> Segmentation:
+        """Return the windows of a document, in order of appearance."""
+        units = self.units(document.text)
+        firsts = windows_over(len(units), self.length, self.stride, drop_contained=self.drop_contained)
+        spans = (
+            (i, units.span(firsts[i], firsts[i] + self.length)) for i in self.cap.choose(len(firsts), document.doc_id)
+        )
+        return _segmentation(document, spans, len(firsts))
+
+
+@dataclass(frozen=True)
+class EvenSplit:
+    """CEDR's rule: the first `max_units` units in as few parts of at most `length` as hold them, of one size.
+
+    With D units there are n = ceil(D / length) parts of ceil(D / n); the last may be smaller.
+    """
+
+    fingerprint: str
+    units: UnitFinder
+    length: int
+    max_units: int
+
+    def segment(self, document: Document) -> Segmentation:
+        """Return the parts of a document; parts beyond `max_units` units are counted, not returned."""
+        units = self.units(document.text)
+        read = min(len(units), self.max_units)
+        size = _ceil_div(read, _ceil_div(read, self.length)) if read else 1
+        bounds = [*range(0, read, size), read]
+        spans = (((i, units.span(a, b))) for i, (a, b) in enumerate(pairwise(bounds)))
+        return _segmentation(document, spans, _ceil_div(len(units), size))
+
+
+@dataclass(frozen=True)
+class GivenPassages:
+    """The spans that the source itself names; a document that names none is one passage, whole."""
+
+    fingerprint: str
+    cap: Cap
+
+    def segment(self, document: Document) -> Segmentation:
+        """Return the source's passages of a document.
+
+        Raises:
+            InputError: a span lies outside the text.
+        """
+        text = document.text
+        for start, end in document.passages:
+            if not 0 <= start <= end <= len(text):
+                raise InputError(
+                    f"passage span of document {document.doc_id!r} lies outside its text", got=f"[{start}, {end}]"
+                )
+        given = document.passages or ((len(text) - len(text.lstrip()), len(text.rstrip())),)
+        spans = ((i, given[i]) for i in self.cap.choose(len(given), document.doc_id))
+        return _segmentation(document, spans, len(given))
+
+
+def _segmentation(document: Document, spans: Iterable[tuple[int, tuple[int, int]]], n_passages: int) -> Segmentation:
+    """Cut the passages out of the text; a document without any unit is one empty passage."""
+    passages = tuple(
+        Passage(document.doc_id, index, document.text[start:end], start, end) for index, (start, end) in spans
+    )
+    return Segmentation(passages or (Passage(document.doc_id, 0, "", 0, 0),), max(1, n_passages))
+
+
+def _ceil_div(a: int, b: int) -> int:
+    return -(-a // b)

@@ -1,0 +1,108 @@
+"""Candidate sentences: which passages of a document are worth scoring for a query (Santos et al.).
+
+    all           every passage
+    first         the first n (10)
+    termf         the n (10) with the largest tf(q, S): how often the query's terms occur in the passage
+    first+termf   n (20) in all: the first half of them FIRST, then the best of TERMF not yet there
+
+Terms are lower-cased words as they are written, without stop words and punctuation; each distinct
+term of the query counts once per occurrence in the passage. Ties go to the earlier passage, so
+TERMF of a document without any query term is FIRST. Whatever is chosen, tf(q, S) is the weight that
+the Weighted Mean uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.config import lookup
+from longrank.errors import InputError
+from longrank.protocols import Selected, Selector
+from longrank.text.analysis import ANALYZERS, STOP_WORDS
+from longrank.types import Float32s, Passage, Query
+
+Choose = Callable[[Float32s, int], NDArray[np.intp]]
+"""Takes tf(q, S) of every passage and n; returns the chosen positions, in any order."""
+
+
+def _all(counts: Float32s, n: int) -> NDArray[np.intp]:
+    return np.arange(len(counts))
+
+
+def _first(counts: Float32s, n: int) -> NDArray[np.intp]:
+    return np.arange(min(n, len(counts)))
+
+
+def _termf(counts: Float32s, n: int) -> NDArray[np.intp]:
+    return np.argsort(-counts, kind="stable")[:n]
+
+
+def _first_and_termf(counts: Float32s, n: int) -> NDArray[np.intp]:
+    first = _first(counts, (n + 1) // 2)
+    best = _termf(counts, len(counts))
+    return np.concatenate([first, best[best >= len(first)][: n - len(first)]])
+
+
+@dataclass(frozen=True, slots=True)
+class TermCountSelector:
+    """Selects passages by position or by tf(q, S).
+
+    Attributes:
+        name: of the rule.
+        n: most passages to choose; 0: all.
+        choose: the rule.
+    """
+
+    name: str
+    n: int
+    choose: Choose
+
+    @property
+    def fingerprint(self) -> str:
+        """The rule, e.g. ``first+termf(n=20)``."""
+        return f"{self.name}(n={self.n})" if self.n else self.name
+
+    def select(self, query: Query, passages: Sequence[Passage]) -> Selected:
+        """Return the chosen passages in order of appearance, with tf(q, S) as weights (float32[P])."""
+        counts = term_counts(query.text, [passage.text for passage in passages])
+        chosen = np.sort(self.choose(counts, self.n))
+        return Selected(tuple(passages[i] for i in chosen.tolist()), counts[chosen])
+
+
+def term_counts(query: str, texts: Sequence[str]) -> Float32s:
+    """Return tf(q, S) for each text S: occurrences of the query's distinct terms. float32[P]."""
+    surface = ANALYZERS["none"]
+    terms = frozenset(surface(query)) - STOP_WORDS
+    counts = [sum(term in terms for term in surface(text)) if terms else 0 for text in texts]
+    return np.array(counts, dtype=np.float32)
+
+
+SELECTORS: dict[str, tuple[Choose, int]] = {
+    "all": (_all, 0),
+    "first": (_first, 10),
+    "termf": (_termf, 10),
+    "first+termf": (_first_and_termf, 20),
+}
+"""name -> the rule and its n; 0 where n means nothing."""
+
+
+def make_selector(name: str, n: int | None = None) -> Selector:
+    """Return a selector.
+
+    Args:
+        name: one of `SELECTORS`.
+        n: most passages to choose, 1 or more; None: the paper's.
+
+    Raises:
+        InputError: unknown name, n below 1, or n given to ``all``.
+    """
+    choose, default = lookup(SELECTORS, name, "selector")
+    if n is not None and n < 1:
+        raise InputError("a selector chooses at least one passage", got=n, fix="give n of 1 or more")
+    if n is not None and not default:
+        raise InputError(f"selector '{name}' takes no n", got=n)
+    return TermCountSelector(name, n or default, choose)

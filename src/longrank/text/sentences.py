@@ -1,0 +1,126 @@
+"""Sentence splitters by name; all give exact offsets in code points.
+
+    sentencex      Wikimedia's rule-based splitter, more than 200 languages
+    spacy          spaCy's rule-based sentencizer (extra ``spacy``)
+    pretokenized   text whose sentences end with `` . ``, see `longrank.text.pretokenized`
+
+A splitter sees a long text piece by piece. The last sentence of a piece may go on in the next
+one, so the next piece begins with it: the result does not depend on where pieces end, and a text of
+10 MB never lies in a splitter whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+
+from longrank.config import lookup
+from longrank.errors import MissingExtra
+from longrank.text.windows import Units, piece_end, whitespace_words
+
+Span = tuple[int, int]
+Split = Callable[[str], list[Span]]
+"""Takes a text, returns the offsets of its sentences; white space around them does not matter."""
+
+_PIECE = 1 << 16  # code points handed to a splitter at once
+
+
+class SentenceSplitter:
+    """A splitter with a fingerprint.
+
+    Args:
+        fingerprint: names the rule, its version and its language.
+        split: the rule.
+    """
+
+    def __init__(self, fingerprint: str, split: Split) -> None:
+        self.fingerprint, self._split = fingerprint, split
+
+    def sentences(self, text: str, max_words: int) -> Units:
+        """Return the sentences of a text, trimmed, none of them blank.
+
+        A sentence of more than `max_words` words is cut into chunks of that many; what remains is
+        a chunk too (Birch's released code loses it).
+        """
+        return Units(chunk for span in self._spans(text) for chunk in _chunks(text, span, max_words))
+
+    def _spans(self, text: str) -> Iterator[Span]:
+        start = 0
+        while start < len(text):
+            end = piece_end(text, start, _PIECE)
+            spans = [span for a, b in self._split(text[start:end]) if (span := _trimmed(text, start + a, start + b))]
+            if end < len(text) and len(spans) > 1:
+                end = spans.pop()[0]
+            yield from spans
+            start = end
+
+
+def _trimmed(text: str, start: int, end: int) -> Span | None:
+    """Return the span without white space at its ends; None if nothing is left."""
+    body = text[start:end]
+    inner = body.strip()
+    if not inner:
+        return None
+    start += len(body) - len(body.lstrip())
+    return start, start + len(inner)
+
+
+def _chunks(text: str, span: Span, max_words: int) -> Iterator[Span]:
+    start, end = span
+    if end - start < 2 * max_words:  # too short to hold more words than that
+        yield span
+        return
+    units = whitespace_words(text[start:end])
+    for first in range(0, len(units), max_words):
+        a, b = units.span(first, first + max_words)
+        yield start + a, start + b
+
+
+def make_splitter(name: str, language: str = "en") -> SentenceSplitter:
+    """Return a splitter by name.
+
+    Args:
+        name: one of `SPLITTERS`.
+        language: ISO 639 code; the pretokenized rule knows English only.
+
+    Raises:
+        InputError: unknown name.
+        MissingExtra: the splitter's package is not installed.
+    """
+    return lookup(SPLITTERS, name, "sentence splitter")(language)
+
+
+def _sentencex(language: str) -> SentenceSplitter:
+    from sentencex import get_sentence_boundaries
+
+    def split(text: str) -> list[Span]:
+        return [(b["start_index"], b["end_index"]) for b in get_sentence_boundaries(language, text)]
+
+    return SentenceSplitter(f"sentencex-{version('sentencex')}", split)
+
+
+def _spacy(language: str) -> SentenceSplitter:
+    try:
+        import spacy
+    except ImportError:
+        raise MissingExtra("spaCy's sentence splitter", "spacy") from None
+    pipe = spacy.blank(language)
+    pipe.add_pipe("sentencizer")
+
+    def split(text: str) -> list[Span]:
+        return [(sentence.start_char, sentence.end_char) for sentence in pipe(text).sents]
+
+    return SentenceSplitter(f"spacy-{spacy.__version__}", split)
+
+
+def _pretokenized(language: str) -> SentenceSplitter:
+    from longrank.text.pretokenized import split
+
+    return SentenceSplitter("pretokenized-1", split)
+
+
+SPLITTERS: dict[str, Callable[[str], SentenceSplitter]] = {
+    "sentencex": _sentencex,
+    "spacy": _spacy,
+    "pretokenized": _pretokenized,
+}

@@ -1,0 +1,107 @@
+"""Units of a text, and sliding windows over them.
+
+A unit is a word (a run of non-whitespace), a wordpiece or a sentence, kept as half-open offsets in
+code points. A window is `length` units; the next begins `stride` units later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+_WORD = re.compile(r"\S+")
+_PIECE = 1 << 16  # code points handed to a tokenizer at once
+
+
+class Units:
+    """Offsets of the units of a text, ascending: unit i is ``text[starts[i]:ends[i]]``.
+
+    Four bytes a number, so the words of a text of 10 MB take 14 MB and not 250.
+    """
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        self.starts, self.ends = array("i"), array("i")
+        for start, end in spans:
+            self.starts.append(start)
+            self.ends.append(end)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def span(self, first: int, after: int) -> tuple[int, int]:
+        """Return the offsets of the text from unit `first` up to, not including, unit `after` (or the last)."""
+        return self.starts[first], self.ends[min(after, len(self.ends)) - 1]
+
+
+class OffsetTokenizer(Protocol):
+    """A model's tokenizer, as far as windows need it."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the vocabulary; equal fingerprints mean equal offsets."""
+        ...
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return (start, end) in code points of every token of `text`, without special tokens or truncation."""
+        ...
+
+
+def whitespace_words(text: str) -> Units:
+    """Return the runs of non-whitespace."""
+    return Units(match.span() for match in _WORD.finditer(text))
+
+
+def wordpieces(text: str, tokenizer: OffsetTokenizer) -> Units:
+    """Return a tokenizer's tokens. It reads the text in pieces that end before white space."""
+    return Units(
+        (start + a, start + b)
+        for start, end in pieces(text, _PIECE)
+        for a, b in tokenizer.offsets(text[start:end])
+        if b > a
+    )
+
+
+def pieces(text: str, limit: int) -> Iterator[tuple[int, int]]:
+    """Cut a text into pieces of at most `limit` code points, see `piece_end`."""
+    start = 0
+    while start < len(text):
+        end = piece_end(text, start, limit)
+        yield start, end
+        start = end
+
+
+def piece_end(text: str, start: int, limit: int) -> int:
+    """Return where a piece that begins at `start` ends: before white space if there is any, at `limit` otherwise."""
+    end = start + limit
+    if end >= len(text):
+        return len(text)
+    while end > start and not text[end].isspace():
+        end -= 1
+    return end if end > start else start + limit
+
+
+def windows_over(n_units: int, length: int, stride: int, *, drop_contained: bool) -> range:
+    """Return the first unit of every window over `n_units` units.
+
+    A window begins at every multiple of `stride`, so the last may hold nothing that the one before
+    does not hold; `drop_contained` leaves it out. As the overlap is length - stride, that is PARADE's
+    "drop a last window that is not longer than the overlap, unless it is the only one".
+    """
+    stop = max(1, n_units - (length - stride)) if drop_contained else n_units
+    return range(0, min(stop, n_units), stride)
+
+
+def sampled(n: int, most: int, seed: int, doc_id: str) -> list[int]:
+    """Choose the first, the last and `most` - 2 others of `n` > `most` >= 2 windows, ascending.
+
+    The others are those whose SHA-256 with seed and doc_id is smallest: a sample that depends on
+    nothing else, not even on the version of a random generator.
+    """
+
+    def draw(index: int) -> bytes:
+        return hashlib.sha256(f"{seed}\t{doc_id}\t{index}".encode()).digest()
+
+    return sorted([0, n - 1, *sorted(range(1, n - 1), key=draw)[: most - 2]])
