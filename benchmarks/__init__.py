@@ -1,0 +1,1 @@
+"""Measurements on real collections, reported in docs/results.md; each module is run by itself."""

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from longrank.errors import InputError
+from longrank.ranking.settings import load_pipeline, shipped_pipelines
+
+
+@pytest.mark.parametrize("name", shipped_pipelines())
+def test_every_shipped_pipeline_is_valid(name: str) -> None:
+    assert load_pipeline(name).final.depth >= 1
+
+
+def test_the_pipelines_of_the_contract_are_shipped() -> None:
+    assert {"bm25", "lexical", "minilm", "firstp", "maxp", "sump", "avgp", "birch", "santos"} <= set(shipped_pipelines())
+
+
+def test_set_replaces_one_value_and_keeps_the_others() -> None:
+    settings = load_pipeline("minilm", ["final.depth=30", "passages.options.length=200"])
+    assert settings.final.depth == 30
+    assert settings.final.interpolate == 0.3
+    assert settings.passages.options == {"length": 200}
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("final.dept=30", "did you mean 'depth'"),
+        ("final.depth=many", "final.depth"),
+        ("final.depth=0", "final.depth"),
+        ("final.interpolate=1.5", "final.interpolate"),
+        ("finale.depth=3", "did you mean 'final'"),
+        ("depth", "--set takes key=value"),
+        ("title.x=1", "not a section"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_the_nearest_is_suggested(assignment: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load_pipeline("minilm", [assignment])
+
+
+def test_an_unknown_pipeline_gets_the_nearest_name() -> None:
+    with pytest.raises(InputError, match="did you mean 'maxp'"):
+        load_pipeline("maxpp")
+
+
+def test_a_file_of_ones_own_is_a_pipeline(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('[scorer]\nname = "lexical"\n[final]\ndepth = 7\n')
+    assert load_pipeline(str(path)).final.depth == 7
+
+
+def test_a_file_that_is_not_toml_is_refused_with_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("[scorer\n")
+    with pytest.raises(InputError, match=r"mine\.toml: is not valid TOML"):
+        load_pipeline(str(path))
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        load_pipeline(str(tmp_path / "none.toml"))
