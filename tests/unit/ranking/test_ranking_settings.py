@@ -14,7 +14,9 @@ def test_every_shipped_pipeline_is_valid(name: str) -> None:
 
 
 def test_the_pipelines_of_the_contract_are_shipped() -> None:
-    assert {"bm25", "lexical", "minilm", "firstp", "maxp", "sump", "avgp", "birch", "santos"} <= set(shipped_pipelines())
+    assert {"bm25", "lexical", "minilm", "firstp", "maxp", "sump", "avgp", "birch", "santos"} <= set(
+        shipped_pipelines()
+    )
 
 
 def test_set_replaces_one_value_and_keeps_the_others() -> None:
@@ -33,7 +35,8 @@ def test_set_replaces_one_value_and_keeps_the_others() -> None:
         ("final.interpolate=1.5", "final.interpolate"),
         ("finale.depth=3", "did you mean 'final'"),
         ("depth", "--set takes key=value"),
-        ("title.x=1", "not a section"),
+        ("scorer.name.x=1", "not a section"),
+        ("title.x=1", "title: Input should be a valid boolean"),
     ],
 )
 def test_a_wrong_setting_is_named_and_the_nearest_is_suggested(assignment: str, message: str) -> None:
