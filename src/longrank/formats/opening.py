@@ -1,0 +1,147 @@
+"""Opening an input file, plain or gzipped, and refusing what cannot be trusted with its place.
+
+Refused are another file type, a cut or damaged gzip file, and a decompression bomb.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from longrank.errors import InputError
+
+_MAGIC = (
+    (b"\x1f\x8b", "gzip"),
+    (b"PK\x03\x04", "zip"),
+    (b"PK\x05\x06", "zip"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"7z\xbc\xaf\x27\x1c", "7z"),
+)
+_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".zip", ".7z", ".rar")
+_OTHER_PACKERS = (".bz2", ".xz", ".zst")
+_CHUNK = 1 << 20  # bytes read at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop reading a hostile or broken file; all in bytes but `max_ratio`.
+
+    Attributes:
+        max_line: longest line, without its end.
+        max_uncompressed: most that a gzip file may unpack to; None: no absolute limit.
+        max_ratio: unpacked over packed size that is refused ...
+        ratio_from: ... once this much has been unpacked.
+    """
+
+    max_line: int = 64 << 20
+    max_uncompressed: int | None = None
+    max_ratio: int = 200
+    ratio_from: int = 1 << 30
+
+
+DEFAULT_LIMITS = Limits()
+
+
+def read_bytes(path: Path, limits: Limits = DEFAULT_LIMITS) -> bytes:
+    """Return a whole file, unpacked if it ends in ``.gz``; for formats that cannot be read line by line.
+
+    Raises:
+        InputError: as `read_chunks`.
+    """
+    return b"".join(read_chunks(path, limits))
+
+
+def read_chunks(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
+    """Yield the bytes of a file, about 1 MiB at a time, unpacked if it ends in ``.gz``.
+
+    Raises:
+        InputError: as `open_bytes`; or a gzip file that is cut off or damaged, unpacks to more than
+            the limits allow, or cannot be read.
+    """
+    total = 0
+    with open_bytes(path) as stream:
+        try:
+            while chunk := stream.read(_CHUNK):
+                total += len(chunk)
+                if isinstance(stream, _Gzip):
+                    _refuse_bomb(path, total, stream.packed.tell(), limits)
+                yield chunk
+        except EOFError:
+            at = path.stat().st_size
+            raise InputError(f"gzip file is cut off at byte {at}", path=path, fix="fetch or copy it again") from None
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise InputError(f"gzip file is damaged: {error}", path=path, fix="fetch or copy it again") from None
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
+
+
+def open_bytes(path: Path) -> BinaryIO:
+    """Open a file for reading, unpacked if its name ends in ``.gz``. A pipe is opened once, so it works too.
+
+    Raises:
+        InputError: no such file, a folder, an archive, a compression that is not read, or no permission.
+    """
+    try:
+        _check_name(path)
+        stream = path.open("rb")
+        head = stream.peek(8)[:8]
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
+    kind = next((name for magic, name in _MAGIC if head.startswith(magic)), None)
+    named_gz = path.name.lower().endswith(".gz")
+    if named_gz and kind == "gzip":
+        return cast(BinaryIO, _Gzip(stream))
+    if kind is None and not (named_gz and head):
+        return stream
+    stream.close()
+    raise _wrong_kind(path, kind, named_gz)
+
+
+class _Gzip(gzip.GzipFile):
+    """A gzip file that closes the stream below it and shows how much of that it has read."""
+
+    def __init__(self, packed: BinaryIO) -> None:
+        super().__init__(fileobj=packed, mode="rb")
+        self.packed = packed
+
+    def close(self) -> None:
+        super().close()
+        self.packed.close()
+
+
+def _check_name(path: Path) -> None:
+    name = path.name.lower()
+    if path.is_dir():
+        raise InputError("is a folder, not a file", path=path)
+    if name.endswith(_ARCHIVES):
+        raise InputError("is an archive", path=path, fix="unpack it first")
+    if name.endswith(_OTHER_PACKERS):
+        raise InputError("only .gz is unpacked on the way", path=path, fix="unpack it first")
+    if not path.exists():
+        raise InputError("no such file", path=path)
+
+
+def _wrong_kind(path: Path, kind: str | None, named_gz: bool) -> InputError:
+    if named_gz:
+        return InputError("is named .gz but is not a gzip file", path=path)
+    if kind == "UTF-16":
+        return InputError("file is UTF-16", path=path, fix="convert it, e.g. iconv -f utf-16 -t utf-8")
+    if kind == "gzip":
+        return InputError("is a gzip file without the name of one", path=path, fix="name it .gz, or unpack it first")
+    return InputError(f"is a {kind} file", path=path, fix="unpack it first")
+
+
+def _refuse_bomb(path: Path, unpacked: int, packed: int, limits: Limits) -> None:
+    if limits.max_uncompressed is not None and unpacked > limits.max_uncompressed:
+        raise InputError(f"unpacks to more than {limits.max_uncompressed} bytes (--max-uncompressed)", path=path)
+    if unpacked > limits.ratio_from and unpacked > limits.max_ratio * packed:
+        fix = "if it is what you expect, unpack it first"
+        raise InputError(f"unpacks to more than {limits.max_ratio} times its size", path=path, fix=fix)
