@@ -1,0 +1,13 @@
+"""The index: built from a stream of documents in bounded memory, then memory-mapped and never changed.
+
+build_index   documents -> folder
+Index         postings, statistics and whole documents of a built one
+verify_index  compares every file with its checksum
+"""
+
+from longrank.index.builder import build_index
+from longrank.index.folder import verify_index
+from longrank.index.options import IndexOptions
+from longrank.index.reader import Index
+
+__all__ = ["Index", "IndexOptions", "build_index", "verify_index"]

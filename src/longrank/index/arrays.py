@@ -1,0 +1,152 @@
+"""The two kinds of files an index is made of: arrays of numbers, and lists of byte strings.
+
+An array is its little-endian bytes, nothing else. A list of strings `name` is two files: the bytes
+of all strings one after another (``name.bytes``), and where each begins (``name.offsets``, uint64,
+one more than there are strings). Finished indexes are memory-mapped; while one is built, slices
+are read as they are needed, which takes neither address space nor open files.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Slices(Protocol):
+    """What an array in a file offers, mapped or not: its length and contiguous slices."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+
+
+def mapped(path: Path, dtype: str) -> Array:
+    """Return the array in a file, read from it only where it is used."""
+    if path.stat().st_size == 0:  # nothing cannot be mapped
+        return np.empty(0, dtype)
+    return np.memmap(path, dtype, mode="r").view(np.ndarray)
+
+
+class ArrayFile:
+    """An array in a file of which slices are read."""
+
+    def __init__(self, path: Path, dtype: str) -> None:
+        self._path, self._dtype = path, np.dtype(dtype)
+
+    def __len__(self) -> int:
+        return self._path.stat().st_size // self._dtype.itemsize
+
+    def __getitem__(self, key: slice) -> Array:
+        start, stop, _ = key.indices(len(self))
+        return np.fromfile(self._path, self._dtype, max(stop - start, 0), offset=start * self._dtype.itemsize)
+
+
+class ArrayWriter:
+    """Appends arrays to a file; what it takes is converted to its type."""
+
+    def __init__(self, path: Path, dtype: str) -> None:
+        self._stream, self._dtype = path.open("wb"), np.dtype(dtype)
+
+    def append(self, values: Array | Sequence[int]) -> None:
+        """Write `values` behind what is there."""
+        self._stream.write(np.ascontiguousarray(values, self._dtype).data)
+
+    def __enter__(self) -> ArrayWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stream.close()
+
+
+def write_array(path: Path, values: Array | Sequence[int], dtype: str) -> None:
+    """Write a whole array."""
+    with ArrayWriter(path, dtype) as writer:
+        writer.append(values)
+
+
+class Strings(Sequence[bytes]):
+    """A list of byte strings in two files."""
+
+    def __init__(self, text: Slices, offsets: Slices) -> None:
+        self._text, self._offsets = text, offsets
+
+    @classmethod
+    def mapped(cls, folder: Path, name: str) -> Strings:
+        """Open the list `name` by mapping its files into memory."""
+        return cls(mapped(folder / f"{name}.bytes", "<u1"), mapped(folder / f"{name}.offsets", "<u8"))
+
+    @classmethod
+    def filed(cls, folder: Path, name: str) -> Strings:
+        """Open the list `name`, reading from its files at every use."""
+        return cls(ArrayFile(folder / f"{name}.bytes", "<u1"), ArrayFile(folder / f"{name}.offsets", "<u8"))
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    @overload
+    def __getitem__(self, key: int) -> bytes: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[bytes]: ...
+    def __getitem__(self, key: int | slice) -> bytes | list[bytes]:
+        if isinstance(key, slice):
+            start, stop, _ = key.indices(len(self))
+            return self._between(start, max(stop, start))
+        if not 0 <= key < len(self):
+            raise IndexError(key)
+        start, stop = self._offsets[key : key + 2].tolist()
+        return self._text[start:stop].tobytes()  # type: ignore[no-any-return]
+
+    def _between(self, start: int, stop: int) -> list[bytes]:
+        offsets = self._offsets[start : stop + 1].tolist()
+        text = self._text[offsets[0] : offsets[-1]].tobytes()
+        first = offsets[0]
+        return [text[a - first : b - first] for a, b in zip(offsets, offsets[1:], strict=False)]
+
+
+class StringsWriter:
+    """Appends byte strings to a list in two files."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._text = (folder / f"{name}.bytes").open("wb")
+        self._offsets = ArrayWriter(folder / f"{name}.offsets", "<u8")
+        self._offsets.append([0])
+        self._end = 0
+
+    def extend(self, strings: Sequence[bytes]) -> None:
+        """Write strings behind those that are there."""
+        self._text.write(b"".join(strings))
+        self._add(np.cumsum(np.fromiter(map(len, strings), np.uint64, len(strings)), dtype=np.uint64))
+
+    def extend_from(self, folder: Path, name: str) -> None:
+        """Write all of another list behind."""
+        with (folder / f"{name}.bytes").open("rb") as source:
+            shutil.copyfileobj(source, self._text, 1 << 20)
+        self._add(ArrayFile(folder / f"{name}.offsets", "<u8")[1:])
+
+    def _add(self, ends: Array) -> None:
+        self._offsets.append(ends + np.uint64(self._end))
+        self._end += int(ends[-1]) if len(ends) else 0
+
+    def __enter__(self) -> StringsWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._text.close()
+        self._offsets.__exit__(kind, error, trace)
+
+
+def write_strings(folder: Path, name: str, strings: Iterable[bytes]) -> None:
+    """Write a whole list."""
+    with StringsWriter(folder, name) as writer:
+        writer.extend(list(strings))

@@ -1,0 +1,107 @@
+"""Builds an index from a stream of documents in bounded memory.
+
+documents -> batches -> segments (in this or several processes) -> merged index -> one atomic step
+
+Batches are cut by the size of their documents alone, and nothing in the result tells where they
+were cut, so it depends neither on the number of processes nor on an earlier, interrupted build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from longrank.errors import InputError, LongRankError
+from longrank.index.folder import building, publish
+from longrank.index.merge import merge
+from longrank.index.options import IndexOptions
+from longrank.index.reader import Index
+from longrank.index.segments import Segment
+from longrank.index.workers import Task, write_segments
+from longrank.text.analysis import ANALYZERS
+from longrank.types import Notes
+
+if TYPE_CHECKING:
+    from longrank.formats.corpora import Located
+
+_BATCH_CHARS = 16 << 20
+_BATCH_DOCS = 1 << 16
+_COSTS = 64  # characters that a document counts for besides its own: ids, offsets, objects
+
+
+def build_index(
+    documents: Iterable[Located],
+    folder: Path | str,
+    *,
+    options: IndexOptions | None = None,
+    notes: Notes | None = None,
+    progress: Callable[[int], None] | None = None,
+    workers: int = 1,
+) -> Index:
+    """Index `documents` into `folder`; an index that is there already is replaced when all is done.
+
+    Args:
+        documents: each with the file and line it came from; read once.
+        folder: absent, empty, or an index.
+        options: how documents become terms.
+        notes: counts documents without text.
+        progress: called now and then with the number of documents just indexed.
+        workers: processes to use besides this one, which then only reads; a script that asks for
+            more than 1 needs the usual ``if __name__ == "__main__"``.
+
+    Raises:
+        InputError: no document, a doc_id twice, an unknown analyzer, or a folder that is not ours.
+        LongRankError: writing failed.
+    """
+    options = options or IndexOptions()
+    if options.analyzer not in ANALYZERS:
+        raise InputError("unknown analyzer", got=options.analyzer, fix=f"one of {', '.join(sorted(ANALYZERS))}")
+    folder = Path(folder)
+    try:
+        with building(folder) as work:
+            batches = _batches(documents, notes or Notes())
+            tasks = ((work / f"segment-{i:06d}", batch, options) for i, batch in enumerate(batches))
+            _finish(_written(tasks, workers, progress), work, folder, options)
+    except OSError as error:
+        raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error
+    return Index(folder)
+
+
+def _batches(documents: Iterable[Located], notes: Notes) -> Iterator[list[Located]]:
+    batch: list[Located] = []
+    size = 0
+    for one in documents:
+        document = one.document
+        if not document.text.strip():
+            notes.add("documents without text", f"{one.path}:{one.line}" if one.line else one.path)
+        batch.append(one)
+        size += len(document.title) + len(document.text) + _COSTS
+        if size >= _BATCH_CHARS or len(batch) >= _BATCH_DOCS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _written(tasks: Iterator[Task], workers: int, progress: Callable[[int], None] | None) -> list[Segment]:
+    segments = []
+    for segment in write_segments(tasks, workers):
+        if progress:
+            progress(segment.n_docs)
+        segments.append(segment)
+    if not segments:
+        raise InputError("no documents to index")
+    return sorted(segments)  # by their numbered folders
+
+
+def _finish(segments: list[Segment], work: Path, folder: Path, options: IndexOptions) -> None:
+    data = work / "data"
+    data.mkdir()
+    meta: dict[str, Any] = {
+        "options": options.as_json(),
+        "n_nonempty": sum(s.n_nonempty for s in segments),
+        "total_terms": sum(s.n_tokens for s in segments),
+        "tf_type": merge(segments, data),
+    }
+    publish(data, folder, meta)

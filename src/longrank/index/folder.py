@@ -1,0 +1,183 @@
+"""How an index lies on disk, and how a new one takes the place of an old one in a single step.
+
+    INDEX/manifest.json     which data folder is valid; replaced atomically, after everything else
+    INDEX/data-<digest>/    the index; its own manifest lists size and SHA-256 of every file
+    INDEX/vectors/          passage vectors, if any, each with a manifest of its own
+    INDEX/.building-*       a build in progress, or what is left of a killed one
+
+Until the first file is replaced the old index is untouched and valid; from then on the new one is.
+The name of a data folder comes from its content, so equal builds give equal folders.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from longrank.errors import InputError, IntegrityError
+from longrank.storage import MANIFEST, atomic_write, digest_of, lock, open_manifest, sha256_of, sync_folder, verify
+from longrank.storage import write_manifest as write_folder_manifest
+
+FORMAT = "longrank index"
+VERSION = 1
+VECTORS = "vectors"
+_DATA, _BUILDING, _LOCK = "data-", ".building-", ".lock"
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of an index folder.
+
+    Raises:
+        InputError: no such folder, an empty one, or one that is no index.
+        IntegrityError: unreadable, or written by another version of the format.
+    """
+    path = folder / MANIFEST
+    if not folder.is_dir():
+        raise InputError("no such index", path=folder, fix="build it: longrank index SOURCE -o INDEX")
+    if not path.is_file():
+        raise InputError("is not an index, or its build never finished", path=folder, fix="longrank index builds one")
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise IntegrityError(f"{path}: cannot be read ({error})") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise InputError("is a folder of something else, not an index", path=folder)
+    if manifest.get("version") != VERSION:
+        raise IntegrityError(
+            f"{path}: index format {manifest.get('version')}, this longrank reads {VERSION}; rebuild or upgrade"
+        )
+    return manifest
+
+
+def open_data(folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Return the valid data folder of an index and its manifest, with the sizes of all files checked.
+
+    Raises:
+        InputError, IntegrityError: as `read_manifest`; a file is missing or of another size.
+    """
+    name = read_manifest(folder)["data"]
+    try:
+        open_manifest(folder)
+        return folder / name, open_manifest(folder / name)
+    except (IntegrityError, InputError):
+        if read_manifest(folder)["data"] != name:  # it was replaced while we looked
+            return open_data(folder)
+        raise
+
+
+def verify_index(folder: Path) -> int:
+    """Compare every file of an index, its vectors included, with its checksum; return how many there are.
+
+    Raises:
+        InputError: not an index.
+        IntegrityError: names the first damaged file.
+    """
+    data, _ = open_data(folder)
+    vectors = sorted(path.parent for path in (folder / VECTORS).glob(f"*/{MANIFEST}"))
+    return sum(map(verify, [folder, data, *vectors]))
+
+
+@contextmanager
+def building(folder: Path) -> Iterator[Path]:
+    """Lock an index folder for writing and yield a new work folder inside it.
+
+    Creates the folder if need be, and removes what killed builds have left. Whatever happens, the
+    work folder is gone afterwards, and so is the index folder if it was made here and holds nothing.
+
+    Raises:
+        InputError: `folder` exists and is not an index, its parent does not exist or is read-only,
+            or another process is writing to it.
+    """
+    _refuse_other(folder)
+    created = not folder.exists()
+    try:
+        folder.mkdir(exist_ok=True)
+        with lock(folder / _LOCK):
+            _remove_leftovers(folder)
+            work = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=folder))
+            try:
+                yield work
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+                _tidy(folder, created)
+    except PermissionError as error:
+        raise InputError("cannot be written to", path=folder) from error
+
+
+def _tidy(folder: Path, created: bool) -> None:
+    """Leave no trace in a folder without an index, and an empty lock file in one with."""
+    if (folder / MANIFEST).exists():
+        (folder / _LOCK).write_bytes(b"")
+        return
+    (folder / _LOCK).unlink()
+    if created and not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _refuse_other(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise InputError("is a file; an index is a folder", path=folder)
+    if not folder.exists() and not folder.parent.is_dir():
+        raise InputError("its folder does not exist", path=folder, fix=f"mkdir -p {folder.parent}")
+    if not folder.exists():
+        return
+    if any(not _is_ours(path.name) for path in folder.iterdir()):
+        raise InputError("exists and is not an index", path=folder, fix="choose another folder, or empty it")
+    if (folder / MANIFEST).exists():
+        try:
+            read_manifest(folder)
+        except IntegrityError:
+            return  # damaged, or of another version: to be replaced by a good one
+
+
+def _is_ours(name: str) -> bool:
+    temporary = name.startswith(f".{MANIFEST}.")
+    return name in (MANIFEST, VECTORS, _LOCK) or name.startswith((_DATA, _BUILDING)) or temporary
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what no manifest names; if there is one that cannot be read, what it may name stays."""
+    valid = _valid_data(folder) if (folder / MANIFEST).exists() else ""
+    for path in folder.iterdir():
+        if path.name.startswith(f".{MANIFEST}."):
+            path.unlink()
+        elif path.name.startswith(_BUILDING) or (path.name.startswith(_DATA) and valid not in (None, path.name)):
+            shutil.rmtree(path)
+
+
+def _valid_data(folder: Path) -> str | None:
+    try:
+        return str(read_manifest(folder)["data"])
+    except (InputError, IntegrityError):
+        return None
+
+
+def publish(work: Path, folder: Path, meta: Mapping[str, Any]) -> None:
+    """Make the finished files in `work` the index in `folder`; call it inside `building`."""
+    data = folder / (_DATA + digest_of(write_folder_manifest(work, meta))[:16])
+    replaced = _valid_data(folder) != data.name if (folder / MANIFEST).exists() else False
+    if not _is_intact(data):
+        shutil.rmtree(data, ignore_errors=True)
+        work.rename(data)
+    sync_folder(folder)
+    inner = data / MANIFEST
+    entry = {"size": inner.stat().st_size, "sha256": sha256_of(inner)}
+    manifest = {"format": FORMAT, "version": VERSION, "data": data.name, "files": {f"{data.name}/{MANIFEST}": entry}}
+    with atomic_write(folder / MANIFEST, "w") as stream:
+        json.dump(manifest, stream, indent=1, sort_keys=True)
+        stream.write("\n")
+    _remove_leftovers(folder)
+    if replaced:
+        shutil.rmtree(folder / VECTORS, ignore_errors=True)  # they belong to other documents
+
+
+def _is_intact(data: Path) -> bool:
+    try:
+        return verify(data) > 0
+    except (InputError, IntegrityError):
+        return False

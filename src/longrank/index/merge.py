@@ -1,0 +1,224 @@
+"""The second half of a build: segments become one index, streamed, whatever their number.
+
+Terms are merged in blocks: ranges of the alphabet that hold a bounded number of the segments'
+terms together. In each block terms get their final numbers; then the postings of as many terms as
+fit a buffer are gathered from all segments and appended. Ids are merged by the same blocks,
+where equal ones meet. No memory grows with the collection but 4 bytes per document.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from longrank.errors import InputError
+from longrank.index.arrays import Array, ArrayWriter, Strings, StringsWriter, write_array
+from longrank.index.segments import Segment
+
+_BLOCK = 1 << 20  # strings of all segments together that are merged at a time
+_SAMPLE = 1 << 10  # one in so many is looked at to find where blocks begin
+_BUFFER = 1 << 23  # postings that are gathered at a time (12 bytes each)
+
+
+def merge(segments: Sequence[Segment], folder: Path) -> str:
+    """Write the merged index into `folder`, removing what is no longer needed of the segments.
+
+    Returns:
+        The type of ``tfs``: ``<u1``, ``<u2`` or ``<u4``, the narrowest that holds them all.
+
+    Raises:
+        InputError: two documents have the same id; names both places.
+    """
+    _merge_ids(segments, folder)
+    tf_type = next(t for t in ("<u1", "<u2", "<u4") if max(s.max_tf for s in segments) <= np.iinfo(t).max)
+    _merge_postings(segments, folder, tf_type)
+    _merge_documents(segments, folder)
+    return tf_type
+
+
+# --- blocks -----------------------------------------------------------------------------------
+
+
+class _Part(NamedTuple):
+    """What a segment has in a block: its strings ``[start:start + len(strings)]``."""
+
+    segment: int
+    start: int
+    strings: list[bytes]
+
+
+def _blocks(lists: Sequence[Strings]) -> Iterator[list[_Part]]:
+    """Cut sorted lists at the same places, so that about `_BLOCK` strings lie between two cuts."""
+    cuts = _cuts(lists)
+    begins = [0] * len(lists)
+    for cut in [*cuts, None]:
+        ends = [len(strings) if cut is None else bisect_left(strings, cut) for strings in lists]
+        yield [_Part(i, b, lists[i][b:e]) for i, (b, e) in enumerate(zip(begins, ends, strict=True)) if b < e]
+        begins = ends
+
+
+def _cuts(lists: Sequence[Strings]) -> list[bytes]:
+    if sum(map(len, lists)) <= _BLOCK:
+        return []
+    sample = sorted(strings[i] for strings in lists for i in range(0, len(strings), _SAMPLE))
+    return sorted(set(sample[_BLOCK // _SAMPLE :: _BLOCK // _SAMPLE]))
+
+
+def _bases(segments: Sequence[Segment]) -> list[int]:
+    """Return the number of the first document of each segment."""
+    return [0, *np.cumsum([s.n_docs for s in segments]).tolist()]
+
+
+# --- ids --------------------------------------------------------------------------------------
+
+
+def _merge_ids(segments: Sequence[Segment], folder: Path) -> None:
+    bases = _bases(segments)
+    rank = np.empty(bases[-1], np.uint32)
+    done = 0
+    with ArrayWriter(folder / "id_order", "<u4") as order:
+        for parts in _blocks([s.strings("sorted_ids") for s in segments]):
+            block = sorted(
+                (doc_id, number)
+                for part in parts
+                for doc_id, number in zip(part.strings, _numbers(segments, bases, part), strict=True)
+            )
+            _refuse_duplicates(block, segments, bases)
+            numbers = np.fromiter((number for _, number in block), np.uint32, len(block))
+            rank[numbers] = np.arange(done, done + len(block), dtype=np.uint32)
+            order.append(numbers)
+            done += len(block)
+    write_array(folder / "id_ranks", rank, "<u4")
+
+
+def _numbers(segments: Sequence[Segment], bases: Sequence[int], part: _Part) -> list[int]:
+    local = segments[part.segment].array("id_order")[part.start : part.start + len(part.strings)]
+    return (local.astype(np.int64) + bases[part.segment]).tolist()  # type: ignore[no-any-return]
+
+
+def _refuse_duplicates(block: Sequence[tuple[bytes, int]], segments: Sequence[Segment], bases: Sequence[int]) -> None:
+    for (doc_id, first), (other, second) in pairwise(block):
+        if doc_id == other:
+            path, line = _place(segments, bases, second)
+            before, before_line = _place(segments, bases, first)
+            where = f"{before}:{before_line}" if before_line else before
+            raise InputError(f"doc_id occurs twice, first at {where}", path=path, line=line, got=doc_id.decode())
+
+
+def _place(segments: Sequence[Segment], bases: Sequence[int], number: int) -> tuple[str, int | None]:
+    segment = int(np.searchsorted(bases, number, side="right")) - 1
+    path, line = segments[segment].strings("places")[number - bases[segment]].decode(errors="surrogatepass").split("\n")
+    return path, int(line) or None
+
+
+# --- postings ---------------------------------------------------------------------------------
+
+
+def _merge_postings(segments: Sequence[Segment], folder: Path, tf_type: str) -> None:
+    bases = _bases(segments)
+    with ExitStack() as stack:
+        terms = stack.enter_context(StringsWriter(folder, "terms"))
+        starts = stack.enter_context(ArrayWriter(folder / "starts", "<u8"))
+        counts = stack.enter_context(ArrayWriter(folder / "term_counts", "<u8"))
+        docs = stack.enter_context(ArrayWriter(folder / "docs", "<u4"))
+        tfs = stack.enter_context(ArrayWriter(folder / "tfs", tf_type))
+        end = 0
+        for parts in _blocks([s.strings("terms") for s in segments]):
+            block = _number_terms(segments, bases, parts)
+            terms.extend(block.terms)
+            starts.append(end + np.cumsum(block.dfs) - block.dfs)
+            end += int(block.dfs.sum())
+            for first, last in _runs(block.dfs):
+                some_docs, some_tfs = _gather(block, first, last)
+                docs.append(some_docs)
+                tfs.append(some_tfs)
+                offsets = np.cumsum(block.dfs[first:last]) - block.dfs[first:last]
+                counts.append(np.add.reduceat(some_tfs.astype(np.uint64), offsets))
+        starts.append([end])
+
+
+class _Numbered(NamedTuple):
+    """Where a segment's share of a block goes: its term i of ``[start:]`` is the block's ``numbers[i]``."""
+
+    segment: Segment
+    base: int
+    numbers: Array
+    starts: Array
+
+
+class _Block(NamedTuple):
+    terms: list[bytes]
+    dfs: Array
+    parts: list[_Numbered]
+
+
+def _number_terms(segments: Sequence[Segment], bases: Sequence[int], parts: Sequence[_Part]) -> _Block:
+    terms = sorted(set().union(*(part.strings for part in parts)))
+    number = {term: i for i, term in enumerate(terms)}
+    dfs = np.zeros(len(terms), np.int64)
+    numbered = []
+    for part in parts:
+        numbers = np.fromiter(map(number.__getitem__, part.strings), np.int64, len(part.strings))
+        segment = segments[part.segment]
+        starts = segment.array("starts")[part.start : part.start + len(numbers) + 1].astype(np.int64)
+        dfs[numbers] += np.diff(starts)
+        numbered.append(_Numbered(segment, bases[part.segment], numbers, starts))
+    return _Block(terms, dfs, numbered)
+
+
+def _runs(dfs: Array) -> Iterator[tuple[int, int]]:
+    """Cut the terms into runs of at most `_BUFFER` postings, or of one term."""
+    ends = np.cumsum(dfs)
+    first = 0
+    while first < len(dfs):
+        limit = (ends[first - 1] if first else 0) + _BUFFER
+        last = max(int(np.searchsorted(ends, limit, side="right")), first + 1)
+        yield first, last
+        first = last
+
+
+def _gather(block: _Block, first: int, last: int) -> tuple[Array, Array]:
+    """Return docs and tfs of the block's terms ``[first:last]``, term by term, documents ascending."""
+    dfs = block.dfs[first:last]
+    total = int(dfs.sum())
+    docs, tfs = np.empty(total, np.uint32), np.empty(total, np.uint32)
+    cursors = np.cumsum(dfs) - dfs
+    for part in block.parts:
+        low, high = np.searchsorted(part.numbers, (first, last))
+        if low == high:
+            continue
+        starts, terms = part.starts[low : high + 1], part.numbers[low:high] - first
+        sizes = np.diff(starts)
+        places = np.repeat(cursors[terms] - starts[:-1], sizes) + np.arange(starts[0], starts[-1])
+        docs[places] = part.segment.array("docs")[starts[0] : starts[-1]] + np.uint32(part.base)
+        tfs[places] = part.segment.array("tfs")[starts[0] : starts[-1]]
+        cursors[terms] += sizes
+    return docs, tfs
+
+
+# --- documents --------------------------------------------------------------------------------
+
+
+def _merge_documents(segments: Sequence[Segment], folder: Path) -> None:
+    for name in ("ids", "titles", "texts"):
+        with StringsWriter(folder, name) as strings:
+            for segment in segments:
+                strings.extend_from(segment.folder, name)
+                (segment.folder / f"{name}.bytes").unlink()  # the disk is not asked to hold texts twice
+    for name in ("lengths", "spans"):
+        with ArrayWriter(folder / name, "<u4") as array:
+            for segment in segments:
+                array.append(segment.array(name)[:])
+    with ArrayWriter(folder / "span_offsets", "<u8") as offsets:
+        offsets.append([0])
+        end = 0
+        for segment in segments:
+            ends = end + np.cumsum(segment.array("span_counts")[:], dtype=np.int64)
+            offsets.append(ends)
+            end = int(ends[-1])

@@ -1,0 +1,126 @@
+"""A finished index: statistics, postings and documents, all memory-mapped and read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.errors import InputError
+from longrank.index.arrays import Array
+from longrank.index.documents import Documents
+from longrank.index.folder import open_data
+from longrank.index.options import IndexOptions
+from longrank.index.postings import Postings
+from longrank.storage import digest_of
+from longrank.text.analysis import ANALYZERS, Analyzer
+from longrank.types import Document
+
+
+class Index:
+    """What `build_index` built. Documents have ids, and numbers from 0 in the order they were read.
+
+    Attributes:
+        path: its folder.
+        options: how documents became terms.
+        analyzer: the analysis chain; queries go through it too.
+        digest: SHA-256 over the content; equal documents and options give equal digests.
+        n_docs: documents.
+        n_nonempty: documents with at least one term; N in BM25.
+        n_terms: distinct terms.
+        total_terms: occurrences of terms.
+        lengths: uint32[D], terms per document.
+        id_ranks: uint32[D], the place of each document when the ids are sorted ascending.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the index in the folder `path`.
+
+        Raises:
+            InputError: no such folder, or not an index.
+            IntegrityError: a file is missing or of another size, or another version wrote it.
+        """
+        self.path = path
+        data, manifest = open_data(path)
+        self.options = IndexOptions.from_json(manifest["options"])
+        if self.options.analyzer not in ANALYZERS:
+            raise InputError(
+                "was built with an analyzer that does not exist here", path=path, got=self.options.analyzer
+            )
+        self.digest: str = digest_of(manifest)
+        self.n_nonempty, self.total_terms = int(manifest["n_nonempty"]), int(manifest["total_terms"])
+        self._documents = Documents(data)
+        self._postings = Postings(data, manifest["tf_type"])
+        self.n_docs, self.n_terms = len(self._documents), len(self._postings)
+        self.lengths, self.id_ranks = self._documents.lengths, self._documents.id_ranks
+
+    @classmethod
+    def open(cls, path: Path | str) -> Index:
+        """Open the index in the folder `path`; raises as the constructor."""
+        return cls(Path(path))
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """The analysis chain the documents went through."""
+        return ANALYZERS[self.options.analyzer]
+
+    @property
+    def avgdl(self) -> float:
+        """Mean number of terms of the documents that have any; 0 if none has."""
+        return self.total_terms / self.n_nonempty if self.n_nonempty else 0.0
+
+    def __len__(self) -> int:
+        return self.n_docs
+
+    def __iter__(self) -> Iterator[Document]:
+        """Yield all documents, in the order they were read."""
+        return iter(self._documents)
+
+    def __contains__(self, doc_id: object) -> bool:
+        try:
+            self._documents.number(doc_id)  # type: ignore[arg-type]
+        except (KeyError, AttributeError):
+            return False
+        return True
+
+    def document(self, doc_id: str) -> Document:
+        """Return a document.
+
+        Raises:
+            KeyError: no such document.
+        """
+        return self._documents.at(self._documents.number(doc_id))
+
+    def document_at(self, number: int) -> Document:
+        """Return the document of that number."""
+        return self._documents.at(number)
+
+    def doc_id(self, number: int) -> str:
+        """Return the id of the document of that number."""
+        return self._documents.doc_id(number)
+
+    def number(self, doc_id: str) -> int:
+        """Return the number of a document.
+
+        Raises:
+            KeyError: no such document.
+        """
+        return self._documents.number(doc_id)
+
+    def terms(self) -> Iterator[str]:
+        """Yield all terms, sorted."""
+        return iter(self._postings)
+
+    def df(self, term: str) -> int:
+        """Return how many documents hold the term; 0 if none."""
+        return self._postings.df(term)
+
+    def count(self, term: str) -> int:
+        """Return how often the term occurs in the collection; 0 if never."""
+        return self._postings.count(term)
+
+    def postings(self, term: str) -> tuple[NDArray[np.uint32], Array]:
+        """Return (document numbers ascending, occurrences in each), unsigned integers [df]."""
+        return self._postings.of(term)

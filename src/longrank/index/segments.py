@@ -1,0 +1,124 @@
+"""The first half of a build: a batch of documents becomes a segment, a small inverted index of its own.
+
+A segment is a pure function of its documents and the options, so it does not matter which process
+writes it. Its terms and ids are sorted (by their UTF-8 bytes), which is what lets `merge` stream.
+
+    terms              sorted; postings of term i are docs/tfs[starts[i]:starts[i + 1]]
+    docs, tfs          document number within the segment, ascending; how often the term occurs there
+    lengths            terms per document
+    ids, titles, texts, places (FILE:LINE), span_counts and spans
+    sorted_ids, id_order   the ids in order, and the number of the document each belongs to
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from longrank.errors import InputError
+from longrank.index.arrays import Array, ArrayFile, Strings, write_array, write_strings
+from longrank.index.options import IndexOptions
+from longrank.text.analysis import ANALYZERS
+from longrank.types import Document
+
+if TYPE_CHECKING:
+    from longrank.formats.corpora import Located
+
+
+class Segment(NamedTuple):
+    """A written segment: where it is, and what is needed to plan the merge."""
+
+    folder: Path
+    n_docs: int
+    n_nonempty: int
+    n_tokens: int
+    n_postings: int
+    max_tf: int
+
+    def strings(self, name: str) -> Strings:
+        """Open one of its lists of strings."""
+        return Strings.filed(self.folder, name)
+
+    def array(self, name: str) -> ArrayFile:
+        """Open one of its arrays."""
+        return ArrayFile(self.folder / name, "<u8" if name == "starts" else "<u4")
+
+
+def write_segment(folder: Path, located: Sequence[Located], options: IndexOptions) -> Segment:
+    """Index one batch of documents into the new folder `folder`.
+
+    Raises:
+        InputError: a text cannot be written as UTF-8.
+    """
+    folder.mkdir()
+    _write_documents(folder, located)
+    return _write_postings(folder, [one.document for one in located], options)
+
+
+def _write_documents(folder: Path, located: Sequence[Located]) -> None:
+    documents = [one.document for one in located]
+    ids = [_encoded(d, d.doc_id) for d in documents]
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    write_strings(folder, "ids", ids)
+    write_strings(folder, "sorted_ids", [ids[i] for i in order])
+    write_array(folder / "id_order", order, "<u4")
+    write_strings(folder, "titles", [_encoded(d, d.title) for d in documents])
+    write_strings(folder, "texts", [_encoded(d, d.text) for d in documents])
+    write_strings(folder, "places", [f"{one.path}\n{one.line or 0}".encode(errors="surrogatepass") for one in located])
+    write_array(folder / "span_counts", [len(d.passages) for d in documents], "<u4")
+    write_array(folder / "spans", [offset for d in documents for span in d.passages for offset in span], "<u4")
+
+
+def _encoded(document: Document, text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"document {document.doc_id!r}: {error.reason}", got=text[error.start]) from None
+
+
+class _Numbers(dict[str, int]):
+    """term -> its number, given out as terms appear."""
+
+    def __missing__(self, term: str) -> int:
+        number = self[term] = len(self)
+        return number
+
+
+def _write_postings(folder: Path, documents: Sequence[Document], options: IndexOptions) -> Segment:
+    analyzer, numbers = ANALYZERS[options.analyzer], _Numbers()
+    tokens, lengths = array("I"), []
+    for document in documents:
+        terms = analyzer(options.indexed(document))
+        tokens.extend(map(numbers.__getitem__, terms))
+        lengths.append(len(terms))
+    terms = sorted(numbers)  # by code point, which is by UTF-8 byte
+    starts, docs, tfs = _inverted(_renumbered(tokens, [numbers[t] for t in terms]), np.array(lengths), len(terms))
+    write_strings(folder, "terms", [term.encode() for term in terms])
+    write_array(folder / "starts", starts, "<u8")
+    write_array(folder / "docs", docs, "<u4")
+    write_array(folder / "tfs", tfs, "<u4")
+    write_array(folder / "lengths", lengths, "<u4")
+    nonempty = sum(length > 0 for length in lengths)
+    return Segment(folder, len(documents), nonempty, len(tokens), len(docs), int(tfs.max(initial=0)))
+
+
+def _renumbered(tokens: array[int], order: list[int]) -> Array:
+    """Number the tokens' terms by their place in the sorted list."""
+    rank = np.empty(len(order), np.uint64)
+    rank[order] = np.arange(len(order), dtype=np.uint64)
+    return rank[np.frombuffer(tokens, np.uint32)] if len(tokens) else np.empty(0, np.uint64)
+
+
+def _inverted(tokens: Array, lengths: Array, n_terms: int) -> tuple[Array, Array, Array]:
+    """Turn the term numbers of all documents, one after another, into (starts, docs, tfs)."""
+    n_docs = np.uint64(max(len(lengths), 1))
+    keys = tokens * n_docs + np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
+    keys.sort()
+    first = np.flatnonzero(np.diff(keys, prepend=np.uint64(2**64 - 1)))
+    keys, tfs = keys[first], np.diff(first, append=len(keys))
+    starts = np.searchsorted(keys, np.arange(n_terms + 1, dtype=np.uint64) * n_docs)
+    return starts, keys % n_docs, tfs

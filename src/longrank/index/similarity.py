@@ -1,0 +1,59 @@
+"""BM25 as Lucene >= 8 computes it, in single precision, with k1 and b chosen at query time.
+
+    idf(t)      = ln(1 + (N - df + 0.5) / (df + 0.5))
+    score(t, d) = w * idf * tf / (tf + k1 * (1 - b + b * dl / avgdl))
+
+N counts documents with at least one term, and there is no factor (k1 + 1). Lucene keeps dl in one
+byte: lengths to 39 exactly, longer ones with the leading 4 bits of dl - 24 (SmallFloat.intToByte4).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.types import Float32s
+
+_EXACT = 24  # lengths below are their own codes; beyond, the code is a small float of what exceeds it
+
+
+def _decoded(code: int) -> int:
+    """Return the length that a code stands for: 3 bits after a hidden leading one, times a power of two."""
+    if code < _EXACT:
+        return code
+    bits, shift = (code - _EXACT) & 7, (code - _EXACT) >> 3
+    return _EXACT + (bits if shift == 0 else (bits | 8) << (shift - 1))
+
+
+LENGTHS: NDArray[np.int64] = np.array([_decoded(code) for code in range(256)])
+"""The 256 lengths that Lucene can tell apart, ascending."""
+
+
+def length_codes(lengths: NDArray[np.integer]) -> NDArray[np.uint8]:
+    """Return the one-byte code of each length: that of the largest of `LENGTHS` not above it."""
+    return (np.searchsorted(LENGTHS, lengths, side="right") - 1).astype(np.uint8)
+
+
+def idf(df: int, n_docs: int) -> np.float32:
+    """Return the inverse document frequency; positive for every 0 <= df <= n_docs."""
+    return np.float32(math.log(1 + (n_docs - df + 0.5) / (df + 0.5)))
+
+
+def inverse_norms(lengths: NDArray[np.integer], avgdl: float, k1: float, b: float) -> Float32s:
+    """Return 1 / (k1 * (1 - b + b * dl / avgdl)) for each length, infinite where k1 makes it so."""
+    k1_, b_, one = np.float32(k1), np.float32(b), np.float32(1)
+    with np.errstate(divide="ignore"):
+        return one / (k1_ * ((one - b_) + b_ * lengths.astype(np.float32) / np.float32(avgdl)))  # type: ignore[no-any-return]
+
+
+def term_scores(weight: np.float32, tfs: NDArray[np.unsignedinteger], norms: Float32s) -> Float32s:
+    """Return the scores of one term, float32[df]: w - w / (1 + tf * norm), monotonic in tf and norm.
+
+    Args:
+        weight: query weight of the term times its idf.
+        tfs: its occurrences in each document.
+        norms: `inverse_norms` of the same documents.
+    """
+    return weight - weight / (np.float32(1) + tfs.astype(np.float32) * norms)
