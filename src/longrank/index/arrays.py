@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, overload
@@ -109,7 +110,7 @@ class Strings(Sequence[bytes]):
         offsets = self._offsets[start : stop + 1].tolist()
         text = self._text[offsets[0] : offsets[-1]].tobytes()
         first = offsets[0]
-        return [text[a - first : b - first] for a, b in zip(offsets, offsets[1:], strict=False)]
+        return [text[a - first : b - first] for a, b in pairwise(offsets)]
 
 
 class StringsWriter:

@@ -45,7 +45,7 @@ def inverse_norms(lengths: NDArray[np.integer], avgdl: float, k1: float, b: floa
     """Return 1 / (k1 * (1 - b + b * dl / avgdl)) for each length, infinite where k1 makes it so."""
     k1_, b_, one = np.float32(k1), np.float32(b), np.float32(1)
     with np.errstate(divide="ignore"):
-        return one / (k1_ * ((one - b_) + b_ * lengths.astype(np.float32) / np.float32(avgdl)))  # type: ignore[no-any-return]
+        return one / (k1_ * ((one - b_) + b_ * lengths.astype(np.float32) / np.float32(avgdl)))
 
 
 def term_scores(weight: np.float32, tfs: NDArray[np.unsignedinteger], norms: Float32s) -> Float32s:

@@ -13,11 +13,15 @@ from longrank.text.porter import stem
 from longrank.text.words import word_spans, words
 
 STOP_WORDS = frozenset(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they "
-    "this to was will with".split()
+    (
+        *("a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not"),
+        *("of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was"),
+        *("will", "with"),
+    )
 )
 """Lucene's English stop words."""
 
+_POSSESSIVE = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")
 _CACHED = 1 << 18  # distinct words whose terms are remembered; about 40 MiB
 
 
@@ -58,7 +62,7 @@ class _Terms(dict[str, str]):
     def _term(self, word: str) -> str:
         if not word.strip("_"):
             return ""
-        if word[-2:].lower() == "'s" and len(word) >= 2:
+        if word.endswith(_POSSESSIVE):
             word = word[:-2]
         term = _lower(word)
         if term in self._stop_words:

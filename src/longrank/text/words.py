@@ -45,7 +45,8 @@ def _full_pattern() -> str:
         )
     )
     run = rf"(?:(?:{unit})++|{katakana})"
-    word = rf"(?=[\p{{WB=ALetter}}\p{{WB=Hebrew_Letter}}\p{{WB=Numeric}}０-９\p{{WB=Katakana}}\p{{WB=ExtendNumLet}}])(?:{run}?+{join})*+{run}?+"
+    begins = r"(?=[\p{WB=ALetter}\p{WB=Hebrew_Letter}\p{WB=Numeric}０-９\p{WB=Katakana}\p{WB=ExtendNumLet}])"
+    word = rf"{begins}(?:{run}?+{join})*+{run}?+"
     picture = r"[\p{Extended_Pictographic}--[\p{Emoji_Modifier}#*0-9]]\p{Emoji_Modifier}?+[\uFE0F\p{WB=Extend}]*+"
     emoji = rf"{picture}(?:\u200D{picture})*+|[0-9#*]\uFE0F?\u20E3{extend}|(?:\p{{WB=Regional_Indicator}}{extend}){{2}}"
     single = rf"(?:\p{{LB=SA}}{extend})++|[\p{{Script=Han}}\p{{Script=Hiragana}}]{extend}"
