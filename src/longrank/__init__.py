@@ -9,8 +9,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from longrank.aggregation.run import aggregate_run as aggregate_run
+    from longrank.evaluation.measures import evaluate as evaluate
+    from longrank.formats.evidence import read_evidence as read_evidence
+    from longrank.formats.queries import read_queries as read_queries
+    from longrank.formats.trec import read_qrels as read_qrels
+    from longrank.formats.trec import read_run as read_run
+    from longrank.formats.trec import write_run as write_run
+    from longrank.index import Index as Index
+    from longrank.index import build_index as build_index
+    from longrank.ranking.build import index_files as index_files
+    from longrank.ranking.explain import search as search
+    from longrank.ranking.pipeline import open_pipeline as open_pipeline
+    from longrank.ranking.pipeline import rerank as rerank
     from longrank.types import Document as Document
     from longrank.types import Evidence as Evidence
+    from longrank.types import Notes as Notes
     from longrank.types import Passage as Passage
     from longrank.types import Query as Query
     from longrank.types import Run as Run
@@ -19,10 +33,24 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "Document": "longrank.types",
     "Evidence": "longrank.types",
+    "Index": "longrank.index",
+    "Notes": "longrank.types",
     "Passage": "longrank.types",
     "Query": "longrank.types",
     "Run": "longrank.types",
     "ScoredDoc": "longrank.types",
+    "aggregate_run": "longrank.aggregation.run",
+    "build_index": "longrank.index",
+    "evaluate": "longrank.evaluation.measures",
+    "index_files": "longrank.ranking.build",
+    "open_pipeline": "longrank.ranking.pipeline",
+    "read_evidence": "longrank.formats.evidence",
+    "read_qrels": "longrank.formats.trec",
+    "read_queries": "longrank.formats.queries",
+    "read_run": "longrank.formats.trec",
+    "rerank": "longrank.ranking.pipeline",
+    "search": "longrank.ranking.explain",
+    "write_run": "longrank.formats.trec",
 }
 
 __all__ = sorted(_PUBLIC)  # noqa: PLE0605

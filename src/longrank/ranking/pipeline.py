@@ -205,6 +205,7 @@ def _header(
         scorer=scorer.fingerprint,
         collection=pipeline.index.digest,
         queries=digest_of([[query.query_id, query.text] for query in queries]),
+        n_queries=len(queries),
         candidates=digest_of(top),
         options={"depth": final.depth, "block_queries": final.block_queries, "missing": sorted(absent)},
     )

@@ -1,0 +1,140 @@
+"""rerank, search and aggregate by their documented command lines, without torch."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fakes import documents, queries
+from longrank.cli.main import main
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection with an index and a first-stage run."""
+    folder = tmp_path_factory.mktemp("rerank")
+    rows = [{"doc_id": d.doc_id, "title": d.title, "text": d.text} for d in documents(60)]
+    (folder / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows = [{"query_id": q.query_id, "text": q.text} for q in queries(24)]
+    (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["index", str(folder / "docs.jsonl"), "-o", str(folder / "index")]) == 0
+    assert main(["retrieve", str(folder / "index"), str(folder / "queries.jsonl"), "-o", str(folder / "bm25.run")]) == 0
+    return folder
+
+
+def rerank_arguments(folder: Path, output: Path, *more: str) -> list[str]:
+    inputs = [str(folder / name) for name in ("index", "queries.jsonl", "bm25.run")]
+    return ["rerank", *inputs, "-o", str(output), "--pipeline", "lexical", *more]
+
+
+def test_rerank_writes_the_whole_run_and_the_evidence_beside_it(folder: Path, tmp_path: Path) -> None:
+    assert main(rerank_arguments(folder, tmp_path / "new.run", "--depth", "10")) == 0
+    old, new = (path.read_text().splitlines() for path in (folder / "bm25.run", tmp_path / "new.run"))
+    assert len(old) == len(new)
+    assert (tmp_path / "new.run.evidence").is_file()
+
+
+def test_aggregate_gives_the_bytes_of_rerank(folder: Path, tmp_path: Path) -> None:
+    settings = ["--set", "final.interpolate=0.3", "--set", "final.normalize=minmax"]
+    assert main(rerank_arguments(folder, tmp_path / "new.run", "--depth", "10", *settings)) == 0
+    evidence = str(tmp_path / "new.run.evidence")
+    options = ["--aggregator", "maxp", "--interpolate", "0.3", "--normalize", "minmax", "--tag", "longrank"]
+    first = ["--first-stage", str(folder / "bm25.run")]
+    assert main(["aggregate", evidence, "-o", str(tmp_path / "same.run"), *options, *first]) == 0
+    assert (tmp_path / "same.run").read_bytes() == (tmp_path / "new.run").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--pipeline", "lexicl"], "did you mean 'lexical'"),
+        (["--set", "final.dept=3"], "did you mean 'depth'"),
+        (["--depth", "0"], "final.depth"),
+        (["--missing", "drop"], "--missing takes error or keep"),
+        (["--tail", "cut"], "final.tail"),
+        (["--model", "minilm"], "takes no --model"),
+        (["--set", "aggregate.name=maxpp"], "did you mean 'maxp'"),
+        (["--set", "passages.preset=window"], "did you mean 'windows'"),
+    ],
+)
+def test_a_wrong_option_is_one_line_and_nothing_is_written(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], message: str
+) -> None:
+    assert main(rerank_arguments(folder, tmp_path / "new.run", *more)) == 2
+    error = capsys.readouterr().err.splitlines()
+    assert len(error) == 1
+    assert error[0].startswith("longrank: error: ")
+    assert message in error[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_evidence_of_another_depth_is_refused_and_kept(folder: Path, tmp_path: Path) -> None:
+    assert main(rerank_arguments(folder, tmp_path / "new.run", "--depth", "10")) == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert main(rerank_arguments(folder, tmp_path / "new.run", "--depth", "20")) == 2
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_killed_reranking_goes_on_to_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    whole = tmp_path / "whole.run"
+    started = time.monotonic()
+    command = [sys.executable, "-m", "longrank.cli.main"]
+    subprocess.run([*command, *rerank_arguments(folder, whole)], check=True, capture_output=True)
+    duration = time.monotonic() - started
+    rng, output, kills = random.Random(5), tmp_path / "cut.run", 0
+    for _ in range(6):
+        process = subprocess.Popen([*command, *rerank_arguments(folder, output)], stderr=subprocess.DEVNULL)
+        time.sleep(rng.uniform(duration / 3, duration))
+        process.send_signal(signal.SIGKILL)
+        kills += process.wait() == -signal.SIGKILL
+    subprocess.run([*command, *rerank_arguments(folder, output)], check=True, capture_output=True)
+    assert kills > 0
+    for suffix in ("", ".evidence"):
+        assert Path(f"{output}{suffix}").read_bytes() == Path(f"{whole}{suffix}").read_bytes()
+
+
+def test_search_prints_passages_with_the_words_of_the_query_marked(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["search", str(folder / "index"), "Honey and stones", "-k", "3", "--pipeline", "lexical"]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "*honey*" in out
+    assert "*stone*" in out
+    assert out.count("title ") == 3
+
+
+def test_search_json_offsets_slice_the_document_to_the_passage(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["search", str(folder / "index"), "honey", "-k", "2", "--json", "--pipeline", "lexical"]) == 0
+    texts = {d.doc_id: d.text for d in documents(60)}
+    results = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [result["rank"] for result in results] == [1, 2]
+    for result in results:
+        for passage in result["passages"]:
+            text = texts[result["doc_id"]]
+            assert text[passage["start"] : passage["end"]] == passage["text"]
+            assert {text[a:b] for a, b in passage["words"]} == {"honey"}
+
+
+def test_search_without_a_match_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["search", str(folder / "index"), "zeppelin", "--pipeline", "lexical"]) == 0
+    assert "no document shares a term" in capsys.readouterr().out
+
+
+def test_a_damaged_index_is_exit_3(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = tmp_path / "index"
+    shutil.copytree(folder / "index", copy)
+    victim = max((p for p in copy.rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
+    victim.write_bytes(victim.read_bytes()[:-1])
+    assert main(["search", str(copy), "honey", "--pipeline", "lexical"]) == 3
+    assert victim.name in capsys.readouterr().err

@@ -1,0 +1,78 @@
+"""What the documentation says is run, and what is made from the code is current."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from longrank.cli.main import COMMANDS, main
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that holds what the README's commands need."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="printed scores are those of one Python version")
+def test_the_python_of_the_readme_prints_what_the_readme_says(clone: Path) -> None:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(blocks(ROOT / "README.md", "python")[0], "README.md", "exec"), {})
+    assert printed.getvalue() == blocks(ROOT / "README.md", "text")[0]
+
+
+@pytest.mark.neural
+def test_the_shell_lines_of_the_readme_run(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = next(block for block in blocks(ROOT / "README.md", "sh") if "longrank retrieve" in block).splitlines()
+    for line in lines:
+        assert main(shlex.split(line)[1:]) == 0, line
+    assert "minilm" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_on_the_pages_exist(page: Path) -> None:
+    named = re.findall(r"^\s*longrank ([a-z]+)", "\n".join(blocks(page, "sh")), re.MULTILINE)
+    assert set(named) <= set(COMMANDS)
+
+
+def test_generated_pages_are_current() -> None:
+    # in a process of its own: the width of help pages is set through the environment
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_command_has_help_that_teaches() -> None:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None and spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    page = generate.cli_page()
+    for name in COMMANDS:
+        assert f"## longrank {name}\n" in page

@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fakes import CountingScorer, documents, index_of, queries
+from longrank.aggregation import make_aggregator
+from longrank.aggregation.run import aggregate_run
+from longrank.errors import InputError, LongRankError
+from longrank.formats.evidence import read_evidence
+from longrank.index import Index
+from longrank.protocols import PassageScores
+from longrank.ranking.passages import PassageDocumentScorer
+from longrank.ranking.pipeline import Pipeline, open_pipeline, rerank
+from longrank.text.segment import make_segmenter
+from longrank.text.select import make_selector
+from longrank.types import Document, Notes, Query, Run
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    return index_of(documents(40), tmp_path_factory.mktemp("collection") / "index")
+
+
+def counting(index: Index, *assignments: str) -> tuple[Pipeline, CountingScorer]:
+    """The lexical pipeline with the counting scorer in it."""
+    pipeline = open_pipeline(index, "lexical", assignments=assignments, notes=Notes())
+    scorer = CountingScorer()
+    bound = PassageDocumentScorer(
+        make_segmenter("windows"), make_selector("all"), scorer, title=pipeline.settings.title
+    )
+    return replace(pipeline, scorer=bound), scorer
+
+
+def first_stage(index: Index, n_queries: int = 10, k: int = 30) -> Run:
+    retriever = open_pipeline(index, "bm25", notes=Notes()).retriever
+    return Run("bm25", [row for query in queries(n_queries) for row in retriever.retrieve(query, k)])
+
+
+def test_the_score_of_maxp_is_that_of_the_best_window(index: Index, tmp_path: Path) -> None:
+    pipeline, _ = counting(index)
+    run = rerank(pipeline, queries(1), first_stage(index, 1), tmp_path / "e", tag="t", notes=Notes())
+    best = run["q00"][0]
+    words = index.document(best.doc_id).text.split()
+    wanted = set(queries(1)[0].text.split())
+    windows = [words[i : i + 150] for i in range(0, max(1, len(words)), 75)]
+    assert best.score == max(sum(word in wanted for word in window) for window in windows)
+
+
+def test_evidence_offsets_slice_the_document_to_the_window(index: Index, tmp_path: Path) -> None:
+    pipeline, _ = counting(index)
+    rerank(pipeline, queries(2), first_stage(index, 2), tmp_path / "e", tag="t", notes=Notes())
+    for one in read_evidence(tmp_path / "e")[1]:
+        text = index.document(one.doc_id).text
+        for start, end in zip(one.passage_start, one.passage_end, strict=True):
+            assert len(text[start:end].split()) <= 150
+            assert text[start:end] == text[start:end].strip()
+
+
+def test_a_second_rerank_scores_nothing_and_gives_the_same_run(index: Index, tmp_path: Path) -> None:
+    run = first_stage(index)
+    pipeline, first = counting(index)
+    once = rerank(pipeline, queries(10), run, tmp_path / "e", tag="t", notes=Notes())
+    pipeline, second = counting(index)
+    again = rerank(pipeline, queries(10), run, tmp_path / "e", tag="t", notes=Notes())
+    assert first.n_scored > 0
+    assert second.n_scored == 0
+    assert list(once.rows()) == list(again.rows())
+
+
+class Dies(CountingScorer):
+    """Fails at the `n`-th block, as a killed process would stop."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        self.left = n
+
+    def score(self, tasks):  # type: ignore[no-untyped-def]
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return super().score(tasks)
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 2, 4])
+def test_interrupted_scoring_goes_on_to_the_same_bytes(index: Index, tmp_path: Path, blocks: int) -> None:
+    run = first_stage(index)
+    pipeline, _ = counting(index, "final.block_queries=2")
+    rerank(pipeline, queries(10), run, tmp_path / "whole", tag="t", notes=Notes())
+    assert isinstance(pipeline.scorer, PassageDocumentScorer)
+    dying = PassageDocumentScorer(pipeline.scorer.segmenter, pipeline.scorer.selector, Dies(blocks), title=False)
+    with pytest.raises(KeyboardInterrupt):
+        rerank(replace(pipeline, scorer=dying), queries(10), run, tmp_path / "cut", tag="t", notes=Notes())
+    rerank(pipeline, queries(10), run, tmp_path / "cut", tag="t", notes=Notes())
+    assert (tmp_path / "cut").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_evidence_of_other_settings_is_refused_by_name(index: Index, tmp_path: Path) -> None:
+    run = first_stage(index)
+    pipeline, _ = counting(index)
+    rerank(pipeline, queries(10), run, tmp_path / "e", tag="t", notes=Notes())
+    shallow, _ = counting(index, "final.depth=5")
+    before = (tmp_path / "e").read_bytes()
+    with pytest.raises(InputError, match=r"another candidates|another depth"):
+        rerank(shallow, queries(10), run, tmp_path / "e", tag="t", notes=Notes())
+    with pytest.raises(InputError, match=r"another n_queries|another queries|another candidates"):
+        rerank(pipeline, queries(9), run, tmp_path / "e", tag="t", notes=Notes())
+    assert (tmp_path / "e").read_bytes() == before
+
+
+def test_reranking_the_top_keeps_the_whole_run_below(index: Index, tmp_path: Path) -> None:
+    run = first_stage(index, 3, k=30)
+    pipeline, _ = counting(index, "final.depth=10")
+    new = rerank(pipeline, queries(3), run, tmp_path / "e", tag="t", notes=Notes())
+    for query_id in run:
+        old = [row.doc_id for row in run[query_id]]
+        ids = [row.doc_id for row in new[query_id]]
+        assert set(ids[:10]) == set(old[:10])
+        assert ids[10:] == old[10:]
+
+
+def test_aggregating_the_evidence_gives_the_run_of_rerank(index: Index, tmp_path: Path) -> None:
+    run = first_stage(index)
+    pipeline, _ = counting(index, "final.depth=10", "final.interpolate=0.3", "final.normalize=minmax")
+    new = rerank(pipeline, queries(10), run, tmp_path / "e", tag="t", notes=Notes())
+    same = aggregate_run(
+        read_evidence(tmp_path / "e")[1],
+        make_aggregator("maxp"),
+        first_stage=run,
+        alpha=0.3,
+        normalize="minmax",
+        tail="keep",
+        tag="t",
+    )
+    assert list(same.rows()) == list(new.rows())
+
+
+def test_documents_that_the_index_lacks_are_refused_or_ranked_last(index: Index, tmp_path: Path) -> None:
+    rows = list(first_stage(index, 2).rows())
+    run = Run("bm25", [rows[0]._replace(doc_id="absent", score=999.0), *rows])
+    pipeline, _ = counting(index)
+    with pytest.raises(InputError, match="1 documents of the run are not in the index: absent"):
+        rerank(pipeline, queries(2), run, tmp_path / "e", tag="t", notes=Notes())
+    assert not (tmp_path / "e").exists()
+    notes = Notes()
+    new = rerank(pipeline, queries(2), run, tmp_path / "e", tag="t", missing="keep", notes=notes)
+    assert new["q00"][-1].doc_id == "absent"
+    assert notes["documents not in the index, ranked last"] == 1
+
+
+def test_queries_of_the_run_without_text_keep_their_ranking(index: Index, tmp_path: Path) -> None:
+    run, notes = first_stage(index, 3), Notes()
+    new = rerank(counting(index)[0], queries(2), run, tmp_path / "e", tag="t", notes=notes)
+    assert [row.doc_id for row in new["q02"]] == [row.doc_id for row in run["q02"]]
+    assert notes["queries of the run not in the query file, left as they are"] == 1
+
+
+def test_no_query_in_common_is_refused(index: Index, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no query of the query file occurs in the run"):
+        rerank(counting(index)[0], [Query("x", "stone")], first_stage(index, 1), tmp_path / "e", tag="t", notes=Notes())
+
+
+class NotANumber(CountingScorer):
+    def score(self, tasks):  # type: ignore[no-untyped-def]
+        return [PassageScores(np.full(len(t.texts), np.nan, np.float32), np.zeros(len(t.texts), bool)) for t in tasks]
+
+
+def test_a_score_that_is_not_a_number_names_query_document_and_passage(index: Index, tmp_path: Path) -> None:
+    pipeline, _ = counting(index)
+    bad = PassageDocumentScorer(make_segmenter("windows"), make_selector("all"), NotANumber(), title=False)
+    with pytest.raises(LongRankError, match=r"passage 0 of document 'd\d+' for query 'q00' is not finite"):
+        rerank(replace(pipeline, scorer=bad), queries(1), first_stage(index, 1), tmp_path / "e", tag="t", notes=Notes())
+
+
+def test_the_title_is_read_before_every_passage_only_if_asked(tmp_path: Path) -> None:
+    index = index_of([Document("d", "stone", "river light"), Document("e", "river", "moon")], tmp_path / "index")
+    run = first_stage_of(index, Query("q00", "stone light"))
+    scores = {}
+    for title in ("false", "true"):
+        pipeline, _ = counting(index, f"title={title}")
+        new = rerank(pipeline, [Query("q00", "stone light")], run, tmp_path / title, tag="t", notes=Notes())
+        scores[title] = new["q00"][0].score
+    assert scores == {"false": 1.0, "true": 2.0}
+
+
+def first_stage_of(index: Index, query: Query) -> Run:
+    return Run("bm25", open_pipeline(index, "bm25", notes=Notes()).retriever.retrieve(query, 10))
+
+
+def test_a_pipeline_without_a_scorer_refuses_a_model_and_reranking(index: Index, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no passage scorer"):
+        open_pipeline(index, "bm25", model="minilm", notes=Notes())
+    with pytest.raises(InputError, match="nothing to rerank with"):
+        rerank(
+            open_pipeline(index, "bm25", notes=Notes()),
+            queries(1),
+            first_stage(index, 1),
+            tmp_path / "e",
+            tag="t",
+            notes=Notes(),
+        )
+
+
+def test_birch_without_a_model_says_how_to_name_one(index: Index) -> None:
+    with pytest.raises(InputError, match="needs a model; name one with --model"):
+        open_pipeline(index, "birch", notes=Notes())
