@@ -1,0 +1,110 @@
+"""MAPFuse with the MAPs of other queries than the ones that are fused.
+
+MAPFuse (`longrank.fusion.mapfuse`) weighs each system by its mean average precision. Taken from the
+queries being fused that would be scoring with their judgments, so the MAPs come from other queries:
+a held-out set with its own runs, or the training part of each fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from longrank.errors import InputError
+from longrank.formats.folds import Fold
+from longrank.fusion import mapfuse
+from longrank.types import Notes, Qrels, Run, ScoredDoc
+
+
+def mean_average_precision(run: Run, qrels: Qrels, query_ids: Collection[str]) -> float:
+    """Return the MAP of a run over those of `query_ids` that have judgments; a query it lacks counts 0.
+
+    Raises:
+        InputError: none of them has judgments.
+    """
+    import ir_measures
+
+    judged = {query_id: dict(qrels[query_id]) for query_id in query_ids if query_id in qrels}
+    if not judged:
+        raise InputError("no held-out query has judgments: there is nothing to take a MAP from")
+    ranked = {query_id: {row.doc_id: row.score for row in run.get(query_id)} for query_id in judged}
+    values = ir_measures.iter_calc([ir_measures.AP], judged, ranked)
+    return float(sum(value.value for value in values)) / len(judged)
+
+
+def heldout_maps(heldout: Sequence[Run], qrels: Qrels, fused: Sequence[Run]) -> list[float]:
+    """Return the MAP of each system on held-out queries.
+
+    Args:
+        heldout: the systems' runs on the held-out queries.
+        qrels: judgments of the held-out queries.
+        fused: the same systems' runs that are to be fused, in the same order.
+
+    Raises:
+        InputError: another number of runs, or a query that is fused is among the held-out ones.
+    """
+    if len(heldout) != len(fused):
+        raise InputError(
+            f"{len(heldout)} held-out runs for {len(fused)} runs to fuse",
+            fix="give the run of each system on the held-out queries, in the same order",
+        )
+    seen = set(qrels).union(*heldout)
+    leak = next((query_id for run in fused for query_id in run if query_id in seen), None)
+    if leak is not None:
+        raise InputError(
+            "a query that is fused is among the held-out ones",
+            got=leak,
+            fix="take the MAPs from other queries, or cross-validate with --folds",
+        )
+    return [mean_average_precision(run, qrels, qrels.keys()) for run in heldout]
+
+
+def mapfuse_folds(
+    runs: Sequence[Run], folds: Mapping[str, Fold], qrels: Qrels, *, tag: str, notes: Notes
+) -> Run:
+    """Fuse the test queries of each fold with the MAPs of its training and development queries.
+
+    Args:
+        runs: two or more.
+        folds: name -> fold.
+        qrels: judgments of all queries.
+        tag: of the new run.
+        notes: counts queries that no fold tests; they are left out.
+
+    Raises:
+        InputError: a fold tests a query it trains on, or two folds test the same query.
+    """
+    check_folds(folds)
+    fold_of = {query_id: name for name, fold in folds.items() for query_id in fold.test}
+    queries = list(dict.fromkeys(query_id for run in runs for query_id in run))
+    for query_id in queries:
+        if query_id not in fold_of:
+            notes.add("queries that no fold tests, left out", query_id)
+    fused = {name: _fuse_fold(runs, folds[name], qrels, tag) for name in dict.fromkeys(fold_of.values())}
+
+    def rows() -> Iterator[ScoredDoc]:
+        for query_id in queries:
+            if query_id in fold_of:
+                yield from fused[fold_of[query_id]][query_id]
+
+    return Run(tag, rows())
+
+
+def check_folds(folds: Mapping[str, Fold]) -> None:
+    """Refuse folds whose test queries are not unseen.
+
+    Raises:
+        InputError: as `mapfuse_folds`.
+    """
+    tested: dict[str, str] = {}
+    for name, fold in folds.items():
+        if leak := set(fold.test) & {*fold.train, *fold.dev}:
+            raise InputError(f"fold '{name}' tests a query that it also trains or tunes on", got=min(leak))
+        for query_id in fold.test:
+            if tested.setdefault(query_id, name) != name:
+                raise InputError(f"folds '{tested[query_id]}' and '{name}' both test a query", got=query_id)
+
+
+def _fuse_fold(runs: Sequence[Run], fold: Fold, qrels: Qrels, tag: str) -> Run:
+    maps = [mean_average_precision(run, qrels, (*fold.train, *fold.dev)) for run in runs]
+    tested = [Run(run.tag, (row for query_id in fold.test for row in run.get(query_id))) for run in runs]
+    return mapfuse(tested, tag=tag, maps=maps)

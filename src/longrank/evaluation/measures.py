@@ -1,0 +1,190 @@
+"""Effectiveness of a run, query by query, with the numbers that trec_eval gives.
+
+The values come from ir_measures, most of them through pytrec_eval, which is trec_eval's own code. Its
+providers differ in how they order tied documents (RR@10 and Judged@10 by ascending document id), take
+query ids of some shapes only (ERR@20), and count nothing for topics that a run misses. So each sees
+the rankings as LongRank has ordered them, under scores n, n-1, ..., 1 that have no ties, with the
+queries numbered; what concerns missing topics is decided here.
+"""
+
+from __future__ import annotations
+
+import math
+import subprocess
+from collections.abc import Collection, Iterable, Mapping
+from os import PathLike
+from typing import Literal, NamedTuple, TypeAlias
+
+from longrank.errors import InputError
+from longrank.evaluation.names import COUNTS, PROVIDERS, Measure, at_level, parse_measure, parse_measures
+from longrank.types import Qrels, Run
+
+__all__ = [
+    "DEFAULT_MEASURES",
+    "Coverage",
+    "PerQuery",
+    "coverage",
+    "evaluate",
+    "is_count",
+    "parse_measure",
+    "parse_measures",
+    "summarise",
+]
+
+PerQuery: TypeAlias = dict[str, dict[str, float]]
+"""measure -> query_id -> value; measures under ir_measures' names, queries in the order of the qrels."""
+
+Queries: TypeAlias = Literal["complete", "intersection"]
+"""Which topics count: all that have judgments (trec_eval -c), or those that the run has as well."""
+
+DEFAULT_MEASURES = ("AP", "nDCG@10", "P@20", "RR", "R@1000")
+_MAX_GRADE = 127
+_Rankings: TypeAlias = dict[str, list[str]]
+
+
+class Coverage(NamedTuple):
+    """How far a run and the judgments meet.
+
+    Attributes:
+        topics: queries that have judgments.
+        missing: those of them that the run has no document for.
+        unjudged: queries of the run that have no judgments, and are ignored.
+    """
+
+    topics: int
+    missing: int
+    unjudged: int
+
+
+def coverage(qrels: Qrels, run: Run) -> Coverage:
+    """Count topics that the run misses and queries that nobody judged."""
+    common = sum(query_id in qrels for query_id in run)
+    return Coverage(len(qrels), len(qrels) - common, len(run) - common)
+
+
+def evaluate(
+    qrels: Qrels,
+    run: Run,
+    measures: Iterable[str | Measure],
+    *,
+    level: int | None = None,
+    max_depth: int | None = None,
+    queries: Queries = "complete",
+    origin: str | PathLike[str] | None = None,
+) -> PerQuery:
+    """Return the value of every measure for every topic.
+
+    A topic that the run misses, or that has no relevant document, has value 0 and stays in the
+    average, as in ``trec_eval -c``. Queries without judgments are ignored.
+
+    Args:
+        qrels: the judgments; negative grades mean "not judged".
+        run: the run.
+        measures: names as `parse_measures` takes them, or ir_measures' objects.
+        level: lowest relevant grade of the measures that do not name one (``trec_eval -l``).
+        max_depth: look at this many documents per query only (``trec_eval -M``).
+        queries: which topics count.
+        origin: the run's file, for messages.
+
+    Raises:
+        InputError: an unknown measure, an option or a grade out of range, or a run that has no query
+            in common with the judgments.
+    """
+    wanted = _resolved(measures, level)
+    if max_depth is not None and max_depth < 1:
+        raise InputError("the depth of evaluation must be at least 1", got=max_depth)
+    if level is not None and not 1 <= level <= _MAX_GRADE:
+        raise InputError(f"the relevance level must be between 1 and {_MAX_GRADE}", got=level)
+    rankings = {query_id: [row.doc_id for row in run[query_id][:max_depth]] for query_id in qrels if query_id in run}
+    if not rankings:
+        raise InputError(
+            "the run has no query in common with the judgments", path=origin, fix="compare their query ids"
+        )
+    topics = list(qrels) if queries == "complete" else list(rankings)
+    _check_grades(qrels)
+    values = {str(measure): dict.fromkeys(topics, 0.0) for measure in wanted}
+    for measure in wanted:
+        if measure.NAME in COUNTS:
+            values[str(measure)] = {q: float(_count(measure, qrels[q], rankings.get(q, []))) for q in topics}
+    for measure, query_id, value in _provided(wanted, qrels, rankings):
+        values[measure][query_id] = value
+    return values
+
+
+def summarise(measure: str, values: Collection[float]) -> float:
+    """Return the figure for a run: the sum of a count (``NumRet``, ...), else the mean; NaN of nothing."""
+    if not values:
+        return math.nan
+    total = math.fsum(values)
+    return total if is_count(measure) else total / len(values)
+
+
+def is_count(measure: str) -> bool:
+    """Say whether a measure counts queries or documents, so that values are summed and not compared."""
+    return measure.startswith(COUNTS)
+
+
+def _resolved(measures: Iterable[str | Measure], level: int | None) -> list[Measure]:
+    found: dict[str, Measure] = {}
+    for measure in measures:
+        some = parse_measures([measure], level) if isinstance(measure, str) else [at_level(measure, level)]
+        found.update((str(one), one) for one in some)
+    return list(found.values())
+
+
+def _check_grades(qrels: Qrels) -> None:
+    for query_id, judged in qrels.items():
+        for doc_id, grade in judged.items():
+            if not -_MAX_GRADE <= grade <= _MAX_GRADE:
+                what = f"grade of document {doc_id!r} for query {query_id!r} is beyond {_MAX_GRADE}"
+                raise InputError(what, got=grade)
+
+
+def _count(measure: Measure, judged: Mapping[str, int], ranking: list[str]) -> int:
+    if measure.NAME == "NumQ":
+        return 1
+    level = measure.params.get("rel")
+    if measure.NAME == "NumRel":
+        return sum(grade >= (level or 1) for grade in judged.values())
+    return len(ranking) if level is None else sum(judged.get(doc_id, 0) >= level for doc_id in ranking)
+
+
+def _provided(measures: list[Measure], qrels: Qrels, rankings: _Rankings) -> Iterable[tuple[str, str, float]]:
+    """Yield (measure, query_id, value) of all but counts; topics left out have value 0.
+
+    Topics with nothing but negative grades are left out: pytrec_eval's infAP crashes on them.
+    """
+    judged = {q: dict(qrels[q]) for q in rankings if max(qrels[q].values(), default=-1) >= 0}
+    positive = {q: {doc_id: grade for doc_id, grade in judged[q].items() if grade >= 0} for q in judged}
+    rates = [measure for measure in measures if measure.NAME == "Judged"]
+    others = [measure for measure in measures if measure.NAME not in (*COUNTS, "Judged")]
+    if judged and others:
+        yield from _calculated(others, judged, rankings)
+    if judged and rates:
+        yield from _calculated(rates, positive, rankings)  # a negative grade is no judgment
+
+
+def _calculated(
+    measures: list[Measure], qrels: dict[str, dict[str, int]], rankings: _Rankings
+) -> Iterable[tuple[str, str, float]]:
+    import ir_measures
+    from ir_measures.providers import FallbackProvider
+
+    query_ids = list(qrels)
+    numbered = {str(number): qrels[query_id] for number, query_id in enumerate(query_ids)}
+    run = {str(number): _strict_scores(rankings[query_id]) for number, query_id in enumerate(query_ids)}
+    names = {id(measure): str(measure) for measure in measures}
+    provider = FallbackProvider([getattr(ir_measures, name) for name in PROVIDERS])
+    try:
+        for metric in provider.evaluator(measures, numbered).iter_calc(run):
+            name = names.get(id(metric.measure)) or str(metric.measure)
+            yield name, query_ids[int(metric.query_id)], float(metric.value)
+    except subprocess.CalledProcessError as error:  # gdeval, the only provider that is a program
+        shown = ", ".join(sorted(names.values()))
+        raise InputError(
+            "gdeval refused the judgments; ERR and nDCG(dcg='exp-log2') take grades up to 4", got=shown
+        ) from error
+
+
+def _strict_scores(ranking: list[str]) -> dict[str, float]:
+    return {doc_id: float(score) for doc_id, score in zip(ranking, range(len(ranking), 0, -1), strict=True)}

@@ -1,0 +1,256 @@
+"""Names of measures: how ir_measures spells them (``nDCG@10``, ``AP(rel=2)@100``) and how trec_eval does
+(``map``, ``ndcg_cut_10``, ``P.5,10``, ``all_trec``).
+
+Both become ir_measures' own objects, checked here for everything its providers take on trust: a cutoff of
+0, for one, aborts the whole process inside pytrec_eval.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from longrank.errors import InputError
+
+Measure: TypeAlias = Any
+"""An ``ir_measures.Measure``; its ``str()`` is the name used in every result."""
+
+PROVIDERS = ("pytrec_eval", "compat", "judged", "msmarco", "gdeval")
+"""Which of ir_measures' providers compute the values, by preference. Always these, whatever else is
+installed, so that a number never depends on it."""
+
+COUNTS = ("NumQ", "NumRet", "NumRel")
+"""Counted by LongRank itself, also for topics that a run misses: summed over queries, never compared."""
+
+_CUTOFFS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
+_TENTHS = tuple(f"{tenth / 10:.2f}" for tenth in range(11))
+
+TREC_PLAIN = {
+    "map": "AP",
+    "ndcg": "nDCG",
+    "recip_rank": "RR",
+    "Rprec": "Rprec",
+    "bpref": "Bpref",
+    "infAP": "infAP",
+    "num_q": "NumQ",
+    "num_ret": "NumRet",
+    "num_rel": "NumRel",
+    "num_rel_ret": "NumRelRet",
+    "set_P": "SetP",
+    "set_relative_P": "SetRelP",
+    "set_recall": "SetR",
+    "set_map": "SetAP",
+    "set_F": "SetF",
+}
+"""trec_eval's measures without a parameter, and ir_measures' name for each."""
+
+TREC_CUT = {
+    "P": ("P", _CUTOFFS),
+    "recall": ("R", _CUTOFFS),
+    "map_cut": ("AP", _CUTOFFS),
+    "ndcg_cut": ("nDCG", _CUTOFFS),
+    "success": ("Success", ("1", "5", "10")),
+    "iprec_at_recall": ("IPrec", _TENTHS),
+}
+"""trec_eval's families: ir_measures' name, and the parameters that trec_eval itself takes if none are given."""
+
+TREC_GROUPS = {
+    "official": [
+        *("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "Rprec", "bpref", "recip_rank"),
+        *("iprec_at_recall", "P"),
+    ],
+    "all_trec": [*TREC_PLAIN, *TREC_CUT],
+}
+"""trec_eval's groups, without what `TREC_NOT_COVERED` lists."""
+
+TREC_NOT_COVERED = {
+    "runid": "the run's tag, not a measure; it names the row",
+    "gm_map": "a geometric mean over queries; ir_measures has arithmetic means only",
+    "gm_bpref": "a geometric mean over queries",
+    "Rprec_mult": "precision at multiples of R; not in ir_measures",
+    "utility": "linear utility; not in ir_measures",
+    "11pt_avg": "the mean of iprec_at_recall 0 to 1, which are covered one by one",
+    "binG": "trec_eval's experimental G; not in ir_measures",
+    "G": "trec_eval's experimental G; not in ir_measures",
+    "ndcg_rel": "nDCG averaged at relevant ranks; not in ir_measures",
+    "Rndcg": "nDCG at R; not in ir_measures",
+    "relative_P": "precision over the best possible one; only set_relative_P is in ir_measures",
+    "num_nonrel_judged_ret": "a count that is not in ir_measures",
+    "rbp": "no provider that LongRank uses has RBP",
+    "rbp_resid": "the residual of rbp; not in ir_measures",
+    "unj": "share of unjudged documents; Judged@k is its complement where k documents are retrieved",
+    "relstring": "a string of grades, not a number",
+}
+"""What trec_eval prints that LongRank does not compute, and why."""
+
+_IR_MEASURES_SHAPE = re.compile(r"(?P<base>\w+)(?:\((?P<params>.*)\))?(?:@(?P<at>[^@()]+))?", re.DOTALL)
+_TREC_SHAPE = re.compile(r"(?P<base>\w+?)[._](?P<values>[0-9.]+(?:,[0-9.]+)*)", re.ASCII)
+
+
+def parse_measure(name: str, level: int | None = None) -> Measure:
+    """Return the one measure that `name` means.
+
+    Args:
+        name: as ir_measures or trec_eval spell it.
+        level: lowest grade that counts as relevant, for measures that do not name one (``rel=``)
+            themselves; 1 if neither does. Graded measures such as nDCG have no such level.
+
+    Raises:
+        InputError: no such measure (suggests the nearest), a parameter that it does not take or
+            that is out of range, or a name that stands for several measures.
+    """
+    measures = parse_measures([name], level)
+    if len(measures) != 1:
+        raise InputError(f"names {len(measures)} measures where one is needed", got=name)
+    return measures[0]
+
+
+def parse_measures(names: Iterable[str], level: int | None = None) -> list[Measure]:
+    """Return the measures that `names` stand for, groups and families spelled out, each once, in order.
+
+    Raises:
+        InputError: as `parse_measure`.
+    """
+    found: dict[str, Measure] = {}
+    for name in names:
+        for measure in _expanded(name, level):
+            found.setdefault(str(measure), measure)
+    return list(found.values())
+
+
+def at_level(measure: Measure, level: int | None) -> Measure:
+    """Return `measure` with `level` as its lowest relevant grade, unless it has none or names its own.
+
+    Raises:
+        InputError: the level is not between 1 and 127.
+    """
+    rel = measure.SUPPORTED_PARAMS.get("rel")
+    if level is None or rel is None or rel.default != 1 or "rel" in measure.params:
+        return measure
+    return checked(measure(rel=level))
+
+
+def checked(measure: Measure) -> Measure:
+    """Return `measure` if something here computes it and its parameters are such that it survives them.
+
+    Raises:
+        InputError: a parameter is missing, of the wrong type or out of range, or the measure is one
+            that none of `PROVIDERS` computes.
+    """
+    name = measure.NAME
+    for key, info in measure.SUPPORTED_PARAMS.items():
+        if key not in measure.params:
+            if info.required:
+                raise InputError(f"{name} needs a {key}", got=str(measure), fix=f"e.g. {name}@{_EXAMPLE[key]}")
+            continue
+        value = measure.params[key]
+        if not info.validate(value) or (isinstance(value, bool) and info.dtype is not bool):
+            wanted = info.dtype.__name__ if info.dtype else ""
+            raise InputError(f"{key} of {name} cannot be {value!r}", fix=f"it is of type {wanted}")
+        _check_range(name, key, value)
+    _check_provided(measure)
+    return measure
+
+
+_EXAMPLE = {"cutoff": 10, "recall": 0.1}
+_RANGES = {"cutoff": (1, 2**31 - 1), "rel": (1, 127), "recall": (0, 1), "p": (0, 1), "beta": (0, 1000)}
+_MAX_GAIN = 1000  # pytrec_eval's time grows with the square of the largest gain
+
+
+def _check_range(name: str, key: str, value: Any) -> None:
+    low, high = _RANGES.get(key, (None, None))
+    if low is not None and not low <= value <= high:
+        raise InputError(f"{key} of {name} must be between {low} and {high}", got=value)
+    if key == "recall" and value != round(value, 2):
+        raise InputError(f"{key} of {name} has two decimals at most", got=value)
+    if key == "gains":
+        for number in (*value, *value.values()):
+            if type(number) is not int or abs(number) > _MAX_GAIN:
+                raise InputError(f"gains of {name} map whole numbers up to {_MAX_GAIN}", got=number)
+
+
+def _check_provided(measure: Measure) -> None:
+    import ir_measures
+
+    if measure.NAME in COUNTS:
+        return
+    wanting = [getattr(ir_measures, name) for name in PROVIDERS]
+    wanting = [provider for provider in wanting if provider.supports(measure)]
+    if not wanting:
+        raise InputError(
+            "measure is not computed here", got=str(measure), fix="docs/evaluation.md lists those that are"
+        )
+    if not any(provider.is_available() for provider in wanting):
+        raise InputError("measure cannot be computed here", got=str(measure), fix=wanting[0].install_instructions())
+
+
+def _expanded(name: str, level: int | None) -> list[Measure]:
+    if name in TREC_GROUPS:
+        return [measure for member in TREC_GROUPS[name] for measure in _expanded(member, level)]
+    if name in TREC_PLAIN:
+        return [_from_ir_measures(TREC_PLAIN[name], level)]
+    if name in TREC_CUT:
+        base, values = TREC_CUT[name]
+        return [_from_ir_measures(f"{base}@{value}", level) for value in values]
+    shape = _TREC_SHAPE.fullmatch(name)
+    if shape is not None and shape["base"] in TREC_CUT:
+        base = TREC_CUT[shape["base"]][0]
+        return [_from_ir_measures(f"{base}@{value}", level) for value in shape["values"].split(",")]
+    for uncovered in (name, shape["base"] if shape else name):
+        if uncovered in TREC_NOT_COVERED:
+            raise InputError(f"trec_eval's {uncovered} is not computed: {TREC_NOT_COVERED[uncovered]}", got=name)
+    return [_from_ir_measures(name, level)]
+
+
+def _from_ir_measures(name: str, level: int | None) -> Measure:
+    from ir_measures.measures import registry
+
+    shape = _IR_MEASURES_SHAPE.fullmatch(name.strip())
+    if shape is None or shape["base"] not in registry:
+        raise InputError("unknown measure", got=name, fix=_nearest(name, registry))
+    measure = registry[shape["base"]]
+    params = _params(shape["params"] or "", name)
+    if shape["at"] is not None:
+        params[measure.AT_PARAM] = _value(shape["at"], name)
+    for key, value in params.items():
+        known = measure.SUPPORTED_PARAMS.get(key)
+        if known is None:
+            takes = ", ".join(measure.SUPPORTED_PARAMS) or "no parameter"
+            raise InputError(f"{measure.NAME} has no {key}", got=name, fix=f"it takes {takes}")
+        if known.dtype is float and type(value) is int:
+            params[key] = float(value)
+    if shape["base"] == "NumRelRet" and level is not None:
+        params.setdefault("rel", level)
+    return at_level(checked(measure(**params)), level)
+
+
+def _params(text: str, name: str) -> dict[str, Any]:
+    try:
+        call = ast.parse(f"f({text})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
+            raise ValueError
+        return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        raise InputError("parameters of a measure look like (rel=2, judged_only=True)", got=name) from None
+
+
+def _value(text: str, name: str) -> Any:
+    try:
+        return int(text) if re.fullmatch(r"-?[0-9]+", text) else float(text)
+    except ValueError:
+        raise InputError("what follows the @ of a measure is a number", got=name) from None
+
+
+def _nearest(name: str, known: Mapping[str, Measure]) -> str:
+    """Suggest the nearest name, keeping the parameters that were given: ndcg@10 -> nDCG@10."""
+    base = re.split(r"[(@.]", name.strip(), maxsplit=1)[0]
+    folded = {other.lower(): other for other in (*TREC_GROUPS, *TREC_CUT, *TREC_PLAIN)}
+    folded |= {other.lower(): measure.NAME for other, measure in known.items()}
+    near = difflib.get_close_matches(base.lower(), folded, n=1)
+    better = f"{folded[near[0]]}{name.strip()[len(base) :]}" if near else name
+    return (
+        f"did you mean '{better}'?" if better != name else "e.g. AP, nDCG@10, P@20, RR, R@1000, or a name of trec_eval"
+    )
