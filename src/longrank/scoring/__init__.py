@@ -1,0 +1,51 @@
+"""Passage scorers: how relevant is each passage to a query?
+
+To add one, write a class with the `PassageScorer` seam and a function ``open_...(index, model,
+**options)`` that loads it, and add a line to `PASSAGE_SCORERS`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from longrank.config import lookup, suggestion
+from longrank.errors import InputError
+
+if TYPE_CHECKING:
+    from longrank.index import Index
+    from longrank.protocols import PassageScorer
+
+PASSAGE_SCORERS: dict[str, str] = {
+    "lexical": "longrank.scoring.lexical:open_lexical",
+    "bi-encoder": "longrank.scoring.bi_encoder:open_bi_encoder",
+    "cross-encoder": "longrank.scoring.cross_encoder:open_cross_encoder",
+}
+"""name -> "module:function"; the function takes the index, the model and the scorer's options."""
+
+
+def make_scorer(
+    name: str, *, index: Index, model: str | None = None, options: Mapping[str, Any] | None = None
+) -> PassageScorer:
+    """Build the passage scorer `name`; models are loaded now.
+
+    Args:
+        name: a key of `PASSAGE_SCORERS`.
+        index: the collection whose passages are scored.
+        model: a Hugging Face name, a folder or an alias; needed by the neural ones, refused by others.
+        options: keyword options of the scorer.
+
+    Raises:
+        InputError: no such scorer or option, a value out of range, or a model that cannot be had.
+        MissingExtra: the scorer's optional dependency is not installed.
+        IntegrityError: the model's files are damaged.
+    """
+    opener: Callable[..., PassageScorer] = lookup(PASSAGE_SCORERS, name, "passage scorer")
+    options = options or {}
+    parameters = inspect.signature(opener).parameters.values()
+    known = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            raise InputError(f"the {name} scorer has no option", got=option, fix=suggestion(option, known))
+    return opener(index, model, **options)

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from longrank.errors import InputError
+from longrank.protocols import ScoringTask
+from longrank.scoring.lexical import LexicalScorer
+from longrank.text.analysis import ANALYZERS, Analyzer
+from longrank.types import Passage, Query
+
+
+class Statistics:
+    """Three documents of 4 terms on average: "fox" is in one of them, "dog" in two, "run" in all."""
+
+    n_nonempty = 3
+    avgdl = 4.0
+    digest = "toy"
+    analyzer: Analyzer = ANALYZERS["porter"]
+
+    def df(self, term: str) -> int:
+        return {"fox": 1, "dog": 2, "run": 3}.get(term, 0)
+
+
+def task(query: str, texts: Sequence[str]) -> ScoringTask:
+    passages = tuple(Passage("d", n, text, 0, len(text)) for n, text in enumerate(texts))
+    return ScoringTask(Query("q", query), "d", passages, tuple(texts))
+
+
+def score(query: str, *texts: str, k1: float = 0.9, b: float = 0.4) -> list[float]:
+    (scores,) = LexicalScorer(Statistics(), k1=k1, b=b).score([task(query, texts)])
+    assert scores.scores.dtype == np.float32
+    assert not scores.truncated.any()
+    return scores.scores.tolist()
+
+
+def test_the_score_is_bm25_with_the_collections_idf_and_average_length() -> None:
+    idf = math.log(1 + (3 - 1 + 0.5) / (1 + 0.5))
+    expected = idf * 2 / (2 + 0.9 * (1 - 0.4 + 0.4 * 3 / 4))
+    assert score("fox", "foxes, the fox: running") == pytest.approx([expected], rel=1e-6)
+
+
+def test_a_word_said_twice_in_the_query_counts_twice() -> None:
+    assert score("dog dog", "dog") == pytest.approx([2 * score("dog", "dog")[0]], rel=1e-6)
+
+
+def test_terms_add_up_and_unknown_ones_add_nothing() -> None:
+    both = score("fox dog unicorn", "fox dog")[0]
+    assert both == pytest.approx(score("fox", "fox dog")[0] + score("dog", "fox dog")[0], rel=1e-6)
+
+
+def test_a_longer_passage_with_the_same_matches_scores_less_unless_b_is_zero() -> None:
+    short, long = score("fox", "fox", "fox " + "filler " * 50)
+    assert short > long
+    short, long = score("fox", "fox", "fox " + "filler " * 50, b=0)
+    assert short == long
+
+
+def test_without_a_match_or_a_text_the_score_is_zero() -> None:
+    assert score("fox", "dog", "", "the") == [0, 0, 0]
+    assert score("", "dog") == [0]
+
+
+def test_k1_of_zero_counts_presence() -> None:
+    once, thrice = score("fox", "fox", "fox fox fox", k1=0)
+    assert once == thrice == pytest.approx(math.log(1 + 2.5 / 1.5), rel=1e-6)
+
+
+def test_a_collection_of_empty_documents_gives_zeros() -> None:
+    class Empty(Statistics):
+        avgdl = 0.0
+
+        def df(self, term: str) -> int:
+            return 0
+
+    (scores,) = LexicalScorer(Empty()).score([task("fox", ["fox", ""])])
+    assert scores.scores.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("bad", [{"k1": -1}, {"k1": math.nan}, {"b": 1.5}, {"b": -0.1}])
+def test_parameters_out_of_range_are_refused(bad: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="must be"):
+        LexicalScorer(Statistics(), **bad)
+
+
+def test_the_fingerprint_names_parameters_and_collection() -> None:
+    assert LexicalScorer(Statistics(), k1=1.2).fingerprint == "lexical k1=1.2 b=0.4 collection=toy"
