@@ -7,7 +7,13 @@ alone, ``bli`` (not only ``abli``) becomes ``ble``, and ``logi`` becomes ``log``
 
 from __future__ import annotations
 
-_VOWELS = frozenset("aeiou")
+import re
+
+_CONSONANT_Y = re.compile("^y|[aeiouy]y")  # read from the left: a y after a vowel is one, and the next y is not
+_VOWEL = re.compile("[aeiouy]")
+_VC = re.compile("[aeiouy][^aeiouy]")
+_ENDS_CVC = re.compile("[^aeiouy][aeiouy][^aeiouywxY]$")
+_ENDS_DOUBLE = re.compile(r"(?i:(.)\1)(?<![aeiouylsz])$")
 
 _STEP_2 = {  # where m > 0
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "bli": "ble", "alli": "al",
@@ -15,46 +21,35 @@ _STEP_2 = {  # where m > 0
     "iveness": "ive", "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble", "logi": "log",
 }  # fmt: skip
 _STEP_3 = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}  # where m > 0
-_STEP_4 = (  # removed where m > 1
-    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "sion", "tion", "ou", "ism", "ate",
-    "iti", "ous", "ive", "ize",
-)  # fmt: skip
+_STEP_4 = frozenset(  # removed where m > 1; "ion" only after s or t, which stays
+    (
+        *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou", "ism", "ate"),
+        *("iti", "ous", "ive", "ize"),
+    )
+)
 
 
 def stem(word: str) -> str:
     """Return the stem of a lower-case word; letters other than a, e, i, o, u, y are consonants."""
     if len(word) <= 2:
         return word
+    if "y" in word:  # a y that is a consonant is written Y while we work
+        return _stemmed(_CONSONANT_Y.sub(lambda found: found[0][:-1] + "Y", word)).lower()
+    return _stemmed(word)
+
+
+def _stemmed(word: str) -> str:
     word = _step_1b(_step_1a(word))
-    if word.endswith("y") and "v" in _shape(word[:-1]):  # step 1c
+    if word.endswith(("y", "Y")) and _VOWEL.search(word, 0, len(word) - 1):  # step 1c
         word = word[:-1] + "i"
     word = _replaced(word, _STEP_2)
     word = _replaced(word, _STEP_3)
     return _step_5(_step_4(word))
 
 
-def _shape(word: str) -> str:
-    """Return ``c`` for each consonant and ``v`` for each vowel; y is a vowel after a consonant."""
-    kinds: list[str] = []
-    for letter in word:
-        vowel = letter in _VOWELS or (letter == "y" and bool(kinds) and kinds[-1] == "c")
-        kinds.append("v" if vowel else "c")
-    return "".join(kinds)
-
-
 def _measure(word: str) -> int:
     """Return m: how often a vowel is followed by a consonant."""
-    return _shape(word).count("vc")
-
-
-def _ends_double(word: str) -> bool:
-    """Say whether the word ends in a double consonant (\\*d)."""
-    return len(word) > 1 and word[-1] == word[-2] and _shape(word)[-1] == "c"
-
-
-def _ends_cvc(word: str) -> bool:
-    """Say whether it ends consonant, vowel, consonant other than w, x, y (\\*o)."""
-    return _shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
+    return len(_VC.findall(word))
 
 
 def _step_1a(word: str) -> str:
@@ -66,31 +61,38 @@ def _step_1a(word: str) -> str:
 def _step_1b(word: str) -> str:
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
-    ending = next((e for e in ("ed", "ing") if word.endswith(e)), None)
-    if ending is None or "v" not in _shape(word.removesuffix(ending)):
+    if not word.endswith(("ed", "ing")):
         return word
-    word = word.removesuffix(ending)
-    if word.endswith(("at", "bl", "iz")) or (_measure(word) == 1 and _ends_cvc(word)):
-        return word + "e"
-    return word[:-1] if _ends_double(word) and word[-1] not in "lsz" else word
+    kept = word[:-2] if word.endswith("ed") else word[:-3]
+    if not _VOWEL.search(kept):
+        return word
+    if kept.endswith(("at", "bl", "iz")):
+        return kept + "e"
+    if _ENDS_DOUBLE.search(kept):
+        return kept[:-1]
+    return kept + "e" if _measure(kept) == 1 and _ENDS_CVC.search(kept) else kept
 
 
 def _replaced(word: str, endings: dict[str, str]) -> str:
     """Replace the longest ending among `endings` if what is before it has m > 0."""
-    for size in range(min(7, len(word)), 2, -1):
-        if (new := endings.get(word[-size:])) is not None:
+    for size in (7, 6, 5, 4, 3):
+        if (new := endings.get(word[-size:])) is not None and len(word) >= size:
             return word[:-size] + new if _measure(word[:-size]) > 0 else word
     return word
 
 
 def _step_4(word: str) -> str:
-    ending = max((e for e in _STEP_4 if word.endswith(e)), key=len, default="")
-    kept = len(word) - (3 if ending in ("sion", "tion") else len(ending))
-    return word[:kept] if ending and _measure(word[:kept]) > 1 else word
+    for size in (5, 4, 3, 2):
+        if word[-size:] in _STEP_4 and len(word) >= size:
+            kept = word[:-size]
+            allowed = word[-3:] != "ion" or kept.endswith(("s", "t"))
+            return kept if allowed and _measure(kept) > 1 else word
+    return word
 
 
 def _step_5(word: str) -> str:
-    m = _measure(word)
-    if word.endswith("e") and (m > 1 or (m == 1 and not _ends_cvc(word[:-1]))):
-        word = word[:-1]
-    return word[:-1] if word.endswith("ll") and m > 1 else word
+    if word.endswith("e"):
+        m = _measure(word)
+        if m > 1 or (m == 1 and not _ENDS_CVC.search(word[:-1])):
+            word = word[:-1]
+    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
