@@ -56,6 +56,26 @@ def parse_object(line: Line, path: Path, notes: Notes) -> dict[str, Any]:
     if line.text.lstrip(" \t").startswith("["):
         fix = "write one object per line, e.g. jq -c '.[]'"
         raise InputError("looks like JSON, not JSONL: an array", path=path, line=line.number, fix=fix)
+    value = _strict(line, path, notes)
+    if not isinstance(value, dict):
+        raise InputError("is not a JSON object", path=path, line=line.number, got=line.text)
+    return value
+
+
+def read_json(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) -> Any:
+    """Return the value that a whole file holds, as strictly as `parse_object`.
+
+    Raises:
+        InputError: as `read_lines` and `parse_object`; any JSON value is taken.
+    """
+    lines = list(read_lines(path, notes, options))
+    text = "\n".join(line.text for line in lines)
+    if not text.strip():
+        raise InputError("is empty", path=path)
+    return _strict(Line(1, text, lines[-1].ended), path, notes)
+
+
+def _strict(line: Line, path: Path, notes: Notes) -> Any:
     try:
         value = _parsed(line.text)
         if _ESCAPED_SURROGATE.search(line.text):
@@ -63,11 +83,11 @@ def parse_object(line: Line, path: Path, notes: Notes) -> dict[str, Any]:
     except _Fault as fault:
         raise InputError(fault.what, path=path, line=line.number, got=fault.got) from None
     except json.JSONDecodeError as error:
+        number = line.number + error.lineno - 1
         what = f"is not JSON: {error.msg} at column {error.colno}"
         what += "" if line.ended or error.msg == "Extra data" else "; the file looks truncated"
-        raise InputError(what, path=path, line=line.number, got=line.text) from None
-    if not isinstance(value, dict):
-        raise InputError("is not a JSON object", path=path, line=line.number, got=line.text)
+        got = line.text.split("\n")[error.lineno - 1]
+        raise InputError(what, path=path, line=number, got=got) from None
     return value
 
 

@@ -1,0 +1,105 @@
+"""Folds of queries for cross-validation: ours, Anserini's and Capreolus', told apart by their shape.
+
+    ours        {"s1": {"train": [...], "dev": [...], "test": [...]}, ...}
+    Capreolus   {"s1": {"train_qids": [...], "predict": {"dev": [...], "test": [...]}}, ...}
+    Anserini    [[...], [...], ...]     fold i tests on list i, dev is the next one (cyclic), train the rest
+
+Two of Anserini's lists leave nothing to train on, only the other list to choose settings on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from longrank.errors import InputError
+from longrank.formats.ids import check_id
+from longrank.formats.jsonl import read_json
+from longrank.storage import atomic_write
+from longrank.types import Notes
+
+_PARTS = ("train", "dev", "test")
+_SHAPES = 'a fold is {"train": [...], "dev": [...], "test": [...]}; Anserini\'s and Capreolus\' files are read, too'
+
+
+class Fold(NamedTuple):
+    """One split of the queries: ids to train on, to choose settings on, and to report."""
+
+    train: tuple[str, ...]
+    dev: tuple[str, ...]
+    test: tuple[str, ...]
+
+
+def read_folds(path: Path, notes: Notes) -> dict[str, Fold]:
+    """Read folds, by name; the names of Anserini's are ``s1``, ``s2``, ...
+
+    Numbers become strings. An id that a list repeats is kept once, and counted: in Capreolus' GOV2
+    folds a list of 75 ids names 34 to 75 queries.
+
+    Args:
+        path: a JSON file.
+        notes: counts repeated ids.
+
+    Raises:
+        InputError: not JSON, none of the three shapes, an empty test list, an id that is not one
+            word, or one in both the test list and another list of the same fold.
+    """
+    data = read_json(path, notes)
+    if not isinstance(data, dict | list) or not data:
+        raise InputError("holds no folds", path=path, fix=_SHAPES)
+    raw = _rotated(data, path) if isinstance(data, list) else {name: _parts(name, data[name], path) for name in data}
+    return {name: _fold(name, parts, path, notes) for name, parts in raw.items()}
+
+
+def write_folds(folds: Mapping[str, Fold], path: Path) -> None:
+    """Write folds in our own shape; reading them back gives the same.
+
+    Raises:
+        InputError: the folder does not exist or cannot be written to.
+        LongRankError: writing failed (no space left, ...).
+    """
+    with atomic_write(path, "w") as stream:
+        json.dump({name: fold._asdict() for name, fold in folds.items()}, stream, indent=1, ensure_ascii=False)
+        stream.write("\n")
+
+
+def _rotated(lists: Sequence[Any], path: Path) -> dict[str, list[Any]]:
+    """Anserini's shape: rotate, so that every list is tested on once. Returns name -> [train, dev, test]."""
+    n = len(lists)
+    if n < 2 or not all(isinstance(one, list) for one in lists):
+        raise InputError("folds are not two or more lists of ids", path=path, fix=_SHAPES)
+    rest = [[x for j in range(n) if j not in (i, (i + 1) % n) for x in lists[j]] for i in range(n)]
+    return {f"s{i + 1}": [rest[i], lists[(i + 1) % n], lists[i]] for i in range(n)}
+
+
+def _parts(name: str, value: Any, path: Path) -> list[Any]:
+    """Return [train, dev, test] of one fold, ours or Capreolus'."""
+    if isinstance(value, dict) and "train_qids" in value and isinstance(value.get("predict"), dict):
+        value = {"train": value["train_qids"], **value["predict"]}
+    if not isinstance(value, dict) or not set(_PARTS) <= value.keys():
+        raise InputError(f"fold '{name}' has not a train, a dev and a test list", path=path, fix=_SHAPES)
+    return [value[part] for part in _PARTS]
+
+
+def _fold(name: str, parts: Sequence[Any], path: Path, notes: Notes) -> Fold:
+    train, dev, test = (_ids(f"{name}.{part}", value, path, notes) for part, value in zip(_PARTS, parts, strict=True))
+    if not test:
+        raise InputError(f"fold '{name}' tests on nothing", path=path)
+    leaked = next((query_id for query_id in (*train, *dev) if query_id in set(test)), None)
+    if leaked is not None:
+        raise InputError(f"fold '{name}' tests on a query it also trains or chooses on", path=path, got=leaked)
+    return Fold(train, dev, test)
+
+
+def _ids(place: str, value: Any, path: Path, notes: Notes) -> tuple[str, ...]:
+    """Return the ids of a list, or the keys of an object (Capreolus lets ``dev`` name grades, too), once each."""
+    if not isinstance(value, list | dict):
+        raise InputError(f"{place} is not a list of query ids", path=path, got=value)
+    for one in value:
+        if not isinstance(one, str | int) or isinstance(one, bool):
+            raise InputError(f"{place} holds what is not a query id", path=path, got=one)
+    ids = [check_id(str(one), f"an id of {place}", path) for one in value]
+    notes.add("repeated query ids in folds", f"{path}: {place}", len(ids) - len(set(ids)))
+    return tuple(dict.fromkeys(ids))

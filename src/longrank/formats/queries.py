@@ -1,0 +1,177 @@
+"""Queries in every format people keep them in, read into `Query` values.
+
+To add a format: write a function from lines to topics and add a line to `QUERY_FORMATS`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from longrank.config import lookup, suggestion
+from longrank.errors import InputError
+from longrank.formats.ids import check_id
+from longrank.formats.jsonl import id_of, parse_object
+from longrank.formats.lines import DEFAULT_TEXT, Line, TextOptions, read_lines
+from longrank.formats.topics import Topic, read_sgml_topics
+from longrank.formats.topics_xml import read_xml_topics
+from longrank.types import Notes, Query
+
+_ID_KEYS = ("query_id", "_id", "id", "qid")
+_LONG_QUERY_CHARACTERS = 10_000
+
+
+def read_jsonl_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterator[Topic]:
+    """One object per line with an id (``query_id``, ``_id``, ``id`` or ``qid``); every string is a field."""
+    for line in _filled(lines):
+        record = parse_object(line, path, notes)
+        query_id = id_of(record, _ID_KEYS, line, path)
+        if "text" in record and not isinstance(record["text"], str):
+            raise InputError("'text' is not a string", path=path, line=line.number, got=record["text"])
+        texts = {key: value.strip() for key, value in record.items() if isinstance(value, str) and key not in _ID_KEYS}
+        yield Topic(line.number, query_id, texts)
+
+
+def read_tsv_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterator[Topic]:
+    """``id <tab> text``; a header line that calls its first column ``query_id`` or the like is skipped."""
+    for line in _filled(lines):
+        columns = line.text.split("\t")
+        if line.number == 1 and columns[0].lower() in (*_ID_KEYS, "query-id"):
+            notes.add("header lines skipped", f"{path}:1")
+            continue
+        if len(columns) != 2:
+            fix = "a row is: id <tab> text; name other layouts with --query-format"
+            raise InputError(f"{_columns(columns)} instead of 2", path=path, line=line.number, got=line.text, fix=fix)
+        yield Topic(line.number, columns[0].strip(" "), {"text": columns[1].strip()})
+
+
+def read_cedr_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterator[Topic]:
+    """CEDR's ``query <tab> id <tab> text`` (MacAvaney et al. 2019, released code)."""
+    for line in _filled(lines):
+        columns = line.text.split("\t")
+        if len(columns) != 3 or columns[0] != "query":
+            fix = "a row is: query <tab> id <tab> text"
+            raise InputError("is not a query of CEDR's format", path=path, line=line.number, got=line.text, fix=fix)
+        yield Topic(line.number, columns[1].strip(" "), {"text": columns[2].strip()})
+
+
+def read_car_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterator[Topic]:
+    """TREC CAR: a line is an id, ``enwiki:Page/Heading%20one/...``; the headings in it are the query."""
+    for line in _filled(lines):
+        query_id = line.text.strip(" ")
+        text = " ".join(unquote(heading) for heading in query_id.removeprefix("enwiki:").split("/"))
+        notes.add("ids whose %-escapes are not UTF-8", f"{path}:{line.number}", "\ufffd" in text)
+        yield Topic(line.number, query_id, {"text": text})
+
+
+class QueryFormat(NamedTuple):
+    """How a format is read, and which field is the query unless the user says otherwise."""
+
+    read: Callable[[Sequence[Line], Path, Notes], Iterable[Topic]]
+    field: str
+
+
+QUERY_FORMATS: dict[str, QueryFormat] = {
+    "jsonl": QueryFormat(read_jsonl_queries, "text"),
+    "tsv": QueryFormat(read_tsv_queries, "text"),
+    "trec": QueryFormat(read_sgml_topics, "title"),
+    "xml": QueryFormat(read_xml_topics, "title"),
+    "car": QueryFormat(read_car_queries, "text"),
+    "cedr": QueryFormat(read_cedr_queries, "text"),
+}
+"""name -> format; ``car`` and ``cedr`` look like other formats, so they must be named."""
+
+
+def read_queries(
+    path: Path,
+    notes: Notes,
+    *,
+    format: str | None = None,
+    field: str | None = None,
+    allow_empty: bool = False,
+    options: TextOptions = DEFAULT_TEXT,
+) -> list[Query]:
+    """Read a file of queries, ``.gz`` or not, in its order.
+
+    Args:
+        path: the file.
+        notes: counts what was accepted with a remark.
+        format: a name of `QUERY_FORMATS`; by default told from the file's name and first line.
+        field: which field is the text to search for; by default the title of a topic, ``text`` elsewhere.
+        allow_empty: accept, and count, queries whose text is empty.
+        options: encoding and limits.
+
+    Raises:
+        InputError: a file without queries, a format or field that does not exist, an id that is
+            empty, not one word or given twice (names both lines), an empty text, or a fault of the format.
+    """
+    lines = list(read_lines(path, notes, options))
+    chosen = lookup(QUERY_FORMATS, format or _guess(path, lines), "query format")
+    topics = list(chosen.read(lines, path, notes))
+    if not topics:
+        raise InputError("holds no query", path=path)
+    _check_ids(topics, path)
+    name = field or chosen.field
+    _check_field(name, topics, path)
+    return [_query(topic, name, path, notes, allow_empty) for topic in topics]
+
+
+def _guess(path: Path, lines: Sequence[Line]) -> str:
+    first = next(_filled(lines), None)
+    if first is None:
+        raise InputError("is empty", path=path)
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith((".jsonl", ".ndjson", ".json")) or first.text.lstrip().startswith(("{", "[")):
+        return "jsonl"
+    if name.endswith((".tsv", ".xml")):
+        return name[-3:]
+    if first.text.lstrip().startswith("<"):
+        tags = (re.search(r"<([A-Za-z][\w-]*)", line.text) for line in lines)
+        return "trec" if next((tag[1].lower() for tag in tags if tag), "") == "top" else "xml"
+    if "\t" in first.text:
+        return "tsv"
+    fix = f"name it with --query-format ({', '.join(QUERY_FORMATS)})"
+    raise InputError("query format cannot be told", path=path, line=first.number, got=first.text, fix=fix)
+
+
+def _check_ids(topics: Sequence[Topic], path: Path) -> None:
+    lines: dict[str, int] = {}
+    for line, query_id, _ in topics:
+        check_id(query_id, "query id", path, line)
+        if lines.setdefault(query_id, line) != line:
+            what = f"query id occurs twice, first on line {lines[query_id]}"
+            raise InputError(what, path=path, line=line, got=query_id)
+
+
+def _check_field(name: str, topics: Sequence[Topic], path: Path) -> None:
+    known = {key for topic in topics for key in topic.fields}
+    if name not in known and known:
+        raise InputError(f"no query has a field '{name}'", path=path, fix=suggestion(name, known))
+
+
+def _query(topic: Topic, name: str, path: Path, notes: Notes, allow_empty: bool) -> Query:
+    text = topic.fields.get(name, "")
+    if not text and not allow_empty:
+        fix = "--allow-empty-query keeps such queries"
+        what = (
+            f"query {topic.query_id} has an empty {name}"
+            if name in topic.fields
+            else f"query {topic.query_id} has no {name}"
+        )
+        raise InputError(what, path=path, line=topic.line, fix=fix)
+    if not text:
+        notes.add("queries with an empty text", f"{path}:{topic.line}")
+    if len(text) > _LONG_QUERY_CHARACTERS:
+        notes.add(f"queries of more than {_LONG_QUERY_CHARACTERS} characters", f"{path}:{topic.line}")
+    return Query(topic.query_id, text, topic.fields)
+
+
+def _filled(lines: Iterable[Line]) -> Iterator[Line]:
+    return (line for line in lines if line.text.strip())
+
+
+def _columns(columns: Sequence[str]) -> str:
+    return "1 column" if len(columns) == 1 else f"{len(columns)} columns"

@@ -1,0 +1,104 @@
+"""TREC and NTCIR topics as XML: TREC-COVID, the Web tracks, NTCIR We Want Web.
+
+    <topics> <topic number="1"> <query>...</query> <question>...</question> ... </topic> ... </topics>
+    <queries> <query> <qid>0001</qid> <content>...</content> ... </query> ... </queries>
+
+Every child of the root is a topic, whatever it is called. A DOCTYPE may stand there, but no entity
+is ever declared or expanded and nothing is fetched, so a topics file cannot read other files or blow up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from xml.parsers import expat
+
+from longrank.errors import InputError
+from longrank.formats.lines import Line
+from longrank.formats.topics import Topic, standardised
+from longrank.types import Notes
+
+_ID_ATTRIBUTES = ("number", "id", "qid", "num")
+_ID_ELEMENTS = ("qid", "num", "number", "id", "query_id")
+
+
+def read_xml_topics(lines: Iterable[Line], path: Path, notes: Notes) -> list[Topic]:
+    """Return the topics of an XML file; white space within a field becomes single spaces.
+
+    A repeated child such as the Web tracks' ``<subtopic number="2">`` is named ``subtopic-2``.
+
+    Raises:
+        InputError: not well-formed XML, an entity declared or not known, a topic without an id, or
+            a field twice.
+    """
+    reader = _Reader(path)
+    try:
+        for line in lines:
+            reader.parser.Parse(line.text + "\n", False)
+        reader.parser.Parse("", True)
+    except expat.ExpatError as error:
+        open_topic = f"; the topic of line {reader.line} is not closed" if reader.depth > 1 else ""
+        what = f"is not well-formed XML: {expat.ErrorString(error.code)}{open_topic}"
+        raise InputError(what, path=path, line=error.lineno) from None
+    return reader.topics
+
+
+class _Reader:
+    """The state of the parse: depth 1 is the root, 2 a topic, 3 a field, deeper ones belong to it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.topics: list[Topic] = []
+        self.depth = self.line = 0
+        self.query_id, self.field = "", ""
+        self.fields: dict[str, str] = {}
+        self.pieces: list[str] = []
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.characters
+        self.parser.EntityDeclHandler = self.refuse
+        self.parser.SkippedEntityHandler = self.refuse
+        self.parser.ExternalEntityRefHandler = self.refuse
+
+    def refuse(self, name: str | None, *_: object) -> int:
+        raise InputError("XML entities are refused", path=self.path, line=self.parser.CurrentLineNumber, got=name)
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.depth += 1
+        if self.depth == 2:
+            self.line = self.parser.CurrentLineNumber
+            self.query_id = next((attributes[name] for name in _ID_ATTRIBUTES if name in attributes), "")
+            self.fields, self.pieces = {}, []
+        elif self.depth == 3:
+            self.close_field("title")  # text beside the children is only white space in all known files
+            self.field = f"{tag}-{attributes['number']}" if "number" in attributes else tag
+
+    def characters(self, text: str) -> None:
+        if self.depth > 1:
+            self.pieces.append(text)
+
+    def end(self, tag: str) -> None:
+        if self.depth == 3:
+            self.close_field(self.field)
+        elif self.depth == 2:
+            self.close_field("title")
+            self.close_topic(tag)
+        self.depth -= 1
+
+    def close_field(self, name: str) -> None:
+        text = " ".join("".join(self.pieces).split())
+        self.pieces = []
+        if text and name in self.fields:
+            raise InputError(f"topic has two '{name}'", path=self.path, line=self.line)
+        if text:
+            self.fields[name] = text
+
+    def close_topic(self, tag: str) -> None:
+        for name in _ID_ELEMENTS:
+            self.query_id = self.query_id or self.fields.pop(name, "")
+        if not self.query_id:
+            raise InputError(f"<{tag}> without an id", path=self.path, line=self.line)
+        self.topics.append(Topic(self.line, self.query_id.strip(), standardised(self.fields)))
