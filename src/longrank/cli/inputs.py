@@ -36,3 +36,15 @@ def choice(option: str, value: str, allowed: Sequence[str]) -> str:
     if value not in allowed:
         raise InputError(f"{option} takes {' or '.join(allowed)}", got=value, fix=suggestion(value, allowed))
     return value
+
+
+def numbers(option: str, value: str) -> list[float]:
+    """Read an option that takes numbers between commas: ``1,0.1,0.1``.
+
+    Raises:
+        InputError: one of them is not a number.
+    """
+    try:
+        return [float(part) for part in value.split(",")]
+    except ValueError:
+        raise InputError(f"{option} takes numbers between commas", got=value) from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from longrank.errors import InputError
+from longrank.evaluation.measures import evaluate, summarise
 from longrank.formats.folds import Fold
 from longrank.fusion import mapfuse
 from longrank.types import Notes, Qrels, Run, ScoredDoc
@@ -19,16 +20,12 @@ def mean_average_precision(run: Run, qrels: Qrels, query_ids: Collection[str]) -
     """Return the MAP of a run over those of `query_ids` that have judgments; a query it lacks counts 0.
 
     Raises:
-        InputError: none of them has judgments.
+        InputError: none of them has judgments, or none of those is in the run.
     """
-    import ir_measures
-
-    judged = {query_id: dict(qrels[query_id]) for query_id in query_ids if query_id in qrels}
+    judged = {query_id: qrels[query_id] for query_id in query_ids if query_id in qrels}
     if not judged:
         raise InputError("no held-out query has judgments: there is nothing to take a MAP from")
-    ranked = {query_id: {row.doc_id: row.score for row in run.get(query_id)} for query_id in judged}
-    values = ir_measures.iter_calc([ir_measures.AP], judged, ranked)
-    return float(sum(value.value for value in values)) / len(judged)
+    return summarise("AP", evaluate(judged, run, ["AP"])["AP"].values())
 
 
 def heldout_maps(heldout: Sequence[Run], qrels: Qrels, fused: Sequence[Run]) -> list[float]:
@@ -58,9 +55,7 @@ def heldout_maps(heldout: Sequence[Run], qrels: Qrels, fused: Sequence[Run]) -> 
     return [mean_average_precision(run, qrels, qrels.keys()) for run in heldout]
 
 
-def mapfuse_folds(
-    runs: Sequence[Run], folds: Mapping[str, Fold], qrels: Qrels, *, tag: str, notes: Notes
-) -> Run:
+def mapfuse_folds(runs: Sequence[Run], folds: Mapping[str, Fold], qrels: Qrels, *, tag: str, notes: Notes) -> Run:
     """Fuse the test queries of each fold with the MAPs of its training and development queries.
 
     Args:

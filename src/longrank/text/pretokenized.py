@@ -96,11 +96,10 @@ def _opens(tokens: list[_Token], at: int, quoted: bool) -> bool:
 def _after_closers(tokens: list[_Token], at: int, quoted: bool) -> int:
     """Return the index after the quotation marks and brackets that close what ends before `at`."""
     while at < len(tokens):
-        token = tokens[at].text
-        rest = [t.text for t in tokens[at + 1 : at + 2]]
-        if token in _QUOTES and (quoted or not rest or rest[0] in _CLOSERS):
+        this, rest = tokens[at].text, [token.text for token in tokens[at + 1 : at + 2]]
+        if this in _QUOTES and (quoted or not rest or rest[0] in _CLOSERS):
             quoted = False
-        elif not (token in _CLOSERS or (token == "." and tokens[at - 1].text != ".")):
+        elif not (this in _CLOSERS or (this == "." and tokens[at - 1].text != ".")):
             break
         at += 1
     return at
