@@ -106,6 +106,12 @@ class Strings(Sequence[bytes]):
         start, stop = self._offsets[key : key + 2].tolist()
         return self._text[start:stop].tobytes()  # type: ignore[no-any-return]
 
+    def take(self, places: NDArray[np.integer]) -> list[bytes]:
+        """Return the strings at `places`; for a list that is mapped."""
+        text = memoryview(self._text)  # type: ignore[arg-type]
+        starts, ends = self._offsets[places].tolist(), self._offsets[places + 1].tolist()
+        return [bytes(text[a:b]) for a, b in zip(starts, ends, strict=True)]
+
     def _between(self, start: int, stop: int) -> list[bytes]:
         offsets = self._offsets[start : stop + 1].tolist()
         text = self._text[offsets[0] : offsets[-1]].tobytes()

@@ -6,6 +6,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from longrank.index.arrays import Array, Strings, mapped
 from longrank.types import Document
 
@@ -37,6 +40,10 @@ class Documents:
     def doc_id(self, number: int) -> str:
         """Return the id of a document."""
         return self._ids[int(number)].decode()
+
+    def doc_ids(self, numbers: NDArray[np.integer]) -> list[str]:
+        """Return the ids of some documents."""
+        return [doc_id.decode() for doc_id in self._ids.take(numbers)]
 
     def number(self, doc_id: str) -> int:
         """Return the number of a document.

@@ -101,6 +101,10 @@ class Index:
         """Return the id of the document of that number."""
         return self._documents.doc_id(number)
 
+    def doc_ids(self, numbers: NDArray[np.integer]) -> list[str]:
+        """Return the ids of the documents of those numbers."""
+        return self._documents.doc_ids(numbers)
+
     def number(self, doc_id: str) -> int:
         """Return the number of a document.
 

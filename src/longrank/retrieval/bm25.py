@@ -94,9 +94,8 @@ class BM25:
         for term, weight in weights.items():
             _check(f"weight of term {term!r}", weight, 0 < weight < float("inf"), "positive and finite")
         heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:MAX_TERMS]
-        found, scores = self._accumulated(sorted(heaviest))
-        best = self._best(found, scores, k)
-        return [(self.index.doc_id(number), score) for number, score in best]
+        found, scores = self._best(*self._accumulated(sorted(heaviest)), k)
+        return list(zip(self.index.doc_ids(found), scores.tolist(), strict=True))
 
     def _accumulated(self, weighted: list[tuple[str, float]]) -> tuple[NDArray[np.intp], Float32s]:
         """Return the numbers of all documents that hold a term, ascending, and their scores."""
@@ -111,15 +110,15 @@ class BM25:
         found = np.flatnonzero(matched)
         return found, sums[found].astype(np.float32)
 
-    def _best(self, found: NDArray[np.intp], scores: Float32s, k: int) -> list[tuple[int, float]]:
-        ranks = self.index.id_ranks[found].astype(np.int64)
-        ranks = -ranks if self._descending else ranks
+    def _best(self, found: NDArray[np.intp], scores: Float32s, k: int) -> tuple[NDArray[np.intp], Float32s]:
+        """Return the k best of them in order; all that tie with the last are compared by id."""
         if len(found) > k:
             last = np.partition(scores, len(scores) - k)[len(scores) - k]
             keep = np.flatnonzero(scores >= last)
-            found, scores, ranks = found[keep], scores[keep], ranks[keep]
-        order = np.lexsort((ranks, -scores))[:k]
-        return list(zip(found[order].tolist(), scores[order].tolist(), strict=True))
+            found, scores = found[keep], scores[keep]
+        ranks = self.index.id_ranks[found].astype(np.int64)
+        order = np.lexsort((-ranks if self._descending else ranks, -scores))[:k]
+        return found[order], scores[order]
 
 
 def _check(name: str, value: object, good: bool, wanted: str) -> None:

@@ -1,0 +1,132 @@
+"""Builds and searches an index of a million generated documents, and measures memory and time.
+
+    python benchmarks/million.py --docs 1000000 --folder /tmp/million
+
+Documents have 300 words on average, drawn from a Zipfian vocabulary that keeps growing, as words
+of real text do. Building and searching run in processes of their own, whose anonymous memory
+(RssAnon of the process and all its children together) is sampled ten times a second. What is
+generated and built is kept in the folder and used again. Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+WORDS_PER_DOC = 300
+EXPONENT = 1.6  # of the rank distribution; 1M documents then use about two million words
+CONSONANTS, VOWELS = "bcdfghklmnprstvz", "aeiou"
+BLOCK = 1000
+
+
+def word(rank: int) -> str:
+    """Spell a rank: two or more syllables of consonant and vowel, then a consonant; common words are short."""
+    rank, last = divmod(rank, len(CONSONANTS))
+    syllables: list[str] = []
+    while rank or len(syllables) < 2:
+        rank, one = divmod(rank, len(CONSONANTS) * len(VOWELS))
+        syllables.append(CONSONANTS[one // len(VOWELS)] + VOWELS[one % len(VOWELS)])
+    return "".join(syllables) + CONSONANTS[last]
+
+
+def ranks(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Draw n word ranks from a Zipf-Mandelbrot distribution, at most 2^40."""
+    drawn = 30 * (rng.random(n) ** (-1 / (EXPONENT - 1)) - 1)
+    return np.minimum(drawn, 2.0**40).astype(np.int64)
+
+
+def documents(n: int, seed: int) -> Iterator[str]:
+    """Yield the lines of a JSONL collection."""
+    for first in range(0, n, BLOCK):
+        rng = np.random.default_rng([seed, first])
+        lengths = rng.poisson(WORDS_PER_DOC, min(BLOCK, n - first))
+        words = [word(rank) for rank in ranks(rng, int(lengths.sum())).tolist()]
+        end = 0
+        for number, length in enumerate(lengths.tolist(), first):
+            start, end = end, end + length
+            title, text = " ".join(words[start : start + 5]), " ".join(words[start + 5 : end])
+            yield json.dumps({"doc_id": f"d{number:08d}", "title": title, "text": text}) + "\n"
+
+
+def queries(n: int, seed: int) -> list[str]:
+    rng = np.random.default_rng([seed, n])
+    return [" ".join(word(rank) for rank in ranks(rng, 4).tolist()) for _ in range(n)]
+
+
+def anonymous_mib(pid: int) -> float:
+    """Return the anonymous memory of a process and its descendants."""
+    total = 0.0
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+        total += sum(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("RssAnon"))
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            total += sum(anonymous_mib(int(child)) for child in (task / "children").read_text().split())
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return total
+
+
+def watched(command: list[str]) -> dict[str, float]:
+    """Run a command; return its seconds and the peak of its anonymous memory."""
+    start, peak = time.monotonic(), 0.0
+    with subprocess.Popen(command) as process:
+        while process.poll() is None:
+            peak = max(peak, anonymous_mib(process.pid))
+            time.sleep(0.1)
+    if process.returncode:
+        sys.exit(f"failed: {command}")
+    return {"seconds": round(time.monotonic() - start, 1), "peak_rss_anon_mib": round(peak)}
+
+
+def search(index: Path, n_queries: int, seed: int) -> None:
+    """Search n queries for 1000 documents each and print the times."""
+    from longrank.index import Index
+    from longrank.retrieval import BM25
+    from longrank.types import Query
+
+    bm25, times = BM25(Index.open(index)), []
+    for number, text in enumerate(queries(n_queries, seed)):
+        start = time.perf_counter()
+        bm25.retrieve(Query(str(number), text), 1000)
+        times.append(1000 * (time.perf_counter() - start))
+    p50, p95 = np.percentile(times, (50, 95))
+    print(json.dumps({"p50_ms": round(p50, 2), "p95_ms": round(p95, 2), "mean_ms": round(float(np.mean(times)), 2)}))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--docs", type=int, default=1_000_000)
+    parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--search-only", type=Path, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.search_only:
+        search(args.search_only, args.queries, args.seed)
+        return
+    args.folder.mkdir(parents=True, exist_ok=True)
+    source, index = args.folder / f"{args.docs}.jsonl", args.folder / f"{args.docs}.index"
+    if not source.exists():
+        partial = source.with_suffix(".partial")
+        with partial.open("w") as stream:
+            stream.writelines(documents(args.docs, args.seed))
+        partial.rename(source)
+    longrank = [sys.executable, "-m", "longrank.cli.main"]
+    built = watched([*longrank, "index", str(source), "-o", str(index), "--workers", str(args.workers)])
+    me = [sys.executable, __file__, "--folder", str(args.folder), "--queries", str(args.queries)]
+    searched = watched([*me, "--seed", str(args.seed), "--search-only", str(index)])
+    size = sum(path.stat().st_size for path in index.rglob("*") if path.is_file())
+    report = {"docs": args.docs, "source_bytes": source.stat().st_size, "index_bytes": size}
+    print(json.dumps({**report, "build": built, "search": searched}))
+
+
+if __name__ == "__main__":
+    main()
