@@ -15,15 +15,27 @@ RETRIEVERS: dict[str, type[BM25]] = {"bm25": BM25}
 
 
 def make_retriever(
-    index: Index, preset: str, *, k1: float | None = None, b: float | None = None, notes: Notes | None = None
+    index: Index,
+    preset: str,
+    *,
+    k1: float | None = None,
+    b: float | None = None,
+    doc_lengths: str = "lucene",
+    notes: Notes | None = None,
 ) -> Retriever:
-    """Return the retriever of a preset, with some of its parameters replaced.
+    """Return the retriever of a preset, with some of its parameters replaced; see `BM25`.
 
     Raises:
         InputError: unknown preset, or a parameter out of range.
     """
     values = lookup(PRESETS, preset, "preset")
-    return BM25(index, values["k1"] if k1 is None else k1, values["b"] if b is None else b, notes=notes)
+    return BM25(
+        index,
+        values["k1"] if k1 is None else k1,
+        values["b"] if b is None else b,
+        doc_lengths=doc_lengths,
+        notes=notes,
+    )
 
 
 __all__ = ["BM25", "PRESETS", "RETRIEVERS", "Replay", "make_retriever"]

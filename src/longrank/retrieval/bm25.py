@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +37,8 @@ class BM25:
         k1: float = 0.9,
         b: float = 0.4,
         *,
-        doc_lengths: Literal["lucene", "exact"] = "lucene",
-        ties: Literal["doc_id", "lucene"] = "doc_id",
+        doc_lengths: str = "lucene",
+        ties: str = "doc_id",
         notes: Notes | None = None,
     ) -> None:
         """Prepare for searching.

@@ -1,0 +1,122 @@
+"""``longrank index`` and ``longrank check``: build an index, and see whether it is undamaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from longrank.cli import console
+
+if TYPE_CHECKING:
+    from longrank.index import Index
+    from longrank.types import Notes
+
+
+def index(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            help="Documents: JSONL, TSV, TREC SGML, HTML or text files, folders of them, a collection folder, "
+            "or irds:ID; with --vectors alone, an existing INDEX.",
+            metavar="SOURCE...",
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The index: a new folder, or an index to replace.")
+    ] = None,
+    format: Annotated[  # noqa: A002
+        str | None, typer.Option("--format", help="Format of the documents, if the file names do not tell.")
+    ] = None,
+    fields: Annotated[
+        str, typer.Option("--fields", help="Fields to index, between commas; without title it is kept, not indexed.")
+    ] = "title,text",
+    encoding: Annotated[str, typer.Option("--encoding", help="Encoding of the documents.")] = "utf-8",
+    encoding_errors: Annotated[
+        str, typer.Option("--encoding-errors", help="Undecodable bytes: strict refuses them, replace counts them.")
+    ] = "strict",
+    max_uncompressed: Annotated[
+        int | None, typer.Option("--max-uncompressed", help="Refuse a .gz file that unpacks to more bytes.")
+    ] = None,
+    analyzer: Annotated[
+        str, typer.Option("--analyzer", help="porter: stop words and stemming, as Lucene; none: words as they are.")
+    ] = "porter",
+    workers: Annotated[
+        int, typer.Option("--workers", help="Processes that analyse text; the result is the same.", min=1)
+    ] = 2,
+    vectors: Annotated[
+        str | None, typer.Option("--vectors", help="Also store passage vectors of this bi-encoder, e.g. minilm.")
+    ] = None,
+    passages: Annotated[
+        str, typer.Option("--passages", help="How documents are split for --vectors: a preset's name.")
+    ] = "windows",
+) -> None:
+    """Index documents for retrieving and for showing passages.
+
+    Nothing is written until all is read; an index that is replaced stays valid until the new one is complete.
+
+    Example: longrank index docs.jsonl -o my.index
+    """
+    from longrank.types import Notes
+
+    notes = Notes()
+    if output is not None:
+        from longrank.cli.inputs import choice
+        from longrank.formats.corpora import CorpusOptions, read_documents
+        from longrank.formats.lines import Limits, TextOptions
+        from longrank.index import IndexOptions, build_index
+
+        choice("--encoding-errors", encoding_errors, ("strict", "replace"))
+        text = TextOptions(encoding, encoding_errors, Limits(max_uncompressed=max_uncompressed))
+        names = tuple(name.strip() for name in fields.split(","))
+        documents = read_documents(sources, notes, CorpusOptions(format, names, text))
+        options = IndexOptions(analyzer, "title" in names, names)
+        with console.progress("indexing", None, "documents") as advance:
+            built = build_index(documents, output, options=options, notes=notes, progress=advance, workers=workers)
+        _print_summary(built)
+    if vectors is not None:
+        _add_vectors(output or _only_index(sources), vectors, passages, notes)
+    elif output is None:
+        raise _no_output(sources)
+    console.show_notes(notes)
+
+
+def _no_output(sources: list[str]) -> Exception:
+    from longrank.errors import InputError
+
+    return InputError("where should the index go?", fix=f"longrank index {' '.join(sources)} -o INDEX")
+
+
+def _only_index(sources: list[str]) -> Path:
+    if len(sources) != 1:
+        raise _no_output(sources)
+    return Path(sources[0])
+
+
+def _add_vectors(path: Path, model: str, preset: str, notes: Notes) -> None:
+    from longrank.index import Index
+    from longrank.ranking.build import add_vectors
+
+    n_docs = Index.open(path).n_docs
+    with console.progress("encoding passages", n_docs, "documents") as advance:
+        add_vectors(path, model, preset, notes, advance)
+    print(f"vectors\t{model} {preset}")
+
+
+def _print_summary(index: Index) -> None:
+    size = sum(path.stat().st_size for path in index.path.rglob("*") if path.is_file())
+    print(f"index\t{index.path}\ndocuments\t{index.n_docs}\nunique terms\t{index.n_terms}\nterms\t{index.total_terms}")
+    print(f"bytes\t{size}\ndigest\t{index.digest}")
+
+
+def check(
+    path: Annotated[Path, typer.Argument(help="The index to check.", metavar="INDEX")],
+) -> None:
+    """Compare every file of an index with its checksum; names a damaged one (exit code 3).
+
+    Example: longrank check my.index
+    """
+    from longrank.index import verify_index
+
+    print(f"{path}: {verify_index(path)} files, all as written")
