@@ -1,0 +1,21 @@
+"""Documents, one JSON object per line: an id, ``text`` (or ``body``, ``contents``), and what fields it likes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from longrank.formats.jsonl import id_of, read_objects
+from longrank.formats.records import CorpusOptions, Record, SourceFile
+from longrank.types import Notes
+
+ID_KEYS = ("doc_id", "id", "_id", "docno")
+
+
+def read_jsonl(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
+    """Yield the documents of a JSONL file.
+
+    Raises:
+        InputError: a line that is no strict JSON object, or has no id that fits; names the line.
+    """
+    for line, values in read_objects(file.path, notes, options.text):
+        yield Record(id_of(values, ID_KEYS, line, file.path), values, line.number)

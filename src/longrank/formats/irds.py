@@ -1,0 +1,148 @@
+"""Documents, queries and judgments of ``irds:ID`` through ir_datasets (MacAvaney et al., SIGIR 2021; extra ``irds``).
+
+What ir_datasets logs, draws or asks for while it reads stays away from the user's terminal, and whatever
+fails in it (no network, no licence, no room) becomes one InputError.
+"""
+
+from __future__ import annotations
+
+import difflib
+import io
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from longrank.config import suggestion
+from longrank.errors import InputError, MissingExtra
+from longrank.formats.ids import check_id
+from longrank.formats.records import Record
+from longrank.types import Query
+
+T = TypeVar("T")
+_NAMES_OF_TEXT = ("text", "body", "contents")
+_END = object()
+
+
+def load(dataset_id: str) -> Any:
+    """Return a dataset of ir_datasets; nothing is fetched yet.
+
+    Raises:
+        InputError: no such id; suggests the nearest.
+        MissingExtra: ir_datasets is not installed.
+    """
+    ir_datasets = _quietly(dataset_id, _import)
+    if ir_datasets is None:
+        raise MissingExtra("reading irds:ID", "irds")
+    try:
+        return _quietly(dataset_id, lambda: ir_datasets.load(dataset_id))
+    except InputError as error:
+        if not isinstance(error.__cause__, KeyError):
+            raise
+    near = difflib.get_close_matches(dataset_id, list(ir_datasets.registry), n=3, cutoff=0.5)
+    fix = f"did you mean {' or '.join(near)}?" if near else "the ids are listed on ir-datasets.com"
+    raise InputError("ir_datasets knows no such dataset", path=f"irds:{dataset_id}", fix=fix)
+
+
+def irds_records(dataset_id: str) -> Iterator[Record]:
+    """Yield the documents of a dataset as records; every field that is a string is a field.
+
+    ``text`` is the field text, body or contents, and for a dataset that has none of these, what
+    ir_datasets calls its default text.
+
+    Raises:
+        InputError: no such dataset, it has no documents, or they cannot be had.
+    """
+    dataset = _with(dataset_id, "docs")
+    for doc in _each(dataset_id, dataset.docs_iter):
+        values = {name: value for name, value in doc._asdict().items() if isinstance(value, str)}
+        if not any(name in values for name in _NAMES_OF_TEXT):
+            values = {"text": _quietly(dataset_id, doc.default_text)} | values
+        yield Record(check_id(doc.doc_id, "doc_id", Path(f"irds:{dataset_id}")), values, None)
+
+
+def irds_queries(dataset_id: str, field: str | None = None) -> list[Query]:
+    """Return the queries of a dataset.
+
+    Args:
+        dataset_id: the id, without ``irds:``.
+        field: the field to search for; by default what ir_datasets calls the default text, which is
+            the title of a TREC topic.
+
+    Raises:
+        InputError: no such dataset, it has no queries, they cannot be had, or none has the field.
+    """
+    dataset, place = _with(dataset_id, "queries"), Path(f"irds:{dataset_id}")
+    queries = []
+    for query in _each(dataset_id, dataset.queries_iter):
+        fields = {name: value for name, value in query._asdict().items() if isinstance(value, str)}
+        query_id = check_id(fields.pop("query_id"), "query id", place)
+        if field is not None and field not in fields:
+            raise InputError(f"no field '{field}' in its queries", path=place, fix=suggestion(field, fields))
+        text = query.default_text() if field is None else fields[field]
+        if not text.strip():
+            raise InputError(f"query {query_id} is empty", path=place, fix="choose another --field")
+        queries.append(Query(query_id, text.strip(), fields))
+    return queries
+
+
+def irds_qrels(dataset_id: str) -> dict[str, dict[str, int]]:
+    """Return the judgments of a dataset: query_id -> doc_id -> grade.
+
+    Raises:
+        InputError: no such dataset, it has no judgments, they cannot be had, or two contradict each other.
+    """
+    dataset = _with(dataset_id, "qrels")
+    qrels: dict[str, dict[str, int]] = {}
+    for qrel in _each(dataset_id, dataset.qrels_iter):
+        judged = qrels.setdefault(qrel.query_id, {})
+        if judged.setdefault(qrel.doc_id, qrel.relevance) != qrel.relevance:
+            what = f"document {qrel.doc_id} is judged twice, differently, for query {qrel.query_id}"
+            raise InputError(what, path=f"irds:{dataset_id}")
+    return qrels
+
+
+def _import() -> Any:
+    try:
+        import ir_datasets
+    except ImportError:
+        return None
+    return ir_datasets
+
+
+def _with(dataset_id: str, part: str) -> Any:
+    dataset = load(dataset_id)
+    if not dataset.has(part):
+        raise InputError(f"this dataset has no {part}", path=f"irds:{dataset_id}")
+    return dataset
+
+
+def _each(dataset_id: str, iterate: Callable[[], Any]) -> Iterator[Any]:
+    items = _quietly(dataset_id, lambda: iter(iterate()))
+    while (item := _quietly(dataset_id, lambda: next(items, _END))) is not _END:
+        yield item
+
+
+def _quietly(dataset_id: str, work: Callable[[], T]) -> T:
+    """Do some work of ir_datasets out of the user's sight; any failure is an InputError caused by it."""
+    try:
+        with _no_terminal():
+            return work()
+    except EOFError as error:  # it asked for a name and a password
+        what, fix = "has to be licensed", f"see https://ir-datasets.com/{dataset_id.partition('/')[0]}.html"
+        raise InputError(what, path=f"irds:{dataset_id}", fix=fix) from error
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}".split("\n")[0][:200]
+        fix = "is the network there? its files may also be put where https://ir-datasets.com says"
+        raise InputError(f"cannot be read ({reason})", path=f"irds:{dataset_id}", fix=fix) from error
+
+
+@contextmanager
+def _no_terminal() -> Iterator[None]:
+    saved = sys.stdin, sys.stdout, sys.stderr
+    sys.stdin, sys.stdout, sys.stderr = io.StringIO(), io.StringIO(), io.StringIO()
+    try:
+        yield
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = saved

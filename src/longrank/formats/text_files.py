@@ -1,0 +1,35 @@
+"""Plain text and Markdown: a file is a document, taken as it is; its id is its path from the given folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from longrank.errors import InputError
+from longrank.formats.lines import decode, read_bytes
+from longrank.formats.records import CorpusOptions, Record, SourceFile
+from longrank.types import Notes
+
+
+def read_text(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
+    """Yield the document that is the file: no title, its whole text, line ends as ``\\n``.
+
+    Raises:
+        InputError: the file cannot be read as text.
+    """
+    raw = read_bytes(file.path, options.text.limits)
+    text = without_nul(decode(raw, file.path, notes, options.text), file.path)
+    yield Record(file.name, {"text": text.replace("\r\n", "\n")}, None)
+
+
+def without_nul(text: str, path: Path) -> str:
+    """Return `text`.
+
+    Raises:
+        InputError: it holds a NUL; names the line.
+    """
+    at = text.find("\x00")
+    if at >= 0:
+        line = text.count("\n", 0, at) + 1
+        raise InputError("holds a NUL byte; not a text file, or damaged", path=path, line=line)
+    return text

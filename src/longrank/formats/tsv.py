@@ -1,0 +1,43 @@
+"""Documents as tab-separated columns, taken literally: no quoting, no escapes, no header line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from longrank.errors import InputError
+from longrank.formats.ids import check_id
+from longrank.formats.lines import read_lines
+from longrank.formats.records import CorpusOptions, Record, SourceFile
+from longrank.types import Notes
+
+
+def read_tsv(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
+    """Yield the documents of a file of ``doc_id<TAB>text``.
+
+    Raises:
+        InputError: a line with another number of columns, or an id that does not fit; names the line.
+    """
+    return _read_columns(("doc_id", "text"), file, notes, options)
+
+
+def read_msmarco_docs(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
+    """Yield the documents of a file like MS MARCO's: ``docid<TAB>url<TAB>title<TAB>body``.
+
+    Raises:
+        InputError: as `read_tsv`.
+    """
+    return _read_columns(("doc_id", "url", "title", "text"), file, notes, options)
+
+
+def _read_columns(names: tuple[str, ...], file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
+    for line in read_lines(file.path, notes, options.text):
+        if not line.text.strip(" \r"):
+            continue
+        columns = line.text.split("\t")
+        if len(columns) != len(names):
+            what = f"{len(columns)} columns instead of {len(names)}"
+            what += "" if line.ended or len(columns) > len(names) else "; the file looks truncated"
+            fix = f"write {'<TAB>'.join(names)}; a tab inside a text must go"
+            raise InputError(what, path=file.path, line=line.number, fix=fix)
+        values = dict(zip(names, columns, strict=True))
+        yield Record(check_id(values["doc_id"], "doc_id", file.path, line.number), values, line.number)
