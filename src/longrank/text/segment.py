@@ -7,7 +7,7 @@
     stride        units from the beginning of one window to the beginning of the next
     tail          keep: a window begins at every multiple of `stride`
                   drop_contained: not if the one before holds all of it
-    max_passages  most windows of a document; none: no cap
+    max_passages  most windows of a document; 0: no cap
     overflow      which ones when there are more: head | first_last_random
     seed          of that sample, which depends on (seed, doc_id) alone
     splitter, language, max_words   how sentences are found and where over-long ones are cut
@@ -99,7 +99,7 @@ _DEFAULTS: dict[str, Any] = {
     "splitter": "sentencex",
     "language": "en",
     "max_words": 512,
-    "max_passages": None,
+    "max_passages": 0,
     "overflow": "head",
     "seed": 0,
 }
@@ -109,6 +109,7 @@ _CHOICES = {
     "tail": ("keep", "drop_contained"),
     "overflow": ("head", "first_last_random"),
 }
+_FROM_ZERO = ("max_passages", "seed")
 _CAP = ("max_passages", "overflow", "seed")
 _OF_RULE = {
     "windows": ("unit", "length", "stride", "tail", *_CAP),
@@ -159,10 +160,10 @@ def _check(option: str, value: Any) -> None:
     elif isinstance(_DEFAULTS[option], str):
         if not isinstance(value, str):
             raise InputError(f"passage option {option} is a word", got=value)
-    elif value is None and option == "max_passages":
-        return
-    elif not isinstance(value, int) or isinstance(value, bool) or (value < 1 and option != "seed"):
-        raise InputError(f"passage option {option} is a whole number from {0 if option == 'seed' else 1}", got=value)
+    else:
+        least = 0 if option in _FROM_ZERO else 1
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise InputError(f"passage option {option} is a whole number from {least}", got=value)
 
 
 def _check_together(settings: Mapping[str, Any]) -> None:
@@ -178,7 +179,7 @@ def _check_together(settings: Mapping[str, Any]) -> None:
 
 def _build(settings: Mapping[str, Any], used: tuple[str, ...], tokenizer: OffsetTokenizer | None) -> Segmenter:
     cap = Cap(settings["max_passages"], settings["overflow"], settings["seed"])
-    named = {option: settings[option] for option in used if cap.most is not None or option not in _CAP}
+    named = {option: settings[option] for option in used if cap.most or option not in _CAP}
     if settings["rule"] == "given":
         return GivenPassages(_fingerprint("given", named), cap)
     units, detail = _unit_finder(settings, tokenizer)

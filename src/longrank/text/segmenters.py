@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from longrank.errors import InputError
-from longrank.text.windows import Units, sampled, windows_over
+from longrank.text.windows import Span, Units, sampled, trimmed, windows_over
 from longrank.types import Document, Passage, Segmentation
 
 
@@ -21,15 +21,15 @@ class UnitFinder(Protocol):
 
 
 class Cap(NamedTuple):
-    """Most passages of a document (None: all), which ones (``head``, ``first_last_random``), and the sample's seed."""
+    """Most passages of a document (0: all), which ones (``head``, ``first_last_random``), and the sample's seed."""
 
-    most: int | None
+    most: int
     overflow: str
     seed: int
 
     def choose(self, n: int, doc_id: str) -> Iterable[int]:
         """Return which of `n` passages are kept, ascending."""
-        if self.most is None or n <= self.most:
+        if not self.most or n <= self.most:
             return range(n)
         return range(self.most) if self.overflow == "head" else sampled(n, self.most, self.seed, doc_id)
 
@@ -99,12 +99,12 @@ class GivenPassages:
                 raise InputError(
                     f"passage span of document {document.doc_id!r} lies outside its text", got=f"[{start}, {end}]"
                 )
-        given = document.passages or ((len(text) - len(text.lstrip()), len(text.rstrip())),)
+        given = document.passages or (trimmed(text, 0, len(text)) or (0, 0),)
         spans = ((i, given[i]) for i in self.cap.choose(len(given), document.doc_id))
         return _segmentation(document, spans, len(given))
 
 
-def _segmentation(document: Document, spans: Iterable[tuple[int, tuple[int, int]]], n_passages: int) -> Segmentation:
+def _segmentation(document: Document, spans: Iterable[tuple[int, Span]], n_passages: int) -> Segmentation:
     """Cut the passages out of the text; a document without any unit is one empty passage."""
     passages = tuple(
         Passage(document.doc_id, index, document.text[start:end], start, end) for index, (start, end) in spans

@@ -16,9 +16,8 @@ from importlib.metadata import version
 
 from longrank.config import lookup
 from longrank.errors import MissingExtra
-from longrank.text.windows import Units, piece_end, whitespace_words
+from longrank.text.windows import Span, Units, piece_end, trimmed, whitespace_words
 
-Span = tuple[int, int]
 Split = Callable[[str], list[Span]]
 """Takes a text, returns the offsets of its sentences; white space around them does not matter."""
 
@@ -48,21 +47,11 @@ class SentenceSplitter:
         start = 0
         while start < len(text):
             end = piece_end(text, start, _PIECE)
-            spans = [span for a, b in self._split(text[start:end]) if (span := _trimmed(text, start + a, start + b))]
+            spans = [span for a, b in self._split(text[start:end]) if (span := trimmed(text, start + a, start + b))]
             if end < len(text) and len(spans) > 1:
                 end = spans.pop()[0]
             yield from spans
             start = end
-
-
-def _trimmed(text: str, start: int, end: int) -> Span | None:
-    """Return the span without white space at its ends; None if nothing is left."""
-    body = text[start:end]
-    inner = body.strip()
-    if not inner:
-        return None
-    start += len(body) - len(body.lstrip())
-    return start, start + len(inner)
 
 
 def _chunks(text: str, span: Span, max_words: int) -> Iterator[Span]:

@@ -10,7 +10,10 @@ import hashlib
 import re
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from typing import Protocol, TypeAlias
+
+Span: TypeAlias = tuple[int, int]
+"""Half-open offsets in code points."""
 
 _WORD = re.compile(r"\S+")
 _PIECE = 1 << 16  # code points handed to a tokenizer at once
@@ -22,7 +25,7 @@ class Units:
     Four bytes a number, so the words of a text of 10 MB take 14 MB and not 250.
     """
 
-    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+    def __init__(self, spans: Iterable[Span]) -> None:
         self.starts, self.ends = array("i"), array("i")
         for start, end in spans:
             self.starts.append(start)
@@ -31,7 +34,7 @@ class Units:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def span(self, first: int, after: int) -> tuple[int, int]:
+    def span(self, first: int, after: int) -> Span:
         """Return the offsets of the text from unit `first` up to, not including, unit `after` (or the last)."""
         return self.starts[first], self.ends[min(after, len(self.ends)) - 1]
 
@@ -44,7 +47,7 @@ class OffsetTokenizer(Protocol):
         """Names the vocabulary; equal fingerprints mean equal offsets."""
         ...
 
-    def offsets(self, text: str) -> list[tuple[int, int]]:
+    def offsets(self, text: str) -> list[Span]:
         """Return (start, end) in code points of every token of `text`, without special tokens or truncation."""
         ...
 
@@ -64,7 +67,7 @@ def wordpieces(text: str, tokenizer: OffsetTokenizer) -> Units:
     )
 
 
-def pieces(text: str, limit: int) -> Iterator[tuple[int, int]]:
+def pieces(text: str, limit: int) -> Iterator[Span]:
     """Cut a text into pieces of at most `limit` code points, see `piece_end`."""
     start = 0
     while start < len(text):
@@ -81,6 +84,16 @@ def piece_end(text: str, start: int, limit: int) -> int:
     while end > start and not text[end].isspace():
         end -= 1
     return end if end > start else start + limit
+
+
+def trimmed(text: str, start: int, end: int) -> Span | None:
+    """Return the span without white space at its ends; None if nothing is left."""
+    body = text[start:end]
+    inner = body.strip()
+    if not inner:
+        return None
+    start += len(body) - len(body.lstrip())
+    return start, start + len(inner)
 
 
 def windows_over(n_units: int, length: int, stride: int, *, drop_contained: bool) -> range:

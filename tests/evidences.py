@@ -1,0 +1,44 @@
+"""Evidence and runs written in one line, for tests of what is made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from longrank.types import Evidence, Run, ScoredDoc
+
+
+def evidence(  # one document whose passages have these scores
+    doc_id: str,
+    scores: Sequence[float],
+    *,
+    query_id: str = "q",
+    first_stage: float = 0.0,
+    weights: Sequence[float] | None = None,
+    document_score: float | None = None,
+) -> Evidence:
+    index = np.arange(len(scores), dtype=np.int32)
+    return Evidence(
+        query_id=query_id,
+        doc_id=doc_id,
+        first_stage=first_stage,
+        passage_index=index,
+        passage_start=index * 10,
+        passage_end=index * 10 + 9,
+        passage_score=np.array(scores, dtype=np.float32),
+        passage_weight=np.ones(len(scores), np.float32) if weights is None else np.array(weights, np.float32),
+        n_passages=len(scores),
+        n_truncated=0,
+        document_score=document_score,
+    )
+
+
+def run(rankings: dict[str, dict[str, float]], tag: str = "run") -> Run:
+    """A run from query_id -> doc_id -> score."""
+    return Run(tag, (ScoredDoc(q, d, s) for q, scores in rankings.items() for d, s in scores.items()))
+
+
+def scores(of: Run, query_id: str = "q") -> dict[str, float]:
+    """doc_id -> score of one query, best first."""
+    return {row.doc_id: row.score for row in of[query_id]}

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from longrank.errors import MissingExtra
+from longrank.text import sentences as module
+from longrank.text.pretokenized import split
+from longrank.text.sentences import make_splitter
+
+GOLD = json.loads(Path(__file__).with_name("time_sentences.json").read_text())
+"""TIME: doc_id -> [start, end] of every sentence, fifteen whole documents, checked by reading them."""
+
+WITH_FAULTS = {"17", "250", "300"}
+"""A quotation mark that was never closed, or a unit at the end of a sentence: what the rule gets wrong."""
+
+
+def sentences(text: str, splitter: str = "sentencex", max_words: int = 512) -> list[str]:
+    units = make_splitter(splitter).sentences(text, max_words)
+    return [text[a:b] for a, b in zip(units.starts, units.ends, strict=True)]
+
+
+def test_sentencex_offsets_count_code_points_and_blanks_are_left_out() -> None:
+    text = "  One 😀𝒳 here.  Then Dr. Smith said so!\n\n\nA new paragraph \n"
+    assert sentences(text) == ["One 😀𝒳 here.", "Then Dr. Smith said so!", "A new paragraph"]
+
+
+@pytest.mark.parametrize("splitter", ["sentencex", "pretokenized"])
+def test_a_long_text_is_split_as_its_parts_are(splitter: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "The first one is short . Was the second one asked ? It was, says the third one ! " * 60
+    whole = sentences(text, splitter)
+    assert len(whole) == 180
+    for piece in (100, 333, 1000):
+        monkeypatch.setattr(module, "_PIECE", piece)
+        assert sentences(text, splitter) == whole
+
+
+@pytest.mark.parametrize("splitter", ["sentencex", "pretokenized"])
+@given(
+    text=st.lists(st.sampled_from(["a", "B.", ".", '"', "/", "?", "\n\n", "😀", "U.S", "Mr.", " ", "THE"]), max_size=80)
+)
+@settings(max_examples=50, deadline=None)
+def test_sentences_follow_each_other_and_leave_out_nothing_but_blanks(splitter: str, text: list[str]) -> None:
+    joined = " ".join(text)
+    units = make_splitter(splitter).sentences(joined, 512)
+    at = 0
+    for start, end in zip(units.starts, units.ends, strict=True):
+        assert joined[at:start].strip() == ""
+        assert joined[start:end] == joined[start:end].strip() != ""
+        at = end
+    assert joined[at:].strip() == ""
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(511, [511]), (512, [512]), (513, [512, 1]), (1024, [512, 512])])
+def test_chunks_of_an_over_long_sentence_hold_all_its_words(n: int, sizes: list[int]) -> None:
+    text = " ".join(f"word{i}" for i in range(n))
+    chunks = sentences(text)
+    assert [len(chunk.split()) for chunk in chunks] == sizes
+    assert " ".join(chunks) == text
+
+
+def test_without_spacy_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(MissingExtra, match=r"longrank\[spacy\]"):
+        make_splitter("spacy")
+
+
+def test_spacy_splits_with_exact_offsets() -> None:
+    pytest.importorskip("spacy")
+    assert sentences("One 😀 here. And two? Yes!\n\nThree.", "spacy") == ["One 😀 here.", "And two?", "Yes!", "Three."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "THE U.S . OFFERED IT (TIME, DEC . 28) . | BRITAIN TOOK IT .",
+        "IT TIED THEM TO THE U.S . | THE REST WAS EASY .",
+        "MR . AND MRS . JOHN F . KENNEDY CAME . | NO . 2 WAS LATE .",
+        "WAS THERE A DEAL ? | NO . | THEY LEFT IN DEC . | IT WAS COLD .",
+        'HE SAID : " IT IS LATE . | WE MUST GO . " | THEY WENT .',
+        '" BROTHERS ! " CRIED ONE . | " COME IN ! " | THE DOOR FELL SHUT .',
+        '" WHY NOT ? " A VISITOR ASKED . | " WHO KNOWS ? / | HE LEFT .',
+        '" WE WILL . . . PERHAPS . . . " | THEN HE SLEPT .',
+        "IT WEIGHED 155 LBS . OF POTATOES . | IT FELL 30 FT . BELOW .",
+        "HE HAD NO REASONS. | SHE SAW DR. WARD AT 9 : 30 P.M . ON FRIDAY .",
+        'THEY SPOKE OF " A FARCE . " | ; SO IT ENDED .'.replace(" | ;", " ;"),
+    ],
+)
+def test_pretokenized_sentences_end_where_the_bars_are(text: str) -> None:
+    plain = text.replace(" | ", " ")
+    assert [plain[a:b] for a, b in split(plain)] == text.split(" | ")
+
+
+def test_time_sentences_are_those_found_by_reading(shared_data: Path) -> None:
+    texts = time_texts(shared_data)
+    right = found = 0
+    for doc_id, spans in GOLD.items():
+        units = make_splitter("pretokenized").sentences(texts[doc_id], 512)
+        ours = list(zip(units.starts, units.ends, strict=True))
+        wanted = [(start, end) for start, end in spans]
+        if doc_id not in WITH_FAULTS:
+            assert ours == wanted, f"document {doc_id}"
+        right += len(set(ours) & set(wanted))
+        found += len(ours)
+    total = sum(map(len, GOLD.values()))
+    assert total == 366
+    assert min(right / total, right / found) >= 0.97
+
+
+def time_texts(shared_data: Path) -> dict[str, str]:
+    import gzip
+
+    with gzip.open(shared_data / "time" / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return {document["doc_id"]: document["text"] for document in map(json.loads, lines)}
