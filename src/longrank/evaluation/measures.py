@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 import subprocess
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from os import PathLike
 from typing import Literal, NamedTuple, TypeAlias
 
 from longrank.errors import InputError
-from longrank.evaluation.names import COUNTS, PROVIDERS, Measure, at_level, parse_measure, parse_measures
+from longrank.evaluation.names import PROVIDERS, at_level, parse_measure, parse_measures
+from longrank.evaluation.own import COUNTS, OWN, Measure, own_value
 from longrank.types import Qrels, Run
 
 __all__ = [
@@ -104,8 +105,8 @@ def evaluate(
     _check_grades(qrels)
     values = {str(measure): dict.fromkeys(topics, 0.0) for measure in wanted}
     for measure in wanted:
-        if measure.NAME in COUNTS:
-            values[str(measure)] = {q: float(_count(measure, qrels[q], rankings.get(q, []))) for q in topics}
+        if measure.NAME in OWN:
+            values[str(measure)] = {q: own_value(measure, qrels[q], rankings.get(q, [])) for q in topics}
     for measure, query_id, value in _provided(wanted, qrels, rankings):
         values[measure][query_id] = value
     return values
@@ -140,24 +141,15 @@ def _check_grades(qrels: Qrels) -> None:
                 raise InputError(what, got=grade)
 
 
-def _count(measure: Measure, judged: Mapping[str, int], ranking: list[str]) -> int:
-    if measure.NAME == "NumQ":
-        return 1
-    level = measure.params.get("rel")
-    if measure.NAME == "NumRel":
-        return sum(grade >= (level or 1) for grade in judged.values())
-    return len(ranking) if level is None else sum(judged.get(doc_id, 0) >= level for doc_id in ranking)
-
-
 def _provided(measures: list[Measure], qrels: Qrels, rankings: _Rankings) -> Iterable[tuple[str, str, float]]:
-    """Yield (measure, query_id, value) of all but counts; topics left out have value 0.
+    """Yield (measure, query_id, value) of all but our own measures; topics left out have value 0.
 
     Topics with nothing but negative grades are left out: pytrec_eval's infAP crashes on them.
     """
     judged = {q: dict(qrels[q]) for q in rankings if max(qrels[q].values(), default=-1) >= 0}
     positive = {q: {doc_id: grade for doc_id, grade in judged[q].items() if grade >= 0} for q in judged}
     rates = [measure for measure in measures if measure.NAME == "Judged"]
-    others = [measure for measure in measures if measure.NAME not in (*COUNTS, "Judged")]
+    others = [measure for measure in measures if measure.NAME not in (*OWN, "Judged")]
     if judged and others:
         yield from _calculated(others, judged, rankings)
     if judged and rates:

@@ -1,0 +1,133 @@
+"""``longrank evaluate``: measure runs against judgments, and compare them with a baseline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from longrank.cli import console
+
+if TYPE_CHECKING:
+    from longrank.evaluation.measures import Queries
+    from longrank.types import Notes, Qrels, Run
+
+
+def evaluate(
+    qrels: Annotated[str, typer.Argument(help="Judgments: a TREC qrels file, or irds:ID.", metavar="QRELS")],
+    runs: Annotated[list[Path], typer.Argument(help="TREC runs, from any engine.", metavar="RUN")],
+    measures: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-m",
+            "--measure",
+            metavar="MEASURE",
+            help="Repeatable. As ir_measures names it (nDCG@10, AP(rel=2)@100) or trec_eval (map, P.5,10, all_trec). "
+            "Default: AP, nDCG@10, P@20, RR and R@1000.",
+        ),
+    ] = None,
+    complete: Annotated[
+        bool,
+        typer.Option(
+            "--complete/--intersection",
+            help="Average over all topics of the qrels, missing ones as 0 (trec_eval -c); or over those the run has.",
+        ),
+    ] = True,
+    level: Annotated[
+        int | None,
+        typer.Option("-l", "--level", help="Lowest relevant grade, for measures that only ask relevant or not."),
+    ] = None,
+    depth: Annotated[int | None, typer.Option("-M", "--depth", help="Look at this many documents per topic.")] = None,
+    baseline: Annotated[
+        Path | None, typer.Option("--baseline", metavar="RUN", help="Compare the other runs with this one.")
+    ] = None,
+    test: Annotated[str, typer.Option("--test", help="Paired two-sided test: t or randomization.")] = "t",
+    correction: Annotated[
+        str | None, typer.Option("--correction", help="For making several tests: bonferroni or holm.")
+    ] = None,
+    threshold: Annotated[float, typer.Option("--threshold", help="Mark differences with p below this.")] = 0.05,
+    per_query: Annotated[
+        bool, typer.Option("--per-query", help="Show values topic by topic, as trec_eval -q does.")
+    ] = False,
+    format: Annotated[
+        str, typer.Option("--format", help="table, json, csv, latex or markdown; --per-query: table, json or csv.")
+    ] = "table",
+) -> None:
+    """Measure runs against judgments; values are those of trec_eval.
+
+    Example: longrank evaluate qrels.txt bm25.run maxp.run -m nDCG@10 -m AP --baseline bm25.run
+    """
+    from longrank.cli.inputs import choice
+    from longrank.errors import InputError
+    from longrank.evaluation.measures import DEFAULT_MEASURES, parse_measures
+    from longrank.evaluation.measures import evaluate as evaluate_run
+    from longrank.evaluation.render import PER_QUERY_RENDERERS, RENDERERS
+    from longrank.evaluation.report import compare
+    from longrank.evaluation.significance import CORRECTIONS, TESTS
+    from longrank.types import Notes
+
+    choice("--format", format, list(PER_QUERY_RENDERERS if per_query else RENDERERS))
+    choice("--test", test, list(TESTS))
+    choice("--correction", correction or "holm", list(CORRECTIONS))
+    if per_query and baseline is not None:
+        raise InputError("--per-query lists values and --baseline compares means", fix="use one of them")
+    wanted = parse_measures(measures or DEFAULT_MEASURES, level)
+    queries: Queries = "complete" if complete else "intersection"
+    notes = Notes()
+    judgments = _judgments(qrels, notes)
+    paths = list(dict.fromkeys([*([baseline] if baseline is not None and baseline not in runs else []), *runs]))
+    loaded = _read(paths, notes)
+    results = {}
+    for name, path in zip(_names(loaded), paths, strict=True):
+        results[name] = evaluate_run(
+            judgments, loaded[path], wanted, level=level, max_depth=depth, queries=queries, origin=path
+        )
+        _note_coverage(judgments, loaded[path], path, complete)
+    if per_query:
+        print(PER_QUERY_RENDERERS[format](results), end="")
+    else:
+        base = None if baseline is None else list(results)[paths.index(baseline)]
+        table = compare(results, baseline=base, test=test, correction=correction, threshold=threshold)
+        print(RENDERERS[format](table), end="")
+    console.show_notes(notes)
+
+
+def _judgments(source: str, notes: Notes) -> Qrels:
+    if source.startswith("irds:"):
+        from longrank.formats.irds import irds_qrels
+
+        return irds_qrels(source.removeprefix("irds:"))
+    from longrank.formats.trec import read_qrels
+
+    return read_qrels(Path(source), notes)
+
+
+def _read(paths: Sequence[Path], notes: Notes) -> dict[Path, Run]:
+    from longrank.formats.trec import read_run
+
+    return {path: read_run(path, notes) for path in paths}
+
+
+def _names(runs: dict[Path, Run]) -> list[str]:
+    """Name each run by its tag; by its file where tags collide, and by the whole path where those do."""
+    tags = Counter(run.tag for run in runs.values())
+    files = Counter(path.name for path in runs)
+    names = [
+        run.tag if tags[run.tag] == 1 else path.name if files[path.name] == 1 else str(path)
+        for path, run in runs.items()
+    ]
+    return names if len(set(names)) == len(names) else [str(path) for path in runs]
+
+
+def _note_coverage(qrels: Qrels, run: Run, path: Path, complete: bool) -> None:
+    from longrank.evaluation.measures import coverage
+
+    seen = coverage(qrels, run)
+    if seen.missing:
+        fate = "count as 0" if complete else "left out"
+        console.note(f"note: {seen.missing} of {seen.topics} topics missing from {path} ({fate})")
+    if seen.unjudged:
+        console.note(f"note: {seen.unjudged} of {len(run)} queries of {path} have no judgments (ignored)")

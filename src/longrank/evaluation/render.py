@@ -1,0 +1,227 @@
+"""An evaluation table as text: plain columns, JSON, CSV, LaTeX or Markdown; and values query by query.
+
+JSON and CSV have full precision; the others four decimals, the best value of a column marked and an
+asterisk at significant differences.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+
+from longrank.errors import printable
+from longrank.evaluation.measures import PerQuery, is_count, summarise
+from longrank.evaluation.report import Row, Table
+
+_TEST_NAMES = {"t": "paired t-test", "randomization": "paired randomization test"}
+_LATEX = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}",
+}
+
+
+def as_text(table: Table) -> str:
+    """Return aligned columns: the figures, and below them each comparison with its p values."""
+    head = ["system", *table.measures]
+    body = [[printable(row.name), *_cells(table, row, "{}^", "{}*")] for row in table.rows]
+    parts = [_aligned([head, *body])]
+    if table.baseline is not None:
+        parts.append(_aligned(_comparisons(table)))
+    if len(table.rows) > 1:
+        parts.append("^ best of the column" + (f"\n* {_legend(table)}" if table.baseline is not None else ""))
+    return "\n\n".join(parts) + "\n"
+
+
+def as_markdown(table: Table) -> str:
+    """Return a Markdown table, best values bold."""
+    head = ["system", *table.measures]
+    lines = [head, ["---", *("---:" for _ in table.measures)]]
+    lines += [[_markdown(row.name), *_cells(table, row, "**{}**", "{}\\*")] for row in table.rows]
+    legend = f"\n\\* {_markdown(_legend(table))}\n" if table.baseline is not None else ""
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines) + legend
+
+
+def as_latex(table: Table) -> str:
+    """Return a LaTeX tabular in the manner of the package booktabs, best values bold."""
+    lines = [["system", *map(_latex, table.measures)]]
+    lines += [[_latex(row.name), *_cells(table, row, r"\textbf{{{}}}", r"{}$^{{*}}$")] for row in table.rows]
+    head, *body = [" & ".join(line) + r" \\" for line in lines]
+    note = f"% * {_legend(table)}" if table.baseline is not None else "% needs the package booktabs"
+    begin = rf"\begin{{tabular}}{{l{'r' * len(table.measures)}}}"
+    return "\n".join([note, begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def as_json(table: Table) -> str:
+    """Return a JSON object; figures and comparisons by system and measure."""
+    systems = [
+        {
+            "name": row.name,
+            "queries": row.queries,
+            "values": dict(zip(table.measures, row.values, strict=True)),
+            "comparisons": {
+                measure: asdict(comparison)
+                for measure, comparison in zip(table.measures, row.comparisons, strict=True)
+                if comparison is not None
+            },
+        }
+        for row in table.rows
+    ]
+    tested = ("baseline", "test", "correction", "comparisons", "threshold") if table.baseline is not None else ()
+    return _json({"systems": systems, **{key: getattr(table, key) for key in tested}})
+
+
+def as_csv(table: Table) -> str:
+    """Return CSV, one line per system and measure."""
+    lines: list[Sequence[object]] = [
+        ("system", "queries", "measure", "value", "delta", "p", "p_corrected", "significant")
+    ]
+    for row in table.rows:
+        for measure, value, comparison in zip(table.measures, row.values, row.comparisons, strict=True):
+            rest = asdict(comparison).values() if comparison is not None else [None] * 4
+            lines.append((_spreadsheet_safe(row.name), row.queries, measure, value, *rest))
+    return _csv(lines)
+
+
+def per_query_text(results: Mapping[str, PerQuery]) -> str:
+    """Return what ``trec_eval -q`` prints: measure, query and value, then the figures for ``all``; per system."""
+    return "".join(
+        f"{measure:<22}\t{query_id}\t{value}\n"
+        for name, per_query in results.items()
+        for measure, query_id, value in [("runid", "all", printable(name)), *_values_and_all(per_query)]
+    )
+
+
+def per_query_json(results: Mapping[str, PerQuery]) -> str:
+    """Return a JSON object: system -> ``queries`` (measure -> query_id -> value) and ``all`` (measure -> value)."""
+    return _json(
+        {
+            name: {
+                "queries": per_query,
+                "all": {measure: summarise(measure, values.values()) for measure, values in per_query.items()},
+            }
+            for name, per_query in results.items()
+        }
+    )
+
+
+def per_query_csv(results: Mapping[str, PerQuery]) -> str:
+    """Return CSV, one line per system, measure and query."""
+    return _csv(
+        [
+            ("system", "measure", "query_id", "value"),
+            *(
+                (_spreadsheet_safe(name), measure, _spreadsheet_safe(query_id), value)
+                for name, per_query in results.items()
+                for measure, values in per_query.items()
+                for query_id, value in values.items()
+            ),
+        ]
+    )
+
+
+RENDERERS: dict[str, Callable[[Table], str]] = {
+    "table": as_text,
+    "json": as_json,
+    "csv": as_csv,
+    "latex": as_latex,
+    "markdown": as_markdown,
+}
+PER_QUERY_RENDERERS: dict[str, Callable[[Mapping[str, PerQuery]], str]] = {
+    "table": per_query_text,
+    "json": per_query_json,
+    "csv": per_query_csv,
+}
+
+
+def _cells(table: Table, row: Row, best: str, significant: str) -> list[str]:
+    cells = []
+    for column, (value, comparison) in enumerate(zip(row.values, row.comparisons, strict=True)):
+        cell = _figure(table.measures[column], value)
+        if value == table.best(column):
+            cell = best.format(cell)
+        cells.append(significant.format(cell) if comparison is not None and comparison.significant else cell)
+    return cells
+
+
+def _figure(measure: str, value: float) -> str:
+    return str(round(value)) if is_count(measure) else f"{value:.4f}"
+
+
+def _comparisons(table: Table) -> list[list[str]]:
+    adjusted = [f"p {table.correction}"] if table.correction else []
+    lines = [[f"against {printable(table.baseline or '')}", "measure", "delta", "p", *adjusted]]
+    for row in table.rows:
+        for measure, c in zip(table.measures, row.comparisons, strict=True):
+            if c is not None:
+                both = [_p(c.p), _p(c.p_corrected)] if adjusted else [_p(c.p)]
+                lines.append([printable(row.name), measure, f"{c.delta:+.4f}", *both])
+    return lines
+
+
+def _p(p: float | None) -> str:
+    if p is None:
+        return "-"
+    return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
+
+
+def _legend(table: Table) -> str:
+    correction = f", {table.correction}" if table.correction else ", not corrected"
+    return (
+        f"differs from {printable(table.baseline or '')} with p < {table.threshold:g} "
+        f"({_TEST_NAMES[table.test]}{correction}, {table.comparisons} comparisons)"
+    )
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Align the first column, and others that hold words, to the left; numbers by their last digit."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if index == 0 or lines[0][index] == "measure" else _by_digit(cell, width)
+            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def _by_digit(cell: str, width: int) -> str:
+    marks = len(cell) - len(cell.rstrip("^*"))
+    return (cell + " " * (2 - marks)).rjust(width + 2)
+
+
+def _values_and_all(per_query: PerQuery) -> Iterable[tuple[str, str, str]]:
+    query_ids = dict.fromkeys(q for values in per_query.values() for q in values)
+    for query_id in query_ids:
+        for measure, values in per_query.items():
+            if measure != "NumQ":  # as trec_eval, which counts queries over all of them only
+                yield measure, query_id, _figure(measure, values[query_id])
+    for measure, values in per_query.items():
+        yield measure, "all", _figure(measure, summarise(measure, values.values()))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _csv(lines: Iterable[Sequence[object]]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(lines)
+    return stream.getvalue()
+
+
+def _spreadsheet_safe(text: str) -> str:
+    """Put an apostrophe before what a spreadsheet would take for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in printable(text))
+
+
+def _markdown(text: str) -> str:
+    return "".join(f"\\{character}" if character in "\\`*_{}[]<>|#" else character for character in printable(text))

@@ -1,0 +1,128 @@
+"""The outcome of an evaluation as a table: systems by measures, compared with a baseline if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from longrank.errors import InputError
+from longrank.evaluation.measures import PerQuery, is_count, summarise
+from longrank.evaluation.significance import TESTS, Differences, corrected, differences
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How one system differs from the baseline in one measure.
+
+    Attributes:
+        delta: mean difference, system - baseline, over all queries of either.
+        p: two-sided p of the test; None for fewer than two queries.
+        p_corrected: the same after the correction, equal to `p` without one.
+        significant: whether `p_corrected` is below the table's threshold.
+    """
+
+    delta: float
+    p: float | None
+    p_corrected: float | None
+    significant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One system: its figure for every measure of the table, and how each differs from the baseline's.
+
+    Comparisons are None for the baseline itself, for counts, and in a table without a baseline.
+    """
+
+    name: str
+    queries: int
+    values: tuple[float, ...]
+    comparisons: tuple[Comparison | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Systems by measures.
+
+    Attributes:
+        measures: the columns.
+        rows: the systems, in the order given.
+        baseline: the name of the row that the others are compared with, or None.
+        test: ``"t"`` or ``"randomization"``.
+        correction: ``"bonferroni"``, ``"holm"`` or None.
+        comparisons: how many tests were made: systems other than the baseline, times measures other than counts.
+        threshold: p below which a difference is called significant.
+    """
+
+    measures: tuple[str, ...]
+    rows: tuple[Row, ...]
+    baseline: str | None
+    test: str
+    correction: str | None
+    comparisons: int
+    threshold: float
+
+    def best(self, column: int) -> float | None:
+        """Return the highest value of a column; None for counts and where there is nothing to compare."""
+        if len(self.rows) < 2 or is_count(self.measures[column]):
+            return None
+        return max(row.values[column] for row in self.rows)
+
+
+def compare(
+    results: Mapping[str, PerQuery],
+    *,
+    baseline: str | None = None,
+    test: str = "t",
+    correction: str | None = None,
+    threshold: float = 0.05,
+) -> Table:
+    """Return the table of several systems' results.
+
+    Args:
+        results: system -> measure -> query_id -> value; all with the same measures.
+        baseline: the system that the others are compared with, if any.
+        test: a name of `significance.TESTS`.
+        correction: a name of `significance.CORRECTIONS`, or None.
+        threshold: p below which a difference is marked, between 0 and 1.
+
+    Raises:
+        InputError: no such baseline, or a threshold out of range.
+    """
+    if baseline is not None and baseline not in results:
+        raise InputError("the baseline is not among the systems", got=baseline)
+    if not 0 < threshold < 1:
+        raise InputError("the significance threshold must be between 0 and 1", got=threshold)
+    measures = tuple(next(iter(results.values()))) if results else ()
+    deltas = _deltas(results, baseline, measures)
+    p_values = [TESTS[test](delta) for delta in deltas.values()]
+    adjusted = corrected(p_values, correction, len(deltas))
+    found = {
+        pair: Comparison(float(delta.mean()), p, p_corrected, p_corrected is not None and p_corrected < threshold)
+        for (pair, delta), p, p_corrected in zip(deltas.items(), p_values, adjusted, strict=True)
+    }
+    rows = tuple(_row(name, per_query, found) for name, per_query in results.items())
+    return Table(measures, rows, baseline, test, correction, len(deltas), threshold)
+
+
+def _deltas(
+    results: Mapping[str, PerQuery], baseline: str | None, measures: tuple[str, ...]
+) -> dict[tuple[str, str], Differences]:
+    """Return the per-query differences of every (system, measure) to be tested."""
+    if baseline is None:
+        return {}
+    return {
+        (name, measure): differences(per_query[measure], results[baseline][measure])
+        for name, per_query in results.items()
+        for measure in measures
+        if name != baseline and not is_count(measure)
+    }
+
+
+def _row(name: str, per_query: PerQuery, found: Mapping[tuple[str, str], Comparison]) -> Row:
+    return Row(
+        name,
+        queries=max((len(values) for values in per_query.values()), default=0),
+        values=tuple(summarise(measure, values.values()) for measure, values in per_query.items()),
+        comparisons=tuple(found.get((name, measure)) for measure in per_query),
+    )

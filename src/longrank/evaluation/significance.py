@@ -1,0 +1,128 @@
+"""Whether two systems differ by more than chance: paired two-sided tests over queries, and corrections
+for making several.
+
+The t-test, and Fisher's randomization test (Smucker, Allan and Carterette, CIKM 2007: if the systems were
+the same, the sign of every per-query difference could as well be the opposite). Corrections: Bonferroni,
+and Holm (Scandinavian Journal of Statistics 1979), which is never less powerful.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.errors import InputError
+
+Differences: TypeAlias = NDArray[np.float64]
+
+N_SAMPLES = 100_000
+"""Sign assignments drawn by the randomization test where there are more than this many."""
+
+_CHUNK = 4096  # sign assignments held in memory at a time
+
+
+def differences(values: Mapping[str, float], baseline: Mapping[str, float]) -> Differences:
+    """Return ``values - baseline`` over all queries of either, 0 where one has none, in the order of query ids."""
+    query_ids = sorted(values.keys() | baseline.keys())
+    return np.array([values.get(q, 0.0) - baseline.get(q, 0.0) for q in query_ids], dtype=np.float64)
+
+
+def t_test(d: Differences) -> float | None:
+    """Return the two-sided p of the paired t-test; None for fewer than two queries.
+
+    Args:
+        d: float64[Q], per-query differences. All 0 gives 1; all equal and not 0 gives 0.
+    """
+    from scipy.special import stdtr  # Student's distribution; scipy.stats takes a second to import
+
+    if len(d) < 2:
+        return None
+    if not d.any():
+        return 1.0
+    error = d.std(ddof=1) / math.sqrt(len(d))
+    return float(2 * stdtr(len(d) - 1, -abs(d.mean()) / error)) if error > 0 else 0.0
+
+
+def randomization_test(d: Differences, *, samples: int = N_SAMPLES, seed: int = 0) -> float | None:
+    """Return the two-sided p of the paired randomization test; None for fewer than two queries.
+
+    It is the share of sign assignments whose mean difference is at least as large as the one seen:
+    of all 2^Q of them if these are at most `samples` (queries without a difference do not matter and
+    are not counted), else of `samples` random ones and the one seen, so that p is never 0.
+
+    Args:
+        d: float64[Q], per-query differences.
+        samples: how many assignments to look at, at most.
+        seed: of the random assignments; equal seeds and differences give equal p.
+    """
+    if len(d) < 2:
+        return None
+    d = d[d != 0]
+    if len(d) < samples.bit_length() and 1 << len(d) <= samples:
+        return _as_extreme(d, _all_flips(len(d))) / (1 << len(d))
+    generator = np.random.default_rng(seed)
+    extreme = 0
+    for start in range(0, samples, _CHUNK):
+        rows = min(_CHUNK, samples - start)
+        extreme += _as_extreme(d, generator.integers(0, 2, size=(rows, len(d)), dtype=np.uint8))
+    return (extreme + 1) / (samples + 1)
+
+
+def _all_flips(n: int) -> NDArray[np.uint8]:
+    numbers = np.arange(1 << n, dtype=np.uint32)
+    return ((numbers[:, np.newaxis] >> np.arange(n, dtype=np.uint32)) & 1).astype(np.uint8)
+
+
+def _as_extreme(d: Differences, flips: NDArray[np.uint8]) -> int:
+    """Count the rows of `flips` (0 or 1 per query) that give a sum as far from 0 as that of `d`."""
+    sums = d.sum() - 2.0 * (flips @ d)
+    tolerance = 1e-12 * np.abs(d).sum()  # sums that are equal on paper differ in their last bits
+    return int(np.count_nonzero(np.abs(sums) >= abs(d.sum()) - tolerance))
+
+
+def bonferroni(p_values: Sequence[float | None], comparisons: int) -> list[float | None]:
+    """Return each p times the number of comparisons, at most 1; None stays None."""
+    return [None if p is None else min(1.0, p * comparisons) for p in p_values]
+
+
+def holm(p_values: Sequence[float | None], comparisons: int) -> list[float | None]:
+    """Return p values corrected step by step: the smallest times m, the next times m - 1, ...; never descending.
+
+    Args:
+        p_values: in any order; None stays None.
+        comparisons: m, at least the number of p values.
+    """
+    corrected: list[float | None] = [None] * len(p_values)
+    so_far = 0.0
+    ascending = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+    for step, (p, i) in enumerate(ascending):
+        so_far = max(so_far, min(1.0, p * (comparisons - step)))
+        corrected[i] = so_far
+    return corrected
+
+
+TESTS: dict[str, Callable[[Differences], float | None]] = {"t": t_test, "randomization": randomization_test}
+CORRECTIONS: dict[str, Callable[[Sequence[float | None], int], list[float | None]]] = {
+    "bonferroni": bonferroni,
+    "holm": holm,
+}
+
+
+def corrected(p_values: Sequence[float | None], correction: str | None, comparisons: int) -> list[float | None]:
+    """Return `p_values` after the named correction, or as they are if there is none.
+
+    Args:
+        p_values: one per comparison; None where a test was not possible.
+        correction: ``"bonferroni"``, ``"holm"`` or None.
+        comparisons: how many tests are made in all, systems times measures; at least ``len(p_values)``.
+
+    Raises:
+        InputError: fewer comparisons than p values.
+    """
+    if comparisons < len(p_values):
+        raise InputError(f"{len(p_values)} tests cannot be fewer comparisons", got=comparisons)
+    return list(p_values) if correction is None else CORRECTIONS[correction](p_values, comparisons)
