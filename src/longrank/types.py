@@ -7,8 +7,10 @@ Offsets are half-open and count Unicode code points, as Python slices do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import repeat
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -140,11 +142,24 @@ class Run:
             LongRankError: a score is NaN or infinite (also after rounding to float32), or a
                 document occurs twice for a query.
         """
-        groups: dict[str, list[ScoredDoc]] = {}
-        for row in scored:
-            groups.setdefault(row.query_id, []).append(row)
+        query_ids, doc_ids, scores = [], [], []
+        for query_id, doc_id, score in scored:
+            query_ids.append(query_id)
+            doc_ids.append(doc_id)
+            scores.append(score)
         self.tag = tag
-        self._rankings = {query_id: _ranked(rows) for query_id, rows in groups.items()}
+        self._rankings = _rankings(query_ids, doc_ids, scores)
+
+    @classmethod
+    def from_columns(cls, tag: str, query_ids: Sequence[str], doc_ids: Sequence[str], scores: Sequence[float]) -> Run:
+        """Build the same run from three columns of equal length: less time and memory for large ones.
+
+        Raises:
+            LongRankError: as the constructor.
+        """
+        run = cls(tag, ())
+        run._rankings = _rankings(query_ids, doc_ids, scores)
+        return run
 
     def __getitem__(self, query_id: str) -> tuple[ScoredDoc, ...]:
         return self._rankings[query_id]
@@ -171,20 +186,59 @@ class Run:
         return f"Run(tag={self.tag!r}, queries={len(self)}, rows={sum(map(len, self._rankings.values()))})"
 
 
-def _ranked(rows: list[ScoredDoc]) -> tuple[ScoredDoc, ...]:
-    with np.errstate(over="ignore"):  # an overflow becomes an infinity, refused below by name
-        scores = np.array([row.score for row in rows], dtype=np.float64).astype(np.float32)
-    if not np.isfinite(scores).all():
-        bad = rows[int(np.flatnonzero(~np.isfinite(scores))[0])]
-        raise LongRankError(f"score {bad.score} of document {bad.doc_id!r} for query {bad.query_id!r} is not finite")
-    # Comparing str by code point is comparing UTF-8 bytes, which is what trec_eval's strcmp does.
-    rounded = [ScoredDoc(row.query_id, row.doc_id, score) for row, score in zip(rows, scores.tolist(), strict=True)]
-    rounded.sort(key=lambda row: (row.score, row.doc_id), reverse=True)
-    if len({row.doc_id for row in rounded}) < len(rounded):
+_scored_doc = partial(tuple.__new__, ScoredDoc)  # ScoredDoc._make without a Python call per row
+
+
+def _rankings(
+    query_ids: Sequence[str], doc_ids: Sequence[str], scores: Sequence[float]
+) -> dict[str, tuple[ScoredDoc, ...]]:
+    """Rank all queries at once; queries in order of appearance."""
+    values = _rounded(query_ids, doc_ids, scores)
+    numbers: dict[str, int] = {}
+    owner = np.fromiter((numbers.setdefault(name, len(numbers)) for name in query_ids), np.int64, len(query_ids))
+    names = list(numbers)
+    del numbers  # of a million queries it takes as much memory as their rankings
+    order = np.lexsort((-values, owner))
+    owner, values = owner[order], values[order]
+    docs = [doc_ids[i] for i in order]
+    _settle_ties(owner, values, docs)
+    rounded, start, rankings = values.tolist(), 0, {}
+    for query_id, count in zip(names, np.bincount(owner).tolist(), strict=True):
+        end = start + count
+        _refuse_twice(query_id, docs[start:end])
+        rankings[query_id] = tuple(map(_scored_doc, zip(repeat(query_id), docs[start:end], rounded[start:end])))
+        start = end
+    return rankings
+
+
+def _rounded(query_ids: Sequence[str], doc_ids: Sequence[str], scores: Sequence[float]) -> Float32s:
+    with np.errstate(over="ignore"):  # an overflow becomes an infinity, refused here by name
+        values = np.array(scores, dtype=np.float64).astype(np.float32) + np.float32(0)  # -0 becomes 0
+    if not np.isfinite(values).all():
+        bad = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise LongRankError(
+            f"score {scores[bad]} of document {doc_ids[bad]!r} for query {query_ids[bad]!r} is not finite"
+        )
+    return values
+
+
+def _settle_ties(owner: NDArray[np.int64], values: Float32s, docs: list[str]) -> None:
+    """Order the documents of equal score of a query by doc_id descending, in place.
+
+    Comparing str by code point is comparing UTF-8 bytes, which is what trec_eval's strcmp does.
+    """
+    tied = np.concatenate(([False], (owner[1:] == owner[:-1]) & (values[1:] == values[:-1]), [False]))
+    starts = np.flatnonzero(tied[1:] & ~tied[:-1])
+    ends = np.flatnonzero(tied[:-1] & ~tied[1:]) + 1
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        docs[start:end] = sorted(docs[start:end], reverse=True)
+
+
+def _refuse_twice(query_id: str, doc_ids: Sequence[str]) -> None:
+    if len(set(doc_ids)) < len(doc_ids):
         seen: set[str] = set()
-        twice = next(row for row in rounded if row.doc_id in seen or seen.add(row.doc_id))  # type: ignore[func-returns-value]
-        raise LongRankError(f"document {twice.doc_id!r} occurs twice for query {twice.query_id!r}")
-    return tuple(rounded)
+        twice = next(doc_id for doc_id in doc_ids if doc_id in seen or seen.add(doc_id))  # type: ignore[func-returns-value]
+        raise LongRankError(f"document {twice!r} occurs twice for query {query_id!r}")
 
 
 class Notes:

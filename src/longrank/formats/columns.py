@@ -1,7 +1,7 @@
 """Rows of a fixed number of columns separated by spaces and tabs, a block of the file at a time.
 
-A block is checked column by column, which is several times faster than row by row; only where a
-column is found wanting is it searched for the row to blame. Numbers are plain ASCII: no ``1_000``,
+A block is split and checked as a whole, which is several times faster than row by row; only where it
+is found wanting is it searched for the row to blame. Numbers are plain ASCII: no ``1_000``,
 no ``1,5``, no ``nan``, no digits of other scripts, all of which Python's ``float`` or trec_eval take.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from longrank.formats.lines import Block
 
 _BLANKS = re.compile(r"[ \t]+")
 _CONTROL = bytes([*range(1, 9), *range(11, 32), 127])
+_ROW_END = "\x01"  # a control character, so no field is equal to it
 
 
 class NumberKind(NamedTuple):
@@ -36,61 +38,63 @@ REAL = NumberKind(
 )
 
 
-class Rows(NamedTuple):
-    """The rows of a block, and the line of the file that each comes from."""
+class Table(NamedTuple):
+    """The rows of a block, column by column, and the line of the file that each row comes from."""
 
     lines: Sequence[int]
-    fields: list[list[str]]
+    columns: list[list[str]]
 
 
-def split_rows(block: Block, columns: Sequence[str], path: Path, *, comments: bool = False) -> Rows:
-    """Split a block into rows; blank lines are passed over, and lines that begin with ``#`` if `comments`.
+def split_columns(block: Block, names: Sequence[str], path: Path, *, comments: bool = False) -> Table:
+    """Split a block into columns; blank lines are passed over, and lines that begin with ``#`` if `comments`.
 
     Args:
         block: whole lines.
-        columns: the name of each column.
+        names: the name of each column.
         path: the file, for messages.
         comments: whether a line that begins with ``#`` is a comment.
 
     Raises:
         InputError: a row with another number of columns, or a control character.
     """
-    split = _splitter(block, path)
-    fields = [split(line) for line in block.text.split("\n")]
-    lines: Sequence[int] = range(block.first, block.first + len(fields))
-    comments = comments and "#" in block.text
-    if comments or set(map(len, fields)) != {len(columns)}:
-        kept = [i for i, row in enumerate(fields) if row and not (comments and row[0].startswith("#"))]
-        lines, fields = [lines[i] for i in kept], [fields[i] for i in kept]
-        _check_widths(lines, fields, columns, block, path)
-    return Rows(lines, fields)
+    _refuse_controls(block, path)
+    width = len(names) + 1  # of a row and the mark that ends it
+    n_rows = block.text.count("\n") + 1
+    fields = _fields(f"{block.text}\n".replace("\n", f" {_ROW_END} "))
+    if (
+        len(fields) != n_rows * width
+        or set(fields[width - 1 :: width]) != {_ROW_END}
+        or (comments and "#" in block.text)
+    ):
+        return _split_rows(block, names, path, comments)
+    return Table(range(block.first, block.first + n_rows), [fields[i::width] for i in range(len(names))])
 
 
-def _check_widths(
-    lines: Sequence[int], fields: list[list[str]], columns: Sequence[str], block: Block, path: Path
-) -> None:
-    wrong = next((i for i, row in enumerate(fields) if len(row) != len(columns)), None)
-    if wrong is None:
-        return
-    what = f"{len(fields[wrong])} columns instead of {len(columns)}"
-    if not block.ended and wrong == len(fields) - 1 and len(fields[wrong]) < len(columns):
-        what = f"the file looks truncated: {what} in a last line without end"
-    got, fix = " ".join(fields[wrong]), f"a row is: {' '.join(columns)}"
-    raise InputError(what, path=path, line=lines[wrong], got=got, fix=fix)
+def _split_rows(block: Block, names: Sequence[str], path: Path, comments: bool) -> Table:
+    """Do the same row by row, where some lines are no rows."""
+    numbered = zip(count(block.first), map(_fields, block.text.split("\n")))
+    kept = [(line, row) for line, row in numbered if row and not (comments and row[0].startswith("#"))]
+    for i, (line, row) in enumerate(kept, 1):
+        if len(row) != len(names):
+            what = f"{len(row)} columns instead of {len(names)}"
+            if not block.ended and i == len(kept) and len(row) < len(names):
+                what = f"the file looks truncated: {what} in a last line without end"
+            raise InputError(what, path=path, line=line, got=" ".join(row), fix=f"a row is: {' '.join(names)}")
+    return Table([line for line, _ in kept], [[row[i] for _, row in kept] for i in range(len(names))])
 
 
-def _splitter(block: Block, path: Path) -> Callable[[str], list[str]]:
-    """Return what splits a line at spaces and tabs only; ``str.split`` does where no other white space is."""
+def _refuse_controls(block: Block, path: Path) -> None:
     raw = block.text.encode("utf-8", "surrogatepass")
-    if len(raw.translate(None, _CONTROL)) < len(raw):
-        for number, text in enumerate(block.text.split("\n"), block.first):
-            if any(ord(c) in _CONTROL for c in text):
-                raise InputError("holds a control character", path=path, line=number, got=text)
-    return str.split if block.text.isascii() else _split_blanks
+    if len(raw.translate(None, _CONTROL)) == len(raw):
+        return
+    for line, text in enumerate(block.text.split("\n"), block.first):
+        if any(ord(character) in _CONTROL for character in text):
+            raise InputError("holds a control character", path=path, line=line, got=text)
 
 
-def _split_blanks(line: str) -> list[str]:
-    return [field for field in _BLANKS.split(line) if field]
+def _fields(text: str) -> list[str]:
+    """Split at spaces and tabs only, which ``str.split`` does where there is no other white space."""
+    return text.split() if text.isascii() else [field for field in _BLANKS.split(text) if field]
 
 
 def numbers(column: Sequence[str], lines: Sequence[int], kind: NumberKind, what: str, path: Path) -> list[Any]:
