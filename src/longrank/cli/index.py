@@ -10,6 +10,7 @@ import typer
 from longrank.cli import console
 
 if TYPE_CHECKING:
+    from longrank.formats.corpora import CorpusOptions
     from longrank.index import Index
     from longrank.types import Notes
 
@@ -26,7 +27,7 @@ def index(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The index: a new folder, or an index to replace.")
     ] = None,
-    format: Annotated[  # noqa: A002
+    format: Annotated[
         str | None, typer.Option("--format", help="Format of the documents, if the file names do not tell.")
     ] = None,
     fields: Annotated[
@@ -58,40 +59,54 @@ def index(
 
     Example: longrank index docs.jsonl -o my.index
     """
+    from longrank.errors import InputError
     from longrank.types import Notes
 
     notes = Notes()
     if output is not None:
         from longrank.cli.inputs import choice
-        from longrank.formats.corpora import CorpusOptions, read_documents
+        from longrank.formats.corpora import CorpusOptions
         from longrank.formats.lines import Limits, TextOptions
-        from longrank.index import IndexOptions, build_index
 
         choice("--encoding-errors", encoding_errors, ("strict", "replace"))
         text = TextOptions(encoding, encoding_errors, Limits(max_uncompressed=max_uncompressed))
         names = tuple(name.strip() for name in fields.split(","))
-        documents = read_documents(sources, notes, CorpusOptions(format, names, text))
-        options = IndexOptions(analyzer, "title" in names, names)
-        with console.progress("indexing", None, "documents") as advance:
-            built = build_index(documents, output, options=options, notes=notes, progress=advance, workers=workers)
-        _print_summary(built)
+        _build(sources, output, CorpusOptions(format, names, text), (analyzer, workers), notes)
+    elif vectors is None or len(sources) != 1:
+        raise InputError("where should the index go?", fix="longrank index SOURCE... -o INDEX")
     if vectors is not None:
-        _add_vectors(output or _only_index(sources), vectors, passages, notes)
-    elif output is None:
-        raise _no_output(sources)
+        _add_vectors(output or Path(sources[0]), vectors, passages, notes)
     console.show_notes(notes)
 
 
-def _no_output(sources: list[str]) -> Exception:
-    from longrank.errors import InputError
+def _build(sources: list[str], output: Path, options: CorpusOptions, how: tuple[str, int], notes: Notes) -> None:
+    from longrank.formats.corpora import read_documents
+    from longrank.index import IndexOptions, build_index
+    from longrank.index.space import check_space
 
-    return InputError("where should the index go?", fix=f"longrank index {' '.join(sources)} -o INDEX")
+    if (size := _plain_bytes(sources)) is not None:
+        console.note(f"building takes up to {max(check_space(output, size) >> 20, 1)} MiB of disk")
+    analyzer, workers = how
+    with console.progress("indexing", None, "documents") as advance:
+        built = build_index(
+            read_documents(sources, notes, options),
+            output,
+            options=IndexOptions(analyzer, "title" in options.fields, options.fields),
+            notes=notes,
+            progress=advance,
+            workers=workers,
+        )
+    _print_summary(built)
 
 
-def _only_index(sources: list[str]) -> Path:
-    if len(sources) != 1:
-        raise _no_output(sources)
-    return Path(sources[0])
+def _plain_bytes(sources: list[str]) -> int | None:
+    """Return the size of all sources together; None if some are packed, or no files."""
+    files: list[Path] = []
+    for source in map(Path, sources):
+        files += (path for path in source.rglob("*") if path.is_file()) if source.is_dir() else [source]
+    if any(path.suffix.lower() == ".gz" or not path.is_file() for path in files):
+        return None
+    return sum(path.stat().st_size for path in files)
 
 
 def _add_vectors(path: Path, model: str, preset: str, notes: Notes) -> None:

@@ -45,7 +45,7 @@ def build_index(
         documents: each with the file and line it came from; read once.
         folder: absent, empty, or an index.
         options: how documents become terms.
-        notes: counts documents without text.
+        notes: counts documents in which nothing is left to index.
         progress: called now and then with the number of documents just indexed.
         workers: processes to use besides this one, which then only reads; a script that asks for
             more than 1 needs the usual ``if __name__ == "__main__"``.
@@ -60,23 +60,23 @@ def build_index(
     folder = Path(folder)
     try:
         with building(folder) as work:
-            batches = _batches(documents, notes or Notes())
-            tasks = ((work / f"segment-{i:06d}", batch, options) for i, batch in enumerate(batches))
-            _finish(_written(tasks, workers, progress), work, folder, options)
+            tasks = ((work / f"segment-{i:06d}", batch, options) for i, batch in enumerate(_batches(documents)))
+            segments = _written(tasks, workers, progress)
+            _finish(segments, work, folder, options)
     except OSError as error:
         raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error
-    return Index(folder)
+    index = Index(folder)
+    if notes is not None:
+        notes.add("documents without a term, which no query finds", count=index.n_docs - index.n_nonempty)
+    return index
 
 
-def _batches(documents: Iterable[Located], notes: Notes) -> Iterator[list[Located]]:
+def _batches(documents: Iterable[Located]) -> Iterator[list[Located]]:
     batch: list[Located] = []
     size = 0
     for one in documents:
-        document = one.document
-        if not document.text.strip():
-            notes.add("documents without text", f"{one.path}:{one.line}" if one.line else one.path)
         batch.append(one)
-        size += len(document.title) + len(document.text) + _COSTS
+        size += len(one.document.title) + len(one.document.text) + _COSTS
         if size >= _BATCH_CHARS or len(batch) >= _BATCH_DOCS:
             yield batch
             batch, size = [], 0

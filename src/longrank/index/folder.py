@@ -14,12 +14,13 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from longrank.errors import InputError, IntegrityError
+from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.storage import MANIFEST, atomic_write, digest_of, lock, open_manifest, sha256_of, sync_folder, verify
 from longrank.storage import write_manifest as write_folder_manifest
 
@@ -147,7 +148,17 @@ def _remove_leftovers(folder: Path) -> None:
         if path.name.startswith(f".{MANIFEST}."):
             path.unlink()
         elif path.name.startswith(_BUILDING) or (path.name.startswith(_DATA) and valid not in (None, path.name)):
-            shutil.rmtree(path)
+            _remove_tree(path)
+
+
+def _remove_tree(path: Path) -> None:
+    """Remove a folder, also while a worker of a killed build puts its last file there."""
+    for _ in range(10):
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return
+        time.sleep(0.1)
+    raise LongRankError(f"cannot remove {path}")
 
 
 def _valid_data(folder: Path) -> str | None:

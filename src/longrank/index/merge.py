@@ -21,7 +21,7 @@ from longrank.errors import InputError
 from longrank.index.arrays import Array, ArrayWriter, Strings, StringsWriter, write_array
 from longrank.index.segments import Segment
 
-_BLOCK = 1 << 20  # strings of all segments together that are merged at a time
+_BLOCK = 1 << 18  # strings of all segments together that are merged at a time
 _SAMPLE = 1 << 10  # one in so many is looked at to find where blocks begin
 _BUFFER = 1 << 23  # postings that are gathered at a time (12 bytes each)
 
