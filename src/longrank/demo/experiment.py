@@ -1,0 +1,110 @@
+"""The demo's experiment: passages are scored once, and four aggregations of that evidence meet BM25.
+
+    collection -> index -> BM25 run -> evidence of all passages -> FirstP, MaxP, AvgP, MaxP + BM25 -> table
+
+Everything lies in the demo's folder and is used again: the index and its vectors, and the evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from longrank.aggregation import make_aggregator
+from longrank.aggregation.run import aggregate_run
+from longrank.demo.collection import DOCS, Collection
+from longrank.errors import InputError
+from longrank.formats.corpora import Located
+from longrank.formats.evidence import read_evidence
+from longrank.formats.trec import write_run
+from longrank.index import Index, build_index
+from longrank.ranking.pipeline import Pipeline, rerank
+from longrank.storage import digest_of
+from longrank.types import Notes, Qrels, Run
+
+if TYPE_CHECKING:
+    from longrank.evaluation.report import Table
+
+INDEX = "index"
+BASELINE = "BM25"
+MEASURES = ("nDCG@10", "RR@10")
+
+
+class System(NamedTuple):
+    """A way to rank documents by evidence; `alpha` weighs BM25 after min-max normalisation."""
+
+    name: str
+    aggregator: str
+    alpha: float | None
+
+
+SYSTEMS = (
+    System("FirstP", "firstp", None),
+    System("MaxP", "maxp", None),
+    System("AvgP", "avgp", None),
+    System("MaxP + BM25", "maxp", 0.3),
+)
+
+
+def open_index(collection: Collection, folder: Path) -> Index:
+    """Return the index of the collection in `folder`, built now if it is not there.
+
+    Raises:
+        IntegrityError: the index is damaged.
+        LongRankError: writing failed.
+    """
+    try:
+        return Index.open(folder / INDEX)
+    except InputError:  # not there, or never finished
+        path = str(folder / DOCS)
+        located = (Located(document, path, line) for line, document in enumerate(collection.documents, 1))
+        return build_index(located, folder / INDEX)
+
+
+def rank(
+    pipeline: Pipeline, collection: Collection, folder: Path, *, progress: Callable[[int], object], notes: Notes
+) -> dict[str, Run]:
+    """Rank the collection by BM25 and by every system of `SYSTEMS`; also writes the runs into `folder`.
+
+    Args:
+        pipeline: its passage scorer makes the evidence; its own aggregation is not used.
+        collection: gives the queries.
+        folder: where evidence and runs go; evidence that is there is not made again.
+        progress: called with the number of queries just done.
+        notes: as `rerank`.
+
+    Returns:
+        System -> run; BM25 first.
+    """
+    assert pipeline.scorer is not None
+    depth = pipeline.settings.final.depth
+    first_stage = Run(
+        BASELINE, (row for query in collection.queries for row in pipeline.retriever.retrieve(query, depth))
+    )
+    evidence = folder / f"{digest_of(pipeline.scorer.fingerprint)[:8]}.evidence"
+    rerank(pipeline, collection.queries, first_stage, evidence, tag="demo", progress=progress, notes=notes)
+    runs = {BASELINE: first_stage} | {system.name: _aggregated(evidence, first_stage, system) for system in SYSTEMS}
+    for name, run in runs.items():
+        write_run(run, folder / f"{name.lower().replace(' + ', '-')}.run")
+    return runs
+
+
+def _aggregated(evidence: Path, first_stage: Run, system: System) -> Run:
+    return aggregate_run(
+        read_evidence(evidence)[1],
+        make_aggregator(system.aggregator),
+        first_stage=first_stage,
+        alpha=system.alpha,
+        normalize="none" if system.alpha is None else "minmax",
+        tail="keep",
+        tag=system.name.replace(" ", ""),
+    )
+
+
+def effectiveness(qrels: Qrels, runs: Mapping[str, Run]) -> Table:
+    """Return the table of all runs, each compared with BM25 query by query (paired t-test)."""
+    from longrank.evaluation.measures import evaluate
+    from longrank.evaluation.report import compare
+
+    return compare({name: evaluate(qrels, run, MEASURES) for name, run in runs.items()}, baseline=BASELINE)
