@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evidences import evidence, run, scores
+from longrank.aggregation import AGGREGATORS, make_aggregator
+from longrank.aggregation.run import aggregate_run
+from longrank.cli.main import main
+from longrank.formats.evidence import EvidenceWriter, evidence_header
+from longrank.formats.trec import read_run, write_run
+from longrank.fusion import FUSIONS
+from longrank.types import Evidence, Notes, Run
+
+Files = dict[str, Path]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    """A run of two queries with 1000 documents, and evidence of the first 30 of each."""
+    rng = random.Random(1)
+    first = run({q: {f"d{i:04d}": 15 - i / 99 for i in range(1000)} for q in ("1", "2")}, tag="bm25")
+    write_run(first, tmp_path / "first.run")
+    first = read_run(tmp_path / "first.run", Notes())
+    write_evidence(
+        tmp_path / "e",
+        [
+            [
+                evidence(
+                    row.doc_id,
+                    [rng.gauss(0, 1) for _ in range(rng.randint(1, 6))],
+                    query_id=query_id,
+                    first_stage=row.score,
+                )
+                for row in first[query_id][:30]
+            ]
+            for query_id in first
+        ],
+    )
+    return {"evidence": tmp_path / "e", "first": tmp_path / "first.run", "out": tmp_path / "out.run"}
+
+
+def write_evidence(path: Path, per_query: list[list[Evidence]], **options: object) -> None:
+    header = evidence_header(
+        unit="logit", scorer="s", collection="c", queries="q", n_queries=len(per_query), candidates="r", options=options
+    )
+    with EvidenceWriter(path, header) as writer:
+        for rows in per_query:
+            writer.write_query(rows[0].query_id, rows)
+        writer.commit()
+
+
+def arguments(files: Files, *more: str) -> list[str]:
+    return ["aggregate", str(files["evidence"]), "-o", str(files["out"]), *more]
+
+
+def test_the_run_has_all_documents_and_is_that_of_the_library(files: Files) -> None:
+    more = ["--aggregator", "birch", "--weights", "1,0.5,0.2", "--interpolate", "0.4"]
+    assert main(arguments(files, *more, "--first-stage", str(files["first"]), "--tag", "mine")) == 0
+    from longrank.formats.evidence import read_evidence
+
+    expected = aggregate_run(
+        read_evidence(files["evidence"])[1],
+        make_aggregator("birch", weights=[1, 0.5, 0.2]),
+        first_stage=read_run(files["first"], Notes()),
+        alpha=0.4,
+        normalize="none",
+        tail="keep",
+        tag="mine",
+    )
+    written = read_run(files["out"], Notes())
+    assert written.tag == "mine"
+    assert list(written.rows()) == list(expected.rows())
+    assert [len(written[q]) for q in ("1", "2")] == [1000, 1000]
+
+
+def test_without_a_first_stage_only_documents_with_evidence_are_ranked(files: Files) -> None:
+    assert main(arguments(files, "-a", "kmaxp", "-k", "2", "--interpolate", "0.3", "--normalize", "minmax")) == 0
+    assert [len(read_run(files["out"], Notes())[q]) for q in ("1", "2")] == [30, 30]
+
+
+def test_documents_the_index_lacked_come_last_as_in_rerank(files: Files, tmp_path: Path) -> None:
+    write_run(run({"q": {"gone": 3.0, "a": 2.0, "b": 1.0}}), tmp_path / "first")
+    write_evidence(tmp_path / "with-missing", [[evidence("a", [0.5])]], missing=["gone"])
+    more = ["-a", "maxp", "--first-stage", str(tmp_path / "first")]
+    assert main(arguments({**files, "evidence": tmp_path / "with-missing"}, *more)) == 0
+    assert list(scores(read_run(files["out"], Notes()))) == ["a", "b", "gone"]
+
+
+def test_json_prints_one_object_per_document(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["aggregate", str(files["evidence"]), "--json"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(lines) == 60
+    assert lines[0]["query_id"] == "1"
+    assert lines[0]["passages"][0].keys() == {"index", "start", "end", "score", "weight"}
+    assert not files["out"].exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["-a", "maxpp"], "did you mean 'maxp'"),
+        (["-a", "birch"], "needs weights"),
+        (["-a", "birch", "--weights", "1,x"], "--weights takes numbers"),
+        (["-a", "maxp", "--weights", "1"], "takes no weights"),
+        (["-a", "maxp", "--interpolate", "2"], "between 0 and 1"),
+        (["-a", "maxp", "--normalize", "minmax"], "without --interpolate"),
+        (["-a", "maxp", "--interpolate", "0.5", "--normalize", "max"], "unknown normalisation"),
+        (["-a", "maxp", "--tail", "cut"], "keep or drop"),
+        (["-a", "document"], "no document scores"),
+        ([], "needs -o RUN and --aggregator"),
+    ],
+)
+def test_a_mistake_is_one_line_exit_2_and_no_run(
+    files: Files, more: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments(files, *more)) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert message in error
+    assert not files["out"].exists()
+
+
+def test_a_run_of_other_documents_is_refused(files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(Run("x", run({"1": {"d0001": 1.0}}).rows()), tmp_path / "other")
+    assert main(arguments(files, "-a", "maxp", "--first-stage", str(tmp_path / "other"))) == 2
+    assert "give the run that was reranked" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("command", "registry"), [("aggregate", AGGREGATORS), ("fuse", FUSIONS)])
+def test_help_names_every_choice(command: str, registry: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in registry)
+
+
+def test_neither_command_loads_torch_or_transformers(files: Files) -> None:
+    aggregate = arguments(files, "-a", "maxp", "--first-stage", str(files["first"]))
+    fuse = ["fuse", str(files["first"]), str(files["out"]), "-o", str(files["out"]) + ".fused", "--method", "rrf"]
+    code = (
+        "import sys; from longrank.cli.main import main; "
+        f"codes = main({aggregate!r}), main({fuse!r}); "
+        "heavy = {'torch', 'transformers', 'scipy', 'ir_measures', 'pandas'} & set(sys.modules); "
+        "sys.exit(f'{codes} {heavy}' if heavy or codes != (0, 0) else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evidences import evidence
+from longrank.aggregation import make_aggregator
+from longrank.errors import InputError
+
+FOUR = evidence("d", [0.5, 3.0, -1.0, 2.0], weights=[1, 0, 3, 2])
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "score"),
+    [
+        ("firstp", {}, 0.5),
+        ("maxp", {}, 3.0),
+        ("sump", {}, 4.5),
+        ("avgp", {}, 1.125),
+        ("kmaxp", {"k": 1}, 3.0),
+        ("kmaxp", {"k": 2}, 2.5),
+        ("kmaxp", {"k": 3}, 5.5 / 3),
+        ("kmaxp", {}, 5.5 / 3),
+        ("kmaxp", {"k": 9}, 1.125),
+        ("birch", {"weights": [1.0]}, 3.0),
+        ("birch", {"weights": [1.0, 0.5]}, 4.0),
+        ("birch", {"weights": [1.0, 0.5, 0.2]}, 4.1),
+        ("birch", {"weights": [1.0, 0.0, 0.0, 1.0, 7.0]}, 2.0),
+        ("max", {}, 3.0),
+        ("sum", {}, 4.5),
+        ("wmean", {}, (0.5 * 1 + 3.0 * 0 - 1.0 * 3 + 2.0 * 2) / 6),
+    ],
+)
+def test_four_passages_by_hand(name: str, options: dict[str, object], score: float) -> None:
+    assert make_aggregator(name, **options)(FOUR) == pytest.approx(score, rel=1e-12)  # type: ignore[arg-type]
+
+
+def test_birch_sums_what_a_document_with_one_sentence_has() -> None:
+    assert make_aggregator("birch", weights=[1.0, 0.5, 0.5])(evidence("d", [2.0])) == 2.0
+
+
+def test_birch_puts_the_best_first_also_among_negative_scores() -> None:
+    assert make_aggregator("birch", weights=[1.0, 0.5])(evidence("d", [-4.0, -1.0, -2.0])) == -2.0
+
+
+def test_weighted_mean_without_any_shared_term_is_the_plain_mean() -> None:
+    assert make_aggregator("wmean")(evidence("d", [1.0, 2.0, 6.0], weights=[0, 0, 0])) == 3.0
+
+
+def test_sums_are_made_in_float64() -> None:
+    scores = [16777216.0, 1.0, 1.0]  # float32 would lose both ones
+    assert make_aggregator("sump")(evidence("d", scores)) == 16777218.0
+    assert make_aggregator("avgp")(evidence("d", scores)) == 16777218.0 / 3
+    assert make_aggregator("birch", weights=[1.0, 1.0, 1.0])(evidence("d", scores)) == 16777218.0
+
+
+def test_document_is_the_networks_own_score() -> None:
+    assert make_aggregator("document")(evidence("d", [1.0, 2.0], document_score=-0.25)) == -0.25
+
+
+def test_document_without_the_networks_score_is_refused() -> None:
+    with pytest.raises(InputError, match="no document scores"):
+        make_aggregator("document")(FOUR)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("maxpp", {}, "did you mean 'maxp'"),
+        ("kmaxp", {"k": 0}, "1 or more"),
+        ("birch", {}, "needs weights"),
+        ("birch", {"weights": []}, "finite numbers"),
+        ("birch", {"weights": [1.0, float("nan")]}, "finite numbers"),
+    ],
+)
+def test_wrong_options_are_refused(name: str, options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make_aggregator(name, **options)  # type: ignore[arg-type]
+
+
+def test_scores_agree_with_an_independent_formulation() -> None:
+    """MaxP, k-max and Birch as dot products with the sorted scores."""
+    rng = np.random.default_rng(5)
+    for size in (1, 2, 3, 17):
+        scores = rng.normal(size=size).astype(np.float32)
+        ordered = sorted(map(float, scores), reverse=True)
+        one = evidence("d", scores.tolist())
+        assert make_aggregator("maxp")(one) == ordered[0]
+        assert make_aggregator("kmaxp", k=5)(one) == pytest.approx(sum(ordered[:5]) / min(5, size))
+        birch = sum(w * s for w, s in zip([1, 0.4, 0.3], ordered, strict=False))
+        assert make_aggregator("birch", weights=[1, 0.4, 0.3])(one) == pytest.approx(birch)
