@@ -71,13 +71,12 @@ def aggregate_run(
     def rows() -> Iterator[ScoredDoc]:
         for query_id in queries:
             ranking = first_stage.get(query_id) if first_stage is not None else ()
-            top = _reranked(query_id, scored.get(query_id), first_stage, alpha, normalize)
-            rest = [row for row in ranking if row.doc_id not in top] if tail == "keep" else []
-            above = top or _scores([row for row in rest if row.doc_id not in last] or rest)
-            below = [row.doc_id for row in rest if row.doc_id not in above]
-            below.sort(key=last.__contains__)
-            yield from (ScoredDoc(query_id, doc_id, score) for doc_id, score in above.items())
-            yield from _below(query_id, min(above.values()), below)
+            top: Scores = {}
+            if query_id in scored:
+                top = _final_scores(
+                    query_id, scored[query_id], None if first_stage is None else ranking, alpha, normalize
+                )
+            yield from _stacked(query_id, top, ranking if tail == "keep" else (), last)
 
     return Run(tag, rows())
 
@@ -93,23 +92,31 @@ def _collect(evidence: Iterable[Evidence], aggregator: Aggregator) -> dict[str, 
     return queries
 
 
-def _reranked(
-    query_id: str, scored: _Scored | None, first_stage: Run | None, alpha: float | None, normalize: str
+def _final_scores(
+    query_id: str, scored: _Scored, ranking: Sequence[ScoredDoc] | None, alpha: float | None, normalize: str
 ) -> Scores:
-    """Return the final scores of the documents with evidence; the run's first-stage scores win over the evidence's."""
-    if scored is None:
-        return {}
+    """Return the scores of the documents with evidence; first-stage scores are those of `ranking`, if there is one."""
     first: Scores = scored.first
-    if first_stage is not None:
-        first = _scores(first_stage.get(query_id))
-        if unknown := next((doc_id for doc_id in scored.aggregated if doc_id not in first), None):
-            raise InputError(
-                f"evidence of query {query_id!r} is about a document that the first stage does not rank",
-                got=unknown,
-                fix="give the run that was reranked",
-            )
-        first = {doc_id: first[doc_id] for doc_id in scored.aggregated}
+    if ranking is not None:
+        first = {row.doc_id: row.score for row in ranking if row.doc_id in scored.aggregated}
+        for doc_id in scored.aggregated:
+            if doc_id not in first:
+                raise InputError(
+                    f"evidence of query {query_id!r} is about a document that the first stage does not rank",
+                    got=doc_id,
+                    fix="give the run that was reranked",
+                )
     return scored.aggregated if alpha is None else interpolate(first, scored.aggregated, alpha, normalize)
+
+
+def _stacked(query_id: str, top: Scores, ranking: Sequence[ScoredDoc], last: frozenset[str]) -> Iterator[ScoredDoc]:
+    """Yield `top` and below it the rest of `ranking`, those of `last` at the end; without `top` scores stay."""
+    rest = [row for row in ranking if row.doc_id not in top]
+    above = top or _scores([row for row in rest if row.doc_id not in last] or rest)
+    below = [row.doc_id for row in rest if row.doc_id not in above]
+    below.sort(key=last.__contains__)
+    yield from (ScoredDoc(query_id, doc_id, score) for doc_id, score in above.items())
+    yield from _below(query_id, min(above.values()), below)
 
 
 def _scores(rows: Iterable[ScoredDoc]) -> Scores:

@@ -5,22 +5,24 @@
     pretokenized   text whose sentences end with `` . ``, see `longrank.text.pretokenized`
 
 A splitter sees a long text piece by piece. The last sentence of a piece may go on in the next
-one, so the next piece begins with it: the result does not depend on where pieces end, and a text of
-10 MB never lies in a splitter whole.
+one, so the next piece begins with it: where pieces end shows only in a sentence longer than a piece,
+and a text of 10 MB never lies in a splitter whole.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 
 from longrank.config import lookup
-from longrank.errors import MissingExtra
+from longrank.errors import InputError, MissingExtra
 from longrank.text.windows import Span, Units, piece_end, trimmed, whitespace_words
 
 Split = Callable[[str], list[Span]]
 """Takes a text, returns the offsets of its sentences; white space around them does not matter."""
 
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z]+)*")
 _PIECE = 1 << 16  # code points handed to a splitter at once
 
 
@@ -70,10 +72,11 @@ def make_splitter(name: str, language: str = "en") -> SentenceSplitter:
 
     Args:
         name: one of `SPLITTERS`.
-        language: ISO 639 code; the pretokenized rule knows English only.
+        language: ISO 639 code. Sentencex falls back to a related language, in the end to English;
+            the pretokenized rule knows English only.
 
     Raises:
-        InputError: unknown name.
+        InputError: unknown name, or a language that the splitter does not know.
         MissingExtra: the splitter's package is not installed.
     """
     return lookup(SPLITTERS, name, "sentence splitter")(language)
@@ -81,6 +84,9 @@ def make_splitter(name: str, language: str = "en") -> SentenceSplitter:
 
 def _sentencex(language: str) -> SentenceSplitter:
     from sentencex import get_sentence_boundaries
+
+    if not _LANGUAGE.fullmatch(language):
+        raise InputError("a language is an ISO 639 code, e.g. en", got=language)
 
     def split(text: str) -> list[Span]:
         return [(b["start_index"], b["end_index"]) for b in get_sentence_boundaries(language, text)]
@@ -93,7 +99,10 @@ def _spacy(language: str) -> SentenceSplitter:
         import spacy
     except ImportError:
         raise MissingExtra("spaCy's sentence splitter", "spacy") from None
-    pipe = spacy.blank(language)
+    try:
+        pipe = spacy.blank(language)
+    except ImportError:
+        raise InputError("spaCy does not know the language", got=language) from None
     pipe.add_pipe("sentencizer")
 
     def split(text: str) -> list[Span]:
@@ -105,6 +114,8 @@ def _spacy(language: str) -> SentenceSplitter:
 def _pretokenized(language: str) -> SentenceSplitter:
     from longrank.text.pretokenized import split
 
+    if language != "en":
+        raise InputError("the pretokenized splitter knows English only", got=language)
     return SentenceSplitter("pretokenized-1", split)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longrank.errors import MissingExtra
+from longrank.errors import InputError, MissingExtra
 from longrank.text import sentences as module
 from longrank.text.pretokenized import split
 from longrank.text.sentences import make_splitter
@@ -64,14 +64,24 @@ def test_chunks_of_an_over_long_sentence_hold_all_its_words(n: int, sizes: list[
     assert " ".join(chunks) == text
 
 
+@pytest.mark.parametrize(
+    ("splitter", "language"), [("sentencex", "English"), ("sentencex", ""), ("pretokenized", "de")]
+)
+def test_a_language_that_cannot_be_split_is_refused(splitter: str, language: str) -> None:
+    with pytest.raises(InputError):
+        make_splitter(splitter, language)
+
+
 def test_without_spacy_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(MissingExtra, match=r"longrank\[spacy\]"):
         make_splitter("spacy")
 
 
-def test_spacy_splits_with_exact_offsets() -> None:
-    pytest.importorskip("spacy")
+def test_spacy_splits_with_exact_offsets_and_refuses_an_unknown_language() -> None:
+    pytest.importorskip("spacy", reason="needs the extra spacy")
+    with pytest.raises(InputError, match="does not know"):
+        make_splitter("spacy", "zz")
     assert sentences("One 😀 here. And two? Yes!\n\nThree.", "spacy") == ["One 😀 here.", "And two?", "Yes!", "Three."]
 
 
