@@ -1,0 +1,64 @@
+"""Word boundaries: the fast pattern for ASCII is the full one, and the full one does what UAX #29 says."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from longrank.text import words as module
+from longrank.text.words import word_spans, words
+
+LIKELY = st.text(st.sampled_from("ab3_.':,; \n-\"é日ァกЖא·’👍\u200d\u0301"), max_size=30)
+
+
+@settings(max_examples=500)
+@given(st.text(st.sampled_from("aZ09_.':,;-\" \t#*\x00\x1f"), max_size=30) | st.text(st.characters(max_codepoint=127)))
+def test_on_ascii_the_fast_pattern_gives_the_words_of_the_full_one(text: str) -> None:
+    assert module._ASCII_WORD.findall(text) == module._ANY_WORD.findall(text)
+
+
+@settings(max_examples=500)
+@given(LIKELY | st.text())
+def test_reading_in_stretches_gives_the_words_of_reading_as_a_whole(text: str) -> None:
+    assert words(text) == [w for w in module._ANY_WORD.findall(text) if len(w) <= 255]
+
+
+@given(LIKELY | st.text())
+def test_spans_are_the_words(text: str) -> None:
+    assert [text[start:end] for start, end in word_spans(text)] == words(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The U.S.A. paid 3,000.50; a:b, e-mail", ["The", "U.S.A", "paid", "3,000.50", "a:b", "e", "mail"]),
+        ("don't 'quoted' don’t rock'n'roll", ["don't", "quoted", "don’t", "rock'n'roll"]),
+        ("snake_case __init__ 1_000 3a a3 a.3 3.a", ["snake_case", "__init__", "1_000", "3a", "a3", "a", "3", "3", "a"]),
+        ("naïve Cafe\u0301 Straße Ελλάδα Москва", ["naïve", "Cafe\u0301", "Straße", "Ελλάδα", "Москва"]),
+        ("日本語ひらカタカナ", ["日", "本", "語", "ひ", "ら", "カタカナ"]),
+        ("한국어 단어", ["한국어", "단어"]),
+        ("ภาษาไทย", ["ภาษาไทย"]),
+        ('צה"ל', ['צה"ל']),
+        ("👩‍👩‍👧👍🏽 🇩🇪🇫🇷 1️⃣", ["👩‍👩‍👧", "👍🏽", "🇩🇪", "🇫🇷", "1️⃣"]),
+        ("a\u00a0b\u2028c\u0085d", ["a", "b", "c", "d"]),
+        ("", []),
+        (" .,-!? ", []),
+    ],
+)
+def test_words_of_many_scripts(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+def test_longer_words_are_cut_every_255_characters() -> None:
+    assert [len(word) for word in words("x" * 600 + " é" + "y" * 300)] == [255, 255, 90, 255, 46]
+    assert list(word_spans("x" * 600)) == [(0, 255), (255, 510), (510, 600)]
+
+
+@pytest.mark.parametrize("piece", ["a", "_", "'", ".", "a.", "1,", " ", "é", "_é", "\u0301", "אָ'", "カ_"])
+def test_time_is_linear_in_hostile_text(piece: str) -> None:
+    start = time.process_time()
+    words(piece * (300_000 // len(piece)))
+    assert time.process_time() - start < 1.5
