@@ -76,7 +76,7 @@ def _split_rows(block: Block, names: Sequence[str], path: Path, comments: bool) 
     kept = [(line, row) for line, row in numbered if row and not (comments and row[0].startswith("#"))]
     for i, (line, row) in enumerate(kept, 1):
         if len(row) != len(names):
-            what = f"{len(row)} columns instead of {len(names)}"
+            what = f"{len(row)} column{'s' * (len(row) > 1)} instead of {len(names)}"
             if not block.ended and i == len(kept) and len(row) < len(names):
                 what = f"the file looks truncated: {what} in a last line without end"
             raise InputError(what, path=path, line=line, got=" ".join(row), fix=f"a row is: {' '.join(names)}")

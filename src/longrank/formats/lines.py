@@ -171,7 +171,7 @@ def _decoded(raw: bytes, place: tuple[Path, int | None, int], notes: Notes, opti
             path=path,
             line=line,
             got=f"0x{raw[error.start]:02x}",
-            fix="name its encoding with --encoding, or use --encoding-errors replace",
+            fix="convert it with iconv, or name its encoding where --encoding is offered",
         ) from None
     except UnicodeError as error:  # some codecs raise the bare class
         raise InputError(f"is not {options.encoding}: {error}", path=path, line=line) from None
