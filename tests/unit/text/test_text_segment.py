@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -147,25 +149,36 @@ def test_every_middle_window_is_drawn_about_equally_often() -> None:
     assert all(abs(count - 2000 * 6 / 18) < 100 for count in counts[1:-1])  # five standard deviations
 
 
-def test_wordpieces_of_a_long_text_are_those_of_the_whole() -> None:
+def test_wordpieces_of_a_long_text_are_those_of_the_whole_though_no_tokenizer_reads_it_whole() -> None:
     class FourLetters:
         fingerprint = "four"
 
         def offsets(self, text: str) -> list[tuple[int, int]]:
-            import re
+            assert len(text) <= 1 << 16
+            return four_letters(text)
 
-            return [m.span() for m in re.finditer(r"\S{1,4}", text)]
+    def four_letters(text: str) -> list[tuple[int, int]]:
+        return [match.span() for match in re.finditer(r"\S{1,4}", text)]
 
     text = "abcdefg 😀 hi " * 12_000
-    passages = (
-        make_segmenter("windows", {"unit": "wordpiece", "length": 7, "stride": 7}, FourLetters())
-        .segment(Document("d", "", text))
-        .passages
-    )
-    whole = FourLetters().offsets(text)
+    options = {"unit": "wordpiece", "length": 7, "stride": 7}
+    passages = make_segmenter("windows", options, FourLetters()).segment(Document("d", "", text)).passages
+    whole = four_letters(text)
     assert [(p.start, p.end) for p in passages] == [
         (whole[i][0], whole[min(i + 7, len(whole)) - 1][1]) for i in range(0, len(whole), 7)
     ]
+
+
+def test_thirty_windows_of_a_long_document_take_little_memory() -> None:
+    document = Document("d", "", "nine char " * 200_000)
+    segmenter = make_segmenter("dai")
+    tracemalloc.start()
+    try:
+        assert len(segmenter.segment(document).passages) == 30
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * len(document.text)  # 400,000 words as tuples would take 45 MB
 
 
 def test_ten_sentences_every_five() -> None:
