@@ -1,4 +1,4 @@
-"""TREC's SGML: files of ``<DOC> ... </DOC>``, read line by line, so that a file of any size fits.
+"""TREC's SGML documents, as `trec_files` cuts them out of their files.
 
 ``trectext`` is the newswire of TREC disks 1-5 and AQUAINT: a ``<DOCNO>``, a headline under one of several
 names, a ``<TEXT>``, and much else. ``trecweb`` is WT10g and GOV2: a ``<DOCNO>``, a ``<DOCHDR>`` and a page of HTML.
@@ -9,30 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from longrank.errors import InputError
-from longrank.formats.html import page_text
+from longrank.formats.html_pages import page_text
 from longrank.formats.ids import check_id
-from longrank.formats.lines import Line, read_lines
 from longrank.formats.markup import plain_text
 from longrank.formats.records import CorpusOptions, Record, SourceFile
+from longrank.formats.trec_files import RawDocument, raw_documents
 from longrank.types import Notes
 
-_EDGE = re.compile(r"<(/?)DOC(?:\s[^<>]*)?>", re.IGNORECASE)
 _DOCNO = re.compile(r"<DOCNO>([^<>]*)(</DOCNO>)?", re.IGNORECASE)
 _HEADER_END = re.compile(r"</DOCHDR\s*>", re.IGNORECASE)
 
 _TITLES = ("headline", "hl", "title", "ti", "ttl", "head")
 _BODIES = ("text", "lp", "leadpara")
 """LP and LEADPARA hold the first paragraph of some newspapers, TEXT the rest."""
-
-
-class _Raw(NamedTuple):
-    """What stands between <DOC> and </DOC>, and the line where it begins."""
-
-    line: int
-    text: str
 
 
 def read_trectext(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
@@ -48,7 +39,7 @@ def read_trectext(file: SourceFile, notes: Notes, options: CorpusOptions) -> Ite
     extra = tuple(name for name in options.fields if name not in ("title", "text"))
     sections = _section_pattern(_TITLES + _BODIES)
     wanted = {name: _section_pattern((name.lower(),)) for name in extra}
-    for raw in _documents(file, notes, options):
+    for raw in raw_documents(file.path, notes, options.text):
         doc_id, rest = _identified(raw, raw.text, file)
         values = _title_and_text(sections, rest, notes, f"{file.path}:{raw.line}")
         for name, pattern in wanted.items():
@@ -64,7 +55,7 @@ def read_trecweb(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iter
         InputError: as `read_trectext`.
         MissingExtra: the HTML reader is not installed.
     """
-    for raw in _documents(file, notes, options):
+    for raw in raw_documents(file.path, notes, options.text):
         header = _HEADER_END.search(raw.text)
         if header is None:
             raise InputError("no </DOCHDR> in this <DOC>", path=file.path, line=raw.line, fix="is it trectext?")
@@ -73,74 +64,10 @@ def read_trecweb(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iter
         yield Record(doc_id, {"title": title, "text": text}, raw.line)
 
 
-# --- cutting a file into documents ----------------------------------------------------------------
-
-
-def _documents(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[_Raw]:
-    cutter = _Cutter(file, options.text.limits.max_line)
-    for line in read_lines(file.path, notes, options.text):
-        yield from cutter.feed(line)
-    cutter.finish(notes)
-
-
-class _Cutter:
-    """Collects lines between <DOC> and </DOC>, wherever in a line these stand."""
-
-    def __init__(self, file: SourceFile, max_length: int) -> None:
-        self._path, self._max_length = file.path, max_length
-        self._opened: int | None = None
-        self._parts: list[str] = []
-        self._length = self._n_documents = self._n_outside = 0
-
-    def feed(self, line: Line) -> Iterator[_Raw]:
-        position = 0
-        if "<" in line.text:
-            for edge in _EDGE.finditer(line.text):
-                if edge[1]:
-                    yield self._close(line, line.text[position : edge.start()])
-                elif self._opened is None:
-                    self._add(line, line.text[position : edge.start()])
-                    self._opened = line.number
-                elif not line.text[position : edge.start()].strip():
-                    raise self._error(f"<DOC> inside the <DOC> of line {self._opened}", line.number)
-                else:
-                    continue  # the word <DOC> in running text
-                position = edge.end()
-        self._add(line, line.text[position:])
-
-    def finish(self, notes: Notes) -> None:
-        if self._opened is not None:
-            raise self._error("<DOC> is never closed", self._opened, "the file looks truncated")
-        if not self._n_documents:
-            raise self._error("no <DOC> in this file", None, "see --format")
-        notes.add("lines outside <DOC> ... </DOC> left out", str(self._path), self._n_outside)
-
-    def _add(self, line: Line, text: str) -> None:
-        if self._opened is None:
-            self._n_outside += bool(text.strip())
-            return
-        self._length += len(text)
-        if self._length > self._max_length:
-            raise self._error(f"<DOC> is longer than {self._max_length} characters", self._opened, "is it closed?")
-        self._parts.append(text)
-
-    def _close(self, line: Line, text: str) -> _Raw:
-        if self._opened is None:
-            raise self._error("</DOC> without a <DOC>", line.number)
-        self._add(line, text)
-        raw = _Raw(self._opened, "\n".join(self._parts))
-        self._opened, self._parts, self._length = None, [], 0
-        self._n_documents += 1
-        return raw
-
-    def _error(self, what: str, line: int | None, fix: str | None = None) -> InputError:
-        return InputError(what, path=self._path, line=line, fix=fix)
-
-
 # --- what is inside a document --------------------------------------------------------------------
 
 
-def _identified(raw: _Raw, head: str, file: SourceFile) -> tuple[str, str]:
+def _identified(raw: RawDocument, head: str, file: SourceFile) -> tuple[str, str]:
     """Return the id in `head`, the part of the document that may hold it, and `head` without it."""
     found = list(_DOCNO.finditer(head))
     if not found:

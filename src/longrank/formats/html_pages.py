@@ -1,0 +1,105 @@
+"""The title and the text of a page of HTML, by resiliparse; and the pages that no parser should be given."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from longrank.errors import MissingExtra
+from longrank.formats.markup import cut_out, plain_text
+from longrank.types import Notes
+
+
+def page_text(markup: str, where: str, notes: Notes, *, main_content: bool) -> tuple[str, str]:
+    """Return the title of a page and its text: the main content without navigation and the like, or all of it.
+
+    A page without main content is read whole; so is one whose tags nest so deeply that looking for main
+    content would take forever (no page written by people or their programs does). Both are counted.
+
+    Raises:
+        MissingExtra: the HTML reader is not installed.
+    """
+    extract, tree_of = resiliparse()
+    if _is_monstrous(markup):
+        notes.add("pages too deeply nested for an HTML parser, read whole", where)
+        return _stripped(markup)
+    tree = tree_of(markup)
+    title = " ".join((tree.title or "").split())
+    text = extract(tree, main_content=main_content, list_bullets=False, alt_texts=False).strip()
+    if not text and main_content:
+        text = extract(tree, main_content=False, list_bullets=False, alt_texts=False).strip()
+        notes.add("pages without main content read whole", where, bool(text))
+    return title, text
+
+
+def resiliparse() -> tuple[Any, Any]:
+    """Return the functions ``extract_plain_text`` and ``HTMLTree.parse``.
+
+    Raises:
+        MissingExtra: the HTML reader is not installed.
+    """
+    try:
+        from resiliparse.extract.html2text import extract_plain_text
+        from resiliparse.parse.html import HTMLTree
+    except ImportError:
+        raise MissingExtra("reading HTML", "html") from None
+    return extract_plain_text, HTMLTree.parse
+
+
+# --- pages that no parser should be given ---------------------------------------------------------
+
+_TAG = re.compile(r"<(/?)([A-Za-z][^\s/<>]*)([^<>]*)")
+_SCRIPT = re.compile(r"<(?:script|style)\b", re.IGNORECASE)
+_SCRIPT_END = re.compile(r"</(?:script|style)\b", re.IGNORECASE)
+_TITLE, _TITLE_END = re.compile(r"<title\b[^<>]*>", re.IGNORECASE), re.compile(r"</title\b", re.IGNORECASE)
+_NEVER_PILES_UP = frozenset(
+    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
+    | {"body", "colgroup", "dd", "dt", "head", "html", "li", "optgroup", "option", "p", "rp", "rt"}
+    | {"tbody", "td", "tfoot", "th", "thead", "tr"}
+)
+_QUOTED_VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*')""")
+_BETWEEN_ATTRIBUTES = re.compile(r"[\s/\"'][^\s/\"'=]")
+_MAX_DEPTH = 512  # what browsers allow
+_MAX_ATTRIBUTES = 1000
+
+
+def _is_monstrous(markup: str) -> bool:
+    """Say whether parsing could take more than linear time.
+
+    It can where more than 512 elements are open at once or a tag has thousands of attributes: HTML parsers
+    and the search for main content walk these lists again and again. Elements are counted by name,
+    so that a stray end tag closes nothing.
+    """
+    if markup.count("<") <= _MAX_DEPTH and len(markup) <= _MAX_DEPTH * _MAX_ATTRIBUTES // 10:
+        return False  # most pages: nothing to count
+    opened: Counter[str] = Counter()
+    depth = 0
+    for closing, name, attributes in _TAG.findall(cut_out(markup, _SCRIPT, _SCRIPT_END)):
+        tag = name.lower()
+        if len(attributes) > 2 * _MAX_ATTRIBUTES and _n_attributes(attributes) > _MAX_ATTRIBUTES:
+            return True
+        if tag in _NEVER_PILES_UP:
+            continue
+        if not closing:
+            opened[tag] += 1
+            depth += 1
+            if depth > _MAX_DEPTH:
+                return True
+        elif opened[tag]:
+            opened[tag] -= 1
+            depth -= 1
+    return False
+
+
+def _n_attributes(attributes: str) -> int:
+    return len(_BETWEEN_ATTRIBUTES.findall(_QUOTED_VALUE.sub("=", attributes)))
+
+
+def _stripped(markup: str) -> tuple[str, str]:
+    """Return title and text by removing the tags, in linear time."""
+    title = ""
+    if (begin := _TITLE.search(markup)) and (end := _TITLE_END.search(markup, begin.end())):
+        title = " ".join(plain_text(markup[begin.end() : end.start()]).split())
+        markup = markup[: begin.start()] + markup[end.start() :]
+    return title, plain_text(markup)
