@@ -13,7 +13,24 @@ from longrank.index import Index, build_index
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.types import Document, Query
 
-WORDS = ["alpha", "beta", "gamma", "delta", "river", "stone", "light", "house", "bread", "tide", "moon", "chain", "wheel", "bee", "honey", "salt"]
+WORDS = [
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "river",
+    "stone",
+    "light",
+    "house",
+    "bread",
+    "tide",
+    "moon",
+    "chain",
+    "wheel",
+    "bee",
+    "honey",
+    "salt",
+]
 
 
 def documents(n: int, *, words: int = 300, seed: int = 7) -> list[Document]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from longrank.formats.trec import write_run as write_run
     from longrank.index import Index as Index
     from longrank.index import build_index as build_index
-    from longrank.ranking.build import index_files as index_files
+    from longrank.index import index_files as index_files
     from longrank.ranking.explain import search as search
     from longrank.ranking.pipeline import open_pipeline as open_pipeline
     from longrank.ranking.pipeline import rerank as rerank
@@ -42,7 +42,7 @@ _PUBLIC = {
     "aggregate_run": "longrank.aggregation.run",
     "build_index": "longrank.index",
     "evaluate": "longrank.evaluation.measures",
-    "index_files": "longrank.ranking.build",
+    "index_files": "longrank.index",
     "open_pipeline": "longrank.ranking.pipeline",
     "read_evidence": "longrank.formats.evidence",
     "read_qrels": "longrank.formats.trec",

@@ -265,9 +265,6 @@ class Notes:
     def __getitem__(self, what: str) -> int:
         return self._counts.get(what, 0)
 
-    def __bool__(self) -> bool:
-        return bool(self._counts)
-
     def lines(self) -> list[str]:
         """Return one readable line per kind, e.g. ``"tied scores: 3 (first: run.txt:7)"``."""
         return [self._line(what, count) for what, count in self._counts.items()]

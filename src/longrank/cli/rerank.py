@@ -67,9 +67,9 @@ def rerank(
             first_stage,
             evidence,
             tag=tag,
-            missing=missing,
+            keep_missing=missing == "keep",
             progress=advance,
-            notes=notes,  # type: ignore[arg-type]
+            notes=notes,
         )
     write_run(reranked, output)
     console.show_notes(notes)

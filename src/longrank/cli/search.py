@@ -94,11 +94,12 @@ def _score_line(result: Result) -> str:
 
 
 def _print_passage(out: Console, passage: ShownPassage) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
     out.print(Text(f"    passage {passage.index} [{passage.start}:{passage.end}] {passage.score:.4f}", style="cyan"))
-    out.print(Padding(_marked(passage, out.is_terminal), (0, 0, 0, 6)))
+    for line in _marked(passage, out.is_terminal).wrap(out, out.width - 6):
+        line.rstrip()
+        out.print(Text("      ").append_text(line), soft_wrap=True)
 
 
 def _marked(passage: ShownPassage, in_colour: bool) -> Text:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 from longrank.aggregation import make_aggregator
 from longrank.aggregation.run import aggregate_run
@@ -57,7 +56,12 @@ class Pipeline:
 
 
 def open_pipeline(
-    index: Index, name_or_path: str, *, model: str | None = None, assignments: Sequence[str] = (), notes: Notes
+    index: Index,
+    name_or_path: str,
+    *,
+    model: str | None = None,
+    assignments: Sequence[str] = (),
+    notes: Notes | None = None,
 ) -> Pipeline:
     """Bind a pipeline to an index and load its models.
 
@@ -71,6 +75,7 @@ def open_pipeline(
     Raises:
         InputError: unknown names, settings out of range, a model that cannot be had.
     """
+    notes = Notes() if notes is None else notes
     settings = load_pipeline(name_or_path, assignments)
     scorer = open_document_scorer(index, settings, model, notes) if settings.scorer else None
     if scorer is None and model is not None:
@@ -106,7 +111,7 @@ def rerank(
     evidence_path: Path,
     *,
     tag: str,
-    missing: Literal["error", "keep"] = "error",
+    keep_missing: bool = False,
     progress: Progress = lambda n: None,
     notes: Notes,
 ) -> Run:
@@ -118,7 +123,7 @@ def rerank(
         first_stage: the run to rerank.
         evidence_path: where the evidence goes; it is resumed if it is there with the same settings.
         tag: the tag of the new run.
-        missing: ``keep`` puts documents that the index lacks last, and counts them.
+        keep_missing: put documents that the index lacks last, and count them, instead of refusing.
         progress: called with the number of queries just done.
         notes: counts missing documents, queries without candidates, truncated and unread passages.
 
@@ -130,7 +135,7 @@ def rerank(
         raise InputError("this pipeline has no passage scorer: there is nothing to rerank with")
     wanted = _queries_of(queries, first_stage, notes)
     absent = _missing_documents(pipeline, wanted, first_stage)
-    if absent and missing == "error":
+    if absent and not keep_missing:
         some = ", ".join(sorted(absent)[:5])
         raise InputError(
             f"{len(absent)} documents of the run are not in the index: {some}", fix="--missing keep ranks them last"

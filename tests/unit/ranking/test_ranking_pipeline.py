@@ -146,7 +146,7 @@ def test_documents_that_the_index_lacks_are_refused_or_ranked_last(index: Index,
         rerank(pipeline, queries(2), run, tmp_path / "e", tag="t", notes=Notes())
     assert not (tmp_path / "e").exists()
     notes = Notes()
-    new = rerank(pipeline, queries(2), run, tmp_path / "e", tag="t", missing="keep", notes=notes)
+    new = rerank(pipeline, queries(2), run, tmp_path / "e", tag="t", keep_missing=True, notes=notes)
     assert new["q00"][-1].doc_id == "absent"
     assert notes["documents not in the index, ranked last"] == 1
 
