@@ -1,7 +1,7 @@
 """Passage scorers: how relevant is each passage to a query?
 
-To add one, write a class with the `PassageScorer` seam and a function ``open_...(index, model,
-**options)`` that loads it, and add a line to `PASSAGE_SCORERS`.
+To add one, write a class with the `PassageScorer` seam and a function ``open_...(index, model, *,
+notes, <options>)`` that loads it, and add a line to `PASSAGE_SCORERS`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from longrank.config import lookup, suggestion
 from longrank.errors import InputError
+from longrank.types import Notes
 
 if TYPE_CHECKING:
     from longrank.index import Index
@@ -22,11 +23,16 @@ PASSAGE_SCORERS: dict[str, str] = {
     "bi-encoder": "longrank.scoring.bi_encoder:open_bi_encoder",
     "cross-encoder": "longrank.scoring.cross_encoder:open_cross_encoder",
 }
-"""name -> "module:function"; the function takes the index, the model and the scorer's options."""
+"""name -> "module:function"; the function takes the index, the model, notes and the scorer's options."""
 
 
 def make_scorer(
-    name: str, *, index: Index, model: str | None = None, options: Mapping[str, Any] | None = None
+    name: str,
+    *,
+    index: Index,
+    model: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    notes: Notes | None = None,
 ) -> PassageScorer:
     """Build the passage scorer `name`; models are loaded now.
 
@@ -35,6 +41,7 @@ def make_scorer(
         index: the collection whose passages are scored.
         model: a Hugging Face name, a folder or an alias; needed by the neural ones, refused by others.
         options: keyword options of the scorer.
+        notes: counts queries that a model could not read to their end.
 
     Raises:
         InputError: no such scorer or option, a value out of range, or a model that cannot be had.
@@ -45,7 +52,8 @@ def make_scorer(
     options = options or {}
     parameters = inspect.signature(opener).parameters.values()
     known = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    known.remove("notes")
     for option in options:
         if option not in known:
             raise InputError(f"the {name} scorer has no option", got=option, fix=suggestion(option, known))
-    return opener(index, model, **options)
+    return opener(index, model, notes=Notes() if notes is None else notes, **options)

@@ -22,6 +22,7 @@ from longrank.errors import InputError
 from longrank.index.similarity import idf
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.text.analysis import Analyzer
+from longrank.types import Notes
 
 
 class CollectionStatistics(Protocol):
@@ -104,7 +105,9 @@ class LexicalScorer:
         return math.fsum(weight * tf / (tf + saturation) for weight, tf in present)
 
 
-def open_lexical(index: CollectionStatistics, model: str | None, *, k1: float = 0.9, b: float = 0.4) -> LexicalScorer:
+def open_lexical(
+    index: CollectionStatistics, model: str | None, *, notes: Notes, k1: float = 0.9, b: float = 0.4
+) -> LexicalScorer:
     """Return the scorer of an index.
 
     Raises:

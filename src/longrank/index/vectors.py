@@ -1,0 +1,154 @@
+"""Passage vectors stored with an index, so that a search need not encode what it ranks.
+
+    INDEX/vectors/<model>-<passages>/
+        vectors     float32[n, H]   unit vectors (or zeros) of all passages, document after document
+        truncated   uint8[n]        1: the model could not read the passage to its end
+        passages    int32[n]        index of each passage in its document
+        offsets     uint64[D + 1]   where the passages of each document begin; documents by number
+        manifest.json               what they are vectors of, and a checksum of each file; written last
+
+They are made in a hidden folder that is renamed when whole, and memory-mapped. They are used only
+where everything they depend on is the same: encoder, passages, title, and the index itself.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.errors import IntegrityError
+from longrank.index.arrays import ArrayWriter, mapped
+from longrank.index.folder import VECTORS, building
+from longrank.index.reader import Index
+from longrank.storage import MANIFEST, open_manifest, sync_folder, write_manifest
+from longrank.types import Passage
+
+FORMAT, VERSION = "longrank passage vectors", 1
+
+
+class VectorsKey(NamedTuple):
+    """What passage vectors depend on, besides the index.
+
+    Attributes:
+        encoder: fingerprint of model and options.
+        segmenter: fingerprint of the splitting into passages.
+        title: whether the title is read before each passage.
+    """
+
+    encoder: str
+    segmenter: str
+    title: bool = False
+
+
+class DocumentVectors(NamedTuple):
+    """Of one document with P passages: int32[P] their indices, float32[P, H], and bool[P]: which were cut."""
+
+    passages: NDArray[np.int32]
+    vectors: NDArray[np.float32]
+    truncated: NDArray[np.bool_]
+
+
+class PassageVectors:
+    """Stored vectors, memory-mapped; opened by `find_vectors`."""
+
+    def __init__(self, folder: Path, index: Index) -> None:
+        manifest = open_manifest(folder)
+        self.path, self._index, self.dimension = folder, index, int(manifest["dimension"])
+        self._vectors = mapped(folder / "vectors", "<f4").reshape(-1, self.dimension)
+        self._truncated = mapped(folder / "truncated", "u1")
+        self._passages = mapped(folder / "passages", "<i4")
+        self._offsets = mapped(folder / "offsets", "<u8")
+        if not len(self._vectors) == len(self._truncated) == len(self._passages) == self._offsets[-1]:
+            raise IntegrityError(f"{folder}: files of different lengths; remove the folder and store them again")
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    def rows(self, doc_id: str, passages: Sequence[Passage]) -> tuple[NDArray[np.float32], NDArray[np.bool_]] | None:
+        """Return float32[P, H] and bool[P] (truncated) of some passages of a document.
+
+        None if the index does not hold the document or one of the passages.
+        """
+        try:
+            number = self._index.number(doc_id)
+        except KeyError:
+            return None
+        first, last = self._offsets[number : number + 2].tolist()
+        stored = self._passages[first:last]
+        wanted = np.array([passage.index for passage in passages], dtype=np.int32)
+        if not np.array_equal(wanted, stored):
+            places = np.searchsorted(stored, wanted)
+            if not len(stored) or not np.array_equal(stored[np.minimum(places, len(stored) - 1)], wanted):
+                return None
+            return self._vectors[first:last][places], self._truncated[first:last][places].astype(np.bool_)
+        return self._vectors[first:last], self._truncated[first:last].astype(np.bool_)
+
+
+def find_vectors(index: Index, key: VectorsKey) -> tuple[PassageVectors | None, str]:
+    """Return the stored vectors that fit, or None and why those there are do not (empty: there are none).
+
+    Raises:
+        IntegrityError: a file of the vectors that fit is missing or of another size.
+    """
+    reason = ""
+    for path in sorted((index.path / VECTORS).glob(f"*/{MANIFEST}")):
+        manifest = open_manifest(path.parent)
+        wanted = {"format": FORMAT, "version": VERSION, "index": index.digest, **key._asdict()}
+        differing = [name for name, value in wanted.items() if manifest.get(name) != value]
+        if not differing:
+            return PassageVectors(path.parent, index), ""
+        reason = f"{path.parent.name} is of another {' and '.join(differing)}"
+    return None, reason
+
+
+def write_vectors(
+    index: Index, name: str, key: VectorsKey, dimension: int, documents: Iterable[DocumentVectors]
+) -> Path:
+    """Store the vectors of all documents of an index; replaces those of the same name.
+
+    Args:
+        index: the index.
+        name: of the model and the passages; becomes the folder's name.
+        key: what the vectors depend on.
+        dimension: H.
+        documents: one entry per document, in the order of the index.
+
+    Returns:
+        The folder.
+
+    Raises:
+        InputError: the index cannot be written to, or another process is writing to it.
+    """
+    meta = {"format": FORMAT, "version": VERSION, "index": index.digest, "dimension": dimension, **key._asdict()}
+    target = index.path / VECTORS / re.sub(r"[^\w.-]+", "-", name)
+    with building(index.path) as work:
+        _write_arrays(work, documents)
+        write_manifest(work, meta)
+        target.parent.mkdir(exist_ok=True)
+        shutil.rmtree(target, ignore_errors=True)
+        work.rename(target)
+        sync_folder(target.parent)
+    return target
+
+
+def _write_arrays(folder: Path, documents: Iterable[DocumentVectors]) -> None:
+    offset = 0
+    with (
+        ArrayWriter(folder / "vectors", "<f4") as vectors,
+        ArrayWriter(folder / "truncated", "u1") as truncated,
+        ArrayWriter(folder / "passages", "<i4") as passages,
+        ArrayWriter(folder / "offsets", "<u8") as offsets,
+    ):
+        offsets.append([0])
+        for document in documents:
+            vectors.append(document.vectors)
+            truncated.append(document.truncated)
+            passages.append(document.passages)
+            offset += len(document.passages)
+            offsets.append([offset])

@@ -1,0 +1,88 @@
+"""What is computed once for an index and kept with it: passage vectors.
+
+add_vectors     encode all passages and store them
+attach_vectors  let a scorer use them where they fit
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from longrank.index import Index
+from longrank.index.vectors import DocumentVectors, VectorsKey, find_vectors, write_vectors
+from longrank.protocols import PassageScorer, Segmenter
+from longrank.scoring.bi_encoder import BiEncoder, open_bi_encoder
+from longrank.text.segment import make_segmenter
+from longrank.types import Document, Notes
+
+
+def add_vectors(index_path: Path, model: str, preset: str, notes: Notes, progress: Callable[[int], object]) -> Path:
+    """Store the vectors of all passages of an index; nothing is encoded if they are there already.
+
+    Args:
+        index_path: an index.
+        model: a bi-encoder: an alias, a folder or a Hugging Face name.
+        preset: how documents are split: a key of `longrank.text.segment.PRESETS`.
+        notes: counts passages longer than the model can read.
+        progress: called with the number of documents just done.
+
+    Returns:
+        The folder of the vectors.
+
+    Raises:
+        InputError: no such index, model or preset, or the index cannot be written to.
+        MissingExtra, IntegrityError: as `make_scorer`.
+    """
+    index, scorer = Index.open(index_path), open_bi_encoder(None, model, notes=notes)
+    segmenter = make_segmenter(preset, tokenizer=scorer.offset_tokenizer)
+    key = VectorsKey(scorer.encoder_fingerprint, segmenter.fingerprint)
+    found, _ = find_vectors(index, key)
+    if found is not None:
+        progress(index.n_docs)
+        return found.path
+    documents = _encoded(index, segmenter, scorer, notes, progress)
+    return write_vectors(index, f"{scorer.model.name}-{preset}", key, scorer.dimension, documents)
+
+
+def attach_vectors(
+    scorer: PassageScorer, index: Index, segmenter: Segmenter, *, title: bool, selects: bool, notes: Notes
+) -> None:
+    """Let a bi-encoder use the vectors stored with the index, if they fit; if they do not, say so.
+
+    Args:
+        scorer: any scorer; nothing happens unless it is a bi-encoder.
+        index: the index whose documents are scored.
+        segmenter: what splits them.
+        title: whether the scorer reads the title before each passage.
+        selects: whether a selector may leave passages of a document out.
+        notes: says why stored vectors are not used.
+
+    Raises:
+        IntegrityError: the vectors that fit are damaged.
+    """
+    if not isinstance(scorer, BiEncoder):
+        return
+    found, reason = find_vectors(index, VectorsKey(scorer.encoder_fingerprint, segmenter.fingerprint, title))
+    if found is not None:
+        scorer.use_vectors(found, selects=selects)
+    elif reason:
+        notes.add("passages are encoded, since the stored vectors do not fit", reason)
+
+
+def _encoded(
+    index: Index, segmenter: Segmenter, scorer: BiEncoder, notes: Notes, progress: Callable[[int], object]
+) -> Iterator[DocumentVectors]:
+    for document in index:
+        yield _document_vectors(document, segmenter, scorer, notes)
+        progress(1)
+
+
+def _document_vectors(document: Document, segmenter: Segmenter, scorer: BiEncoder, notes: Notes) -> DocumentVectors:
+    passages = segmenter.segment(document).passages
+    encoded = scorer.encode([passage.text for passage in passages], document.doc_id)
+    notes.add("passages cut at the encoder's length limit", f"document {document.doc_id}", int(encoded.truncated.sum()))
+    indices = np.array([passage.index for passage in passages], dtype=np.int32)
+    return DocumentVectors(indices, encoded.vectors, encoded.truncated)

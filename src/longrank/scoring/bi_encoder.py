@@ -1,0 +1,248 @@
+"""A bi-encoder: query and passages become vectors apart from each other; the score is their cosine.
+
+Any model of sentence-transformers (Reimers and Gurevych 2019), as in Santos et al.: the model's own
+pooling, a zero vector scores 0. Since passage vectors do not depend on the query, they are kept in
+memory, and may be stored with the index (`longrank.index.vectors`).
+
+A document's passages are encoded in batches of their own, so a vector is a pure function of the list
+of passages it is encoded with, whatever else is in the block or was kept from before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.errors import InputError, LongRankError
+from longrank.index.vectors import PassageVectors
+from longrank.protocols import PassageScores, ScoringTask
+from longrank.scoring.models import Model, find_model
+from longrank.scoring.network import (
+    DEFAULT_BATCH_TOKENS,
+    Feeder,
+    OffsetTokenizer,
+    check_at_least,
+    check_finite,
+    check_network,
+    choose_device,
+    choose_max_tokens,
+    loading,
+    position_limit,
+)
+from longrank.types import Float32s, Notes
+
+_KEPT_BYTES = 256 << 20  # passage vectors kept in memory
+_DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # the names sentence-transformers looks for
+
+
+class Vectors(NamedTuple):
+    """Unit vectors (or zeros) of a document's passages, float32[P, H], and bool[P]: which were cut."""
+
+    vectors: NDArray[np.float32]
+    truncated: NDArray[np.bool_]
+
+
+class BiEncoder:
+    """Scores passages by the cosine of their vector with the query's, in -1 .. 1.
+
+    Args:
+        model: the model's files.
+        max_tokens: what is read of a text, special tokens included; default: the model's own limit.
+        batch_tokens: padded tokens per batch.
+        device: a torch device, or ``auto``.
+        notes: counts queries that were cut.
+
+    Raises:
+        InputError: the model cannot be loaded, or an option is out of range.
+        MissingExtra: sentence-transformers is not installed.
+    """
+
+    unit = "cosine"
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        max_tokens: int | None = None,
+        batch_tokens: int = DEFAULT_BATCH_TOKENS,
+        device: str = "auto",
+        notes: Notes | None = None,
+    ) -> None:
+        check_at_least("batch_tokens", batch_tokens, 1)
+        self.model = model
+        self._notes = Notes() if notes is None else notes
+        with loading(model):
+            self._network = _load(model, device)
+            self._prompts = dict(self._network.prompts or {})
+        self.max_tokens = choose_max_tokens(model, max_tokens, *_limits(self._network))
+        self._feeder = Feeder(
+            self._network.tokenizer,
+            self.max_tokens,
+            max_query_tokens=self.max_tokens,
+            batch_tokens=batch_tokens,
+            device=str(self._network.device),
+        )
+        self._options = f"max_tokens={self.max_tokens} batch_tokens={batch_tokens} device={self._network.device.type}"
+        self.offset_tokenizer = OffsetTokenizer(self._network.tokenizer.backend_tokenizer)
+        self._stored: PassageVectors | None = None
+        self._stored_note = ""
+        self._kept = _Kept(_KEPT_BYTES)
+
+    @property
+    def fingerprint(self) -> str:
+        """Names model and options, and stored vectors where they can change the last bits."""
+        return f"bi-encoder {self.model.fingerprint} {self._options}{self._stored_note}"
+
+    @property
+    def encoder_fingerprint(self) -> str:
+        """Names what passage vectors depend on; stored ones fit if theirs is the same."""
+        return f"bi-encoder {self.model.fingerprint} {self._options}"
+
+    @property
+    def dimension(self) -> int:
+        """H, the length of a vector."""
+        return int(self._network.get_embedding_dimension())
+
+    def use_vectors(self, stored: PassageVectors, *, selects: bool) -> None:
+        """Take passage vectors from an index instead of encoding passages.
+
+        The caller vouches that they fit (`longrank.index.vectors.find_vectors`). Scores stay the same
+        to the last bit where all passages of a document are scored. Where a selector leaves some out
+        (`selects`), batches differ and so may the last bits, hence the fingerprint.
+        """
+        self._stored = stored
+        self._stored_note = " with stored vectors" if selects else ""
+
+    def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
+        """Return the cosine of each passage with its query.
+
+        Raises:
+            LongRankError: a vector is not finite; names query, document and passage.
+        """
+        queries = {task.query.text: task.query.query_id for task in tasks}
+        vectors = {text: self._query_vector(text, query_id) for text, query_id in queries.items()}
+        return [self._score(task, vectors[task.query.text]) for task in tasks]
+
+    def _score(self, task: ScoringTask, query: Float32s) -> PassageScores:
+        passages = self._passage_vectors(task)
+        # Row by row, not by a matrix product: its last bits would depend on how many rows there are.
+        scores = (passages.vectors * query).sum(axis=1, dtype=np.float32)
+        check_finite(scores, task)
+        return PassageScores(scores, passages.truncated)
+
+    def _passage_vectors(self, task: ScoringTask) -> Vectors:
+        if self._stored is not None and (found := self._stored.rows(task.doc_id, task.passages)) is not None:
+            return Vectors(*found)
+        key = _key(task.texts)
+        if (kept := self._kept.get(key)) is None:
+            kept = self._encode(task.texts, self._prompt(*_DOCUMENT_PROMPTS))
+            self._kept.add(key, kept)
+        return kept
+
+    def encode(self, texts: Sequence[str], doc_id: str) -> Vectors:
+        """Return the vectors of all passages of one document.
+
+        Raises:
+            LongRankError: a vector is not finite; names document and passage.
+        """
+        result = self._encode(texts, self._prompt(*_DOCUMENT_PROMPTS))
+        bad = np.flatnonzero(~np.isfinite(result.vectors).all(axis=1))
+        if bad.size:
+            raise LongRankError(f"vector of passage {bad[0]} of document {doc_id!r} is not finite")
+        return result
+
+    def _prompt(self, *names: str) -> str:
+        return next((self._prompts[name] for name in names if name in self._prompts), "")
+
+    def _query_vector(self, text: str, query_id: str) -> Float32s:
+        vectors, truncated = self._encode([text], self._prompt("query"))
+        if truncated[0]:
+            self._notes.add(f"queries cut at the scorer's {self.max_tokens} tokens", f"query {query_id}")
+        if not np.isfinite(vectors).all():
+            raise LongRankError(f"vector of query {query_id!r} is not finite")
+        vector: Float32s = vectors[0]
+        return vector
+
+    def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
+        packed = list(self._feeder.packer.texts([prompt + text for text in texts]))
+        extra = {"prompt_length": self._prompt_length(prompt)} if prompt else {}
+        rows = self._feeder.run(packed, lambda features: self._network({**features, **extra})["sentence_embedding"])
+        return Vectors(_unit(rows), np.array([one.truncated for one in packed], dtype=np.bool_))
+
+    def _prompt_length(self, prompt: str) -> int:
+        """Return how many leading tokens belong to the prompt, for poolings that leave it out."""
+        special = self._network.tokenizer.backend_tokenizer.encode(prompt).special_tokens_mask
+        return len(special) - (special[-1] if special else 0)
+
+
+def open_bi_encoder(
+    index: object,
+    model: str | None,
+    *,
+    notes: Notes,
+    max_tokens: int | None = None,
+    batch_tokens: int = DEFAULT_BATCH_TOKENS,
+    device: str = "auto",
+) -> BiEncoder:
+    """Load a bi-encoder by alias, folder or Hugging Face name; the index is not needed.
+
+    Raises:
+        InputError, MissingExtra, IntegrityError: as `find_model` and `BiEncoder`.
+    """
+    if model is None:
+        raise InputError("the bi-encoder needs a model", fix="name one, or 'minilm'")
+    return BiEncoder(find_model(model), max_tokens=max_tokens, batch_tokens=batch_tokens, device=device, notes=notes)
+
+
+def _load(model: Model, device: str) -> Any:
+    from sentence_transformers import SentenceTransformer
+
+    network = SentenceTransformer(
+        str(model.path), device=choose_device(device), local_files_only=True, trust_remote_code=False
+    )
+    network = network.float().eval()
+    check_network(model, network[0].auto_model, network.tokenizer, [])
+    return network
+
+
+def _limits(network: Any) -> tuple[int | None, ...]:
+    return (network.max_seq_length, position_limit(network[0].auto_model))
+
+
+def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return each row at length 1; zeros stay zeros."""
+    lengths = np.sqrt((rows * rows).sum(axis=1, dtype=np.float32, keepdims=True))
+    unit: NDArray[np.float32] = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths != 0)
+    return unit
+
+
+def _key(texts: Sequence[str]) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    for text in texts:
+        raw = text.encode("utf-8", "surrogatepass")
+        digest.update(len(raw).to_bytes(8, "little") + raw)
+    return digest.digest()
+
+
+class _Kept:
+    """The vectors of the documents used last, up to a number of bytes."""
+
+    def __init__(self, capacity: int) -> None:
+        self._entries: OrderedDict[bytes, Vectors] = OrderedDict()
+        self._left = capacity
+
+    def get(self, key: bytes) -> Vectors | None:
+        if key in self._entries:
+            self._entries.move_to_end(key)
+        return self._entries.get(key)
+
+    def add(self, key: bytes, entry: Vectors) -> None:
+        self._entries[key] = entry
+        self._left -= entry.vectors.nbytes
+        while self._left < 0:
+            self._left += self._entries.popitem(last=False)[1].vectors.nbytes

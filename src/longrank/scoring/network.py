@@ -1,0 +1,220 @@
+"""What all networks share: quiet loading, checks of the loaded weights, and padded batches.
+
+torch is imported only when a network is loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.errors import InputError, LongRankError, MissingExtra
+from longrank.protocols import ScoringTask
+from longrank.scoring.batching import batches
+from longrank.scoring.models import Model
+from longrank.text.packing import Packed, Packer
+
+if TYPE_CHECKING:
+    import torch
+
+DEFAULT_BATCH_TOKENS = 2048
+"""Padded tokens per batch: about where a CPU is fastest; accelerators want more."""
+
+_UNLIMITED = 1 << 20  # tokenizers without a limit of their own say 1e30
+
+
+@contextmanager
+def loading(model: Model) -> Iterator[None]:
+    """Silence progress bars while a model is loaded, and turn what goes wrong into one line.
+
+    Raises:
+        MissingExtra: torch or transformers are not installed.
+        InputError: the library cannot load the model.
+    """
+    try:
+        import torch  # noqa: F401
+        from transformers.utils import logging
+    except ImportError as error:
+        raise MissingExtra(f"the model '{model.name}'", "neural") from error
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    except (LongRankError, MemoryError):
+        raise
+    except Exception as error:  # whatever these libraries raise on a folder they cannot read
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(f"the model cannot be loaded: {reason[0][:200]}", path=model.path) from error
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def choose_device(device: str) -> str:
+    """Return the torch device for ``auto`` (an accelerator if there is one), or the one named.
+
+    Raises:
+        InputError: no such device here.
+    """
+    import torch
+
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError):
+        raise InputError("device is not available here", got=device, fix="use cpu or auto") from None
+    return device
+
+
+def check_network(model: Model, network: Any, tokenizer: Any, missing: Sequence[str]) -> None:
+    """Refuse weights that would score without a warning, but wrongly.
+
+    Args:
+        model: where the network comes from, for the message.
+        network: a transformers model.
+        tokenizer: its tokenizer.
+        missing: parameters that the weights file lacks, so that chance has set them.
+
+    Raises:
+        InputError: parameters are missing, not finite, or too few for the tokenizer's vocabulary; or
+            the tokenizer is not one of the tokenizers library.
+    """
+    if missing:
+        raise InputError(
+            f"the weights lack {len(missing)} parameters of the network, which would be random",
+            path=model.path,
+            got=sorted(missing)[0],
+            fix="use a model trained for this task",
+        )
+    for name, values in network.named_parameters():
+        if not values.isfinite().all():
+            raise InputError("the model's weights hold a NaN or an infinity", path=model.path, got=name)
+    if getattr(tokenizer, "backend_tokenizer", None) is None:
+        raise InputError("the model's tokenizer has no tokenizer.json and cannot be converted", path=model.path)
+    largest = max(tokenizer.get_vocab().values(), default=0)
+    rows = network.get_input_embeddings().weight.shape[0]
+    if largest >= rows:
+        raise InputError(f"the tokenizer's token ids reach {largest}, the network knows {rows} tokens", path=model.path)
+
+
+def position_limit(network: Any) -> int:
+    """Return how many tokens a transformers model can read, by its position embeddings."""
+    limit = getattr(network.config, "max_position_embeddings", None)
+    if not isinstance(limit, int) or limit < 1:
+        return _UNLIMITED
+    # RoBERTa and its kin count positions from the padding id on.
+    embeddings = getattr(network.base_model, "embeddings", None)
+    padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
+    return limit if padding is None else limit - int(padding) - 1
+
+
+def choose_max_tokens(model: Model, wanted: int | None, *limits: int | None) -> int:
+    """Return the length to read: the least of the model's limits, or a lesser one that is wanted.
+
+    Raises:
+        InputError: more is wanted than the model can read, or hardly anything.
+    """
+    limit = min([limit for limit in limits if limit is not None and limit < _UNLIMITED], default=512)
+    if wanted is not None and not 8 <= wanted <= limit:
+        raise InputError(f"max_tokens must be between 8 and {limit}, what '{model.name}' can read", got=wanted)
+    return limit if wanted is None else wanted
+
+
+def check_at_least(name: str, value: int, least: int) -> None:
+    """Refuse an option that is too small.
+
+    Raises:
+        InputError: it is.
+    """
+    if value < least:
+        raise InputError(f"{name} must be {least} or more", got=value)
+
+
+class OffsetTokenizer:
+    """A model's tokenizer for windows of wordpieces."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        """Take a ``tokenizers.Tokenizer`` whose truncation and padding are off."""
+        self._tokenizer = tokenizer
+
+    @property
+    def fingerprint(self) -> str:
+        """Names vocabulary and rules."""
+        return hashlib.sha256(self._tokenizer.to_str().encode()).hexdigest()[:16]
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return (start, end) in code points of every token of `text`, special tokens left out."""
+        return list(self._tokenizer.encode(text, add_special_tokens=False).offsets)
+
+
+class Feeder:
+    """Turns packed texts into the padded tensors a network wants, batch by batch.
+
+    Args:
+        tokenizer: a transformers tokenizer: names the network's inputs and the padding.
+        max_tokens: longest input.
+        max_query_tokens: longest query in a pair.
+        batch_tokens: padded tokens per batch.
+        device: where the tensors go.
+    """
+
+    def __init__(
+        self, tokenizer: Any, max_tokens: int, *, max_query_tokens: int, batch_tokens: int, device: str
+    ) -> None:
+        self.packer = Packer(tokenizer.backend_tokenizer, max_tokens, max_query_tokens)
+        self._inputs = frozenset(tokenizer.model_input_names)
+        self._padding = int(tokenizer.pad_token_id or 0)
+        self._batch_tokens, self._device = batch_tokens, device
+
+    def run(
+        self, packed: Sequence[Packed], forward: Callable[[dict[str, torch.Tensor]], torch.Tensor]
+    ) -> NDArray[np.float32]:
+        """Return ``forward``'s rows for all texts, float32[N, ...], in the order given.
+
+        Batches are formed among `packed` only, so the result is a pure function of it.
+        """
+        import torch
+
+        rows: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(packed)
+        with torch.inference_mode():
+            for batch in batches([len(one.ids) for one in packed], self._batch_tokens):
+                values = forward(self._features([packed[n] for n in batch])).float().cpu().numpy()
+                for n, value in zip(batch, values, strict=True):
+                    rows[n] = value
+        return np.stack(rows)
+
+    def _features(self, packed: Sequence[Packed]) -> dict[str, torch.Tensor]:
+        import torch
+
+        shape = (len(packed), max(len(one.ids) for one in packed))
+        ids, mask = np.full(shape, self._padding, np.int64), np.zeros(shape, np.int64)
+        types = np.zeros(shape, np.int64)
+        for row, one in enumerate(packed):
+            ids[row, : len(one.ids)], mask[row, : len(one.ids)] = one.ids, 1
+            types[row, : len(one.ids)] = one.type_ids
+        arrays = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+        return {
+            name: torch.from_numpy(array).to(self._device) for name, array in arrays.items() if name in self._inputs
+        }
+
+
+def check_finite(scores: NDArray[np.float32], task: ScoringTask) -> None:
+    """Refuse a score that is not a number.
+
+    Raises:
+        LongRankError: names query, document and passage.
+    """
+    bad = np.flatnonzero(~np.isfinite(scores))
+    if bad.size:
+        raise LongRankError(
+            f"score of passage {task.passages[int(bad[0])].index} of document {task.doc_id!r} "
+            f"for query {task.query.query_id!r} is not finite"
+        )
