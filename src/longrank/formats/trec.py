@@ -31,7 +31,6 @@ _QRELS = ("query_id", "iteration", "doc_id", "grade")
 _BEIR = ("query-id", "corpus-id", "score")
 _RUN = ("query_id", "Q0", "doc_id", "rank", "score", "tag")
 _MAX_GRADE = 127
-_MAX_SCORE = float(np.finfo(np.float32).max)
 
 
 class _Pairs:
@@ -162,7 +161,8 @@ def read_run(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) -> R
 
 def _scores(column: Sequence[str], lines: Sequence[int], path: Path) -> list[float]:
     scores: list[float] = numbers(column, lines, REAL, "score", path)
-    wrong = np.flatnonzero(np.abs(np.array(scores)) > _MAX_SCORE)
+    with np.errstate(over="ignore"):
+        wrong = np.flatnonzero(np.isinf(np.array(scores).astype(np.float32)))
     if len(wrong):
         raise InputError("score is beyond float32", path=path, line=lines[wrong[0]], got=column[wrong[0]])
     return scores
