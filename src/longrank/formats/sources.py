@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from longrank.errors import InputError
+from longrank.errors import InputError, LongRankError
 from longrank.formats.collection import documents_of
 from longrank.formats.lines import open_bytes
 from longrank.formats.records import CorpusOptions, SourceFile
+from longrank.storage import MANIFEST, open_manifest
 from longrank.types import Notes
 
 _BY_EXTENSION = {
@@ -47,7 +48,7 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
             with nothing to read.
     """
     path = Path(source)
-    if path.is_dir():
+    if _is_folder(path):
         collection = documents_of(path) if options.format in (None, "jsonl") else None
         yield from [(SourceFile(collection, collection.name), "jsonl")] if collection else _in(path, options, notes)
         return
@@ -59,9 +60,16 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
     yield SourceFile(path, _as_id(path.name, notes, path)), format or "text"
 
 
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
+
+
 def _in(folder: Path, options: CorpusOptions, notes: Notes) -> Iterator[tuple[SourceFile, str]]:
     n_read = 0
-    for path in _walk(folder):
+    for path in _walk(folder, notes):
         _refuse_packed(path)
         format = _format_in_folder(path, options.format)
         if format is None:
@@ -74,16 +82,29 @@ def _in(folder: Path, options: CorpusOptions, notes: Notes) -> Iterator[tuple[So
         raise InputError("folder holds nothing to read", path=folder, fix=f"it should hold {wanted}; see --format")
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    """Yield the regular files below a folder, sorted; hidden ones and linked folders are left alone."""
+def _walk(folder: Path, notes: Notes) -> Iterator[Path]:
+    """Yield the regular files below a folder, sorted; not hidden ones, linked folders, or what longrank wrote."""
 
     def fail(error: OSError) -> None:
         raise InputError(f"cannot be read: {error.strerror or error}", path=error.filename)
 
     for parent, folders, files in os.walk(folder, onerror=fail):
+        if MANIFEST in files and _is_written_by_us(Path(parent)):
+            notes.add("folders written by longrank passed over", parent)
+            folders.clear()
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         visible = (Path(parent, name) for name in sorted(files) if not name.startswith("."))
         yield from (path for path in visible if path.is_file())
+
+
+def _is_written_by_us(folder: Path) -> bool:
+    """Say whether the folder has our manifest: an index may lie in the folder that it was made from."""
+    try:
+        open_manifest(folder)
+    except LongRankError:
+        return False
+    return True
 
 
 def _format_in_folder(path: Path, format: str | None) -> str | None:

@@ -100,7 +100,7 @@ class _Cutter:
 
 
 def _begins_line(text: str, position: int, seen: int, edge: re.Match[str]) -> bool:
-    """Say whether nothing but blanks stands before a tag in its line, or between it and the tag that ends at `position`.
+    """Say whether only blanks stand before a tag in its line, or between it and the tag that ends at `position`.
 
     Only the text after `seen`, the end of the last tag or mention, is looked at, so that the time for
     many mentions in one line stays linear.
