@@ -188,3 +188,9 @@ def test_values_are_those_of_pytrec_eval_called_directly() -> None:
         for theirs, ours in direct.items():
             for topic in qrels:
                 assert values[ours][topic] == pytest.approx(expected.get(topic, {}).get(theirs, 0.0), abs=1e-9)
+
+
+def test_the_documented_table_of_uncovered_measures_is_current() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    rows = [f"| `{name}` | {why} |" for name, why in TREC_NOT_COVERED.items()]
+    assert "\n".join(["| trec_eval | why not |", "|---|---|", *rows]) + "\n\n" in page

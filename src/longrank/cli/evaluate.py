@@ -78,20 +78,20 @@ def evaluate(
     queries: Queries = "complete" if complete else "intersection"
     notes = Notes()
     judgments = _judgments(qrels, notes)
-    paths = list(dict.fromkeys([*([baseline] if baseline is not None and baseline not in runs else []), *runs]))
-    loaded = _read(paths, notes)
+    remarks = _about_level(judgments, level)
+    loaded = _read([*([] if baseline is None else [baseline]), *runs], notes)
     results = {}
-    for name, path in zip(_names(loaded), paths, strict=True):
-        results[name] = evaluate_run(
-            judgments, loaded[path], wanted, level=level, max_depth=depth, queries=queries, origin=path
-        )
-        _note_coverage(judgments, loaded[path], path, complete)
+    for name, (path, run) in zip(_names(loaded), loaded.items(), strict=True):
+        results[name] = evaluate_run(judgments, run, wanted, level=level, max_depth=depth, queries=queries, origin=path)
+        remarks += _about_coverage(judgments, run, path, complete)
     if per_query:
         print(PER_QUERY_RENDERERS[format](results), end="")
     else:
-        base = None if baseline is None else list(results)[paths.index(baseline)]
+        base = None if baseline is None else next(iter(results))
         table = compare(results, baseline=base, test=test, correction=correction, threshold=threshold)
         print(RENDERERS[format](table), end="")
+    for remark in remarks:
+        console.note(f"note: {remark}")
     console.show_notes(notes)
 
 
@@ -106,9 +106,13 @@ def _judgments(source: str, notes: Notes) -> Qrels:
 
 
 def _read(paths: Sequence[Path], notes: Notes) -> dict[Path, Run]:
+    """Read each file once, however often and under whatever path it is named."""
     from longrank.formats.trec import read_run
 
-    return {path: read_run(path, notes) for path in paths}
+    files: dict[Path, Path] = {}
+    for path in paths:
+        files.setdefault(path.resolve(), path)
+    return {path: read_run(path, notes) for path in files.values()}
 
 
 def _names(runs: dict[Path, Run]) -> list[str]:
@@ -122,12 +126,18 @@ def _names(runs: dict[Path, Run]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(path) for path in runs]
 
 
-def _note_coverage(qrels: Qrels, run: Run, path: Path, complete: bool) -> None:
+def _about_level(qrels: Qrels, level: int | None) -> list[str]:
+    barren = 0 if level is None else sum(max(judged.values(), default=0) < level for judged in qrels.values())
+    if not barren:
+        return []
+    return [f"{barren} of {len(qrels)} topics have no document of grade {level} or more (count as 0)"]
+
+
+def _about_coverage(qrels: Qrels, run: Run, path: Path, complete: bool) -> list[str]:
     from longrank.evaluation.measures import coverage
 
     seen = coverage(qrels, run)
-    if seen.missing:
-        fate = "count as 0" if complete else "left out"
-        console.note(f"note: {seen.missing} of {seen.topics} topics missing from {path} ({fate})")
-    if seen.unjudged:
-        console.note(f"note: {seen.unjudged} of {len(run)} queries of {path} have no judgments (ignored)")
+    fate = "count as 0" if complete else "left out"
+    missing = f"{seen.missing} of {seen.topics} topics missing from {path} ({fate})"
+    unjudged = f"{seen.unjudged} of {len(run)} queries of {path} have no judgments (ignored)"
+    return [missing] * bool(seen.missing) + [unjudged] * bool(seen.unjudged)

@@ -178,20 +178,24 @@ def _legend(table: Table) -> str:
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Align the first column, and others that hold words, to the left; numbers by their last digit."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if index == 0 or lines[0][index] == "measure" else _by_digit(cell, width)
-            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+    """Align words to the left and figures by their last digit, whatever marks follow it."""
+    columns = [
+        _words(column) if index == 0 or column[0] == "measure" else _figures(column)
+        for index, column in enumerate(zip(*lines, strict=True))
+    ]
+    return "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
 
 
-def _by_digit(cell: str, width: int) -> str:
-    marks = len(cell) - len(cell.rstrip("^*"))
-    return (cell + " " * (2 - marks)).rjust(width + 2)
+def _words(column: Sequence[str]) -> list[str]:
+    width = max(map(len, column))
+    return [cell.ljust(width) for cell in column]
+
+
+def _figures(column: Sequence[str]) -> list[str]:
+    marks = [len(cell) - len(cell.rstrip("^*")) for cell in column]
+    padded = [cell + " " * (max(marks) - count) for cell, count in zip(column, marks, strict=True)]
+    width = max(map(len, padded))
+    return [cell.rjust(width) for cell in padded]
 
 
 def _values_and_all(per_query: PerQuery) -> Iterable[tuple[str, str, str]]:

@@ -63,10 +63,9 @@ class Table:
     threshold: float
 
     def best(self, column: int) -> float | None:
-        """Return the highest value of a column; None for counts and where there is nothing to compare."""
-        if len(self.rows) < 2 or is_count(self.measures[column]):
-            return None
-        return max(row.values[column] for row in self.rows)
+        """Return the highest value of a column; None for counts and where all are equal."""
+        values = {row.values[column] for row in self.rows}
+        return None if len(values) < 2 or is_count(self.measures[column]) else max(values)
 
 
 def compare(
