@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, overload
 
 import numpy as np
@@ -59,13 +58,15 @@ class ArrayWriter:
         """Write `values` behind what is there."""
         self._stream.write(np.ascontiguousarray(values, self._dtype).data)
 
+    def close(self) -> None:
+        """Write what is still in memory and close the file."""
+        self._stream.close()
+
     def __enter__(self) -> ArrayWriter:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stream.close()
+    def __exit__(self, *exc: object) -> None:
+        self.close()
 
 
 def write_array(path: Path, values: Array | Sequence[int], dtype: str) -> None:
@@ -125,7 +126,6 @@ class StringsWriter:
     def __init__(self, folder: Path, name: str) -> None:
         self._text = (folder / f"{name}.bytes").open("wb")
         self._offsets = ArrayWriter(folder / f"{name}.offsets", "<u8")
-        self._offsets.append([0])
         self._end = 0
 
     def extend(self, strings: Sequence[bytes]) -> None:
@@ -144,13 +144,21 @@ class StringsWriter:
         self._end += int(ends[-1]) if len(ends) else 0
 
     def __enter__(self) -> StringsWriter:
+        try:
+            self._offsets.append([0])
+        except BaseException:
+            self._close()
+            raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._text.close()
-        self._offsets.__exit__(kind, error, trace)
+    def __exit__(self, *exc: object) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        try:
+            self._text.close()
+        finally:
+            self._offsets.close()
 
 
 def write_strings(folder: Path, name: str, strings: Iterable[bytes]) -> None:

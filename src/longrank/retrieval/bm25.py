@@ -50,7 +50,7 @@ class BM25:
             doc_lengths: ``lucene`` rounds lengths to one byte as Lucene does; ``exact`` does not.
             ties: ``doc_id``: equal scores by doc_id descending, as trec_eval orders them;
                 ``lucene``: ascending.
-            notes: counts queries without terms and queries that were cut to `MAX_TERMS`.
+            notes: counts queries without terms, and terms beyond `MAX_TERMS`.
 
         Raises:
             InputError: a parameter out of range.
@@ -74,8 +74,8 @@ class BM25:
         weights = Counter(self.index.analyzer(query.text))
         if not weights:
             self.notes.add("queries without terms after analysis", query.query_id)
-        if len(weights) > MAX_TERMS:
-            self.notes.add(f"queries cut to their {MAX_TERMS} heaviest terms", query.query_id)
+        left_out = len(weights) - MAX_TERMS
+        self.notes.add(f"query terms left out, beyond the {MAX_TERMS} heaviest", query.query_id, left_out)
         return [ScoredDoc(query.query_id, *hit) for hit in self.search_terms(weights, k)]
 
     def search_terms(self, weights: Mapping[str, float], k: int) -> list[tuple[str, float]]:
@@ -101,7 +101,8 @@ class BM25:
         sums = np.zeros(self.index.n_docs, np.float64)
         matched = np.zeros(self.index.n_docs, np.bool_)
         for term, weight in weighted:
-            docs, tfs = self.index.postings(term)
+            numbers, tfs = self.index.postings(term)
+            docs = numbers.astype(np.intp)  # once, or numpy does it at each use below
             if len(docs):
                 factor = np.float32(weight) * idf(len(docs), self.index.n_nonempty)
                 sums[docs] += term_scores(factor, tfs, self._norms[docs])

@@ -1,0 +1,358 @@
+"""An index folder holds the old index or the new one, whatever happens while it is built."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from collections_of_words import located, random_documents
+
+from longrank.errors import InputError, IntegrityError, LongRankError
+from longrank.index import Index, arrays, build_index, builder, verify_index
+from longrank.storage import MANIFEST, lock
+from longrank.types import Document
+
+OLD, NEW = random_documents(30, seed=1), random_documents(60, seed=2)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+@pytest.fixture(autouse=True)
+def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builder, "_BATCH_CHARS", 5000)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("undisturbed") / "index"
+    build_index(located(NEW), folder)
+    return contents(folder)
+
+
+# --- replacing ---------------------------------------------------------------------------------
+
+
+def test_a_new_index_takes_the_place_of_the_old_and_leaves_nothing_of_it(
+    tmp_path: Path, undisturbed: dict[str, bytes]
+) -> None:
+    build_index(located(OLD), tmp_path / "index")
+    build_index(located(NEW), tmp_path / "index")
+    assert contents(tmp_path / "index") == undisturbed
+
+
+def test_building_the_same_again_changes_no_byte(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+    for _ in range(2):
+        build_index(located(NEW), tmp_path / "index")
+        assert contents(tmp_path / "index") == undisturbed
+
+
+def test_an_open_index_is_read_on_while_it_is_replaced(tmp_path: Path) -> None:
+    old = build_index(located(OLD), tmp_path / "index")
+    build_index(located(NEW), tmp_path / "index")
+    assert list(old) == OLD
+
+
+def test_vectors_go_with_the_documents_they_belong_to(tmp_path: Path) -> None:
+    build_index(located(OLD), tmp_path / "index")
+    (tmp_path / "index" / "vectors" / "m").mkdir(parents=True)
+    build_index(located(OLD), tmp_path / "index")
+    assert (tmp_path / "index" / "vectors" / "m").is_dir()
+    build_index(located(NEW), tmp_path / "index")
+    assert not (tmp_path / "index" / "vectors").exists()
+
+
+# --- interruptions -----------------------------------------------------------------------------
+
+STEPS = [
+    (arrays.ArrayWriter, "append"), (arrays.StringsWriter, "extend"), (Path, "mkdir"), (Path, "rename"),
+    (Path, "replace"), (Path, "unlink"), (os, "fsync"), (shutil, "rmtree"), (os, "rmdir"), (Path, "write_bytes"),
+]  # fmt: skip
+
+
+class Killed(BaseException):
+    """Not an error that anything handles."""
+
+
+def kill_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """From the given step on nothing on the disk changes any more, as if the process were gone."""
+    steps = iter(range(10**9))
+
+    def mortal(work: Callable[..., Any]) -> Callable[..., Any]:
+        def until_killed(*args: Any, **options: Any) -> Any:
+            if next(steps) >= step:
+                raise Killed
+            return work(*args, **options)
+
+        return until_killed
+
+    for owner, name in STEPS:
+        monkeypatch.setattr(owner, name, mortal(getattr(owner, name)))
+    return steps
+
+
+def killed_builds(folder: Path) -> Iterator[Path]:
+    """Build NEW into copies of `folder`, each killed after more steps than the one before; yield the copies."""
+    with pytest.MonkeyPatch.context() as patch:
+        steps = kill_at(10**9, patch)
+        build_index(located(NEW), folder.with_name("counted"))
+        n_steps = next(steps)
+    for step in [*range(0, n_steps - 16, 20), *range(n_steps - 16, n_steps)]:
+        copy = folder.with_name(f"killed-{step}")
+        if folder.exists():
+            shutil.copytree(folder, copy)
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
+            kill_at(step, patch)
+            build_index(located(NEW), copy)
+        yield copy
+        shutil.rmtree(copy, ignore_errors=True)
+
+
+def test_killed_at_any_step_the_old_index_stands_until_the_new_one_does(
+    tmp_path: Path, undisturbed: dict[str, bytes]
+) -> None:
+    build_index(located(OLD), tmp_path / "index")
+    outcomes = []
+    for copy in killed_builds(tmp_path / "index"):
+        verify_index(copy)
+        outcomes.append(Index.open(copy).n_docs)
+        if len(outcomes) % 4 == 0:
+            build_index(located(NEW), copy)
+            assert contents(copy) == undisturbed
+    assert outcomes == sorted(outcomes)
+    assert set(outcomes) == {len(OLD), len(NEW)}
+
+
+def test_killed_at_any_step_a_first_build_leaves_none_or_all(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+    n_whole = n = 0
+    for n, copy in enumerate(killed_builds(tmp_path / "absent"), 1):
+        try:
+            n_whole += Index.open(copy).n_docs == len(NEW)
+        except InputError:
+            assert not n_whole
+        if n % 4 == 0:
+            build_index(located(NEW), copy)
+            assert contents(copy) == undisturbed
+    assert 0 < n_whole < n
+
+
+CHILD = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from collections_of_words import located, random_documents
+from longrank.index import build_index, builder
+builder._BATCH_CHARS = 5000
+documents = located(random_documents(60, seed=2))
+print("ready", flush=True)
+build_index(documents, Path(sys.argv[1]), workers=int(sys.argv[3]))
+print("done", flush=True)
+"""
+
+
+def start_build(folder: Path, workers: int) -> subprocess.Popen[str]:
+    tests = str(Path(__file__).parents[2])
+    command = [sys.executable, "-c", CHILD, str(folder), tests, str(workers)]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    return child
+
+
+def kill_and_repeat(folder: Path, workers: int, kills: int, undisturbed: dict[str, bytes]) -> None:
+    rng = random.Random(kills)
+    start = time.monotonic()
+    with start_build(folder.with_name("timed"), workers) as child:
+        child.wait()
+    longest = time.monotonic() - start - 0.1
+    for _ in range(kills):
+        with start_build(folder, workers) as child:
+            time.sleep(rng.uniform(0, longest / 2))
+            child.send_signal(signal.SIGKILL)
+        assert Index.open(folder).n_docs in (len(OLD), len(NEW))
+        verify_index(folder)
+    build_index(located(NEW), folder)
+    assert contents(folder) == undisturbed
+
+
+@pytest.mark.parametrize(("workers", "kills"), [(1, 4), (2, 2)])
+def test_random_kills_change_no_byte(tmp_path: Path, undisturbed: dict[str, bytes], workers: int, kills: int) -> None:
+    build_index(located(OLD), tmp_path / "index")
+    kill_and_repeat(tmp_path / "index", workers, kills, undisturbed)
+
+
+@pytest.mark.slow
+def test_forty_random_kills_change_no_byte(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+    build_index(located(OLD), tmp_path / "index")
+    kill_and_repeat(tmp_path / "index", 1, 20, undisturbed)
+    kill_and_repeat(tmp_path / "index", 2, 20, undisturbed)
+
+
+def test_a_failing_disk_is_one_error_and_leaves_the_old_index(tmp_path: Path) -> None:
+    build_index(located(OLD), tmp_path / "index")
+    before = contents(tmp_path / "index")
+    writes = arrays.ArrayWriter.append
+    for step in range(0, 60, 7):
+        left = iter(range(step))
+
+        def failing(*args: Any, left: Iterator[int] = left) -> None:
+            if next(left, None) is None:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            writes(*args)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(arrays.ArrayWriter, "append", failing)
+            with pytest.raises(LongRankError, match="No space left on device"):
+                build_index(located(NEW), tmp_path / "index")
+        assert contents(tmp_path / "index") == before
+
+
+def test_a_killed_worker_is_an_error_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builder, "_BATCH_CHARS", 1000)
+
+    def documents() -> Iterator[Any]:
+        yield from located(NEW)[:40]
+        parent = os.getpid()
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        for pid in children:
+            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(int(pid), signal.SIGKILL)
+        yield from located(NEW)[40:]
+
+    with pytest.raises(LongRankError, match="a worker process was killed"):
+        build_index(documents(), tmp_path / "index", workers=2)
+    assert not (tmp_path / "index").exists()
+
+
+def test_the_second_of_two_writers_is_told_who_is_writing(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    build_index(located(OLD), folder)
+    with lock(folder / ".lock"), pytest.raises(InputError, match=f"is being written by pid {os.getpid()} on "):
+        build_index(located(NEW), folder)
+    assert list(Index.open(folder)) == OLD
+
+
+def test_an_error_in_the_documents_leaves_what_was_there(tmp_path: Path) -> None:
+    def broken() -> Iterator[Any]:
+        yield from located(NEW)
+        raise InputError("bad line")
+
+    for existing in (None, [], OLD):
+        folder = tmp_path / f"index-{existing is None}-{bool(existing)}"
+        if existing is not None:
+            folder.mkdir()
+        if existing:
+            build_index(located(existing), folder)
+        before = contents(folder)
+        with pytest.raises(InputError, match="bad line"):
+            build_index(broken(), folder)
+        assert folder.exists() == (existing is not None)
+        assert contents(folder) == before
+
+
+# --- what is refused ---------------------------------------------------------------------------
+
+
+def test_a_folder_that_is_no_index_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="exists and is not an index"):
+        build_index(located(OLD), tmp_path)
+    assert contents(tmp_path) == {"thesis.tex": b"years of work"}
+
+
+def test_a_folder_of_another_format_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / MANIFEST).write_text('{"format": "a model"}')
+    with pytest.raises(InputError, match="something else"):
+        build_index(located(OLD), tmp_path)
+
+
+def test_a_file_is_no_place_for_an_index(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="is a file"):
+        build_index(located(OLD), tmp_path / "file")
+    with pytest.raises(InputError, match="its folder does not exist; mkdir -p"):
+        build_index(located(OLD), tmp_path / "no" / "index")
+
+
+def test_what_is_no_index_is_not_opened(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name, message in (("absent", "no such index"), ("empty", "is not an index")):
+        with pytest.raises(InputError, match=message):
+            Index.open(tmp_path / name)
+
+
+def test_an_index_of_another_version_is_not_opened_but_may_be_rebuilt(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    build_index(located(OLD), folder)
+    manifest = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "version": 99}))
+    with pytest.raises(IntegrityError, match="index format 99.*rebuild or upgrade"):
+        Index.open(folder)
+    assert list(build_index(located(OLD), folder)) == OLD
+
+
+# --- damage ------------------------------------------------------------------------------------
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.rglob("*") if p.is_file() and p.stat().st_size and p.name != ".lock")
+
+
+def test_every_missing_shortened_or_emptied_file_is_noticed_when_opening(tmp_path: Path) -> None:
+    build_index(located(OLD), tmp_path / "index")
+    for file in _files(tmp_path / "index"):
+        whole = file.read_bytes()
+        for damaged in (None, b"", whole[: len(whole) // 2], whole + b"x"):
+            file.unlink(missing_ok=True)
+            if damaged is not None:
+                file.write_bytes(damaged)
+            top = file == tmp_path / "index" / MANIFEST
+            if top and damaged is not None and damaged.strip() == whole.strip():
+                continue
+            error = InputError if top and damaged is None else IntegrityError
+            with pytest.raises(error, match=str(file.parent if error is InputError else file)):
+                Index.open(tmp_path / "index")
+        file.write_bytes(whole)
+    assert list(Index.open(tmp_path / "index")) == OLD
+
+
+def test_check_names_the_file_in_which_one_bit_has_flipped(tmp_path: Path) -> None:
+    build_index(located(OLD), tmp_path / "index")
+    rng = random.Random(5)
+    for file in _files(tmp_path / "index"):
+        whole = file.read_bytes()
+        bit = rng.randrange(8 * len(whole))
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        file.write_bytes(flipped)
+        with pytest.raises((IntegrityError, InputError), match=str(file.parent)) as caught:
+            verify_index(tmp_path / "index")
+        if file != tmp_path / "index" / MANIFEST:
+            assert str(caught.value).startswith(f"{file}: ")
+        file.write_bytes(whole)
+    assert verify_index(tmp_path / "index") == len([p for p in (tmp_path / "index").rglob("*") if p.is_file()]) - 2
+
+
+def test_a_damaged_index_is_mended_by_building_it_again(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+    build_index(located(NEW), tmp_path / "index")
+    file = next((tmp_path / "index").glob("data-*/texts.bytes"))
+    file.write_bytes(file.read_bytes()[::-1])
+    build_index(located(NEW), tmp_path / "index")
+    assert contents(tmp_path / "index") == undisturbed
+
+
+def test_the_index_of_a_one_word_collection_survives_the_same(tmp_path: Path) -> None:
+    build_index(located([Document("only", "", "word")]), tmp_path / "index")
+    assert verify_index(tmp_path / "index") == len(list((tmp_path / "index").glob("data-*/*")))

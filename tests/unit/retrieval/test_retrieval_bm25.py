@@ -1,0 +1,153 @@
+"""BM25 against hand computation and against a slow and obvious implementation."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from collections_of_words import located, random_documents
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from longrank.errors import InputError
+from longrank.index import Index, IndexOptions, build_index
+from longrank.index.similarity import LENGTHS
+from longrank.retrieval import BM25, PRESETS, make_retriever
+from longrank.types import Document, Notes, Query
+
+THREE = [
+    Document("d1", "", "apple banana apple"),
+    Document("d2", "", "banana cherry cherry cherry date"),
+    Document("d3", "", "banana"),
+]
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    return build_index(located(THREE), tmp_path_factory.mktemp("three") / "index", options=IndexOptions("none"))
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    return build_index(located(random_documents(150)), tmp_path_factory.mktemp("many") / "index")
+
+
+def test_scores_of_three_documents_by_hand(three: Index) -> None:
+    # avgdl = 9 / 3; apple: idf ln(1 + 2.5 / 1.5), in d1 twice of 3 terms; banana: idf ln(1 + 0.5 / 3.5)
+    apple, banana = math.log(8 / 3), math.log(8 / 7)
+    expected = [
+        ("d1", apple * 2 / (2 + 0.9) + banana * 1 / (1 + 0.9)),
+        ("d3", banana * 1 / (1 + 0.9 * (0.6 + 0.4 * 1 / 3))),
+        ("d2", banana * 1 / (1 + 0.9 * (0.6 + 0.4 * 5 / 3))),
+    ]
+    found = BM25(three).retrieve(Query("q", "banana apple"), 10)
+    assert [(row.doc_id, row.query_id) for row in found] == [(doc_id, "q") for doc_id, _ in expected]
+    assert [row.score for row in found] == pytest.approx([score for _, score in expected], rel=1e-6)
+
+
+def test_a_repeated_query_word_counts_as_often(three: Index) -> None:
+    bm25 = BM25(three)
+    once, thrice = (dict(bm25.search_terms({"cherry": w}, 3)) for w in (1, 3))
+    assert dict((r.doc_id, r.score) for r in bm25.retrieve(Query("q", "cherry Cherry cherry"), 3)) == thrice
+    assert thrice["d2"] == pytest.approx(3 * once["d2"], rel=1e-6)
+
+
+def reference(
+    documents: list[Document], index: Index, weights: dict[str, float], k1: float, b: float, exact: bool
+) -> dict[str, float]:
+    counts = {d.doc_id: Counter(index.analyzer(index.options.indexed(d))) for d in documents}
+    filled = [c for c in counts.values() if c]
+    avgdl = sum(c.total() for c in filled) / len(filled)
+    scores: dict[str, float] = {}
+    for doc_id, tfs in counts.items():
+        length = tfs.total() if exact else max(int(n) for n in LENGTHS if n <= tfs.total())
+        for term, weight in weights.items():
+            df = sum(term in c for c in filled)
+            if tf := tfs[term]:
+                idf = math.log(1 + (len(filled) - df + 0.5) / (df + 0.5))
+                scores[doc_id] = scores.get(doc_id, 0) + weight * idf * tf / (tf + k1 * (1 - b + b * length / avgdl))
+    return scores
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    weights=st.dictionaries(st.sampled_from("aba bb c ca dd e j abc zürich 東 nowhere".split()), st.floats(0.01, 10)),
+    k1=st.floats(0, 4),
+    b=st.floats(0, 1),
+    exact=st.booleans(),
+    k=st.integers(1, 200),
+)
+def test_the_best_k_are_those_of_the_obvious_implementation(
+    many: Index, weights: dict[str, float], k1: float, b: float, exact: bool, k: int
+) -> None:
+    expected = reference(list(many), many, weights, k1, b, exact)
+    bm25 = BM25(many, k1, b, doc_lengths="exact" if exact else "lucene")
+    everything = bm25.search_terms(weights, 1000)
+    assert dict(everything) == pytest.approx(expected, rel=1e-5)
+    assert everything == sorted(everything, key=lambda hit: (hit[1], hit[0]), reverse=True)
+    assert bm25.search_terms(weights, k) == everything[:k]
+
+
+def test_ties_are_cut_by_doc_id_descending(tmp_path: Path) -> None:
+    ids = ["b", "d", "a", "é", "c", "Z"]
+    documents = [Document(doc_id, "", "same words") for doc_id in ids] + [Document("best", "", "same same")]
+    index = build_index(located(documents), tmp_path / "index")
+    expected = ["best", "é", "d", "c", "b", "a", "Z"]
+    for k in range(1, 8):
+        assert [doc_id for doc_id, _ in BM25(index).search_terms({"same": 1}, k)] == expected[:k]
+    ascending = [doc_id for doc_id, _ in BM25(index, ties="lucene").search_terms({"same": 1}, 4)]
+    assert ascending == ["best", "Z", "a", "b"]
+
+
+def test_a_query_without_terms_finds_nothing_and_is_counted(many: Index) -> None:
+    notes = Notes()
+    bm25 = BM25(many, notes=notes)
+    assert bm25.retrieve(Query("q1", "the of and"), 10) == []
+    assert bm25.retrieve(Query("q2", ""), 10) == []
+    assert notes["queries without terms after analysis"] == 2
+
+
+def test_a_query_of_unknown_words_finds_nothing(many: Index) -> None:
+    assert BM25(many).retrieve(Query("q", "nowhere unheard"), 10) == []
+
+
+def test_of_a_huge_query_the_heaviest_terms_are_searched_for(three: Index) -> None:
+    notes = Notes()
+    words = [f"w{i}" for i in range(20_000)]
+    found = BM25(three, notes=notes).retrieve(Query("q", " ".join(words) + " zebra cherry cherry"), 10)
+    assert [row.doc_id for row in found] == ["d2"]
+    assert notes["query terms left out, beyond the 1024 heaviest"] == 20_002 - 1024
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"k1": -0.1}, {"k1": math.nan}, {"k1": math.inf}, {"b": -0.1}, {"b": 1.1}, {"b": math.nan}, {"doc_lengths": "x"}, {"ties": "x"}]
+)  # fmt: skip
+def test_parameters_out_of_range_are_refused(three: Index, arguments: dict[str, object]) -> None:
+    with pytest.raises(InputError, match=next(iter(arguments))):
+        BM25(three, **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, math.nan, math.inf])
+def test_weights_must_be_positive(three: Index, weight: float) -> None:
+    with pytest.raises(InputError, match="weight of term 'apple'"):
+        BM25(three).search_terms({"apple": weight}, 10)
+
+
+def test_k_must_be_positive(three: Index) -> None:
+    with pytest.raises(InputError, match="k must be"):
+        BM25(three).retrieve(Query("q", "apple"), 0)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_its_parameters_and_may_be_overridden(three: Index, name: str) -> None:
+    query = Query("q", "banana")
+    values = PRESETS[name]
+    assert make_retriever(three, name).retrieve(query, 3) == BM25(three, **values).retrieve(query, 3)
+    assert make_retriever(three, name, b=0.0).retrieve(query, 3) == BM25(three, values["k1"], 0.0).retrieve(query, 3)
+
+
+def test_an_unknown_preset_is_answered_with_the_nearest(three: Index) -> None:
+    with pytest.raises(InputError, match="did you mean 'bm25-lucene'"):
+        make_retriever(three, "bm25-lucen")
