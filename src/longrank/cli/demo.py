@@ -83,7 +83,8 @@ def _prepare(collection: Collection, folder: Path, name: str, notes: Notes) -> P
 
         with console.progress("encoding passages", index.n_docs, "documents") as advance:
             add_vectors(index.path, "minilm", "windows", notes, advance)
-    return open_pipeline(index, name, notes=notes)
+    # One block: the lexical scorer analyses the passages of a block once.
+    return open_pipeline(index, name, assignments=["final.block_queries=100"], notes=notes)
 
 
 def _measure(collection: Collection, folder: Path, pipeline: Pipeline, notes: Notes) -> None:
