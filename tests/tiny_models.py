@@ -1,0 +1,125 @@
+"""Tiny models built on the spot: random weights and a small vocabulary, in the folders that Hugging Face writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+WORDS = (
+    "the a of in what is was who where when river bank water money fish boat city king war peace north south "
+    "long short passage query answer word over under fox dog run jump blue green"
+).split()
+
+MAX_TOKENS = 48
+
+
+def _tokenizer(kind: str) -> Any:
+    """Return a transformers tokenizer of the `kind` bert (WordPiece, segment ids) or roberta (byte-level BPE, none)."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    if kind == "bert":
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *letters, *(f"##{c}" for c in letters), "##ing"]
+        vocabulary = {piece: n for n, piece in enumerate(dict.fromkeys(pieces))}
+        raw = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+        raw.normalizer = normalizers.BertNormalizer()
+        raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        raw.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+        names, inputs = ("[PAD]", "[UNK]", "[CLS]", "[SEP]"), ["input_ids", "token_type_ids", "attention_mask"]
+    else:
+        alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+        pieces = ["<s>", "<pad>", "</s>", "<unk>", *alphabet, "th", "the", "er"]
+        vocabulary = {piece: n for n, piece in enumerate(pieces)}
+        raw = Tokenizer(models.BPE(vocabulary, [("t", "h"), ("th", "e"), ("e", "r")], unk_token="<unk>"))
+        raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        raw.decoder = decoders.ByteLevel()
+        raw.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+        names, inputs = ("<pad>", "<unk>", "<s>", "</s>"), ["input_ids", "attention_mask"]
+    # What the file of all-MiniLM carries too: a truncation and a padding of its own, to be switched off.
+    raw.enable_truncation(16)
+    raw.enable_padding(length=16, pad_id=vocabulary[names[0]], pad_token=names[0])
+    pad, unknown, first, last = names
+    return PreTrainedTokenizerFast(
+        tokenizer_object=raw,
+        pad_token=pad,
+        unk_token=unknown,
+        cls_token=first,
+        sep_token=last,
+        model_max_length=MAX_TOKENS,
+        model_input_names=inputs,
+    )
+
+
+_SMALL = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": MAX_TOKENS,
+}
+
+
+def _configuration(family: str, **more: Any) -> Any:
+    import transformers as hf
+
+    if family == "bert":
+        return hf.BertConfig(**_SMALL, **more)
+    if family == "electra":
+        return hf.ElectraConfig(**_SMALL, embedding_size=8, **more)
+    if family == "albert":
+        return hf.AlbertConfig(**_SMALL, embedding_size=8, **more)
+    if family == "distilbert":
+        return hf.DistilBertConfig(
+            dim=16, n_layers=2, n_heads=2, hidden_dim=32, max_position_embeddings=MAX_TOKENS, **more
+        )
+    if family == "roberta":
+        padded = _SMALL | {"max_position_embeddings": MAX_TOKENS + 2}
+        return hf.RobertaConfig(**padded, type_vocab_size=1, pad_token_id=1, bos_token_id=0, eos_token_id=2, **more)
+    raise ValueError(family)
+
+
+FAMILIES = ("bert", "roberta", "albert", "electra", "distilbert")
+
+
+def _save(folder: Path, family: str, make: Callable[[Any], Any], **more: Any) -> Path:
+    import torch
+
+    tokenizer = _tokenizer("roberta" if family == "roberta" else "bert")
+    torch.manual_seed(7)
+    network = make(_configuration(family, vocab_size=len(tokenizer), **more))
+    with torch.no_grad():
+        for values in network.parameters():
+            if values.ndim > 1:  # large enough for outputs to differ; the norms' weights stay 1
+                values.normal_(0, 0.5)
+    network.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def save_cross_encoder(folder: Path, family: str = "bert", n_outputs: int = 2) -> Path:
+    """Write a sequence-classification model; return its folder."""
+    from transformers import AutoModelForSequenceClassification
+
+    return _save(folder, family, AutoModelForSequenceClassification.from_config, num_labels=n_outputs)
+
+
+def save_encoder(folder: Path, family: str = "bert", prompts: dict[str, str] | None = None) -> Path:
+    """Write a model of sentence-transformers: mean pooling, no normalisation; return its folder."""
+    from transformers import AutoModel
+
+    _save(folder, family, AutoModel.from_config)
+    (folder / "1_Pooling").mkdir()
+    pooling = {"word_embedding_dimension": 16, "pooling_mode_mean_tokens": True, "include_prompt": not prompts}
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
+    kinds = {"": "Transformer", "1_Pooling": "Pooling"}
+    modules = [
+        {"idx": n, "name": str(n), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for n, (path, kind) in enumerate(kinds.items())
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 32, "do_lower_case": False}))
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts or {}}))
+    return folder

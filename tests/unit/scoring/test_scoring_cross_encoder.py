@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_models import FAMILIES, MAX_TOKENS, save_cross_encoder
+
+from longrank.errors import InputError, LongRankError
+from longrank.protocols import ScoringTask
+from longrank.scoring.cross_encoder import CrossEncoder, open_cross_encoder
+from longrank.scoring.models import find_model
+from longrank.types import Notes, Passage, Query
+
+pytestmark = pytest.mark.neural
+
+QUERY = "where is the river bank"
+PASSAGES = [
+    "the fox jumped over the dog",
+    "",
+    "a long river in the north of the city, and a boat " * 6,
+    "money",
+    "who was the king? the answer is over under the blue water",
+]
+
+
+def task(query: str, texts: list[str], query_id: str = "q", doc_id: str = "d") -> ScoringTask:
+    passages = tuple(Passage(doc_id, n, text, 0, len(text)) for n, text in enumerate(texts))
+    return ScoringTask(Query(query_id, query), doc_id, passages, tuple(texts))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Path]:
+    root = tmp_path_factory.mktemp("cross-encoders")
+    wanted = [(family, 2) for family in FAMILIES] + [("bert", 1)]
+    return {(family, n): save_cross_encoder(root / f"{family}-{n}", family, n) for family, n in wanted}
+
+
+def scorer(folder: Path, **options: object) -> CrossEncoder:
+    return CrossEncoder(find_model(str(folder)), **options)  # type: ignore[arg-type]
+
+
+def logits_of_transformers(folder: Path, query: str, passages: list[str]) -> np.ndarray:
+    """One pair at a time, by nothing but Hugging Face's own tokenizer and model."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    network = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    rows = []
+    for passage in passages:
+        features = tokenizer(
+            [(query, passage)],  # as a list: an empty passage given apart would be taken for no passage
+            truncation="only_second",
+            max_length=MAX_TOKENS,
+            padding="max_length",
+            return_tensors="pt",
+        )
+        with torch.inference_mode():
+            rows.append(network(**features).logits[0].numpy())
+    return np.stack(rows)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_logits_are_those_of_transformers_padded_one_by_one(folders: dict[tuple[str, int], Path], family: str) -> None:
+    expected = logits_of_transformers(folders[family, 2], QUERY, PASSAGES)
+    found = scorer(folders[family, 2]).logits(QUERY, PASSAGES)
+    assert np.ptp(expected, axis=0).min() > 0.01  # the passages can be told apart
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_only_the_passage_that_does_not_fit_is_counted_as_truncated(
+    folders: dict[tuple[str, int], Path], family: str
+) -> None:
+    texts = ["fish", "", "a long river " * 30]
+    (scores,) = scorer(folders[family, 2]).score([task("the fish", texts)])
+    assert scores.truncated.tolist() == [False, False, True]
+
+
+def test_each_score_is_its_formula(folders: dict[tuple[str, int], Path]) -> None:
+    z0, z1 = scorer(folders["bert", 2]).logits(QUERY, PASSAGES).astype(np.float64).T
+    expected = {
+        "logit": z1,
+        "logit_diff": z1 - z0,
+        "prob": np.exp(z1) / (np.exp(z0) + np.exp(z1)),
+        "logprob": z1 - np.log(np.exp(z0) + np.exp(z1)),
+    }
+    for name, values in expected.items():
+        one = scorer(folders["bert", 2], score=name)
+        (scores,) = one.score([task(QUERY, PASSAGES)])
+        assert one.unit == name
+        assert scores.scores.dtype == np.float32
+        np.testing.assert_allclose(scores.scores, values, rtol=1e-5, atol=1e-6)
+
+
+def test_each_score_of_one_output_is_its_formula(folders: dict[tuple[str, int], Path]) -> None:
+    z = scorer(folders["bert", 1]).logits(QUERY, PASSAGES).astype(np.float64)[:, 0]
+    expected = {"logit": z, "prob": 1 / (1 + np.exp(-z)), "logprob": -np.log1p(np.exp(-z))}
+    for name, values in expected.items():
+        (scores,) = scorer(folders["bert", 1], score=name).score([task(QUERY, PASSAGES)])
+        np.testing.assert_allclose(scores.scores, values, rtol=1e-5, atol=1e-6)
+
+
+def test_defaults_are_the_logit_and_for_two_outputs_the_log_odds(folders: dict[tuple[str, int], Path]) -> None:
+    assert scorer(folders["bert", 1]).unit == "logit"
+    assert scorer(folders["bert", 2]).unit == "logit_diff"
+
+
+def test_the_relevant_output_can_be_the_first(folders: dict[tuple[str, int], Path]) -> None:
+    (usual,) = scorer(folders["bert", 2]).score([task(QUERY, PASSAGES)])
+    (swapped,) = scorer(folders["bert", 2], relevant=0).score([task(QUERY, PASSAGES)])
+    np.testing.assert_array_equal(swapped.scores, -usual.scores)
+
+
+def test_the_query_is_cut_first_and_counted_once(folders: dict[tuple[str, int], Path]) -> None:
+    notes = Notes()
+    one = scorer(folders["bert", 2], max_query_tokens=4, notes=notes)
+    long, short = "what is the long query here", "what is the long"
+    tasks = [task(long, PASSAGES, "q1"), task(long, ["fish"], "q1", "d2"), task(short, PASSAGES, "q2")]
+    first, _, third = one.score(tasks)
+    np.testing.assert_allclose(first.scores, third.scores, atol=1e-6)
+    assert notes.lines() == ["queries cut at the scorer's 4 tokens: 1 (first: query q1)"]
+
+
+def test_a_query_longer_than_the_model_leaves_room_for_the_passage(folders: dict[tuple[str, int], Path]) -> None:
+    one = scorer(folders["bert", 2], max_query_tokens=10_000)
+    fox, dog = one.score([task("river " * 500, ["fox", "dog"])])[0].scores
+    assert fox != dog
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 64, 100_000])
+def test_batches_change_nothing_beyond_float_noise(folders: dict[tuple[str, int], Path], batch_tokens: int) -> None:
+    tasks = [task(QUERY, PASSAGES), task("who was the king", PASSAGES[::-1], "q2")]
+    usual = np.concatenate([one.scores for one in scorer(folders["bert", 2]).score(tasks)])
+    other = np.concatenate([one.scores for one in scorer(folders["bert", 2], batch_tokens=batch_tokens).score(tasks)])
+    assert np.abs(usual - other).max() <= 1e-4 * usual.std()
+
+
+def test_options_out_of_range_are_refused(folders: dict[tuple[str, int], Path]) -> None:
+    two, one = folders["bert", 2], folders["bert", 1]
+    for folder, options, message in [
+        (two, {"score": "logits"}, "did you mean 'logit'"),
+        (one, {"score": "logit_diff"}, "one output"),
+        (two, {"relevant": 2}, "relevant must be 0 or 1"),
+        (two, {"max_tokens": 49}, "between 8 and 48"),
+        (two, {"max_tokens": 2}, "between 8 and 48"),
+        (two, {"max_query_tokens": 0}, "max_query_tokens must be 1 or more"),
+        (two, {"batch_tokens": 0}, "batch_tokens must be 1 or more"),
+        (two, {"device": "cuda:9"}, "device is not available"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            scorer(folder, **options)
+
+
+def test_a_model_of_three_classes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="one output or two"):
+        scorer(save_cross_encoder(tmp_path / "m", "bert", 3))
+
+
+def test_without_a_model_there_is_no_cross_encoder() -> None:
+    with pytest.raises(InputError, match="needs a model"):
+        open_cross_encoder(None, None, notes=Notes())
+
+
+def test_a_score_that_is_not_a_number_names_query_document_and_passage(folders: dict[tuple[str, int], Path]) -> None:
+    import torch
+
+    one = scorer(folders["bert", 2])
+    with torch.no_grad():
+        one._network.classifier.bias.fill_(float("inf"))
+    with pytest.raises(LongRankError, match="passage 0 of document 'd' for query 'q' is not finite"):
+        one.score([task(QUERY, PASSAGES)])
