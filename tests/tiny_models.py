@@ -10,7 +10,7 @@ from typing import Any
 WORDS = (
     "the a of in what is was who where when river bank water money fish boat city king war peace north south "
     "long short passage query answer word over under fox dog run jump blue green"
-).split()
+)
 
 MAX_TOKENS = 48
 
@@ -22,7 +22,17 @@ def _tokenizer(kind: str) -> Any:
 
     if kind == "bert":
         letters = "abcdefghijklmnopqrstuvwxyz"
-        pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *letters, *(f"##{c}" for c in letters), "##ing"]
+        pieces = [
+            "[PAD]",
+            "[UNK]",
+            "[CLS]",
+            "[SEP]",
+            "[MASK]",
+            *WORDS.split(),
+            *letters,
+            *(f"##{c}" for c in letters),
+            "##ing",
+        ]
         vocabulary = {piece: n for n, piece in enumerate(dict.fromkeys(pieces))}
         raw = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
         raw.normalizer = normalizers.BertNormalizer()

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_models import FAMILIES, MAX_TOKENS, save_cross_encoder
 
 from longrank.errors import InputError, LongRankError
 from longrank.protocols import ScoringTask
 from longrank.scoring.cross_encoder import CrossEncoder, open_cross_encoder
 from longrank.scoring.models import find_model
 from longrank.types import Notes, Passage, Query
+from tiny_models import FAMILIES, MAX_TOKENS, save_cross_encoder
 
 pytestmark = pytest.mark.neural
 
