@@ -8,8 +8,8 @@ from pathlib import Path
 import bm25s
 import numpy as np
 import pytest
-from collections_of_words import located, random_documents
 
+from collections_of_words import located, random_documents
 from longrank.formats.corpora import CorpusOptions, read_documents
 from longrank.formats.queries import read_queries
 from longrank.index import Index, IndexOptions, build_index

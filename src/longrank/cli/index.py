@@ -85,7 +85,9 @@ def _build(sources: list[str], output: Path, options: CorpusOptions, how: tuple[
     from longrank.index.space import check_space
 
     if (size := _plain_bytes(sources)) is not None:
-        console.note(f"building takes up to {max(check_space(output, size) >> 20, 1)} MiB of disk")
+        needed = check_space(output, size)
+        if needed >= 1 << 30:
+            console.note(f"building takes up to {needed / (1 << 30):.1f} GiB of disk")
     analyzer, workers = how
     with console.progress("indexing", None, "documents") as advance:
         built = build_index(

@@ -18,7 +18,7 @@ def check_space(folder: Path, source_bytes: int) -> int:
         InputError: less than 1.2 times as much is free where `folder` is, or will be.
     """
     needed = int(source_bytes * _PER_BYTE)
-    free = shutil.disk_usage(folder if folder.exists() else folder.parent).free
+    free = shutil.disk_usage(next(place for place in (folder, *folder.absolute().parents) if place.exists())).free
     if free < needed * _MARGIN:
         raise InputError(
             f"building takes about {needed >> 20} MiB and {free >> 20} MiB are free", path=folder, fix="make room"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from collections_of_words import located, random_documents
 
+from collections_of_words import located, random_documents
 from longrank.errors import InputError
 from longrank.index import Index, IndexOptions, build_index, builder, merge
 from longrank.text.analysis import ANALYZERS

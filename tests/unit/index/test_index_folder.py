@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from collections_of_words import located, random_documents
 
+from collections_of_words import located, random_documents
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.index import Index, arrays, build_index, builder, verify_index
 from longrank.storage import MANIFEST, lock
@@ -298,7 +298,7 @@ def test_an_index_of_another_version_is_not_opened_but_may_be_rebuilt(tmp_path: 
     build_index(located(OLD), folder)
     manifest = json.loads((folder / MANIFEST).read_text())
     (folder / MANIFEST).write_text(json.dumps({**manifest, "version": 99}))
-    with pytest.raises(IntegrityError, match="index format 99.*rebuild or upgrade"):
+    with pytest.raises(IntegrityError, match=r"index format 99.*rebuild or upgrade"):
         Index.open(folder)
     assert list(build_index(located(OLD), folder)) == OLD
 

@@ -36,7 +36,10 @@ def test_spans_are_the_words(text: str) -> None:
     [
         ("The U.S.A. paid 3,000.50; a:b, e-mail", ["The", "U.S.A", "paid", "3,000.50", "a:b", "e", "mail"]),
         ("don't 'quoted' don’t rock'n'roll", ["don't", "quoted", "don’t", "rock'n'roll"]),
-        ("snake_case __init__ 1_000 3a a3 a.3 3.a", ["snake_case", "__init__", "1_000", "3a", "a3", "a", "3", "3", "a"]),
+        (
+            "snake_case __init__ 1_000 3a a3 a.3 3.a",
+            ["snake_case", "__init__", "1_000", "3a", "a3", "a", "3", "3", "a"],
+        ),
         ("naïve Cafe\u0301 Straße Ελλάδα Москва", ["naïve", "Cafe\u0301", "Straße", "Ελλάδα", "Москва"]),
         ("日本語ひらカタカナ", ["日", "本", "語", "ひ", "ら", "カタカナ"]),
         ("한국어 단어", ["한국어", "단어"]),
