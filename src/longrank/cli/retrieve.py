@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from longrank.cli import console
+from longrank.errors import InputError
+
+if TYPE_CHECKING:
+    from longrank.protocols import Retriever
+    from longrank.types import Notes, Query, ScoredDoc
+
+_NOTHING = "queries without results"
 
 
 def retrieve(
@@ -35,28 +43,34 @@ def retrieve(
     Example: longrank retrieve my.index topics.jsonl -o bm25.run
     """
     from longrank.cli.inputs import load_queries
-    from longrank.formats.trec import write_run
+    from longrank.formats.trec import write_rankings
     from longrank.index import Index
     from longrank.retrieval import make_retriever
     from longrank.storage import check_writable
-    from longrank.types import Notes, Run
+    from longrank.types import Notes
 
     notes = Notes()
     check_writable(output)
-    opened = Index.open(index)
-    first_stage = make_retriever(opened, preset, k1=k1, b=b, doc_lengths=doc_lengths, notes=notes)
+    if k < 1:
+        raise InputError("-k must be at least 1", got=k)
+    first_stage = make_retriever(Index.open(index), preset, k1=k1, b=b, doc_lengths=doc_lengths, notes=notes)
     wanted = load_queries(queries, notes, query_format, field, allow_empty_query)
     with console.progress("retrieving", len(wanted), "queries") as advance:
-        rows = []
-        for query in wanted:
-            rows += first_stage.retrieve(query, k)
-            advance(1)
-    run = Run(tag, rows)
-    write_run(run, output)
-    notes.add(
-        "queries without results",
-        next((q.query_id for q in wanted if q.query_id not in run), ""),
-        len(wanted) - len(run),
-    )
+        write_rankings(tag, _rankings(first_stage, wanted, k, notes, advance), output)
     console.show_notes(notes)
-    console.note(f"{output}: {len(run)} queries, {len(rows)} documents")
+    console.note(f"{output}: {len(wanted) - notes[_NOTHING]} queries with results")
+
+
+def _rankings(
+    first_stage: Retriever, queries: Sequence[Query], k: int, notes: Notes, advance: Callable[[int], None]
+) -> Iterator[Sequence[ScoredDoc]]:
+    """Yield the ranking of each query that has one; only one at a time is in memory."""
+    from longrank.types import Run
+
+    for query in queries:
+        ranking = Run("", first_stage.retrieve(query, k)).get(query.query_id)
+        if ranking:
+            yield ranking
+        else:
+            notes.add(_NOTHING, query.query_id)
+        advance(1)

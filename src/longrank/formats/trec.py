@@ -13,7 +13,7 @@ from __future__ import annotations
 import gzip
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -25,7 +25,7 @@ from longrank.formats.columns import INTEGER, REAL, Table, numbers, split_column
 from longrank.formats.ids import check_id, check_ids
 from longrank.formats.lines import DEFAULT_TEXT, Block, TextOptions, read_blocks
 from longrank.storage import atomic_write
-from longrank.types import Notes, Run
+from longrank.types import Notes, Run, ScoredDoc
 
 _QRELS = ("query_id", "iteration", "doc_id", "grade")
 _BEIR = ("query-id", "corpus-id", "score")
@@ -204,18 +204,30 @@ def write_run(run: Run, path: Path) -> None:
         InputError: the folder does not exist or cannot be written to, or the tag or an id is not one word.
         LongRankError: writing failed (no space left, ...).
     """
-    check_id(run.tag, "tag", path)
+    write_rankings(run.tag, (run[query_id] for query_id in run), path)
+
+
+def write_rankings(tag: str, rankings: Iterable[Sequence[ScoredDoc]], path: Path) -> None:
+    """Write a run ranking by ranking, as they come; each must be one that a `Run` gives.
+
+    Nothing is at `path` before all are written.
+
+    Raises:
+        InputError, LongRankError: as `write_run`.
+    """
+    check_id(tag, "tag", path)
     with atomic_write(path) as stream:
         if path.name.lower().endswith(".gz"):
             with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=6) as packed:
-                _write_rows(run, packed, path)
+                _write_rows(tag, rankings, packed, path)
         else:
-            _write_rows(run, stream, path)
+            _write_rows(tag, rankings, stream, path)
 
 
-def _write_rows(run: Run, stream: IO[bytes] | gzip.GzipFile, path: Path) -> None:
-    for query_id in run:
-        ranking = run[query_id]
-        check_ids([query_id, *(row.doc_id for row in ranking)], "id", path)
-        rows = [f"{query_id} Q0 {row.doc_id} {rank} {row.score:.9g} {run.tag}\n" for rank, row in enumerate(ranking, 1)]
+def _write_rows(
+    tag: str, rankings: Iterable[Sequence[ScoredDoc]], stream: IO[bytes] | gzip.GzipFile, path: Path
+) -> None:
+    for ranking in rankings:
+        check_ids([*{row.query_id for row in ranking}, *(row.doc_id for row in ranking)], "id", path)
+        rows = [f"{row.query_id} Q0 {row.doc_id} {rank} {row.score:.9g} {tag}\n" for rank, row in enumerate(ranking, 1)]
         stream.write("".join(rows).encode())
