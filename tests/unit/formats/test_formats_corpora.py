@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import gzip
+import json
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longrank.errors import InputError
+from longrank.formats.corpora import CorpusOptions, Located, read_documents
+from longrank.formats.lines import TextOptions
+from longrank.types import Document, Notes
+from malformed_documents import CASES, Case, by_id
+
+COLLECTIONS = ["adi", "cacm", "cranfield", "time", "qmsum", "scifact", "squad-nqg-sentences"]
+COLLECTIONS += ["squad-dev-mixed", "squad-dev-sections", "squad-dev-v1.1"]
+
+
+def located(*sources: Path, notes: Notes | None = None, **options: Any) -> list[Located]:
+    return list(
+        read_documents([str(s) for s in sources], Notes() if notes is None else notes, CorpusOptions(**options))
+    )
+
+
+def documents(*sources: Path, notes: Notes | None = None, **options: Any) -> list[Document]:
+    return [one.document for one in located(*sources, notes=notes, **options)]
+
+
+def jsonl(folder: Path, *records: dict[str, Any], name: str = "docs.jsonl") -> Path:
+    path = folder / name
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def refusal(*sources: Path, **options: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        located(*sources, **options)
+    return str(caught.value)
+
+
+# --- records to documents -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["doc_id", "id", "_id", "docno"])
+@pytest.mark.parametrize("text", ["text", "body", "contents"])
+def test_ids_and_texts_go_by_several_names(key: str, text: str, tmp_path: Path) -> None:
+    path = jsonl(tmp_path, {key: "a", "title": "Dogs", text: "They bark."})
+    assert documents(path) == [Document("a", "Dogs", "They bark.")]
+
+
+def test_a_document_knows_its_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl"
+    path.write_text('\n{"id": 1, "text": "x"}\n\n{"id": 2, "text": "y"}\n')
+    assert [(one.document.doc_id, one.path, one.line) for one in located(path)] == [
+        ("1", str(path), 2),
+        ("2", str(path), 4),
+    ]
+
+
+def test_the_text_is_the_named_fields_joined_by_newlines(tmp_path: Path) -> None:
+    path = jsonl(
+        tmp_path,
+        {"id": 1, "title": "T", "text": "x", "keywords": "k", "raw": "r"},
+        {"id": 2, "title": None, "text": "y", "keywords": None, "raw": "s"},
+    )
+    assert documents(path, fields=("text", "keywords")) == [Document("1", "T", "x\nk"), Document("2", "", "y")]
+    assert documents(path, fields=("title", "keywords", "text"))[0].text == "k\nx"
+    assert documents(path, fields=("raw",)) == [Document("1", "T", "r"), Document("2", "", "s")]
+    assert documents(path, fields=("title",)) == [Document("1", "T", ""), Document("2", "", "")]
+
+
+def test_an_extra_field_may_be_absent_from_some_but_not_from_all(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, {"id": 1, "text": "x"}, {"id": 2, "text": "y", "keywords": "k"})
+    assert [d.text for d in documents(path, fields=("text", "keywords"))] == ["x", "y\nk"]
+    assert "no document has this field (got 'keyword')" in refusal(path, fields=("text", "keyword"))
+    assert ":1: no text; a field keywords is needed" in refusal(path, fields=("keywords",))
+
+
+@pytest.mark.parametrize("fields", [(), ("",), ("text", "text")])
+def test_fields_must_be_different_names(fields: tuple[str, ...], tmp_path: Path) -> None:
+    assert "fields must be different names" in refusal(jsonl(tmp_path, {"id": 1, "text": "x"}), fields=fields)
+
+
+def test_empty_texts_are_counted_unless_no_text_is_asked_for(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, {"id": 1, "text": ""}, {"id": 2, "text": ""}, {"id": 3, "text": "x"})
+    notes = Notes()
+    documents(path, notes=notes)
+    assert notes.lines() == [f"documents with an empty text: 2 (first: {path}:1)"]
+    notes = Notes()
+    documents(path, notes=notes, fields=("title",))
+    assert notes.lines() == []
+
+
+# --- passages -------------------------------------------------------------------------------------
+
+
+def spans(folder: Path, text: str, passages: Any) -> tuple[tuple[int, int], ...]:
+    [document] = documents(jsonl(folder, {"id": 1, "text": text, "passages": passages}))
+    return document.passages
+
+
+@pytest.mark.parametrize(
+    ("passages", "expected"),
+    [
+        (["one two", "three"], ((0, 7), (8, 13))),
+        (["o", "o"], ((0, 1), (6, 7))),  # the second one is the next one
+        ([[0, 7], [4, 13]], ((0, 7), (4, 13))),  # pairs may overlap
+        ([[0, 7], "three"], ((0, 7), (8, 13))),
+        ([], ()),
+        (None, ()),
+    ],
+)
+def test_passages_are_found_in_the_text_in_order(
+    passages: Any, expected: tuple[tuple[int, int], ...], tmp_path: Path
+) -> None:
+    assert spans(tmp_path, "one two three", passages) == expected
+
+
+def test_offsets_of_passages_count_code_points(tmp_path: Path) -> None:
+    assert spans(tmp_path, "\U0001f415 é dog", ["dog"]) == ((4, 7),)
+
+
+@pytest.mark.parametrize(
+    ("passages", "got"),
+    [
+        (["three", "one"], "passage 1 does not match the text (got 'one')"),
+        (["four"], "passage 0 does not match the text (got 'four')"),
+        ([""], "passage 0"),
+        ([[0, 14]], "passage 0"),
+        ([[-1, 3]], "passage 0"),
+        ([[3, 3]], "passage 0"),
+        ([[4, 7], [0, 3]], "passage 1"),
+        ([[0, True]], "passage 0"),
+        ([[0, 3.0]], "passage 0"),
+        ([[0, 3, 5]], "passage 0"),
+        ([{"start": 0}], "passage 0"),
+        ("one", "'passages' is not a list"),
+    ],
+)
+def test_passages_that_do_not_match_the_text_are_refused(passages: Any, got: str, tmp_path: Path) -> None:
+    path = jsonl(tmp_path, {"id": 0, "text": "x"}, {"id": 1, "text": "one two three", "passages": passages})
+    assert f"{path}:2: " in refusal(path)
+    assert got in refusal(path)
+
+
+def test_passages_belong_to_the_field_text_alone(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, {"id": 1, "text": "one two", "raw": "zero one two", "passages": ["two"]})
+    notes = Notes()
+    assert documents(path, notes=notes, fields=("raw",))[0].passages == ()
+    assert documents(path, notes=notes, fields=("text", "raw"))[0].passages == ()
+    assert notes["documents whose own passages were left out, being parts of 'text' alone"] == 2
+    assert documents(path, fields=("text",))[0].passages == ((4, 7),)
+
+
+# --- files and folders ----------------------------------------------------------------------------
+
+
+def test_a_folder_is_read_in_sorted_order_each_file_by_its_name(tmp_path: Path) -> None:
+    pytest.importorskip("resiliparse")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "page.html").write_text("<title>Cats</title><p>They purr.</p>")
+    (tmp_path / "b" / "notes.MD").write_text("# Cows\n")
+    (tmp_path / "a.jsonl").write_text('{"id": "x", "text": "dogs"}\n')
+    (tmp_path / "c.tsv.gz").write_bytes(gzip.compress(b"y\thorses\n"))
+    (tmp_path / "ft911").write_text("<DOC>\n<DOCNO> FT911-1 </DOCNO>\n<TEXT>\nbees\n</TEXT>\n</DOC>\n")
+    (tmp_path / ".hidden.txt").write_text("not this")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "a.txt").write_text("nor this")
+    (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8")
+    (tmp_path / "Makefile").write_text("all:\n")
+    notes = Notes()
+    found = documents(tmp_path, notes=notes)
+    assert [d.doc_id for d in found] == ["x", "y", "FT911-1", "b/notes.MD", "b/page.html"]
+    assert found[3] == Document("b/notes.MD", "", "# Cows\n")
+    assert found[4] == Document("b/page.html", "Cats", "They purr.")
+    assert notes.lines() == [f"files of no known format passed over: 2 (first: {tmp_path / 'Makefile'})"]
+
+
+def test_a_format_chooses_the_files_of_a_folder_that_may_have_it(tmp_path: Path) -> None:
+    (tmp_path / "fb396001").write_text("<DOC>\n<DOCNO>1</DOCNO>\n<TEXT>bees</TEXT>\n</DOC>\n")
+    (tmp_path / "readmefb").write_text("About this disk\n")
+    (tmp_path / "readchg.txt").write_text("Changes\n")
+    notes = Notes()
+    assert [d.doc_id for d in documents(tmp_path, notes=notes, format="trectext")] == ["1"]
+    assert notes["files of no known format passed over"] == 2
+    assert [d.doc_id for d in documents(tmp_path, format="text")] == ["readchg.txt", "readmefb"]
+    (tmp_path / "readmefb").unlink()
+    assert "holds nothing to read" in refusal(tmp_path, format="html")
+
+
+def test_a_text_file_that_holds_trec_documents_is_read_as_that(tmp_path: Path) -> None:
+    path = tmp_path / "collection.txt"
+    path.write_text("\ufeff\n<doc>\n<docno>1</docno>\n<text>bees</text>\n</doc>\n", encoding="utf-8")
+    assert documents(path) == [Document("1", "", "bees")]
+    assert documents(path, format="text")[0].doc_id == "collection.txt"
+
+
+def test_a_file_of_no_known_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "docs.dat").write_text("1\tdogs\n")
+    assert "its format cannot be told; name it with --format" in refusal(tmp_path / "docs.dat")
+    assert documents(tmp_path / "docs.dat", format="tsv") == [Document("1", "", "dogs")]
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.Z", "a.0z", "a.tar.gz", "docs.jsonl.bz2", "docs.jsonl.xz"])
+def test_a_packed_file_is_refused_also_in_a_folder(name: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("dogs")
+    (tmp_path / name).write_bytes(b"PK\x03\x04")
+    assert f"{name}: is packed; only .gz is unpacked on the way; unpack it first" in refusal(tmp_path)
+
+
+def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
+    assert "no such file" in refusal(tmp_path / "no.jsonl")
+    assert "no such file" in refusal(tmp_path / "no")
+    assert "cannot be read" in refusal(tmp_path / ("x" * 5000))
+    assert "holds nothing to read" in refusal(tmp_path)
+    (tmp_path / "docs.dat").write_text("x")
+    assert "holds nothing to read" in refusal(tmp_path)
+    (tmp_path / "empty.jsonl").write_text("\n\n")
+    assert "holds no document" in refusal(tmp_path / "empty.jsonl")
+    assert "holds no document" in refusal(tmp_path)
+
+
+def test_file_names_become_ids_of_one_word(tmp_path: Path) -> None:
+    (tmp_path / "my notes").mkdir()
+    (tmp_path / "my notes" / "dogs\tand cats.txt").write_text("x")
+    notes = Notes()
+    assert documents(tmp_path, notes=notes)[0].doc_id == "my%20notes/dogs%09and%20cats.txt"
+    assert notes["file names with blanks, written %20 in ids"] == 1
+
+
+def test_a_linked_folder_is_not_walked_so_that_circles_end(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "self").symlink_to(tmp_path, target_is_directory=True)
+    assert len(documents(tmp_path)) == 1
+
+
+def test_of_a_collection_folder_the_documents_are_read(tmp_path: Path) -> None:
+    jsonl(tmp_path, {"id": 1, "text": "x"})
+    jsonl(tmp_path, {"query_id": "q", "text": "y"}, name="queries.jsonl")
+    (tmp_path / "README.md").write_text("About")
+    assert [d.doc_id for d in documents(tmp_path)] == ["1"]
+    (tmp_path / "docs.jsonl.gz").write_bytes(gzip.compress(b""))
+    assert "lies there packed and unpacked" in refusal(tmp_path)
+
+
+def test_sources_are_read_one_after_the_other_and_lazily(tmp_path: Path) -> None:
+    first = jsonl(tmp_path, {"id": 1, "text": "x"}, name="a.jsonl")
+    (tmp_path / "b.jsonl").write_text("not JSON")
+    stream = read_documents([str(first), str(tmp_path / "b.jsonl")], Notes())
+    assert [one.document.doc_id for one in islice(stream, 1)] == ["1"]
+    with pytest.raises(InputError):
+        next(stream)
+
+
+def test_an_unknown_format_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    assert "unknown format (got 'json'); did you mean 'jsonl'?" in refusal(tmp_path, format="json")
+
+
+# --- all numbered cases, and real collections -----------------------------------------------------
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.options[:1] != ("--max-uncompressed",)], ids=by_id)
+def test_numbered_case(case: Case, tmp_path: Path) -> None:
+    path = tmp_path / case.name
+    path.write_bytes(case.content)
+    given = dict(zip(case.options[::2], case.options[1::2], strict=True))
+    text = TextOptions(given.get("--encoding", "utf-8"), given.get("--encoding-errors", "strict"))
+    notes = Notes()
+    if case.outcome == "E":
+        assert case.says in refusal(path, format=given.get("--format"), text=text)
+        return
+    found = documents(path, notes=notes, format=given.get("--format"), text=text)
+    wanted = {"1", case.name}
+    assert [d.text for d in found if d.doc_id in wanted] == [case.text]
+    assert case.says in "\n".join(notes.lines())
+    assert bool(notes.lines()) == (case.outcome == "W")
+
+
+@pytest.mark.parametrize("name", COLLECTIONS)
+def test_real_collections_have_the_documents_and_passages_their_statistics_say(name: str, shared_data: Path) -> None:
+    stats = json.loads((shared_data / name / "stats.json").read_text())
+    found = documents(shared_data / name)
+    assert len(found) == stats["docs"]
+    assert len({d.doc_id for d in found}) == stats["docs"]
+    assert sum(len(d.passages) for d in found) == stats.get("passages", 0)
+    assert sum(not d.text for d in found) == stats["docs_without_body"]

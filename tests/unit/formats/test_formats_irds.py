@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from longrank.errors import InputError, MissingExtra
+from longrank.formats.collection import Collection, open_collection
+from longrank.formats.corpora import CorpusOptions, Located, read_documents
+from longrank.formats.irds import irds_qrels, irds_queries
+from longrank.types import Document, Notes, Query
+
+_NUMBERS = count()
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ir_datasets makes folders in its home as soon as it is imported."""
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path_factory.mktemp("irds")))
+    pytest.importorskip("ir_datasets")
+
+
+def register(dataset: Any) -> str:
+    import ir_datasets
+
+    dataset_id = f"longrank-test/{next(_NUMBERS)}"
+    ir_datasets.registry.register(dataset_id, dataset)
+    return dataset_id
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> str:
+    import ir_datasets
+
+    (tmp_path / "docs.tsv").write_text("d1\tdogs bark\nd2\tcats purr\n")
+    (tmp_path / "queries.tsv").write_text("q1\tbarking dogs\n")
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 2\nq1 0 d2 0\n")
+    parts = {"docs_tsv": "docs.tsv", "queries_tsv": "queries.tsv", "qrels_trec": "qrels.txt"}
+    return register(ir_datasets.create_dataset(**{part: str(tmp_path / name) for part, name in parts.items()}))
+
+
+class Part:
+    """A dataset with one iterator."""
+
+    def __init__(self, **iterators: Callable[[], Iterator[Any]]) -> None:
+        for name, iterate in iterators.items():
+            setattr(self, f"{name}_iter", iterate)
+            setattr(self, f"{name}_handler", lambda: self)
+
+
+def dataset(**iterators: Callable[[], Iterator[Any]]) -> str:
+    import ir_datasets
+
+    return register(ir_datasets.Dataset(Part(**iterators)))
+
+
+def test_documents_queries_and_judgments_of_a_local_dataset(local: str) -> None:
+    source = f"irds:{local}"
+    assert list(read_documents([source], Notes())) == [
+        Located(Document("d1", "", "dogs bark"), source, None),
+        Located(Document("d2", "", "cats purr"), source, None),
+    ]
+    assert irds_queries(local) == [Query("q1", "barking dogs", {"text": "barking dogs"})]
+    assert irds_qrels(local) == {"q1": {"d1": 2, "d2": 0}}
+    assert open_collection(source) == Collection(local, (source,), source, source)
+
+
+class WebDoc(NamedTuple):
+    doc_id: str
+    title: str
+    body: str
+    url: str
+    raw: bytes
+
+
+class Argument(NamedTuple):
+    doc_id: str
+    premises: list[str]
+
+    def default_text(self) -> str:
+        return " ".join(self.premises)
+
+
+def test_fields_of_documents_are_named_as_in_the_dataset() -> None:
+    web = dataset(docs=lambda: iter([WebDoc("d1", "Dogs", "They bark.", "http://x", b"...")]))
+    assert [one.document for one in read_documents([f"irds:{web}"], Notes())] == [Document("d1", "Dogs", "They bark.")]
+    options = CorpusOptions(fields=("url", "text"))
+    assert next(read_documents([f"irds:{web}"], Notes(), options)).document.text == "http://x\nThey bark."
+    arguments = dataset(docs=lambda: iter([Argument("d1", ["Dogs", "bark."])]))
+    assert next(read_documents([f"irds:{arguments}"], Notes())).document.text == "Dogs bark."
+
+
+class Topic(NamedTuple):
+    query_id: str
+    title: str
+    description: str
+
+    def default_text(self) -> str:
+        return self.title
+
+
+def test_a_topic_is_searched_by_its_title_or_the_field_that_is_named() -> None:
+    topics = dataset(queries=lambda: iter([Topic("301", "crime ", "Identify gangs.")]))
+    fields = {"title": "crime ", "description": "Identify gangs."}
+    assert irds_queries(topics) == [Query("301", "crime", fields)]
+    assert irds_queries(topics, "description") == [Query("301", "Identify gangs.", fields)]
+    with pytest.raises(InputError, match="no field 'descripton' in its queries; did you mean 'description'"):
+        irds_queries(topics, "descripton")
+    with pytest.raises(InputError, match="this dataset has no docs"):
+        next(read_documents([f"irds:{topics}"], Notes()))
+    with pytest.raises(InputError, match="this dataset has no qrels"):
+        irds_qrels(topics)
+
+
+class Judgment(NamedTuple):
+    query_id: str
+    doc_id: str
+    relevance: int
+
+
+def test_judgments_that_contradict_each_other_are_refused() -> None:
+    twice = dataset(qrels=lambda: iter([Judgment("q", "d", 1), Judgment("q", "d", 1)]))
+    assert irds_qrels(twice) == {"q": {"d": 1}}
+    contradicting = dataset(qrels=lambda: iter([Judgment("q", "d", 1), Judgment("q", "d", 0)]))
+    with pytest.raises(InputError, match="document d is judged twice, differently, for query q"):
+        irds_qrels(contradicting)
+
+
+def test_an_unknown_id_is_answered_with_the_nearest() -> None:
+    with pytest.raises(InputError) as caught:
+        next(read_documents(["irds:vaswany"], Notes()))
+    assert str(caught.value) == "irds:vaswany: ir_datasets knows no such dataset; did you mean vaswani?"
+
+
+def test_ids_of_several_words_are_refused() -> None:
+    bad = dataset(docs=lambda: iter([WebDoc("d 1", "", "", "", b"")]))
+    with pytest.raises(InputError, match=f"irds:{bad}: doc_id holds white space"):
+        next(read_documents([f"irds:{bad}"], Notes()))
+
+
+def noisy() -> Iterator[WebDoc]:
+    print("out")
+    print("err", file=sys.stderr)
+    yield WebDoc("d1", "", "x", "", b"")
+    raise ConnectionError("no route\nto host")
+
+
+def test_what_fails_in_ir_datasets_is_one_line_and_all_else_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    stream = read_documents([f"irds:{dataset(docs=noisy)}"], Notes())
+    assert next(stream).document.doc_id == "d1"
+    with pytest.raises(InputError, match=r"irds:.*: cannot be read \(ConnectionError: no route\); is the network"):
+        next(stream)
+    assert capsys.readouterr() == ("", "")
+
+
+def asking() -> Iterator[WebDoc]:
+    yield WebDoc(input("user name? "), "", "x", "", b"")
+
+
+def test_a_dataset_that_asks_for_a_password_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, match="has to be licensed"):
+        next(read_documents([f"irds:{dataset(docs=asking)}"], Notes()))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_files_that_cannot_be_fetched_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import ir_datasets
+    from ir_datasets.formats import TsvDocs
+    from ir_datasets.util import Download, RequestsDownload
+
+    monkeypatch.setenv("IR_DATASETS_DL_TRIES", "1")
+    download = Download([RequestsDownload("http://127.0.0.1:9/docs.tsv")], cache_path=str(tmp_path / "docs.tsv"))
+    dataset_id = register(ir_datasets.Dataset(TsvDocs(download)))
+    with pytest.raises(InputError, match="cannot be read"):
+        next(read_documents([f"irds:{dataset_id}"], Notes()))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_without_the_extra_the_install_line_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'longrank\[irds\]'"):
+        irds_queries("vaswani")
