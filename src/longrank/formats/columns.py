@@ -88,7 +88,7 @@ def _refuse_controls(block: Block, path: Path) -> None:
     if len(raw.translate(None, _CONTROL)) == len(raw):
         return
     for line, text in enumerate(block.text.split("\n"), block.first):
-        if any(ord(character) in _CONTROL for character in text):
+        if not set(text).isdisjoint(_CONTROL.decode()):
             raise InputError("holds a control character", path=path, line=line, got=text)
 
 

@@ -5,6 +5,7 @@ To add a format: write a function from lines to topics and add a line to `QUERY_
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -30,7 +31,8 @@ def read_jsonl_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Itera
         record = parse_object(line, path, notes)
         query_id = id_of(record, _ID_KEYS, line, path)
         if "text" in record and not isinstance(record["text"], str):
-            raise InputError("'text' is not a string", path=path, line=line.number, got=record["text"])
+            got = json.dumps(record["text"])
+            raise InputError("'text' is not a string", path=path, line=line.number, got=got)
         texts = {key: value.strip() for key, value in record.items() if isinstance(value, str) and key not in _ID_KEYS}
         yield Topic(line.number, query_id, texts)
 
