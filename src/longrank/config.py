@@ -5,6 +5,7 @@ Whatever a user may misspell is answered with the nearest name that exists.
 
 from __future__ import annotations
 
+import copy
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -59,10 +60,14 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, IsADirectoryError):
         raise InputError("no such file", path=path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
     except UnicodeDecodeError:
         raise InputError("is not UTF-8", path=path) from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"is not valid TOML: {error}", path=path) from None
+    except RecursionError:
+        raise InputError("is nested too deep", path=path) from None
 
 
 def override(data: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
@@ -71,7 +76,7 @@ def override(data: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, A
     Raises:
         InputError: an assignment has no ``=``, or names a key below a value.
     """
-    result = {key: dict(value) if isinstance(value, Mapping) else value for key, value in data.items()}
+    result = copy.deepcopy(dict(data))
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
         if not equals or not key.strip():
@@ -88,9 +93,10 @@ def override(data: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, A
 
 def _toml_value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        read = tomllib.loads(f"value = {text}")
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text
+    return read["value"] if len(read) == 1 else text  # a line break could begin another key
 
 
 def validated(model: type[M], data: Mapping[str, Any], origin: str) -> M:

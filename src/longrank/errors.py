@@ -21,6 +21,9 @@ class LongRankError(Exception):
 
     exit_code = 1
 
+    def __str__(self) -> str:
+        return printable(super().__str__())
+
 
 class IntegrityError(LongRankError):
     """A file that LongRank wrote is damaged, incomplete or of another version; the message names it."""

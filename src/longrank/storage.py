@@ -19,7 +19,7 @@ import struct
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -117,6 +117,8 @@ def write_manifest(folder: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
         with path.open("rb") as stream:
             os.fsync(stream.fileno())
         files[path.relative_to(folder).as_posix()] = {"size": path.stat().st_size, "sha256": sha256_of(path)}
+    for below in sorted(p for p in folder.rglob("*") if p.is_dir()):
+        sync_folder(below)
     manifest = {**meta, "files": files}
     with atomic_write(folder / MANIFEST, "w") as stream:
         json.dump(manifest, stream, indent=1, sort_keys=True, ensure_ascii=False)
@@ -135,8 +137,8 @@ def open_manifest(folder: Path) -> dict[str, Any]:
         raise InputError("holds no manifest: not written by longrank, or never finished", path=folder)
     try:
         manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        sizes = {name: int(entry["size"]) for name, entry in manifest["files"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        sizes = {name: int(entry["size"]) for name, entry in manifest["files"].items() if entry["sha256"]}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
         raise IntegrityError(f"{folder / MANIFEST}: cannot be read ({error})") from error
     for name, size in sizes.items():
         path = folder / name
@@ -166,11 +168,15 @@ def lock(path: Path) -> Iterator[None]:
     """Hold the lock file `path`; a lock whose process has died is free again.
 
     Raises:
-        InputError: another process holds it; names its pid and host.
+        InputError: another process holds it (names its pid and host), or it cannot be created.
     """
     import fcntl
 
-    with path.open("a+", encoding="utf-8") as stream:
+    try:
+        file = path.open("a+", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be locked for writing: {error.strerror or error}", path=path.parent) from None
+    with file as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -209,8 +215,8 @@ class Journal:
         """Create `path` with `header`, or open it to append.
 
         Raises:
-            InputError: the journal there was written with another header; names the first key that differs.
-            IntegrityError: the journal there has no readable header.
+            InputError: the file there is no journal, or was written with another header; names the
+                first key that differs.
         """
         self.path = path
         if not path.exists():
@@ -225,8 +231,13 @@ class Journal:
         self._pending = 0
 
     def append(self, body: bytes) -> None:
-        """Add a record; it is safe only after the next `commit`."""
-        self._stream.write(_frame(_RECORD, body))
+        """Add a record; it is safe only after the next `commit`.
+
+        Raises:
+            LongRankError: writing failed (no space left, ...).
+        """
+        with _writing(self.path):
+            self._stream.write(_frame(_RECORD, body))
         self._pending += 1
 
     def commit(self) -> None:
@@ -235,23 +246,30 @@ class Journal:
         Raises:
             LongRankError: writing failed (no space left, ...).
         """
-        try:
+        with _writing(self.path):
             self._stream.write(_frame(_COMMIT, struct.pack("<I", self._pending)))
             self._stream.flush()
             os.fsync(self._stream.fileno())
-        except OSError as error:
-            raise LongRankError(f"cannot write {self.path}: {error.strerror or error}") from error
         self.n_committed, self.n_marks, self._pending = self.n_committed + self._pending, self.n_marks + 1, 0
 
     def close(self) -> None:
         """Close the file; records after the last `commit` are forgotten at the next opening."""
-        self._stream.close()
+        with suppress(OSError):  # what could not be flushed was not committed either
+            self._stream.close()
 
     def __enter__(self) -> Journal:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise LongRankError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def _header_line(header: Mapping[str, Any]) -> bytes:
@@ -270,7 +288,7 @@ def read_header(path: Path) -> dict[str, Any]:
         line = stream.readline(_CHUNK)
     try:
         header = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict) or not line.endswith(b"\n"):
         raise InputError("does not begin with a JSON header line; not a file written by longrank", path=path)
@@ -288,8 +306,12 @@ def _refuse_changed(path: Path, found: Mapping[str, Any], wanted: Mapping[str, A
 
 
 def _frames(path: Path) -> Iterator[tuple[bytes, bytes, int]]:
-    """Yield (kind, body, end offset) of every whole frame; stop at the first torn or damaged one."""
+    """Yield (kind, body, end offset) of every whole frame; stop at the first torn or damaged one.
+
+    A commit mark that closes another number of records than stand before it is damage too.
+    """
     size = path.stat().st_size
+    records = 0
     with path.open("rb") as stream:
         end = len(stream.readline())
         while len(head := stream.read(_FRAME.size)) == _FRAME.size:
@@ -299,6 +321,11 @@ def _frames(path: Path) -> Iterator[tuple[bytes, bytes, int]]:
             body = stream.read(length)
             if zlib.crc32(body, zlib.crc32(head[: 1 + 4])) != crc:
                 return
+            records += kind == _RECORD
+            if kind == _COMMIT:
+                if body != struct.pack("<I", records):
+                    return
+                records = 0
             end += _FRAME.size + length
             yield kind, body, end
 

@@ -78,20 +78,18 @@ def evaluate(
     queries: Queries = "complete" if complete else "intersection"
     notes = Notes()
     judgments = _judgments(qrels, notes)
-    remarks = _about_level(judgments, level)
+    _about_level(judgments, level, notes)
     loaded = _read([*([] if baseline is None else [baseline]), *runs], notes)
     results = {}
     for name, (path, run) in zip(_names(loaded), loaded.items(), strict=True):
         results[name] = evaluate_run(judgments, run, wanted, level=level, max_depth=depth, queries=queries, origin=path)
-        remarks += _about_coverage(judgments, run, path, complete)
+        _about_coverage(judgments, run, path, complete, notes)
     if per_query:
         print(PER_QUERY_RENDERERS[format](results), end="")
     else:
         base = None if baseline is None else next(iter(results))
         table = compare(results, baseline=base, test=test, correction=correction, threshold=threshold)
         print(RENDERERS[format](table), end="")
-    for remark in remarks:
-        console.note(f"note: {remark}")
     console.show_notes(notes)
 
 
@@ -126,18 +124,18 @@ def _names(runs: dict[Path, Run]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(path) for path in runs]
 
 
-def _about_level(qrels: Qrels, level: int | None) -> list[str]:
+def _about_level(qrels: Qrels, level: int | None, notes: Notes) -> None:
     barren = 0 if level is None else sum(max(judged.values(), default=0) < level for judged in qrels.values())
-    if not barren:
-        return []
-    return [f"{barren} of {len(qrels)} topics have no document of grade {level} or more (count as 0)"]
+    if barren:
+        notes.say(f"{barren} of {len(qrels)} topics have no document of grade {level} or more (count as 0)")
 
 
-def _about_coverage(qrels: Qrels, run: Run, path: Path, complete: bool) -> list[str]:
+def _about_coverage(qrels: Qrels, run: Run, path: Path, complete: bool, notes: Notes) -> None:
     from longrank.evaluation.measures import coverage
 
     seen = coverage(qrels, run)
-    fate = "count as 0" if complete else "left out"
-    missing = f"{seen.missing} of {seen.topics} topics missing from {path} ({fate})"
-    unjudged = f"{seen.unjudged} of {len(run)} queries of {path} have no judgments (ignored)"
-    return [missing] * bool(seen.missing) + [unjudged] * bool(seen.unjudged)
+    if seen.missing:
+        fate = "count as 0" if complete else "left out"
+        notes.say(f"{seen.missing} of {seen.topics} topics missing from {path} ({fate})")
+    if seen.unjudged:
+        notes.say(f"{seen.unjudged} of {len(run)} queries of {path} have no judgments (ignored)")

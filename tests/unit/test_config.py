@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field
+
+from longrank.config import lookup, override, read_toml, suggestion, validated
+from longrank.errors import InputError
+
+
+class Windows(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    size_words: int = Field(default=150, ge=1)
+    tail: Literal["keep", "drop"] = "keep"
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    windows: Windows = Windows()
+    depth: int = 100
+
+
+def test_a_name_is_looked_up_and_a_string_entry_imported() -> None:
+    assert lookup({"len": len}, "len", "function") is len
+    assert lookup({"sqrt": "math:sqrt"}, "sqrt", "function")(9.0) == 3.0  # type: ignore[operator]
+
+
+def test_an_unknown_name_suggests_the_nearest() -> None:
+    with pytest.raises(InputError) as caught:
+        lookup({"maxp": 1, "sump": 2}, "maxpp", "aggregator")
+    assert str(caught.value) == "unknown aggregator (got 'maxpp'); did you mean 'maxp'? (one of maxp, sump)"
+    assert suggestion("zzz", ["maxp", "sump"]) == "one of maxp, sump"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a = \n", "is not valid TOML: .*line 1"),
+        (b"a = 1\na = 2\n", "is not valid TOML: .*line 2"),
+        (b"a = '\xff'\n", "is not UTF-8"),
+        (b"a = " + b"[" * 5000, "is nested too deep|is not valid TOML"),
+    ],
+)
+def test_a_broken_toml_file_is_one_line(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_toml(path)
+
+
+def test_a_toml_file_that_is_not_there(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "absent.toml"):
+        with pytest.raises(InputError, match="no such file"):
+            read_toml(path)
+
+
+def test_settings_are_overridden_and_the_original_kept() -> None:
+    data = {"depth": 100, "a": {"b": {"c": 1}}}
+    changed = override(data, ["depth=50", "a.b.c=2", "a.b.d=[1, 2]", "new.key=true", "name=bare word"])
+    assert changed == {"depth": 50, "a": {"b": {"c": 2, "d": [1, 2]}}, "new": {"key": True}, "name": "bare word"}
+    assert data == {"depth": 100, "a": {"b": {"c": 1}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", 1), (".5", ".5"), ("0.5", 0.5), ("'1'", "1"), ("1\nb = 2", "1\nb = 2"), ("[" * 5000, "[" * 5000), ("", "")],
+)
+def test_a_value_is_toml_or_a_bare_word(text: str, value: object) -> None:
+    assert override({}, [f"key={text}"]) == {"key": value}
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("depth", "--set takes key=value"),
+        ("=3", "--set takes key=value"),
+        ("depth.x=3", "'depth' holds a value, not a section"),
+    ],
+)
+def test_a_wrong_assignment_is_refused(assignment: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        override({"depth": 100}, [assignment])
+
+
+def test_right_settings_are_built() -> None:
+    assert validated(Settings, {"windows": {"tail": "drop"}}, "x.toml").windows.tail == "drop"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"dept": 3}, "x.toml: unknown key (got 'dept'); did you mean 'depth'?"),
+        ({"windows": {"sizewords": 3}}, "x.toml: unknown key (got 'windows.sizewords'); did you mean 'size_words'?"),
+        ({"windows": {"size_words": "x"}}, "x.toml: windows.size_words: Input should be a valid integer"),
+        ({"windows": {"size_words": 0}}, "x.toml: windows.size_words: Input should be greater than or equal to 1"),
+        ({"windows": {"tail": "cut"}}, "x.toml: windows.tail: Input should be 'keep' or 'drop' (got 'cut')"),
+        ({"windows": 3}, "x.toml: windows: Input should be a valid dictionary"),
+    ],
+)
+def test_the_first_fault_is_one_line_that_names_the_key(data: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        validated(Settings, data, "x.toml")
+    assert str(caught.value).startswith(message)

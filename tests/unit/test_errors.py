@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from longrank.errors import InputError, IntegrityError, LongRankError, MissingExtra, printable, shown
+
+
+def test_a_message_names_place_value_and_remedy() -> None:
+    error = InputError("grade is not a number", path=Path("a/qrels.txt"), line=7, got="x", fix="write 0 or 1")
+    assert str(error) == "a/qrels.txt:7: grade is not a number (got 'x'); write 0 or 1"
+    assert (error.what, error.line, error.got) == ("grade is not a number", 7, "x")
+
+
+def test_parts_that_are_not_known_leave_no_trace() -> None:
+    assert str(InputError("is empty", path="run.txt")) == "run.txt: is empty"
+    assert str(InputError("is empty")) == "is empty"
+    assert str(InputError("is too small", got=0)) == "is too small (got 0)"
+
+
+def test_exit_codes_follow_the_kind_of_error() -> None:
+    assert [kind.exit_code for kind in (LongRankError, InputError, MissingExtra, IntegrityError)] == [1, 2, 2, 3]
+
+
+def test_a_missing_extra_says_how_to_install_it() -> None:
+    assert str(MissingExtra("reading HTML", "html")) == (
+        "reading HTML needs the extra 'html'; pip install 'longrank[html]'"
+    )
+
+
+def test_long_values_are_shortened() -> None:
+    assert shown("x" * 81) == f"'{'x' * 80}...'"
+    assert len(shown(10**200)) == 80
+
+
+HOSTILE = ["\x1b[2J", "a\nb", "a\r\nlongrank: error: forged", "\u202egnp.exe", "\x00", "\ud800", "\u2028", "\x9b31m"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("kind", [LongRankError, IntegrityError, InputError])
+def test_hostile_text_never_reaches_a_terminal_raw(kind: type[LongRankError], text: str) -> None:
+    assert str(kind(f"document {text} occurs twice")).isprintable()
+
+
+@given(st.text(), st.text(), st.text(), st.text())
+def test_every_message_is_one_printable_line(what: str, path: str, got: str, fix: str) -> None:
+    assert str(InputError(what, path=path, line=1, got=got, fix=fix)).isprintable()
+
+
+def test_escaping_leaves_readable_text_alone() -> None:
+    assert printable("naïve 日本語 \\n 'quoted'") == "naïve 日本語 \\n 'quoted'"
+    assert printable("tab\tnul\x00") == "tab\\tnul\\x00"

@@ -1,0 +1,327 @@
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from longrank.errors import InputError, IntegrityError
+from longrank.storage import (
+    MANIFEST,
+    Journal,
+    atomic_write,
+    check_writable,
+    digest_of,
+    lock,
+    open_manifest,
+    read_header,
+    read_journal,
+    verify,
+    write_manifest,
+)
+
+# --- single files ------------------------------------------------------------------------------
+
+
+def test_a_file_appears_whole_and_alone(tmp_path: Path) -> None:
+    with atomic_write(tmp_path / "run.txt", "w") as stream:
+        stream.write("é\n")
+        assert not (tmp_path / "run.txt").exists()
+    assert (tmp_path / "run.txt").read_bytes() == "é\n".encode()
+    assert [path.name for path in tmp_path.iterdir()] == ["run.txt"]
+
+
+def test_a_written_file_has_the_rights_of_any_other(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+    with atomic_write(tmp_path / "atomic"):
+        pass
+    assert stat.S_IMODE((tmp_path / "atomic").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, InputError])
+def test_an_error_leaves_the_old_file_and_nothing_else(error: type[BaseException], tmp_path: Path) -> None:
+    (tmp_path / "run.txt").write_text("old")
+    before = (tmp_path / "run.txt").stat().st_mtime_ns
+    with pytest.raises(error), atomic_write(tmp_path / "run.txt") as stream:
+        stream.write(b"new")
+        raise error("stop")
+    assert (tmp_path / "run.txt").read_text() == "old"
+    assert (tmp_path / "run.txt").stat().st_mtime_ns == before
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a folder; a file name is needed"):
+        check_writable(tmp_path)
+    with pytest.raises(InputError, match="its folder does not exist"):
+        check_writable(tmp_path / "no" / "run.txt")
+    with pytest.raises(InputError, match="its folder does not exist"), atomic_write(tmp_path / "no" / "run.txt"):
+        raise AssertionError("the block must not be entered")
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from longrank.errors import LongRankError
+from longrank.storage import Journal, atomic_write
+resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+folder = Path(sys.argv[1])
+try:
+    with atomic_write(folder / "run.txt") as stream:
+        stream.write(b"x" * 100_000)
+except LongRankError as error:
+    print(type(error).__name__, error)
+try:
+    with Journal(folder / "journal", {}) as journal:
+        for number in range(100):
+            journal.append(b"y" * 1000)
+            journal.commit()
+except LongRankError as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_no_space_left_is_one_line_and_keeps_what_was_committed(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", FULL_DISK, tmp_path], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        f"LongRankError cannot write {tmp_path / 'run.txt'}: File too large",
+        f"LongRankError cannot write {tmp_path / 'journal'}: File too large",
+    ]
+    assert [path.name for path in tmp_path.iterdir()] == ["journal"]
+    with Journal(tmp_path / "journal", {}) as journal:
+        assert journal.n_committed == 4
+    assert list(read_journal(tmp_path / "journal")) == [b"y" * 1000] * 4
+
+
+# --- folders with a manifest -------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "made"
+    (made / "sub").mkdir(parents=True)
+    (made / "a.bin").write_bytes(bytes(range(256)))
+    (made / "sub" / "b.txt").write_text("text")
+    write_manifest(made, {"version": 1})
+    return made
+
+
+def test_a_manifest_names_every_file_and_equal_content_gives_equal_bytes(folder: Path, tmp_path: Path) -> None:
+    manifest = open_manifest(folder)
+    assert manifest["version"] == 1
+    assert {name: entry["size"] for name, entry in manifest["files"].items()} == {"a.bin": 256, "sub/b.txt": 4}
+    assert verify(folder) == 2
+    before = (folder / MANIFEST).read_bytes()
+    write_manifest(folder, {"version": 1})
+    assert (folder / MANIFEST).read_bytes() == before
+
+
+def test_a_folder_without_a_manifest_is_not_opened(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "absent"):
+        with pytest.raises(InputError, match="holds no manifest"):
+            open_manifest(path)
+
+
+def test_a_missing_or_short_file_is_found_at_opening(folder: Path) -> None:
+    (folder / "a.bin").write_bytes(bytes(range(255)))
+    with pytest.raises(IntegrityError, match=r"a\.bin: 255 bytes instead of 256"):
+        open_manifest(folder)
+    (folder / "a.bin").unlink()
+    with pytest.raises(IntegrityError, match=r"a\.bin: missing"):
+        open_manifest(folder)
+
+
+def test_a_flipped_bit_is_found_by_verify(folder: Path) -> None:
+    content = bytearray((folder / "a.bin").read_bytes())
+    content[100] ^= 1
+    (folder / "a.bin").write_bytes(content)
+    open_manifest(folder)
+    with pytest.raises(IntegrityError, match=r"a\.bin: checksum differs"):
+        verify(folder)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"files": []}',
+        '{"files": {"a.bin": 3}}',
+        '{"files": {"a.bin": {"size": 256}}}',
+        "[" * 99999,
+    ],
+)
+def test_a_damaged_manifest_is_an_integrity_error(text: str, folder: Path) -> None:
+    (folder / MANIFEST).write_text(text)
+    with pytest.raises(IntegrityError, match=r"manifest\.json: cannot be read"):
+        open_manifest(folder)
+
+
+def test_digests_do_not_depend_on_the_order_of_keys() -> None:
+    assert digest_of({"a": 1, "b": [2]}) == digest_of({"b": [2], "a": 1})
+    assert digest_of({"a": 1}) != digest_of({"a": 2})
+
+
+# --- locks -------------------------------------------------------------------------------------
+
+HOLD = """
+import sys
+from pathlib import Path
+from longrank.storage import lock
+with lock(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_second_process_is_refused_and_a_dead_owner_frees_the_lock(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, tmp_path / "lock"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as owner:
+        assert owner.stdout is not None and owner.stdout.readline() == b"held\n"
+        with pytest.raises(InputError, match=f"is being written by pid {owner.pid} on "), lock(tmp_path / "lock"):
+            raise AssertionError("two owners")
+        owner.kill()
+        owner.wait()
+        with lock(tmp_path / "lock"):
+            assert (tmp_path / "lock").read_text().startswith(f"pid {os.getpid()} on ")
+
+
+def test_a_lock_that_cannot_be_created_is_the_users_mistake(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be locked for writing"), lock(tmp_path / "no" / "lock"):
+        raise AssertionError("not locked")
+
+
+# --- journals ----------------------------------------------------------------------------------
+
+HEADER = {"version": 1, "model": "minilm"}
+BLOCKS = [[b"first", b""], [b"second" * 20], [b"third", b"R" * 9, b"C\x00\x00"]]
+
+
+def write_blocks(path: Path, blocks: list[list[bytes]]) -> None:
+    with Journal(path, HEADER) as journal:
+        for block in blocks[journal.n_marks :]:
+            for body in block:
+                journal.append(body)
+            journal.commit()
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> bytes:
+    """The bytes of an undisturbed journal."""
+    write_blocks(tmp_path / "whole", BLOCKS)
+    return (tmp_path / "whole").read_bytes()
+
+
+def marks(tmp_path: Path) -> list[int]:
+    """Where an undisturbed journal is safe: after the header and after each block."""
+    sizes = []
+    for n in range(len(BLOCKS) + 1):
+        path = tmp_path / f"first{n}"
+        write_blocks(path, BLOCKS[:n])
+        sizes.append(path.stat().st_size)
+    return sizes
+
+
+def test_a_journal_reads_back_what_was_committed(whole: bytes, tmp_path: Path) -> None:
+    assert list(read_journal(tmp_path / "whole")) == [body for block in BLOCKS for body in block]
+    assert read_header(tmp_path / "whole") == HEADER
+
+
+def test_a_journal_cut_at_any_byte_resumes_to_the_same_bytes(whole: bytes, tmp_path: Path) -> None:
+    safe = marks(tmp_path)
+    path = tmp_path / "cut"
+    for size in range(safe[0], len(whole) + 1):
+        path.write_bytes(whole[:size])
+        n = sum(mark <= size for mark in safe[1:])
+        with Journal(path, HEADER) as journal:
+            assert (journal.n_marks, journal.n_committed) == (n, sum(map(len, BLOCKS[:n])))
+        assert path.stat().st_size == safe[n]
+        write_blocks(path, BLOCKS)
+        assert path.read_bytes() == whole
+
+
+def test_any_flipped_bit_of_the_last_block_is_cut_away_and_redone(whole: bytes, tmp_path: Path) -> None:
+    safe = marks(tmp_path)
+    path = tmp_path / "flipped"
+    for position in range(safe[-2], len(whole)):
+        for bit in range(8):
+            damaged = bytearray(whole)
+            damaged[position] ^= 1 << bit
+            path.write_bytes(damaged)
+            with pytest.raises(IntegrityError, match="unfinished or damaged"):
+                list(read_journal(path))
+            write_blocks(path, BLOCKS)
+            assert path.read_bytes() == whole
+
+
+def test_a_reader_refuses_a_journal_that_is_not_finished(whole: bytes, tmp_path: Path) -> None:
+    safe = marks(tmp_path)
+    path = tmp_path / "cut"
+    for size in range(safe[0], len(whole)):
+        path.write_bytes(whole[:size])
+        if size in safe:
+            list(read_journal(path))
+        else:
+            with pytest.raises(IntegrityError, match=r"cut: unfinished or damaged after byte \d+; run the command"):
+                list(read_journal(path))
+
+
+def test_a_record_that_was_taken_out_whole_is_noticed(whole: bytes, tmp_path: Path) -> None:
+    safe = marks(tmp_path)
+    frame = 9 + len(BLOCKS[0][0])
+    path = tmp_path / "spliced"
+    path.write_bytes(whole[: safe[0]] + whole[safe[0] + frame :])
+    with pytest.raises(IntegrityError, match=f"damaged after byte {safe[0] + 9}"):
+        list(read_journal(path))
+
+
+def test_records_without_a_commit_are_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    with Journal(path, HEADER) as journal:
+        journal.append(b"kept")
+        journal.commit()
+        journal.append(b"lost")
+    with Journal(path, HEADER) as journal:
+        assert journal.n_committed == 1
+        journal.commit()  # an empty block is a block
+    assert list(read_journal(path)) == [b"kept"]
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ({"version": 1, "model": "monobert"}, 'was begun with another model: "minilm" then, "monobert" now'),
+        ({"version": 1}, 'was begun with another model: "minilm" then, null now'),
+        ({**HEADER, "depth": 100}, "was begun with another depth: null then, 100 now"),
+    ],
+)
+def test_another_header_is_refused_and_the_journal_untouched(
+    header: dict[str, object], message: str, whole: bytes, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as caught:
+        Journal(tmp_path / "whole", header)
+    assert message in str(caught.value)
+    assert (tmp_path / "whole").read_bytes() == whole
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]\n", b"text\n", b"\xff\xfe\n", b"[" * 99999 + b"\n", b'{"a": 1'])
+def test_a_file_that_is_no_journal_is_refused_and_untouched(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "other"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="does not begin with a JSON header line"):
+        Journal(path, HEADER)
+    assert path.read_bytes() == content
+
+
+def test_a_header_survives_the_round_through_json(tmp_path: Path) -> None:
+    header = {"text": "é\u2028", "tuple": (1, 2), "none": None}
+    Journal(tmp_path / "journal", header).close()
+    Journal(tmp_path / "journal", header).close()
+    assert read_header(tmp_path / "journal") == json.loads(json.dumps(header))

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from longrank.errors import InputError, LongRankError
+from longrank.types import Notes, Run, ScoredDoc, check_unique
+
+SCORES = st.one_of(
+    st.sampled_from([0.0, -0.0, 1.0, 1.00000001, -1.0, 1e-46, 1e38]),
+    st.floats(-1e6, 1e6, allow_nan=False),
+)
+ROWS = st.dictionaries(
+    st.tuples(st.sampled_from("pqr"), st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=3)), SCORES
+)
+
+
+@given(ROWS)
+def test_a_run_is_ordered_as_trec_eval_orders_it(rows: dict[tuple[str, str], float]) -> None:
+    scored = [ScoredDoc(query_id, doc_id, score) for (query_id, doc_id), score in rows.items()]
+    run = Run("tag", scored)
+    for query_id in run:
+        own = [row for row in scored if row.query_id == query_id]
+        by_bytes = sorted(own, key=lambda row: row.doc_id.encode(), reverse=True)  # strcmp, descending
+        expected = sorted(by_bytes, key=lambda row: np.float32(row.score), reverse=True)  # stable
+        assert [row.doc_id for row in run[query_id]] == [row.doc_id for row in expected]
+        assert [row.score for row in run[query_id]] == [float(np.float32(row.score)) for row in expected]
+
+
+@given(ROWS, st.randoms(use_true_random=False))
+def test_the_order_of_the_input_does_not_matter(rows: dict[tuple[str, str], float], random) -> None:  # type: ignore[no-untyped-def]
+    scored = [ScoredDoc(query_id, doc_id, score) for (query_id, doc_id), score in rows.items()]
+    shuffled = random.sample(scored, len(scored))
+    one, other = Run("tag", scored), Run("tag", shuffled)
+    assert {query_id: one[query_id] for query_id in one} == {query_id: other[query_id] for query_id in other}
+
+
+def test_columns_and_rows_give_the_same_run() -> None:
+    rows = [ScoredDoc("q", "a", 1.0), ScoredDoc("p", "b", 2.0), ScoredDoc("q", "c", 1.0)]
+    columns = Run.from_columns("tag", *map(list, zip(*rows, strict=True)))  # type: ignore[arg-type]
+    assert list(columns.rows()) == list(Run("tag", rows).rows())
+    assert columns.tag == "tag"
+
+
+def test_queries_keep_their_order_and_absent_ones_are_empty() -> None:
+    run = Run("tag", [ScoredDoc(q, "d", 1.0) for q in ("q9", "q1", "q5")])
+    assert list(run) == ["q9", "q1", "q5"]
+    assert (len(run), "q1" in run, "q2" in run, run.get("q2")) == (3, True, False, ())
+    assert repr(run) == "Run(tag='tag', queries=3, rows=3)"
+    assert list(Run("empty", [])) == []
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf, 1e39])
+def test_a_score_that_is_not_finite_as_float32_is_refused_by_name(score: float) -> None:
+    rows = [ScoredDoc("q1", "good", 1.0), ScoredDoc("q1", "bad", score)]
+    with pytest.raises(LongRankError, match="of document 'bad' for query 'q1' is not finite"):
+        Run("tag", rows)
+
+
+def test_a_document_twice_for_a_query_is_refused_by_name() -> None:
+    rows = [ScoredDoc("q1", "d", 1.0), ScoredDoc("q2", "d", 1.0)]
+    Run("tag", rows)
+    with pytest.raises(LongRankError, match="document 'd' occurs twice for query 'q2'"):
+        Run("tag", [*rows, ScoredDoc("q2", "d", 0.5)])
+
+
+def test_notes_count_by_kind_and_keep_the_first_example() -> None:
+    notes = Notes()
+    notes.add("tied scores", "run.txt:7")
+    notes.add("tied scores", "run.txt:9", 2)
+    notes.add("never", count=0)
+    notes.say("nothing was cut")
+    assert notes["tied scores"] == 3
+    assert notes["never"] == 0
+    assert notes.lines() == ["tied scores: 3 (first: run.txt:7)", "nothing was cut"]
+
+
+def test_a_repeated_id_is_refused() -> None:
+    check_unique(["a", "b"], "query id")
+    with pytest.raises(InputError, match=r"query id occurs twice \(got 'a'\)"):
+        check_unique(["a", "b", "a"], "query id")
