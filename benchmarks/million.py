@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ CONSONANTS, VOWELS = "bcdfghklmnprstvz", "aeiou"
 BLOCK = 1000
 
 
+@lru_cache(1 << 18)
 def word(rank: int) -> str:
     """Spell a rank: two or more syllables of consonant and vowel, then a consonant; common words are short."""
     rank, last = divmod(rank, len(CONSONANTS))

@@ -1,0 +1,41 @@
+"""What every first stage must do, run over every entry of RETRIEVERS and over Replay."""
+
+from __future__ import annotations
+
+import pytest
+
+from collections_of_words import located, random_documents
+from longrank.index import build_index
+from longrank.protocols import Retriever
+from longrank.retrieval import RETRIEVERS, Replay
+from longrank.types import Query, Run
+
+QUERIES = [Query("q1", "a b abc"), Query("q2", "zürich"), Query("q3", "title"), Query("q4", "nowhere"), Query("q5", "")]
+
+
+@pytest.fixture(scope="module", params=[*RETRIEVERS, "replay"])
+def retriever(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Retriever:
+    index = build_index(located(random_documents(80)), tmp_path_factory.mktemp("contract") / "index")
+    if request.param != "replay":
+        return RETRIEVERS[request.param](index)
+    bm25 = RETRIEVERS["bm25"](index)
+    return Replay(Run("tag", [row for query in QUERIES for row in bm25.retrieve(query, 1000)]))
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_rankings_are_best_first_with_ties_by_doc_id_descending(retriever: Retriever, query: Query) -> None:
+    found = retriever.retrieve(query, 1000)
+    assert found == list(Run("tag", found).get(query.query_id))
+    assert len(found) == len({row.doc_id for row in found})
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("k", [1, 2, 7, 30])
+def test_the_best_k_are_the_beginning_of_all(retriever: Retriever, query: Query, k: int) -> None:
+    assert retriever.retrieve(query, k) == retriever.retrieve(query, 1000)[:k]
+
+
+def test_something_is_found_for_some_queries_and_nothing_for_others(retriever: Retriever) -> None:
+    sizes = {query.query_id: len(retriever.retrieve(query, 1000)) for query in QUERIES}
+    assert sizes["q1"] > 30
+    assert sizes["q4"] == sizes["q5"] == 0
