@@ -10,6 +10,7 @@ from longrank.config import lookup
 from longrank.errors import InputError, LongRankError
 from longrank.index import Index
 from longrank.protocols import Candidate, PassageScorer, PassageScores, ScoringTask, Segmenter, Selector
+from longrank.ranking.build import attach_vectors
 from longrank.ranking.settings import PipelineSettings
 from longrank.ranking.settings import Scorer as ScorerSettings
 from longrank.scoring import PASSAGE_SCORERS, make_scorer
@@ -97,9 +98,12 @@ def open_document_scorer(
     """
     assert settings.scorer is not None
     name, model = _choose_scorer(settings.scorer, model, notes)
-    segmenter = make_segmenter(settings.passages.preset, settings.passages.options)
     selector = make_selector(settings.select.name, n=settings.select.n)
-    scorer = make_scorer(name, index=index, model=model, options=settings.scorer.options)
+    scorer = make_scorer(name, index=index, model=model, options=settings.scorer.options, notes=notes)
+    tokenizer = getattr(scorer, "offset_tokenizer", None)  # for passages counted in a model's wordpieces
+    segmenter = make_segmenter(settings.passages.preset, settings.passages.options, tokenizer)
+    selects = settings.select.name != "all"
+    attach_vectors(scorer, index, segmenter, title=settings.title, selects=selects, notes=notes)
     return PassageDocumentScorer(segmenter, selector, scorer, title=settings.title)
 
 
