@@ -118,7 +118,7 @@ BREAKS = "a\u2028b\u0085c\xa0d"  # what str.splitlines and str.split take for en
 
 TSV = [
     Case(64, "E", "docs.tsv", b"0\tcats\n1\tdogs\tand more\n", 2, "3 columns instead of 2"),
-    Case(64, "E", "docs.tsv", b"0\tcats\n1 dogs\n", 2, "1 columns instead of 2", what="none"),
+    Case(64, "E", "docs.tsv", b"0\tcats\n1 dogs\n", 2, "1 column instead of 2", what="none"),
     Case(64, "E", "docs.tsv", b"0\tcats\n1", 2, "the file looks truncated", what="truncated"),
     Case(64, "E", "docs.tsv", b"1\turl\ttitle\n", 1, "3 columns instead of 4", options=("--format", "msmarco-docs")),
     Case(64, "O", "docs.tsv", b"1\turl\ttitle\tdogs\n", options=("--format", "msmarco-docs")),

@@ -63,7 +63,7 @@ def test_an_existing_index_is_untouched_by_a_refused_one(tmp_path: Path, capsys:
     (tmp_path / "good.tsv").write_text("1\tdogs\n")
     (tmp_path / "bad.tsv").write_text("1\tdogs\n2\n")
     assert index(tmp_path / "good.tsv", tmp_path / "new.index") == 0
-    assert ":2: 1 columns" in refused(tmp_path / "bad.tsv", tmp_path, capsys)
+    assert ":2: 1 column " in refused(tmp_path / "bad.tsv", tmp_path, capsys)
 
 
 def test_case_45_the_number_7_and_the_string_7_clash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 
 from longrank.formats.html_pages import page_text, resiliparse
-from longrank.formats.lines import DEFAULT_TEXT, TextOptions, decode, read_bytes
+from longrank.formats.lines import DEFAULT_TEXT, TextOptions, decode
 from longrank.formats.records import CorpusOptions, Record, SourceFile
-from longrank.formats.text_files import without_nul
+from longrank.formats.text_files import read_whole, without_nul
 from longrank.types import Notes
 
 
@@ -22,7 +22,7 @@ def read_html(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterato
         InputError: the file cannot be read as text.
         MissingExtra: the HTML reader is not installed.
     """
-    raw = read_bytes(file.path, options.text.limits)
+    raw = read_whole(file.path, options.text.limits)
     resiliparse()
     markup = without_nul(_decoded(raw, file, notes, options.text), file.path)
     title, text = page_text(markup, str(file.path), notes, main_content=True)

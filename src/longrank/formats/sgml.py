@@ -2,7 +2,7 @@
 
 ``trectext`` is the newswire of TREC disks 1-5 and AQUAINT: a ``<DOCNO>``, a headline under one of several
 names, a ``<TEXT>``, and much else. ``trecweb`` is WT10g and GOV2: a ``<DOCNO>``, a ``<DOCHDR>`` and a page of HTML.
-Tags are written in either case; no tag is closed by another.
+Tags are written in either case.
 """
 
 from __future__ import annotations

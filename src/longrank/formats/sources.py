@@ -53,11 +53,13 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
         yield from [(SourceFile(collection, collection.name), "jsonl")] if collection else _in(path, options, notes)
         return
     _refuse_packed(path)
+    if not path.exists():
+        raise InputError("no such file or folder", path=path)
     format = options.format or _guess(path)
-    if format is None and path.exists():
+    if format is None:
         known = ", ".join(_BY_EXTENSION)
         raise InputError("its format cannot be told", path=path, fix=f"name it with --format, or end it in {known}")
-    yield SourceFile(path, _as_id(path.name, notes, path)), format or "text"
+    yield SourceFile(path, _as_id(path.name, notes, path)), format
 
 
 def _is_folder(path: Path) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from longrank.errors import InputError
-from longrank.formats.lines import decode, read_bytes
+from longrank.formats.lines import Limits, decode
+from longrank.formats.opening import read_chunks
 from longrank.formats.records import CorpusOptions, Record, SourceFile
 from longrank.types import Notes
 
@@ -17,9 +18,24 @@ def read_text(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterato
     Raises:
         InputError: the file cannot be read as text.
     """
-    raw = read_bytes(file.path, options.text.limits)
+    raw = read_whole(file.path, options.text.limits)
     text = without_nul(decode(raw, file.path, notes, options.text), file.path)
     yield Record(file.name, {"text": text.replace("\r\n", "\n")}, None)
+
+
+def read_whole(path: Path, limits: Limits) -> bytes:
+    """Return the bytes of a file that is one document, unpacked if it ends in ``.gz``.
+
+    Raises:
+        InputError: it cannot be read, or is longer than a line of a file of documents may be.
+    """
+    chunks, size = [], 0
+    for chunk in read_chunks(path, limits):
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > limits.max_line:
+            raise InputError(f"is longer than {limits.max_line} bytes, too long for one document", path=path)
+    return b"".join(chunks)
 
 
 def without_nul(text: str, path: Path) -> str:

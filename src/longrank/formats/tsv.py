@@ -35,7 +35,7 @@ def _read_columns(names: tuple[str, ...], file: SourceFile, notes: Notes, option
             continue
         columns = line.text.split("\t")
         if len(columns) != len(names):
-            what = f"{len(columns)} columns instead of {len(names)}"
+            what = f"{len(columns)} column{'s' if len(columns) > 1 else ''} instead of {len(names)}"
             what += "" if line.ended or len(columns) > len(names) else "; the file looks truncated"
             fix = f"write {'<TAB>'.join(names)}; a tab inside a text must go"
             raise InputError(what, path=file.path, line=line.number, fix=fix)

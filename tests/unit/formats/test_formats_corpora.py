@@ -10,7 +10,7 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.formats.corpora import CorpusOptions, Located, read_documents
-from longrank.formats.lines import TextOptions
+from longrank.formats.lines import Limits, TextOptions
 from longrank.types import Document, Notes
 from malformed_documents import CASES, Case, by_id
 
@@ -286,3 +286,10 @@ def test_real_collections_have_the_documents_and_passages_their_statistics_say(n
     assert len({d.doc_id for d in found}) == stats["docs"]
     assert sum(len(d.passages) for d in found) == stats.get("passages", 0)
     assert sum(not d.text for d in found) == stats["docs_without_body"]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.html"])
+def test_a_file_too_long_for_one_document_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("x" * 1001)
+    text = TextOptions(limits=Limits(max_line=1000))
+    assert "is longer than 1000 bytes, too long for one document" in refusal(tmp_path, text=text)
