@@ -12,11 +12,12 @@ The name of a data folder comes from its content, so equal builds give equal fol
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -96,18 +97,15 @@ def building(folder: Path) -> Iterator[Path]:
     """
     _refuse_other(folder)
     created = not folder.exists()
-    try:
-        folder.mkdir(exist_ok=True)
-        with lock(folder / _LOCK):
-            _remove_leftovers(folder)
-            work = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=folder))
-            try:
-                yield work
-            finally:
-                shutil.rmtree(work, ignore_errors=True)
-                _tidy(folder, created)
-    except PermissionError as error:
-        raise InputError("cannot be written to", path=folder) from error
+    folder.mkdir(exist_ok=True)
+    with lock(folder / _LOCK):
+        _remove_leftovers(folder)
+        work = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=folder))
+        try:
+            yield work
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+            _tidy(folder, created)
 
 
 def _tidy(folder: Path, created: bool) -> None:
@@ -121,19 +119,21 @@ def _tidy(folder: Path, created: bool) -> None:
 
 
 def _refuse_other(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise InputError("is a file; an index is a folder", path=folder)
-    if not folder.exists() and not folder.parent.is_dir():
-        raise InputError("its folder does not exist", path=folder, fix=f"mkdir -p {folder.parent}")
     if not folder.exists():
+        if not folder.parent.is_dir():
+            raise InputError("its folder does not exist", path=folder, fix=f"mkdir -p {folder.parent}")
+        if not os.access(folder.parent, os.W_OK):
+            raise InputError("its folder cannot be written to", path=folder)
         return
+    if not folder.is_dir():
+        raise InputError("is a file; an index is a folder", path=folder)
+    if not os.access(folder, os.W_OK):
+        raise InputError("cannot be written to", path=folder)
     if any(not _is_ours(path.name) for path in folder.iterdir()):
         raise InputError("exists and is not an index", path=folder, fix="choose another folder, or empty it")
     if (folder / MANIFEST).exists():
-        try:
+        with suppress(IntegrityError):  # damaged, or of another version: to be replaced by a good one
             read_manifest(folder)
-        except IntegrityError:
-            return  # damaged, or of another version: to be replaced by a good one
 
 
 def _is_ours(name: str) -> bool:

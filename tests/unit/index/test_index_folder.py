@@ -286,6 +286,21 @@ def test_a_file_is_no_place_for_an_index(tmp_path: Path) -> None:
         build_index(located(OLD), tmp_path / "no" / "index")
 
 
+def test_a_read_only_index_is_searched_but_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "index"
+    build_index(located(OLD), folder)
+    before = contents(folder)
+    for path in folder.rglob("*"):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    folder.chmod(0o555)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder or not mode & os.W_OK)  # root may anyway
+    assert list(Index.open(folder)) == OLD
+    with pytest.raises(InputError, match="cannot be written to"):
+        build_index(located(NEW), folder)
+    assert contents(folder) == before
+    folder.chmod(0o755)
+
+
 def test_what_is_no_index_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for name, message in (("absent", "no such index"), ("empty", "is not an index")):
