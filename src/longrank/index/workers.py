@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from multiprocessing import get_context
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -34,42 +35,50 @@ def write_segments(tasks: Iterator[Task], workers: int) -> Iterator[Segment]:
         InputError: a document cannot be written.
         LongRankError: a worker process was killed.
     """
-    first = next(tasks, None)
-    second = next(tasks, None) if workers > 1 else None
-    if second is None:
-        yield from (write_segment(*task) for task in _chained(first, None, tasks))
+    begun = list(islice(tasks, 2 if workers > 1 else 1))
+    several = len(begun) > 1
+    tasks = chain(_drained(begun), tasks)
+    if not several:
+        yield from (write_segment(*task) for task in tasks)
         return
     with _started(workers) as pipes:
-        yield from _distributed(_chained(first, second, tasks), pipes)
+        yield from _distributed(tasks, pipes)
 
 
-def _chained(first: Task | None, second: Task | None, rest: Iterator[Task]) -> Iterator[Task]:
-    yield from (task for task in (first, second) if task is not None)
-    del first, second  # a batch of documents is large
-    yield from rest
+def _drained(tasks: list[Task]) -> Iterator[Task]:
+    """Yield the tasks and forget them: a batch of documents is large."""
+    while tasks:
+        yield tasks.pop(0)
 
 
 def _distributed(tasks: Iterator[Task], pipes: Sequence[_Pipe]) -> Iterator[Segment]:
     idle, busy = list(pipes), set[_Pipe]()
     for task in tasks:
         if not idle:
-            idle = [pipe for pipe in busy if pipe in wait(busy)]
-            busy -= set(idle)
+            idle = list(wait(busy))
+            busy.difference_update(idle)
             yield from map(_received, idle)
         pipe = idle.pop()
-        pipe.send(task)
+        with _noticing_death():
+            pipe.send(task)
         busy.add(pipe)
     yield from map(_received, busy)
 
 
 def _received(pipe: _Pipe) -> Segment:
-    try:
+    with _noticing_death():
         answer = pipe.recv()
-    except (EOFError, OSError):
-        raise LongRankError("a worker process was killed, perhaps for lack of memory; try --workers 1") from None
     if isinstance(answer, Exception):
         raise answer
     return answer  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _noticing_death() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, OSError):
+        raise LongRankError("a worker process was killed, perhaps for lack of memory; try --workers 1") from None
 
 
 @contextmanager
@@ -97,10 +106,9 @@ def _started(n: int) -> Iterator[list[_Pipe]]:
 def _serve(pipe: _Pipe) -> None:
     """Do what comes through the pipe until its other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the first process decides
-    answer: Callable[[Task], Segment | Exception] = _answer
     try:
         while True:
-            pipe.send(answer(pipe.recv()))
+            pipe.send(_answer(pipe.recv()))
     except (EOFError, OSError):
         return
 
