@@ -9,7 +9,8 @@ from typing import Any
 
 WORDS = (
     "the a of in what is was who where when river bank water money fish boat city king war peace north south "
-    "long short passage query answer word over under fox dog run jump blue green"
+    "long short passage query answer word over under fox dog run jump blue green "
+    "stone light house bread moon"
 )
 
 MAX_TOKENS = 48
@@ -98,6 +99,7 @@ def _save(folder: Path, family: str, make: Callable[[Any], Any], **more: Any) ->
     import torch
 
     tokenizer = _tokenizer("roberta" if family == "roberta" else "bert")
+    torch.set_num_threads(1)  # so small that threads would only wait for each other
     torch.manual_seed(7)
     network = make(_configuration(family, vocab_size=len(tokenizer), **more))
     with torch.no_grad():

@@ -108,6 +108,8 @@ class CrossEncoder:
         Raises:
             LongRankError: a score is not finite; names query, document and passage.
         """
+        if not tasks:
+            return []
         packed = [pair for task in tasks for pair in self._feeder.packer.pairs(task.query.text, task.texts)]
         self._count_cut_queries(tasks)
         logits = self._feeder.run(packed, lambda features: self._network(**features).logits)

@@ -1,0 +1,143 @@
+"""What every passage scorer promises, run over all of `PASSAGE_SCORERS`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from fakes import documents, index_of
+from longrank.errors import InputError
+from longrank.index import Index
+from longrank.protocols import PassageScorer, ScoringTask
+from longrank.scoring import PASSAGE_SCORERS, make_scorer
+from longrank.types import Notes, Passage, Query
+from tiny_models import WORDS, save_cross_encoder, save_encoder
+
+NEURAL = {"bi-encoder": save_encoder, "cross-encoder": save_cross_encoder}
+SCORERS = [pytest.param(name, marks=pytest.mark.neural if name in NEURAL else ()) for name in PASSAGE_SCORERS]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    return index_of(documents(20), tmp_path_factory.mktemp("scorers") / "index")
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A folder per neural scorer; written when first asked for."""
+    root = tmp_path_factory.mktemp("models")
+
+    class Written(dict[str, str]):
+        def __missing__(self, name: str) -> str:
+            self[name] = str(NEURAL[name](root / name))
+            return self[name]
+
+    return Written()
+
+
+@pytest.fixture(params=SCORERS)
+def make(request: pytest.FixtureRequest, index: Index, models: dict[str, str]) -> object:
+    """A function that builds the scorer afresh."""
+    name = request.param
+    model = models[name] if name in NEURAL else None
+    return lambda **options: make_scorer(name, index=index, model=model, options=options, notes=Notes())
+
+
+def task(query: str, texts: Sequence[str], doc_id: str) -> ScoringTask:
+    passages = tuple(Passage(doc_id, n, text, 0, len(text)) for n, text in enumerate(texts))
+    return ScoringTask(Query(query, query), doc_id, passages, tuple(texts))
+
+
+def tasks() -> list[ScoringTask]:
+    """Two queries, ten documents of one to six passages; words that the index and the tiny models know."""
+    rng = random.Random(5)
+    words = WORDS.split()
+    texts = [[" ".join(rng.choices(words, k=rng.randint(1, 25))) for _ in range(rng.randint(1, 6))] for _ in range(10)]
+    queries = ("river stone", "what is the moon over bread")
+    return [task(query, one, f"d{n}") for query in queries for n, one in enumerate(texts)]
+
+
+def flat(scorer: PassageScorer, given: Sequence[ScoringTask]) -> np.ndarray:
+    return np.concatenate([one.scores for one in scorer.score(given)])
+
+
+def test_scores_are_finite_float32_one_per_passage(make) -> None:
+    given = tasks()
+    results = make().score(given)
+    assert len(results) == len(given)
+    for one, result in zip(given, results, strict=True):
+        assert result.scores.dtype == np.float32
+        assert result.truncated.dtype == np.bool_
+        assert len(one.texts) == len(result.scores) == len(result.truncated)
+        assert np.isfinite(result.scores).all()
+        assert not result.truncated.any()
+    assert np.std(np.concatenate([one.scores for one in results])) > 0
+
+
+def test_the_order_of_the_tasks_changes_nothing_beyond_float_noise(make) -> None:
+    given = tasks()
+    usual = make().score(given)
+    order = random.Random(1).sample(range(len(given)), len(given))
+    shuffled = make().score([given[n] for n in order])
+    spread = np.concatenate([one.scores for one in usual]).std()
+    for n, found in zip(order, shuffled, strict=True):
+        assert np.abs(found.scores - usual[n].scores).max() <= 1e-4 * spread
+
+
+def test_one_task_at_a_time_or_all_at_once_is_the_same_beyond_float_noise(make) -> None:
+    given = tasks()
+    together = flat(make(), given)
+    scorer = make()
+    alone = np.concatenate([flat(scorer, [one]) for one in given])
+    assert np.abs(together - alone).max() <= 1e-4 * together.std()
+
+
+def test_the_same_block_gives_the_same_bytes_whatever_was_scored_before(make) -> None:
+    given, used = tasks(), make()
+    used.score(given[::3])
+    assert flat(used, given).tobytes() == flat(make(), given).tobytes()
+
+
+def test_empty_texts_and_queries_have_scores(make) -> None:
+    (result,) = make().score([task("river", ["", " ", "river"], "d")])
+    assert np.isfinite(result.scores).all()
+    assert result.scores[0] == result.scores[1]
+    (result,) = make().score([task("", ["river", ""], "d")])
+    assert np.isfinite(result.scores).all()
+    assert make().score([]) == []
+
+
+def test_a_passage_of_ten_thousand_words_is_read_whole_or_counted(make, request: pytest.FixtureRequest) -> None:
+    neural = request.node.callspec.params["make"] in NEURAL
+    (result,) = make().score([task("river", ["river " + "stone " * 10_000, "river"], "d")])
+    assert result.truncated.tolist() == [neural, False]
+    assert np.isfinite(result.scores).all()
+
+
+def test_unit_and_fingerprint_are_stable_and_name_the_options(make) -> None:
+    one, other = make(), make()
+    assert one.unit == other.unit != ""
+    assert one.fingerprint == other.fingerprint
+    assert "\n" not in one.fingerprint
+    changed = make(b=0.7) if one.unit == "bm25" else make(max_tokens=16)
+    assert changed.fingerprint != one.fingerprint
+
+
+def test_an_unknown_option_is_answered_with_the_nearest(make) -> None:
+    with pytest.raises(InputError, match="has no option"):
+        make(nonsense=1)
+    with pytest.raises(InputError, match="has no option"):
+        make(notes=1)
+
+
+def test_an_unknown_scorer_is_answered_with_the_nearest(index: Index) -> None:
+    with pytest.raises(InputError, match=r"unknown passage scorer \(got 'bi-encode'\); did you mean 'bi-encoder'"):
+        make_scorer("bi-encode", index=index)
+
+
+def test_a_model_for_the_lexical_scorer_is_refused(index: Index) -> None:
+    with pytest.raises(InputError, match="takes no model"):
+        make_scorer("lexical", index=index, model="minilm")
