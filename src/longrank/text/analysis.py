@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from longrank.text.porter import stem
-from longrank.text.words import word_spans, words
+from longrank.text.words import pieces, word_spans, words
 
 STOP_WORDS = frozenset(
     (
@@ -38,7 +38,10 @@ class Analyzer:
 
     def __call__(self, text: str) -> list[str]:
         """Return the terms of `text` in order; stop words leave no trace."""
-        return list(filter(None, map(self._terms.__getitem__, words(text))))
+        terms: list[str] = []
+        for piece in pieces(text):
+            terms += filter(None, map(self._terms.__getitem__, words(piece)))
+        return terms
 
     def spans(self, text: str) -> list[tuple[str, int, int]]:
         """Return (term, start, end) for each term; the offsets count code points of `text`."""

@@ -27,6 +27,8 @@ _ASCII_WORD = re.compile(
 )
 
 _BLANK = " \\t\\n\\r\\f\\v"
+_A_BLANK = re.compile(f"[{_BLANK}]")
+_PIECE = 1 << 17  # characters
 _OTHER_STRETCH = re.compile(rf"(?<![^{_BLANK}])[^\x80-\U0010ffff{_BLANK}]*+[^\x00-\x7f][^{_BLANK}]*")
 
 
@@ -54,6 +56,15 @@ def _full_pattern() -> str:
 
 
 _ANY_WORD = regex.compile(_full_pattern(), regex.V1)
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Cut a long text at blanks, so that its words need not all be in memory at once."""
+    start = 0
+    while len(text) - start > _PIECE and (blank := _A_BLANK.search(text, start + _PIECE)):
+        yield text[start : blank.start()]
+        start = blank.start()
+    yield text[start:] if start else text
 
 
 def words(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longrank.text import words as module
-from longrank.text.words import word_spans, words
+from longrank.text.words import pieces, word_spans, words
 
 LIKELY = st.text(st.sampled_from("ab3_.':,; \n-\"é日ァกЖא·’👍\u200d\u0301"), max_size=30)
 
@@ -65,3 +65,12 @@ def test_time_is_linear_in_hostile_text(piece: str) -> None:
     start = time.process_time()
     words(piece * (300_000 // len(piece)))
     assert time.process_time() - start < 1.5
+
+
+@given(st.lists(LIKELY), st.integers(1, 20))
+def test_cutting_a_text_into_pieces_loses_no_word(parts: list[str], size: int) -> None:
+    text = " ".join(parts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_PIECE", size)
+        assert "".join(pieces(text)) == text
+        assert [word for piece in pieces(text) for word in words(piece)] == words(text)
