@@ -21,7 +21,7 @@ def index(
         typer.Argument(
             help="Documents: JSONL, TSV, TREC SGML, HTML or text files, folders of them, a collection folder, "
             "or irds:ID; with --vectors alone, an existing INDEX.",
-            metavar="SOURCE...",
+            metavar="SOURCE",
         ),
     ],
     output: Annotated[

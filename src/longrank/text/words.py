@@ -35,16 +35,16 @@ _OTHER_STRETCH = re.compile(rf"(?<![^{_BLANK}])[^\x80-\U0010ffff{_BLANK}]*+[^\x0
 def _full_pattern() -> str:
     """Spell out rules WB4 to WB16 of UAX #29 and the emoji sequences of UTS #51."""
     extend = r"[\p{WB=Format}\p{WB=Extend}\p{WB=ZWJ}]*+"  # WB4: these attach to what is before them
-    letter, hebrew, digit = r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]", r"\p{WB=Hebrew_Letter}", r"[\p{WB=Numeric}０-９]"
+    letter, digit = r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]", r"[\p{WB=Numeric}０-９]"
+    hebrew, quote, quotes = r"\p{WB=Hebrew_Letter}", r"\p{WB=Single_Quote}", r"\p{WB=Double_Quote}"
     in_word = r"[\p{WB=MidLetter}\p{WB=MidNumLet}\p{WB=Single_Quote}]"
     in_number = r"[\p{WB=MidNum}\p{WB=MidNumLet}\p{WB=Single_Quote}]"
     join, katakana = rf"(?:\p{{WB=ExtendNumLet}}{extend})++", rf"(?:\p{{WB=Katakana}}{extend})++"
-    unit = "|".join(
-        (
-            rf"{hebrew}{extend}(?:[\p{{WB=Double_Quote}}]{extend}(?={hebrew})|{in_word}{extend}(?={letter})|\p{{WB=Single_Quote}}{extend})?+",
-            rf"{letter}{extend}(?:{in_word}{extend}(?={letter}))?+",
-            rf"{digit}{extend}(?:{in_number}{extend}(?={digit}))?+",
-        )
+    in_hebrew = rf"{quotes}{extend}(?={hebrew})|{in_word}{extend}(?={letter})|{quote}{extend}"
+    unit = (
+        rf"{hebrew}{extend}(?:{in_hebrew})?+"
+        rf"|{letter}{extend}(?:{in_word}{extend}(?={letter}))?+"
+        rf"|{digit}{extend}(?:{in_number}{extend}(?={digit}))?+"
     )
     run = rf"(?:(?:{unit})++|{katakana})"
     begins = r"(?=[\p{WB=ALetter}\p{WB=Hebrew_Letter}\p{WB=Numeric}０-９\p{WB=Katakana}\p{WB=ExtendNumLet}])"
