@@ -11,6 +11,7 @@ from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate, summarise
 from longrank.formats.folds import read_folds
 from longrank.formats.queries import read_queries
+from longrank.formats.topics import STRAY_TEXT
 from longrank.formats.trec import read_qrels, read_run
 from longrank.types import Notes
 
@@ -77,7 +78,7 @@ def test_topics_are_read(name: str, trec: Path) -> None:
     ids = [query.query_id for query in queries]
     assert len(ids) == count
     assert not first or (min(ids, key=_key), max(ids, key=_key)) == (first, last)
-    assert notes.lines() == []
+    assert notes[STRAY_TEXT] == len(notes.lines()) == (name == "topics.web.251-300.txt")
     for query in queries:
         assert query.text == query.text.strip()
         assert not re.match(r"(Number|Description|Narrative)\b:", query.fields.get("description", ""))
@@ -86,6 +87,11 @@ def test_topics_are_read(name: str, trec: Path) -> None:
 
 def _key(query_id: str) -> tuple[int, str]:
     return (len(query_id), query_id)
+
+
+def test_the_stray_sentence_of_web_topic_296_is_not_its_query(trec: Path) -> None:
+    queries = read_queries(trec / "topics" / "topics.web.251-300.txt", Notes())
+    assert len(next(query.text for query in queries if query.query_id == "296").split()) == 4
 
 
 @pytest.mark.parametrize("field", ["description", "narrative"])

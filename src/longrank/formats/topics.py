@@ -26,18 +26,23 @@ STANDARD_NAMES = {
 """What tracks called a field -> what it is called here."""
 
 _LABELS = {
-    "num": "Number",
-    "title": "Topic",
-    "desc": "Description",
-    "narr": "Narrative",
-    "dom": "Domain",
-    "smry": "Summary",
-    "con": r"Concept\(s\)",
-    "fac": r"Factor\(s\)",
-    "def": r"Definition\(s\)",
+    "num": r"Number\s*:",
+    "title": r"Topic\s*:",
+    "desc": r"Description\s*(:|\n|\Z)",
+    "narr": r"Narrative\s*(:|\n|\Z)",
+    "dom": r"Domain\s*:",
+    "smry": r"Summary\s*:",
+    "con": r"Concept\(s\)\s*:",
+    "fac": r"Factor\(s\)\s*:",
+    "def": r"Definition\(s\)\s*:",
 }
 _KNOWN_TAGS = frozenset(_LABELS) | STANDARD_NAMES.keys()
-_TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9_-]*)\s*>")
+_TOP = re.compile(r"(</?top\s*>)", re.IGNORECASE)
+_TAG = re.compile(r"(^[ \t]*)?<(/?)([A-Za-z][A-Za-z0-9_-]*)\s*>", re.MULTILINE)
+
+
+STRAY_TEXT = "texts between the fields of a topic, left out"
+"""The remark on what belongs to no field; the Web track's topic 296 has such a text."""
 
 
 class Topic(NamedTuple):
@@ -52,7 +57,7 @@ def read_sgml_topics(lines: Iterable[Line], path: Path, notes: Notes) -> Iterato
     """Yield the topics of a TREC topics file; white space within a field becomes single spaces.
 
     Inside a field, only a known tag or one at the beginning of a line opens another field; other
-    ``<words>`` are text, and so are ``&`` and ``<``.
+    ``<words>`` are text, and so are ``&`` and ``<``. Text between fields is left out and counted.
 
     Raises:
         InputError: a ``<top>`` that is not closed or has no ``<num>``, a field twice, or text
@@ -61,15 +66,15 @@ def read_sgml_topics(lines: Iterable[Line], path: Path, notes: Notes) -> Iterato
     body: list[str] | None = None
     opened = 0
     for number, text, _ in lines:
-        for piece in re.split(r"(</?top\s*>)", text, flags=re.IGNORECASE):
-            tag = piece.lower().replace(" ", "")
-            if tag == "<top>":
+        for i, piece in enumerate(_TOP.split(text)):
+            is_tag = i % 2 == 1
+            if is_tag and "/" not in piece:
                 _check_closed(body, opened, path)
                 body, opened = [], number
-            elif tag == "</top>":
-                if body is None:
-                    raise InputError("</top> without <top>", path=path, line=number)
-                yield _topic("".join(body), opened, path)
+            elif is_tag and body is None:
+                raise InputError("</top> without <top>", path=path, line=number)
+            elif is_tag:
+                yield _topic("".join(body or ()), opened, path, notes)
                 body = None
             elif body is not None:
                 body.append(piece)
@@ -85,38 +90,38 @@ def _check_closed(body: list[str] | None, opened: int, path: Path) -> None:
         raise InputError("<top> is not closed", path=path, line=opened, fix="end the topic with </top>")
 
 
-def _topic(body: str, line: int, path: Path) -> Topic:
+def _topic(body: str, line: int, path: Path, notes: Notes) -> Topic:
     fields: dict[str, str] = {}
-    for tag, text in _fields(body):
+    for tag, raw in _fields(body):
+        text = _text(tag, raw)
         if tag in fields:
             raise InputError(f"topic has two <{tag}>", path=path, line=line)
-        fields[tag] = text
+        if tag:
+            fields[tag] = text
+        elif text:
+            notes.add(STRAY_TEXT, f"{path}:{line}")
     if not fields.get("num"):
         raise InputError("topic without <num>", path=path, line=line)
     return Topic(line, fields.pop("num"), standardised(fields))
 
 
 def _fields(body: str) -> Iterator[tuple[str, str]]:
-    """Yield (tag, text) of each field; a field ends where it is closed or another is opened."""
+    """Yield (tag, text) of each field, which ends where it is closed or another opens; no tag: text between fields."""
     name, start = "", 0
     for tag in _TAG.finditer(body):
-        closing, word = bool(tag[1]), tag[2].lower()
-        at_line_start = not body[body.rfind("\n", 0, tag.start()) + 1 : tag.start()].strip()
+        at_line_start, closing, word = tag[1] is not None, bool(tag[2]), tag[3].lower()
         if closing and word == name:
-            yield name, _text(name, body[start : tag.start()])
-            name = ""
+            yield name, body[start : tag.start()]
+            name, start = "", tag.end()
         elif not closing and (not name or at_line_start or word in _KNOWN_TAGS):
-            if name:
-                yield name, _text(name, body[start : tag.start()])
+            yield name, body[start : tag.start()]
             name, start = word, tag.end()
-    if name:
-        yield name, _text(name, body[start:])
+    yield name, body[start:]
 
 
 def _text(tag: str, raw: str) -> str:
-    label = _LABELS.get(tag)
-    if label is not None:
-        raw = re.sub(rf"\A\s*{label}\s*(?::|\n|\Z)", "", raw, count=1)
+    if tag in _LABELS:
+        raw = re.sub(rf"\A\s*{_LABELS[tag]}", "", raw, count=1)
     return " ".join(raw.split())
 
 

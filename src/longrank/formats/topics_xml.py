@@ -15,7 +15,7 @@ from xml.parsers import expat
 
 from longrank.errors import InputError
 from longrank.formats.lines import Line
-from longrank.formats.topics import Topic, standardised
+from longrank.formats.topics import STRAY_TEXT, Topic, standardised
 from longrank.types import Notes
 
 _ID_ATTRIBUTES = ("number", "id", "qid", "num")
@@ -25,13 +25,14 @@ _ID_ELEMENTS = ("qid", "num", "number", "id", "query_id")
 def read_xml_topics(lines: Iterable[Line], path: Path, notes: Notes) -> list[Topic]:
     """Return the topics of an XML file; white space within a field becomes single spaces.
 
-    A repeated child such as the Web tracks' ``<subtopic number="2">`` is named ``subtopic-2``.
+    A repeated child such as the Web tracks' ``<subtopic number="2">`` is named ``subtopic-2``. Text
+    between the fields is left out and counted; a topic without fields is all title.
 
     Raises:
         InputError: not well-formed XML, an entity declared or not known, a topic without an id, or
             a field twice.
     """
-    reader = _Reader(path)
+    reader = _Reader(path, notes)
     try:
         for line in lines:
             reader.parser.Parse(line.text + "\n", False)
@@ -46,13 +47,14 @@ def read_xml_topics(lines: Iterable[Line], path: Path, notes: Notes) -> list[Top
 class _Reader:
     """The state of the parse: depth 1 is the root, 2 a topic, 3 a field, deeper ones belong to it."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, notes: Notes) -> None:
+        self.path, self.notes = path, notes
         self.topics: list[Topic] = []
         self.depth = self.line = 0
         self.query_id, self.field = "", ""
         self.fields: dict[str, str] = {}
         self.pieces: list[str] = []
+        self.stray: list[str] = []  # texts between fields, which are the title of a topic without fields
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
@@ -66,14 +68,17 @@ class _Reader:
     def refuse(self, name: str | None, *_: object) -> int:
         raise InputError("XML entities are refused", path=self.path, line=self.parser.CurrentLineNumber, got=name)
 
+    def fault(self, what: str) -> InputError:
+        return InputError(what, path=self.path, line=self.line)
+
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.depth += 1
         if self.depth == 2:
             self.line = self.parser.CurrentLineNumber
             self.query_id = next((attributes[name] for name in _ID_ATTRIBUTES if name in attributes), "")
-            self.fields, self.pieces = {}, []
+            self.fields, self.pieces, self.stray = {}, [], []
         elif self.depth == 3:
-            self.close_field("title")  # text beside the children is only white space in all known files
+            self.close_stray()
             self.field = f"{tag}-{attributes['number']}" if "number" in attributes else tag
 
     def characters(self, text: str) -> None:
@@ -82,23 +87,34 @@ class _Reader:
 
     def end(self, tag: str) -> None:
         if self.depth == 3:
-            self.close_field(self.field)
+            self.close_field()
         elif self.depth == 2:
-            self.close_field("title")
+            self.close_stray()
             self.close_topic(tag)
         self.depth -= 1
 
-    def close_field(self, name: str) -> None:
-        text = " ".join("".join(self.pieces).split())
-        self.pieces = []
-        if text and name in self.fields:
-            raise InputError(f"topic has two '{name}'", path=self.path, line=self.line)
+    def text(self) -> str:
+        text, self.pieces = " ".join("".join(self.pieces).split()), []
+        return text
+
+    def close_stray(self) -> None:
+        self.stray += filter(None, [self.text()])
+
+    def close_field(self) -> None:
+        text = self.text()
+        if text and self.field in self.fields:
+            raise self.fault(f"topic has two '{self.field}'")
         if text:
-            self.fields[name] = text
+            self.fields[self.field] = text
 
     def close_topic(self, tag: str) -> None:
         for name in _ID_ELEMENTS:
             self.query_id = self.query_id or self.fields.pop(name, "")
         if not self.query_id:
-            raise InputError(f"<{tag}> without an id", path=self.path, line=self.line)
+            raise self.fault(f"<{tag}> without an id")
+        stray = " ".join(self.stray)
+        if stray and not self.fields:
+            self.fields["title"] = stray
+        elif stray:
+            self.notes.add(STRAY_TEXT, f"{self.path}:{self.line}")
         self.topics.append(Topic(self.line, self.query_id.strip(), standardised(self.fields)))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import http.server
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,20 @@ def test_a_label_is_stripped_once_and_only_where_it_is_one(tmp_path: Path) -> No
     }
 
 
+def test_a_title_that_is_only_its_label_word_is_kept(tmp_path: Path) -> None:
+    assert read(tmp_path, "<top><num>1\n<title> Topic\n<desc> Description\n</top>")[0].fields == {
+        "title": "Topic",
+        "description": "",
+    }
+
+
+def test_ten_megabytes_of_tags_on_one_line_take_seconds(tmp_path: Path) -> None:
+    text = "<top><num>1</num><title>a</title><narr>" + "<b>" * 3_000_000 + "</narr></top>"
+    start = time.process_time()
+    assert len(read(tmp_path, text)[0].fields["narrative"]) == 9_000_000
+    assert time.process_time() - start < 10
+
+
 def test_tags_of_any_case_are_read(tmp_path: Path) -> None:
     assert read(tmp_path, "<TOP>\n<NUM>1</NUM><TITLE>a</TITLE>\n</TOP>")[0].text == "a"
 
@@ -147,6 +162,25 @@ def test_covid_web_and_ntcir_topics_have_standard_names(tmp_path: Path) -> None:
 def test_a_title_beside_a_query_keeps_both(tmp_path: Path) -> None:
     text = "<t><topic number='1'><title>a</title><query>b</query></topic></t>"
     assert read(tmp_path, text)[0] == Query("1", "a", {"title": "a", "query": "b"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<top><num>1</num> <title>a</title> dogs\n</top>",
+        "<top>dogs <num>1</num><title>a</title></top>",
+        "<top><num>1</num><title>a</title> < to p ></top>",
+        "<t><topic number='1'><query>a</query> dogs <description/></topic></t>",
+    ],
+)
+def test_text_between_fields_is_left_out_and_counted(text: str, tmp_path: Path) -> None:
+    notes = Notes()
+    assert read(tmp_path, text, notes=notes) == [Query("1", "a", {"title": "a"})]
+    assert notes.lines() == [f"texts between the fields of a topic, left out: 1 (first: {tmp_path / 'topics.txt'}:1)"]
+
+
+def test_a_topic_may_be_nothing_but_its_title(tmp_path: Path) -> None:
+    assert read(tmp_path, "<queries><query id='1'> a\nb </query></queries>")[0] == Query("1", "a b", {"title": "a b"})
 
 
 TOPIC = "<t><topic number='1'><query>&x;</query></topic></t>"
