@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fakes import documents, index_of
+from longrank.errors import InputError, IntegrityError
+from longrank.index import Index, verify_index
+from longrank.index.vectors import DocumentVectors, VectorsKey, find_vectors, write_vectors
+from longrank.types import Passage
+
+KEY = VectorsKey("encoder", "windows")
+H = 3
+
+
+def encoded(index: Index, scale: float = 1.0) -> Iterator[DocumentVectors]:
+    """Document n has n + 1 passages with every second index, as a cap may leave them, and vectors of their own."""
+    for number in range(len(index)):
+        count = number + 1
+        vectors = scale * (1000 * number + np.arange(count * H, dtype=np.float32).reshape(count, H))
+        yield DocumentVectors(np.arange(count, dtype=np.int32) * 2, vectors, np.arange(count) % 2 == 1)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    return index_of(documents(4), tmp_path / "index")
+
+
+def passages(*indices: int) -> list[Passage]:
+    return [Passage("d", index, "", 0, 0) for index in indices]
+
+
+def test_vectors_come_back_bit_for_bit(index: Index) -> None:
+    write_vectors(index, "m-windows", KEY, H, encoded(index))
+    stored, reason = find_vectors(Index.open(index.path), KEY)
+    assert stored is not None
+    assert (reason, len(stored), stored.dimension) == ("", 1 + 2 + 3 + 4, H)
+    for number, expected in enumerate(encoded(index)):
+        found = stored.rows(index.doc_id(number), passages(*expected.passages.tolist()))
+        assert found is not None
+        assert found[0].tobytes() == expected.vectors.tobytes()
+        assert found[1].tolist() == expected.truncated.tolist()
+        assert found[1].dtype == np.bool_
+
+
+def test_some_passages_of_a_document_are_found_by_their_index(index: Index) -> None:
+    write_vectors(index, "m", KEY, H, encoded(index))
+    stored, _ = find_vectors(index, KEY)
+    assert stored is not None
+    found = stored.rows("d003", passages(2, 6))
+    assert found is not None
+    assert found[0].tolist() == [[3003, 3004, 3005], [3009, 3010, 3011]]
+    assert found[1].tolist() == [True, True]
+
+
+def test_what_is_not_stored_is_not_invented(index: Index) -> None:
+    write_vectors(index, "m", KEY, H, encoded(index))
+    stored, _ = find_vectors(index, KEY)
+    assert stored is not None
+    assert stored.rows("unknown", passages(0)) is None
+    assert stored.rows("d003", passages(0, 1)) is None
+    assert stored.rows("d003", passages(8)) is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        (KEY._replace(encoder="other"), "m-windows is of another encoder"),
+        (KEY._replace(segmenter="other"), "m-windows is of another segmenter"),
+        (KEY._replace(title=True), "m-windows is of another title"),
+    ],
+)
+def test_vectors_of_something_else_are_not_used_and_the_reason_is_given(
+    index: Index, changed: VectorsKey, reason: str
+) -> None:
+    write_vectors(index, "m-windows", KEY, H, encoded(index))
+    assert find_vectors(index, changed) == (None, reason)
+
+
+def test_where_none_are_stored_there_is_nothing_to_say(index: Index) -> None:
+    assert find_vectors(index, KEY) == (None, "")
+
+
+def test_vectors_of_several_models_stand_side_by_side_and_a_hub_name_makes_one_folder(index: Index) -> None:
+    first = write_vectors(index, "someone/a model-windows", KEY, H, encoded(index))
+    write_vectors(index, "other", KEY._replace(encoder="other"), H, encoded(index))
+    assert first == index.path / "vectors" / "someone-a-model-windows"
+    found, _ = find_vectors(index, KEY)
+    assert found is not None
+    assert found.path == first
+
+
+def test_writing_again_replaces_the_vectors(index: Index) -> None:
+    write_vectors(index, "m", KEY, H, encoded(index))
+    write_vectors(index, "m", KEY, H, encoded(index, 2.0))
+    stored, _ = find_vectors(index, KEY)
+    assert stored is not None
+    found = stored.rows("d001", passages(0))
+    assert found is not None
+    assert found[0].tolist() == [[2000, 2002, 2004]]
+
+
+def test_equal_vectors_give_equal_bytes(index: Index) -> None:
+    folders = [write_vectors(index, name, KEY, H, encoded(index)) for name in ("a", "b")]
+    one, other = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders)
+    assert one == other
+
+
+def test_a_failure_on_the_way_leaves_the_old_vectors(index: Index) -> None:
+    write_vectors(index, "m", KEY, H, encoded(index))
+
+    def failing() -> Iterator[DocumentVectors]:
+        yield from list(encoded(index, 2.0))[:2]
+        raise KeyboardInterrupt
+
+    before = sorted(path.relative_to(index.path) for path in index.path.rglob("*"))
+    with pytest.raises(KeyboardInterrupt):
+        write_vectors(index, "m", KEY, H, failing())
+    assert sorted(path.relative_to(index.path) for path in index.path.rglob("*")) == before
+    stored, _ = find_vectors(index, KEY)
+    assert stored is not None
+    assert stored.rows("d001", passages(0))[0].tolist() == [[1000, 1001, 1002]]  # type: ignore[index]
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path[:0] = [{tests!r}, {here!r}]
+from longrank.index import Index
+from test_index_vectors import KEY, H, encoded, write_vectors
+
+def dying(index):
+    for number, document in enumerate(encoded(index)):
+        if number == {after}:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield document
+    os.kill(os.getpid(), signal.SIGKILL)
+
+index = Index.open(Path({index!r}))
+write_vectors(index, "m", KEY, H, dying(index))
+"""
+
+
+@pytest.mark.parametrize("after", [0, 2, 4])
+def test_a_kill_on_the_way_leaves_a_sound_index_and_the_next_attempt_succeeds(index: Index, after: int) -> None:
+    here = Path(__file__).parent
+    places = {"tests": str(here.parents[1]), "here": str(here), "index": str(index.path)}
+    killed = subprocess.run([sys.executable, "-c", _KILLED.format(after=after, **places)], check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list(index.path.glob(".building-*"))) == 1
+    assert find_vectors(Index.open(index.path), KEY) == (None, "")
+    verify_index(index.path)
+    write_vectors(index, "m", KEY, H, encoded(index))
+    assert find_vectors(index, KEY)[0] is not None
+    assert not list(index.path.glob(".building-*"))
+
+
+def test_a_damaged_file_is_named_by_check_and_a_missing_one_when_opened(index: Index) -> None:
+    folder = write_vectors(index, "m", KEY, H, encoded(index))
+    whole = (folder / "vectors").read_bytes()
+    (folder / "vectors").write_bytes(whole[:-1] + b"?")
+    with pytest.raises(IntegrityError, match=r"m/vectors: checksum differs"):
+        verify_index(index.path)
+    (folder / "vectors").write_bytes(whole[:-4])
+    with pytest.raises(IntegrityError, match=r"m/vectors: \d+ bytes instead of"):
+        find_vectors(index, KEY)
+
+
+def test_an_index_being_written_to_is_refused(index: Index) -> None:
+    def nested() -> Iterator[DocumentVectors]:
+        write_vectors(index, "other", KEY, H, encoded(index))
+        yield from ()
+
+    with pytest.raises(InputError, match="is being written by pid"):
+        write_vectors(index, "m", KEY, H, nested())

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fakes import documents, index_of, queries
+from longrank.errors import InputError
+from longrank.index import Index, verify_index
+from longrank.protocols import ScoringTask
+from longrank.ranking.build import add_vectors, attach_vectors
+from longrank.scoring import make_scorer
+from longrank.scoring.bi_encoder import BiEncoder
+from longrank.text.segment import make_segmenter
+from longrank.types import Document, Notes, Query
+from tiny_models import save_encoder
+
+pytestmark = pytest.mark.neural
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(save_encoder(tmp_path_factory.mktemp("encoder") / "tiny"))
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    return index_of([*documents(5), Document("empty", "", "")], tmp_path / "index")
+
+
+def bi_encoder(index: Index, model: str) -> BiEncoder:
+    scorer = make_scorer("bi-encoder", index=index, model=model, options={})
+    assert isinstance(scorer, BiEncoder)
+    return scorer
+
+
+def tasks(index: Index, every: int = 1) -> list[ScoringTask]:
+    """Each query with each document, of whose passages only every so many is scored."""
+    result = []
+    for query in queries(3):
+        for document in index:
+            passages = make_segmenter("windows").segment(document).passages[::every]
+            result.append(ScoringTask(query, document.doc_id, passages, tuple(p.text for p in passages)))
+    return result
+
+
+def attach(scorer: BiEncoder, index: Index, *, title: bool = False, selects: bool = False) -> Notes:
+    notes = Notes()
+    attach_vectors(scorer, index, make_segmenter("windows"), title=title, selects=selects, notes=notes)
+    return notes
+
+
+def test_scores_with_stored_vectors_are_the_same_bits_and_no_passage_is_encoded(index: Index, model: str) -> None:
+    add_vectors(index.path, model, "windows", Notes(), lambda done: None)
+    encoding, reading = bi_encoder(index, model), bi_encoder(index, model)
+    notes = attach(reading, index)
+    expected = encoding.score(tasks(index))
+    calls: list[object] = []
+    reading._network[0].register_forward_hook(lambda *seen: calls.append(seen) or None)
+    for found, usual in zip(reading.score(tasks(index)), expected, strict=True):
+        assert found.scores.tobytes() == usual.scores.tobytes()
+        assert found.truncated.tolist() == usual.truncated.tolist()
+    assert len(calls) == 3  # one per query
+    assert notes.lines() == []
+    assert reading.fingerprint == encoding.fingerprint
+
+
+def test_selected_passages_are_the_same_up_to_float_noise_and_the_fingerprint_says_so(index: Index, model: str) -> None:
+    add_vectors(index.path, model, "windows", Notes(), lambda done: None)
+    encoding, reading = bi_encoder(index, model), bi_encoder(index, model)
+    attach(reading, index, selects=True)
+    for found, usual in zip(reading.score(tasks(index, 2)), encoding.score(tasks(index, 2)), strict=True):
+        np.testing.assert_allclose(found.scores, usual.scores, atol=1e-6)
+    assert reading.fingerprint == f"{encoding.fingerprint} with stored vectors"
+
+
+def test_vectors_that_do_not_fit_are_not_used_and_that_is_said(index: Index, model: str) -> None:
+    add_vectors(index.path, model, "windows", Notes(), lambda done: None)
+    notes = attach(bi_encoder(index, model), index, title=True)
+    assert notes.lines() == [
+        "passages are encoded, since the stored vectors do not fit: 1 (first: tiny-windows is of another title)"
+    ]
+
+
+def test_without_stored_vectors_nothing_is_said(index: Index, model: str) -> None:
+    assert attach(bi_encoder(index, model), index).lines() == []
+
+
+def test_other_scorers_are_left_alone(index: Index) -> None:
+    notes = Notes()
+    scorer = make_scorer("lexical", index=index)
+    attach_vectors(scorer, index, make_segmenter("windows"), title=False, selects=False, notes=notes)
+    assert notes.lines() == []
+
+
+def test_adding_vectors_reports_progress_and_cut_passages_and_the_index_stays_sound(index: Index, model: str) -> None:
+    notes, done = Notes(), []
+    before = verify_index(index.path)
+    folder = add_vectors(index.path, model, "windows", notes, done.append)
+    assert folder == index.path / "vectors" / "tiny-windows"
+    assert sum(done) == 6
+    assert notes["passages cut at the encoder's length limit"] > 0
+    assert verify_index(index.path) == before + 4
+
+
+def test_vectors_that_are_there_are_not_made_again(index: Index, model: str) -> None:
+    first = add_vectors(index.path, model, "windows", Notes(), lambda done: None)
+    written = (first / "vectors").stat().st_mtime_ns
+    done: list[int] = []
+    assert add_vectors(index.path, model, "windows", Notes(), done.append) == first
+    assert done == [6]
+    assert (first / "vectors").stat().st_mtime_ns == written
+
+
+def test_windows_of_wordpieces_are_counted_by_the_models_own_tokenizer(index: Index, model: str) -> None:
+    folder = add_vectors(index.path, model, "ecir21", Notes(), lambda done: None)
+    assert folder.name == "tiny-ecir21"
+
+
+def test_an_unknown_preset_or_index_is_refused(index: Index, model: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="passage preset"):
+        add_vectors(index.path, model, "window", Notes(), lambda done: None)
+    with pytest.raises(InputError, match="no such index"):
+        add_vectors(tmp_path / "nowhere", model, "windows", Notes(), lambda done: None)
+
+
+def test_a_query_is_not_a_passage(index: Index, model: str) -> None:
+    """A document whose passage is the query itself is the best, with and without stored vectors."""
+    add_vectors(index.path, model, "windows", Notes(), lambda done: None)
+    scorer = bi_encoder(index, model)
+    attach(scorer, index)
+    document = index.document("d001")
+    passage = make_segmenter("windows").segment(document).passages[0]
+    (scores,) = scorer.score([ScoringTask(Query("q", passage.text), "d001", (passage,), (passage.text,))])
+    assert scores.scores[0] == pytest.approx(1.0, abs=1e-5)
