@@ -1,0 +1,30 @@
+"""All writing that must survive a crash, in one place.
+
+Three shapes, each either whole or absent whatever happens in between:
+
+- a *file* (`atomic_write`): written beside its place, synced, then renamed over it;
+- a *folder* (`write_manifest`, `open_manifest`, `verify`): valid only with its manifest, which is
+  written last and names the size and SHA-256 of every other file;
+- a *journal* (`Journal`, `read_journal`): records with checksums appended to one file; a torn tail is cut
+  back to the last commit mark.
+"""
+
+from longrank.storage.files import atomic_write, check_writable, lock, sync_folder
+from longrank.storage.journal import Journal, read_header, read_journal
+from longrank.storage.manifests import MANIFEST, digest_of, open_manifest, sha256_of, verify, write_manifest
+
+__all__ = [
+    "MANIFEST",
+    "Journal",
+    "atomic_write",
+    "check_writable",
+    "digest_of",
+    "lock",
+    "open_manifest",
+    "read_header",
+    "read_journal",
+    "sha256_of",
+    "sync_folder",
+    "verify",
+    "write_manifest",
+]

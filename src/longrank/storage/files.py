@@ -1,0 +1,99 @@
+"""Files that are whole or absent whatever happens, and locks between processes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from longrank.errors import InputError, LongRankError
+
+
+@contextmanager
+def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
+    """Open a file that appears at `path` only when the block ends without an error.
+
+    Args:
+        path: where the file goes; its folder must exist.
+        mode: ``"wb"``, or ``"w"`` for UTF-8 text with ``\\n`` line ends.
+
+    Raises:
+        InputError: the folder does not exist or cannot be written to.
+        LongRankError: writing failed (no space left, ...).
+    """
+    path = Path(path)
+    check_writable(path)
+    options: dict[str, str] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, mode, **options) as stream:  # type: ignore[call-overload]
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise LongRankError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def check_writable(path: Path) -> None:
+    """Fail early, before hours of work, if `path` cannot be written as a file.
+
+    Raises:
+        InputError: it is a folder, or its folder is absent or read-only.
+    """
+    if path.is_dir():
+        raise InputError("is a folder; a file name is needed", path=path)
+    if not path.parent.is_dir():
+        raise InputError("its folder does not exist", path=path, fix=f"mkdir -p {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError("its folder cannot be written to", path=path)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames inside `folder` survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """Hold the lock file `path`; a lock whose process has died is free again.
+
+    Raises:
+        InputError: another process holds it (names its pid and host), or it cannot be created.
+    """
+    import fcntl
+
+    try:
+        file = path.open("a+", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be locked for writing: {error.strerror or error}", path=path.parent) from None
+    with file as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            stream.seek(0)
+            owner = stream.read().strip() or "another process"
+            raise InputError(f"is being written by {owner}", path=path.parent, fix="wait for it to end") from None
+        stream.truncate(0)
+        stream.write(f"pid {os.getpid()} on {socket.gethostname()}\n")
+        stream.flush()
+        yield

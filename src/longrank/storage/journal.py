@@ -1,0 +1,190 @@
+"""Append-only files of checksummed records that a kill at any moment cannot spoil.
+
+Layout: one UTF-8 JSON header line, then frames. A frame is  kind (1 byte: R or C), length of the
+body (uint32), CRC-32 of kind, length and body (uint32), body; little-endian. A C frame is a commit
+mark: everything before it is safe. Its body says how many records it closes, since the last mark.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from longrank.errors import InputError, IntegrityError, LongRankError
+from longrank.storage.files import atomic_write
+
+_MAX_HEADER = 1 << 20  # bytes
+_FRAME = struct.Struct("<cII")
+_RECORD, _COMMIT = b"R", b"C"
+
+
+def _frame(kind: bytes, body: bytes) -> bytes:
+    crc = zlib.crc32(body, zlib.crc32(kind + struct.pack("<I", len(body))))
+    return _FRAME.pack(kind, len(body), crc) + body
+
+
+class Journal:
+    """An append-only file of checksummed records that a kill at any moment cannot spoil.
+
+    Opening an existing journal needs the same header; its torn tail is cut back to the last commit
+    mark. `n_committed` says how many records are safe already.
+    """
+
+    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
+        """Create `path` with `header`, or open it to append.
+
+        Raises:
+            InputError: the file there is no journal, or was written with another header; names the
+                first key that differs.
+        """
+        self.path = path
+        if not path.exists():
+            with atomic_write(path) as stream:
+                stream.write(_header_line(header))
+        found = read_header(path)
+        _refuse_changed(path, found, json.loads(_header_line(header)))
+        self.n_committed, self.n_marks, end = _scan(path)
+        self._stream: BinaryIO = path.open("r+b")
+        self._stream.truncate(end)
+        self._stream.seek(end)
+        self._pending = 0
+
+    def append(self, body: bytes) -> None:
+        """Add a record; it is safe only after the next `commit`.
+
+        Raises:
+            LongRankError: writing failed (no space left, ...).
+        """
+        with _writing(self.path):
+            self._stream.write(_frame(_RECORD, body))
+        self._pending += 1
+
+    def commit(self) -> None:
+        """Write a commit mark and sync: all records so far survive a crash.
+
+        Raises:
+            LongRankError: writing failed (no space left, ...).
+        """
+        with _writing(self.path):
+            self._stream.write(_frame(_COMMIT, struct.pack("<I", self._pending)))
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        self.n_committed, self.n_marks, self._pending = self.n_committed + self._pending, self.n_marks + 1, 0
+
+    def close(self) -> None:
+        """Close the file; records after the last `commit` are forgotten at the next opening."""
+        with suppress(OSError):  # what could not be flushed was not committed either
+            self._stream.close()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise LongRankError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _header_line(header: Mapping[str, Any]) -> bytes:
+    return json.dumps(header, sort_keys=True, ensure_ascii=False).encode() + b"\n"
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """Return the header of a journal.
+
+    Raises:
+        InputError: no such file, or it does not begin as a journal does.
+    """
+    if not path.is_file():
+        raise InputError("no such file", path=path)
+    with path.open("rb") as stream:
+        line = stream.readline(_MAX_HEADER)
+    try:
+        header = json.loads(line)
+    except (ValueError, RecursionError):
+        header = None
+    if not isinstance(header, dict) or not line.endswith(b"\n"):
+        raise InputError("does not begin with a JSON header line; not a file written by longrank", path=path)
+    return header
+
+
+def _refuse_changed(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    for key in sorted(found.keys() | wanted.keys()):
+        if found.get(key) != wanted.get(key):
+            raise InputError(
+                f"was begun with another {key}: {json.dumps(found.get(key))} then, {json.dumps(wanted.get(key))} now",
+                path=path,
+                fix="give the old settings to resume, or remove the file to start afresh",
+            )
+
+
+def _frames(path: Path) -> Iterator[tuple[bytes, bytes, int]]:
+    """Yield (kind, body, end offset) of every whole frame; stop at the first torn or damaged one.
+
+    A commit mark that closes another number of records than stand before it is damage too.
+    """
+    size = path.stat().st_size
+    records = 0
+    with path.open("rb") as stream:
+        end = len(stream.readline())
+        while len(head := stream.read(_FRAME.size)) == _FRAME.size:
+            kind, length, crc = _FRAME.unpack(head)
+            if kind not in (_RECORD, _COMMIT) or end + _FRAME.size + length > size:
+                return
+            body = stream.read(length)
+            if zlib.crc32(body, zlib.crc32(head[: 1 + 4])) != crc:
+                return
+            records += kind == _RECORD
+            if kind == _COMMIT:
+                if body != struct.pack("<I", records):
+                    return
+                records = 0
+            end += _FRAME.size + length
+            yield kind, body, end
+
+
+def _scan(path: Path) -> tuple[int, int, int]:
+    """Return (committed records, commit marks, offset after the last mark)."""
+    with path.open("rb") as stream:
+        end = len(stream.readline())
+    records = committed = marks = 0
+    for kind, _, after in _frames(path):
+        if kind == _RECORD:
+            records += 1
+        else:
+            committed, marks, end = records, marks + 1, after
+    return committed, marks, end
+
+
+def read_journal(path: Path) -> Iterator[bytes]:
+    """Yield the body of every committed record, in order.
+
+    Raises:
+        InputError: not a journal.
+        IntegrityError: the file ends in, or holds, anything but whole committed records.
+    """
+    read_header(path)
+    pending: list[bytes] = []
+    after = None
+    for kind, body, after in _frames(path):  # noqa: B007
+        if kind == _RECORD:
+            pending.append(body)
+        else:
+            yield from pending
+            pending = []
+    with path.open("rb") as stream:
+        end = after if after is not None else len(stream.readline())
+    if pending or end != path.stat().st_size:
+        raise IntegrityError(f"{path}: unfinished or damaged after byte {end}; run the command that wrote it again")

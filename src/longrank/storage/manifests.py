@@ -1,0 +1,87 @@
+"""Folders that are valid only with their manifest, which names size and SHA-256 of every other file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from longrank.errors import InputError, IntegrityError
+from longrank.storage.files import atomic_write, sync_folder
+
+MANIFEST = "manifest.json"
+_CHUNK = 1 << 20
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def digest_of(value: object) -> str:
+    """Return the SHA-256 of a JSON-able value; equal values give equal digests in every process."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def write_manifest(folder: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Sync every file below `folder`, then write its manifest: ``meta`` plus ``files`` (size, sha256).
+
+    The manifest is what makes the folder valid, so call this last. It holds no time and no path,
+    so equal content gives equal bytes.
+    """
+    files = {}
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != MANIFEST):
+        with path.open("rb") as stream:
+            os.fsync(stream.fileno())
+        files[path.relative_to(folder).as_posix()] = {"size": path.stat().st_size, "sha256": sha256_of(path)}
+    for below in sorted(p for p in folder.rglob("*") if p.is_dir()):
+        sync_folder(below)
+    manifest = {**meta, "files": files}
+    with atomic_write(folder / MANIFEST, "w") as stream:
+        json.dump(manifest, stream, indent=1, sort_keys=True, ensure_ascii=False)
+        stream.write("\n")
+    return manifest
+
+
+def open_manifest(folder: Path) -> dict[str, Any]:
+    """Read a folder's manifest and check that every file is there with its size.
+
+    Raises:
+        InputError: there is no such folder, or it holds no manifest.
+        IntegrityError: the manifest cannot be read, or a file is missing or of another size.
+    """
+    if not (folder / MANIFEST).is_file():
+        raise InputError("holds no manifest: not written by longrank, or never finished", path=folder)
+    try:
+        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        sizes = {name: int(entry["size"]) for name, entry in manifest["files"].items() if entry["sha256"]}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
+        raise IntegrityError(f"{folder / MANIFEST}: cannot be read ({error})") from error
+    for name, size in sizes.items():
+        path = folder / name
+        if not path.is_file():
+            raise IntegrityError(f"{path}: missing")
+        if path.stat().st_size != size:
+            raise IntegrityError(f"{path}: {path.stat().st_size} bytes instead of {size}")
+    return manifest
+
+
+def verify(folder: Path) -> int:
+    """Compare every file of a folder with the checksum in its manifest; return how many there are.
+
+    Raises:
+        InputError: no manifest.
+        IntegrityError: names the first damaged file.
+    """
+    manifest = open_manifest(folder)
+    for name, entry in manifest["files"].items():
+        if sha256_of(folder / name) != entry["sha256"]:
+            raise IntegrityError(f"{folder / name}: checksum differs; the file is damaged")
+    return len(manifest["files"])
