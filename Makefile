@@ -1,7 +1,8 @@
 # make demo   set up and run the main job on real text
 # make test   set up and run all tests (under ten minutes on two cores)
 # make lint   format check, ruff, mypy, layers
-# make bench  the benchmarks of docs/benchmarks.md (minutes to an hour)
+# make test-slow, test-base (no extras), test-spacy   what is heavy or needs another environment
+# make bench  the measurements of docs/results.md (most of an hour)
 
 PYTHON ?= python3.11
 # PyTorch first and by itself: what comes later would otherwise choose a CUDA build of gigabytes.
@@ -10,7 +11,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo test test-slow test-base test-spacy lint bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -37,14 +38,29 @@ test: $(VENV)/.test
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m slow
 
+# What needs no extra works without extras: the wheel, alone, in an environment of its own.
+test-base: $(BIN)/python
+	rm -rf $(VENV)-base && $(PYTHON) -m venv $(VENV)-base
+	$(VENV)-base/bin/pip install -q . pytest pytest-timeout hypothesis
+	$(VENV)-base/bin/python -m pytest -q -m 'not slow and not neural' tests/cli/test_rerank.py tests/cli/test_evaluate.py \
+	    tests/cli/test_cli_aggregate.py tests/cli/test_cli_fuse.py tests/unit/ranking tests/unit/test_import.py
+
+test-spacy: $(VENV)/.test
+	$(BIN)/pip install -q -e '.[spacy]'
+	$(BIN)/python -m pytest -q tests/unit/text tests/contracts/test_segmenters.py
+
 lint: $(VENV)/.test
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# DATA: a folder of collection folders
+DATA ?= ../shared/data
 bench: $(VENV)/.test
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.passages $(DATA) time
+	$(BIN)/python -m benchmarks.passages $(DATA) squad-dev-mixed --queries 500 --measure RR@10 --alpha 0.5
+	$(BIN)/python benchmarks/million.py --docs 1000000 --folder work/million
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -18,14 +18,14 @@ from pathlib import Path
 
 from longrank.aggregation import make_aggregator
 from longrank.aggregation.run import aggregate_run
-from longrank.evaluation.measures import evaluate, parse_measure
-from longrank.evaluation.significance import paired_t_test
+from longrank.errors import InputError
+from longrank.evaluation.measures import evaluate
+from longrank.evaluation.significance import differences, t_test
 from longrank.formats.collection import open_collection
-from longrank.formats.corpora import read_documents
 from longrank.formats.evidence import read_evidence
 from longrank.formats.queries import read_queries
 from longrank.formats.trec import read_qrels
-from longrank.index import Index, build_index
+from longrank.index import Index, index_files
 from longrank.ranking.build import add_vectors
 from longrank.ranking.pipeline import open_pipeline, rerank
 from longrank.retrieval import make_retriever
@@ -56,12 +56,12 @@ def main() -> None:
 
 def _measure(args: argparse.Namespace, work: Path) -> None:
     notes, folder = Notes(), open_collection(args.data / args.collection)
-    index = build_index(read_documents(folder.sources, notes), work / "index", notes=notes)
-    add_vectors(work / "index", "minilm", "windows", notes)
+    index_files(folder.sources, work / "index", notes=notes)
+    add_vectors(work / "index", "minilm", "windows", notes, lambda n: None)
     index = Index.open(work / "index")
-    queries = sampled(read_queries(folder.queries, notes), args.queries)
+    queries = sampled(read_queries(_path(folder.queries), notes), args.queries)
     wanted = {query.query_id for query in queries}
-    qrels = {q: docs for q, docs in read_qrels(folder.qrels, notes).items() if q in wanted}
+    qrels = {q: docs for q, docs in read_qrels(_path(folder.qrels), notes).items() if q in wanted}
     print(f"{args.collection}: {index.n_docs} documents, {len(qrels)} judged queries, {args.measure}\n")
     print(f"| system | {args.measure} | - BM25 | p (paired t) |\n|---|---|---|---|")
     for preset in ("bm25-anserini", "bm25-lucene"):
@@ -76,9 +76,14 @@ def _measure(args: argparse.Namespace, work: Path) -> None:
         print(f"note: {line}")
 
 
+def _path(part: str | None) -> Path:
+    if part is None:
+        raise InputError("the collection needs queries and qrels")
+    return Path(part)
+
+
 def _table(args: argparse.Namespace, first: Run, evidence: Path, qrels: Qrels) -> None:
-    measure = parse_measure(args.measure)
-    base = evaluate(qrels, first, [measure])[measure]
+    base = evaluate(qrels, first, [args.measure])[args.measure]
     mean = sum(base.values()) / len(base)
     print(f"| {first.tag} | {mean:.4f} | | |")
     for name, (aggregator, k) in AGGREGATORS.items():
@@ -92,10 +97,10 @@ def _table(args: argparse.Namespace, first: Run, evidence: Path, qrels: Qrels) -
                 tail="keep",
                 tag=name,
             )
-            values = evaluate(qrels, run, [measure])[measure]
-            ours, test = sum(values.values()) / len(values), paired_t_test(values, base)
+            values = evaluate(qrels, run, [args.measure])[args.measure]
+            ours, p = sum(values.values()) / len(values), t_test(differences(values, base))
             label = name if alpha is None else f"{name}, {alpha} x {first.tag}"
-            print(f"| {label} | {ours:.4f} | {ours - mean:+.4f} | {test.p:.2g} |")
+            print(f"| {label} | {ours:.4f} | {ours - mean:+.4f} | {p:.2g} |")
 
 
 if __name__ == "__main__":
