@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,7 +71,7 @@ def split_columns(block: Block, names: Sequence[str], path: Path, *, comments: b
 
 def _split_rows(block: Block, names: Sequence[str], path: Path, comments: bool) -> Table:
     """Do the same row by row, where some lines are no rows."""
-    numbered = zip(count(block.first), map(_fields, block.text.split("\n")))
+    numbered = [(line, _fields(text)) for line, text in enumerate(block.text.split("\n"), block.first) if text]
     kept = [(line, row) for line, row in numbered if row and not (comments and row[0].startswith("#"))]
     for i, (line, row) in enumerate(kept, 1):
         if len(row) != len(names):
