@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from longrank.ranking.pipeline import Pipeline
     from longrank.types import Notes
 
-SHOWN = ("py13", "py30", "py69")
-"""Queries of ours whose best document is shown; their answers lie deep inside long documents."""
+SHOWN = ("py06", "py19", "py22")
+"""Queries whose best document is shown: three that BM25 alone answers badly, with the answer deep inside."""
 
 
 def demo(
@@ -97,12 +97,14 @@ def _measure(collection: Collection, folder: Path, pipeline: Pipeline, notes: No
 
 
 def _answer(collection: Collection, pipeline: Pipeline, query: str | None) -> None:
-    """Show three documents with their best passage: of three questions, or of the user's one."""
+    """Show three documents, each with its best passage: of three questions, or of the user's one."""
     from longrank.cli.search import print_results
     from longrank.ranking.explain import search
 
     asked = {q.query_id: q.text for q in collection.queries}
     texts = [query] if query is not None else [asked[query_id] for query_id in SHOWN if query_id in asked]
+    if query is None:
+        typer.echo("Three of the questions, picked because their answers lie deep inside long documents:\n")
     for text in texts:
         typer.echo(f"> {text}\n")
         print_results(search(pipeline, text, k=3 if query is not None else 1, passages=1))
