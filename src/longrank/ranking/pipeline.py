@@ -217,7 +217,12 @@ def _header(
 
 
 def _count_unread(evidence: Iterable[Evidence], notes: Notes) -> None:
+    """Count passages of documents, not of (query, document) pairs: one that is cut is cut for every query."""
+    cut: dict[str, int] = {}
+    unread: dict[str, int] = {}
     for one in evidence:
-        where = f"query {one.query_id} document {one.doc_id}"
-        notes.add("passages cut at the scorer's length limit", where, one.n_truncated)
-        notes.add("passages not scored (cap or selection)", where, one.n_passages - len(one.passage_index))
+        cut[one.doc_id] = max(one.n_truncated, cut.get(one.doc_id, 0))
+        unread[one.doc_id] = max(one.n_passages - len(one.passage_index), unread.get(one.doc_id, 0))
+    for what, counts in (("cut at the scorer's length limit", cut), ("not scored (cap or selection)", unread)):
+        for doc_id, count in counts.items():
+            notes.add(f"passages {what}", f"document {doc_id}", count)
