@@ -79,9 +79,8 @@ def index(
     console.show_notes(notes)
 
 
-def _build(sources: list[str], output: Path, options: CorpusOptions, how: tuple[str, int], notes: Notes) -> None:
-    from longrank.formats.corpora import read_documents
-    from longrank.index import IndexOptions, build_index
+def _build(sources: list[str], output: Path, corpus: CorpusOptions, how: tuple[str, int], notes: Notes) -> None:
+    from longrank.index import index_files
     from longrank.index.space import check_space
 
     if (size := _plain_bytes(sources)) is not None:
@@ -90,13 +89,8 @@ def _build(sources: list[str], output: Path, options: CorpusOptions, how: tuple[
             console.note(f"building takes up to {needed / (1 << 30):.1f} GiB of disk")
     analyzer, workers = how
     with console.progress("indexing", None, "documents") as advance:
-        built = build_index(
-            read_documents(sources, notes, options),
-            output,
-            options=IndexOptions(analyzer, "title" in options.fields, options.fields),
-            notes=notes,
-            progress=advance,
-            workers=workers,
+        built = index_files(
+            sources, output, corpus=corpus, analyzer=analyzer, notes=notes, progress=advance, workers=workers
         )
     _print_summary(built)
 
