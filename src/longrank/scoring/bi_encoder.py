@@ -25,7 +25,6 @@ from longrank.scoring.models import Model, find_model
 from longrank.scoring.network import (
     DEFAULT_BATCH_TOKENS,
     Feeder,
-    OffsetTokenizer,
     check_at_least,
     check_finite,
     check_network,
@@ -88,7 +87,7 @@ class BiEncoder:
             device=str(self._network.device),
         )
         self._options = f"max_tokens={self.max_tokens} batch_tokens={batch_tokens} device={self._network.device.type}"
-        self.offset_tokenizer = OffsetTokenizer(self._network.tokenizer.backend_tokenizer)
+        self.offset_tokenizer = self._feeder.offset_tokenizer
         self._stored: PassageVectors | None = None
         self._stored_note = ""
         self._kept = _Kept(_KEPT_BYTES)
@@ -170,14 +169,10 @@ class BiEncoder:
 
     def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
         packed = list(self._feeder.packer.texts([prompt + text for text in texts]))
-        extra = {"prompt_length": self._prompt_length(prompt)} if prompt else {}
+        # Some poolings leave the prompt out; they need to know how long it is.
+        extra = {"prompt_length": self._feeder.packer.leading_tokens(prompt)} if prompt else {}
         rows = self._feeder.run(packed, lambda features: self._network({**features, **extra})["sentence_embedding"])
         return Vectors(_unit(rows), np.array([one.truncated for one in packed], dtype=np.bool_))
-
-    def _prompt_length(self, prompt: str) -> int:
-        """Return how many leading tokens belong to the prompt, for poolings that leave it out."""
-        special = self._network.tokenizer.backend_tokenizer.encode(prompt).special_tokens_mask
-        return len(special) - (special[-1] if special else 0)
 
 
 def open_bi_encoder(

@@ -29,7 +29,6 @@ from longrank.scoring.models import Model, find_model
 from longrank.scoring.network import (
     DEFAULT_BATCH_TOKENS,
     Feeder,
-    OffsetTokenizer,
     check_at_least,
     check_finite,
     check_network,
@@ -96,7 +95,7 @@ class CrossEncoder:
             batch_tokens=batch_tokens,
             device=str(where),
         )
-        self.offset_tokenizer = OffsetTokenizer(tokenizer.backend_tokenizer)
+        self.offset_tokenizer = self._feeder.offset_tokenizer
         self.fingerprint = (
             f"cross-encoder {model.fingerprint} score={self.unit} relevant={relevant} max_tokens={self.max_tokens} "
             f"max_query_tokens={max_query_tokens} batch_tokens={batch_tokens} device={where.type}"

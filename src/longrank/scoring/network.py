@@ -5,6 +5,7 @@ torch is imported only when a network is loaded.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -164,12 +165,18 @@ class Feeder:
         max_query_tokens: longest query in a pair.
         batch_tokens: padded tokens per batch.
         device: where the tensors go.
+
+    Attributes:
+        packer: packs texts; works on a copy of the tokenizer.
+        offset_tokenizer: the same copy, for windows of wordpieces.
     """
 
     def __init__(
         self, tokenizer: Any, max_tokens: int, *, max_query_tokens: int, batch_tokens: int, device: str
     ) -> None:
-        self.packer = Packer(tokenizer.backend_tokenizer, max_tokens, max_query_tokens)
+        own = copy.deepcopy(tokenizer.backend_tokenizer)  # transformers switches truncation and padding of its own on
+        self.packer = Packer(own, max_tokens, max_query_tokens)
+        self.offset_tokenizer = OffsetTokenizer(own)
         self._inputs = frozenset(tokenizer.model_input_names)
         self._padding = int(tokenizer.pad_token_id or 0)
         self._batch_tokens, self._device = batch_tokens, device

@@ -101,6 +101,11 @@ class Packer:
         for ids, cut in self._tokenised(texts, room):
             yield self._text.filled([ids], cut)
 
+    def leading_tokens(self, prompt: str) -> int:
+        """Return how many tokens come before the rest of a text that begins with `prompt`."""
+        ((ids, _),) = self._tokenised([prompt], self.max_tokens)
+        return len(self._text.parts[0][0]) + len(ids)
+
     def pairs(self, query: str, passages: Sequence[str]) -> Iterator[Packed]:
         """Yield the query paired with each passage; ``truncated`` is about the passage."""
         ((query_ids, _),) = self._tokenised([query], self.max_query_tokens)

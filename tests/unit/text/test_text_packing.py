@@ -79,6 +79,10 @@ def test_a_text_far_longer_than_can_be_read_is_cut_before_it_is_tokenised() -> N
     assert (within.truncated, beyond.truncated) == (False, True)
 
 
+def test_leading_tokens_count_the_prompt_and_what_stands_before_it() -> None:
+    assert Packer(tokenizer(), 10).leading_tokens("a b") == 3
+
+
 def test_many_texts_keep_their_order() -> None:
     many = ["a", "b c", "d"] * 200
     assert [len(one.ids) - 2 for one in texts(9, *many)] == [1, 2, 1] * 200
