@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -106,14 +107,14 @@ def _marked(passage: ShownPassage, in_colour: bool) -> Text:
     """Return the passage with the query's words marked: in colour on a terminal, between stars elsewhere."""
     from rich.text import Text
 
-    flat = passage.text.translate(_BLANKS)
-    marked, done = Text(), 0
-    for word_start, word_end in passage.words:
-        start, end = word_start - passage.start, word_end - passage.start
-        word = flat[start:end]
-        marked.append(flat[done:start]).append(word if in_colour else f"*{word}*", style="bold yellow")
+    marked, done = Text(), passage.start
+    for start, end in passage.words:
+        word = _flat(passage, start, end)
+        marked.append(_flat(passage, done, start)).append(word if in_colour else f"*{word}*", style="bold yellow")
         done = end
-    return marked.append(flat[done:])
+    return marked.append(_flat(passage, done, passage.end))
 
 
-_BLANKS = {ord(c): " " for c in "\n\r\t\v\f"}
+def _flat(passage: ShownPassage, start: int, end: int) -> str:
+    """Return a stretch of the document with every run of blanks and line ends as one blank."""
+    return re.sub(r"\s+", " ", passage.text[start - passage.start : end - passage.start])
