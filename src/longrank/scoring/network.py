@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 DEFAULT_BATCH_TOKENS = 2048
 """Padded tokens per batch: about where a CPU is fastest; accelerators want more."""
 
+_NEURAL = ("torch", "transformers", "sentence_transformers", "tokenizers", "safetensors", "accelerate")
 _UNLIMITED = 1 << 20  # tokenizers without a limit of their own say 1e30
 
 
@@ -37,25 +39,45 @@ def loading(model: Model) -> Iterator[None]:
         MissingExtra: torch or transformers are not installed.
         InputError: the library cannot load the model.
     """
-    try:
-        import torch  # noqa: F401
-        from transformers.utils import logging
-    except ImportError as error:
-        raise MissingExtra(f"the model '{model.name}'", "neural") from error
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    with _quiet():
+        try:
+            yield
+        except (LongRankError, MemoryError):
+            raise
+        except ModuleNotFoundError as error:
+            if error.name in _NEURAL:
+                raise MissingExtra(f"the model '{model.name}'", "neural") from error
+            raise InputError(f"the model needs the package {error.name}", path=model.path) from error
+        except Exception as error:  # whatever these libraries raise on a folder they cannot read
+            reason = str(error).strip().splitlines() or [type(error).__name__]
+            raise InputError(f"the model cannot be loaded: {reason[0][:200]}", path=model.path) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers and sentence-transformers from writing to stderr; what matters is checked here."""
+    loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]
+    levels = [logger.level for logger in loggers]
+    bars = _switch_bars(False)
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
     try:
         yield
-    except (LongRankError, MemoryError):
-        raise
-    except Exception as error:  # whatever these libraries raise on a folder they cannot read
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise InputError(f"the model cannot be loaded: {reason[0][:200]}", path=model.path) from error
     finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        _switch_bars(bars)
+
+
+def _switch_bars(on: bool) -> bool:
+    """Switch the progress bars of transformers; return whether they were on."""
+    try:
+        from transformers.utils import logging as bars
+    except ModuleNotFoundError:
+        return False  # said by name when the model is loaded
+    was: bool = bars.is_progress_bar_enabled()
+    (bars.enable_progress_bar if on else bars.disable_progress_bar)()
+    return was
 
 
 def choose_device(device: str) -> str:

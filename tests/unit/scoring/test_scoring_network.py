@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from longrank.errors import InputError
+from longrank.errors import InputError, MissingExtra
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.models import find_model
+from longrank.types import Notes
 from tiny_models import save_cross_encoder, save_encoder
 
 pytestmark = pytest.mark.neural
@@ -67,3 +70,31 @@ def test_a_model_the_library_cannot_load_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the model cannot be loaded") as caught:
         CrossEncoder(find_model(str(folder)))
     assert "\n" not in str(caught.value)
+
+
+def test_without_the_packages_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = find_model(str(save_encoder(tmp_path / "m")))
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingExtra, match=r"the model 'm' needs the extra 'neural'"):
+        BiEncoder(encoder)
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(MissingExtra, match=r"the model 'm' needs the extra 'neural'"):
+        CrossEncoder(encoder)
+
+
+def test_loading_writes_nothing_to_stderr_and_a_pooling_chosen_for_the_user_is_said(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = save_encoder(tmp_path / "m")
+    (folder / "modules.json").unlink()
+    found, notes = find_model(str(folder)), Notes()
+    capfd.readouterr()
+    BiEncoder(found, notes=notes)
+    assert capfd.readouterr() == ("", "")
+    assert notes.lines() == ["models that name no pooling: the mean of all tokens is used: 1 (first: m)"]
+
+
+def test_importing_the_scorers_loads_no_torch() -> None:
+    modules = ("scoring", "scoring.lexical", "scoring.bi_encoder", "scoring.cross_encoder", "ranking.build")
+    code = f"import sys, {', '.join(f'longrank.{m}' for m in modules)}; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
