@@ -50,8 +50,8 @@ test-spacy: $(VENV)/.test
 	$(BIN)/python -m pytest -q tests/unit/text tests/contracts/test_segmenters.py
 
 lint: $(VENV)/.test
-	$(BIN)/ruff format --check src tests benchmarks examples
-	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks docs
+	$(BIN)/ruff check src tests benchmarks docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

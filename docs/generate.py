@@ -1,7 +1,7 @@
 """Write the pages of ``docs/`` that are made from the code; ``--check`` fails when one is stale.
 
-    python docs/generate.py            writes docs/cli.md and docs/names.md
-    python docs/generate.py --check    exit 1 if a page is not what the code says
+python docs/generate.py            writes docs/cli.md and docs/names.md
+python docs/generate.py --check    exit 1 if a page is not what the code says
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def names_page() -> str:
     from longrank.ranking.settings import shipped_pipelines
 
     parts = ["# Names\n\nMade from the code by `python docs/generate.py`; each table is one dict in the code.\n"]
-    parts.append("\n## Pipelines\n\n" + "".join(f"- `{name}`: {_first_comment(name)}\n" for name in shipped_pipelines()))
+    parts.append(
+        "\n## Pipelines\n\n" + "".join(f"- `{name}`: {_first_comment(name)}\n" for name in shipped_pipelines())
+    )
     for title, place in _REGISTRIES.items():
         module, _, attribute = place.partition(":")
         registry: Mapping[str, object] = getattr(import_module(module), attribute)
@@ -70,9 +72,13 @@ def _about(entry: object) -> str:
     if isinstance(entry, str) and ":" in entry:
         module, _, attribute = entry.partition(":")
         entry = getattr(import_module(module), attribute)
-    if inspect.isclass(entry) or inspect.isroutine(entry):
-        return (inspect.getdoc(entry) or "").partition("\n")[0].replace("|", "\\|")
-    return f"`{entry}`".replace("|", "\\|")
+    if isinstance(entry, tuple) and callable(entry[0]):  # a function and its default
+        entry = entry[0]
+    if isinstance(entry, Mapping):
+        about = ", ".join(f"{key} = {value}" for key, value in entry.items())
+    else:
+        about = (getattr(entry, "about", "") or inspect.getdoc(entry) or "").partition("\n")[0]
+    return about.replace("|", "\\|")
 
 
 PAGES = {"cli.md": cli_page, "names.md": names_page}

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from longrank.formats.corpora import Located
 
+from longrank.formats.corpora import Located
 from longrank.index import Index, build_index
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.types import Document, Query

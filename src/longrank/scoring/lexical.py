@@ -108,7 +108,7 @@ class LexicalScorer:
 def open_lexical(
     index: CollectionStatistics, model: str | None, *, notes: Notes, k1: float = 0.9, b: float = 0.4
 ) -> LexicalScorer:
-    """Return the scorer of an index.
+    """BM25 of the passage with the statistics of the index; no torch.
 
     Raises:
         InputError: a model was named, or a parameter is out of range.

@@ -30,10 +30,13 @@ class Analyzer:
 
     Attributes:
         name: its name in `ANALYZERS`.
+        about: what it does, in a line.
     """
 
     def __init__(self, name: str, stem: Callable[[str], str] | None, stop_words: frozenset[str]) -> None:
         self.name = name
+        stemming = "original Porter stemming" if stem else "no stemming"
+        self.about = f"UAX #29 words, possessive removed, lower-case; {len(stop_words) or 'no'} stop words; {stemming}"
         self._terms = _Terms(stem, stop_words)
 
     def __call__(self, text: str) -> list[str]:

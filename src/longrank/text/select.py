@@ -30,18 +30,22 @@ Choose = Callable[[Float32s, int], NDArray[np.intp]]
 
 
 def _all(counts: Float32s, n: int) -> NDArray[np.intp]:
+    """Keep every passage."""
     return np.arange(len(counts))
 
 
 def _first(counts: Float32s, n: int) -> NDArray[np.intp]:
+    """Keep the first n (Santos' FIRST; n = 10)."""
     return np.arange(min(n, len(counts)))
 
 
 def _termf(counts: Float32s, n: int) -> NDArray[np.intp]:
+    """Keep the n with the most words of the query, earlier ones first among equals (Santos' TERMF; n = 10)."""
     return np.argsort(-counts, kind="stable")[:n]
 
 
 def _first_and_termf(counts: Float32s, n: int) -> NDArray[np.intp]:
+    """Keep the first n / 2, then the best others by words of the query (Santos' FIRST+TERMF; n = 20)."""
     first = _first(counts, (n + 1) // 2)
     best = _termf(counts, len(counts))
     return np.concatenate([first, best[best >= len(first)][: n - len(first)]])
