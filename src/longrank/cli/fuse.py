@@ -45,9 +45,10 @@ def fuse(
     qrels: Annotated[Path | None, typer.Option("--qrels", help="mapfuse: judgments, for --folds.")] = None,
     tag: Annotated[str, typer.Option("--tag", help="The run's tag.")] = "longrank",
 ) -> None:
-    """Fuse runs: reciprocal ranks, a weighted sum of scores, or MAP-weighted reciprocal ranks.
+    """Fuse runs by ranks, by scores, or by ranks and MAP.
 
-    The MAPs of mapfuse are never taken from the queries being fused.
+    rrf: reciprocal ranks; linear: a weighted sum of scores; mapfuse: MAP-weighted reciprocal ranks. The MAPs are
+    never taken from the queries being fused.
 
     Example: longrank fuse bm25.run maxp.run -o fused.run --method rrf
     """

@@ -124,7 +124,7 @@ def _print_summary(index: Index) -> None:
 def check(
     path: Annotated[Path, typer.Argument(help="The index to check.", metavar="INDEX")],
 ) -> None:
-    """Compare every file of an index with its checksum; names a damaged one (exit code 3).
+    """Compare every file of an index with its checksum. A damaged one is named (exit code 3).
 
     Example: longrank check my.index
     """

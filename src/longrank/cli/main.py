@@ -59,7 +59,6 @@ def build_app(names: Sequence[str]) -> typer.Typer:
     """Return the application with the named commands only, so that one command loads one module."""
     app = typer.Typer(
         name="longrank",
-        no_args_is_help=True,
         pretty_exceptions_enable=False,
         add_completion=False,
         rich_markup_mode=None,
@@ -75,13 +74,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; return its exit code. Never raises for a user's mistake."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     console.set_debug("--debug" in arguments)
+    arguments = [a for a in arguments if a != "--debug"]  # wherever it stands
     named = next((a for a in arguments if not a.startswith("-")), None)
     if named is not None and named not in COMMANDS:
         return _fail(f"unknown command '{printable(named)}'; {suggestion(named, COMMANDS)}", 2)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
     try:
-        result = build_app([named] if named else list(COMMANDS))(args=list(arguments), standalone_mode=False)
+        app = build_app([named] if named else list(COMMANDS))
+        result = app(args=arguments or ["--help"], standalone_mode=False)
         return result if isinstance(result, int) else 0
     except Exception as error:  # the one place where errors end
         return _report(error)
@@ -101,7 +102,9 @@ def _report(error: Exception) -> int:
     if isinstance(error, LongRankError):
         return _fail(str(error), error.exit_code)
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # a usage error of the parser
-        return _fail(f"{error.format_message()}; see longrank --help", int(error.exit_code))
+        context = getattr(error, "ctx", None)
+        page = f"longrank {context.info_name}" if context and context.parent else "longrank"
+        return _fail(f"{error.format_message().rstrip('.')}; see {page} --help", int(error.exit_code))
     if type(error).__name__ in ("Abort", "BrokenPipeError"):
         return 1
     return _fail(f"{type(error).__name__}: {error} (--debug shows where)", 1)

@@ -35,7 +35,7 @@ def search(
         list[str] | None, typer.Option("--set", help="section.key=value, any setting of the pipeline.")
     ] = None,
 ) -> None:
-    """Search long documents and see which passages made them relevant.
+    """Search long documents and see the passages that matter.
 
     Example: longrank search my.index "how are hurricanes named" -k 3
     """
