@@ -5,10 +5,10 @@
     termf         the n (10) with the largest tf(q, S): how often the query's terms occur in the passage
     first+termf   n (20) in all: the first half of them FIRST, then the best of TERMF not yet there
 
-Terms are lower-cased words as they are written, without stop words and punctuation; each distinct
-term of the query counts once per occurrence in the passage. Ties go to the earlier passage, so
-TERMF of a document without any query term is FIRST. Whatever is chosen, tf(q, S) is the weight that
-the Weighted Mean uses.
+Terms are lower-cased words as they are written but for a possessive 's, without stop words and
+punctuation; each distinct term of the query counts once per occurrence in the passage. Ties go to
+the earlier passage, so TERMF of a document without any query term is FIRST. Whatever is chosen,
+tf(q, S) is the weight that the Weighted Mean uses.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _termf(counts: Float32s, n: int) -> NDArray[np.intp]:
 
 
 def _first_and_termf(counts: Float32s, n: int) -> NDArray[np.intp]:
-    """Keep the first n / 2, then the best others by words of the query (Santos' FIRST+TERMF; n = 20)."""
+    """Keep the first n / 2 (rounded up), then the best others by words of the query (Santos' FIRST+TERMF; n = 20)."""
     first = _first(counts, (n + 1) // 2)
     best = _termf(counts, len(counts))
     return np.concatenate([first, best[best >= len(first)][: n - len(first)]])

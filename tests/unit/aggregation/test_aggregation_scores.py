@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,13 @@ FOUR = evidence("d", [0.5, 3.0, -1.0, 2.0], weights=[1, 0, 3, 2])
 )
 def test_four_passages_by_hand(name: str, options: dict[str, object], score: float) -> None:
     assert make_aggregator(name, **options)(FOUR) == pytest.approx(score, rel=1e-12)  # type: ignore[arg-type]
+
+
+def test_of_a_capped_document_only_the_passages_that_were_scored_count() -> None:
+    """Passages 3, 7 and 9 of twelve: FirstP is the first of the three, AvgP divides by three."""
+    capped = replace(evidence("d", [1.0, 4.0, -2.0]), passage_index=np.array([3, 7, 9], dtype=np.int32), n_passages=12)
+    expected = {"firstp": 1.0, "maxp": 4.0, "sump": 3.0, "avgp": 1.0, "kmaxp": 1.0}
+    assert {name: make_aggregator(name)(capped) for name in expected} == expected
 
 
 def test_birch_sums_what_a_document_with_one_sentence_has() -> None:

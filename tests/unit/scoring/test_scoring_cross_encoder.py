@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 
 from longrank.errors import InputError, LongRankError
 from longrank.protocols import ScoringTask
-from longrank.scoring.cross_encoder import CrossEncoder, open_cross_encoder
+from longrank.scoring.cross_encoder import SCORES, CrossEncoder, _score, open_cross_encoder
 from longrank.scoring.models import find_model
 from longrank.types import Notes, Passage, Query
 from tiny_models import FAMILIES, MAX_TOKENS, save_cross_encoder
@@ -92,6 +94,48 @@ def test_each_score_is_its_formula(folders: dict[tuple[str, int], Path]) -> None
         assert one.unit == name
         assert scores.scores.dtype == np.float32
         np.testing.assert_allclose(scores.scores, values, rtol=1e-5, atol=1e-6)
+
+
+def test_scores_of_logits_by_hand() -> None:
+    """Logits (z0, z1) = (2, 3), (-1, 2.5), (100, -100): the second is more probable, the first has the larger z1."""
+    logits = np.array([[2.0, 3.0], [-1.0, 2.5], [100.0, -100.0]], dtype=np.float32)
+    expected = {
+        "logit": [3.0, 2.5, -100.0],
+        "logit_diff": [1.0, 3.5, -200.0],
+        "logprob": [-math.log1p(math.exp(-1)), -math.log1p(math.exp(-3.5)), -200.0],
+        "prob": [1 / (1 + math.exp(-1)), 1 / (1 + math.exp(-3.5)), 0.0],
+    }
+    for unit in SCORES:
+        assert _score(logits, unit, 1).tolist() == pytest.approx(expected[unit], rel=1e-6)
+        assert _score(logits[:, ::-1], unit, 0).tolist() == pytest.approx(expected[unit], rel=1e-6)
+    single = {
+        "logit": [3.0, -100.0],
+        "logprob": [-math.log1p(math.exp(-3)), -100.0],
+        "prob": [1 / (1 + math.exp(-3)), math.exp(-100)],
+    }
+    for unit, values in single.items():
+        found = _score(np.array([[3.0], [-100.0]], dtype=np.float32), unit, 0)
+        assert found.dtype == np.float32
+        assert found.tolist() == pytest.approx(values, rel=1e-5, abs=1e-40)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_without_a_limit_in_the_tokenizer_the_position_embeddings_are_the_limit(tmp_path: Path, family: str) -> None:
+    """Among them RoBERTa, whose 50 position embeddings serve 48 tokens, as its 514 serve 512."""
+    folder = save_cross_encoder(tmp_path / family, family)
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"model_max_length": int(1e30)}))
+    one = scorer(folder)
+    assert one.max_tokens == MAX_TOKENS
+    (scores,) = one.score([task("fish", ["fish " * 200])])
+    assert scores.truncated.tolist() == [True]
+
+
+def test_a_pair_that_just_fits_is_not_counted_as_truncated(folders: dict[tuple[str, int], Path]) -> None:
+    room = MAX_TOKENS - 5  # [CLS] the fish [SEP] king ... [SEP]
+    (scores,) = scorer(folders["bert", 2]).score([task("the fish", ["king " * room, "king " * room + "war"])])
+    assert scores.truncated.tolist() == [False, True]
+    assert scores.scores[0] == pytest.approx(scores.scores[1], abs=1e-6)
 
 
 def test_each_score_of_one_output_is_its_formula(folders: dict[tuple[str, int], Path]) -> None:

@@ -27,6 +27,14 @@ def test_stop_words_are_dropped_before_stemming_and_after_lower_casing() -> None
     assert porter("The THE This ares") == ["ar"]
 
 
+def test_the_possessive_is_removed_before_the_stop_list() -> None:
+    assert porter("it's THAT\u2019S O'Brien's dogs'") == ["o'brien", "dog"]
+
+
+def test_the_stem_of_a_word_may_be_a_stop_word() -> None:
+    assert porter("thes bys ised being ons") == ["the", "by", "is", "be", "on"]
+
+
 def test_underscores_alone_are_no_word() -> None:
     assert porter("__ _ a_b") == ["a_b"]
 

@@ -38,6 +38,16 @@ def test_first_and_termf_are_ten_first_and_the_ten_best_of_the_others() -> None:
     assert chosen("first+termf", None, "tide", texts) == sorted([*range(10), *best_others])
 
 
+def test_of_an_odd_number_first_and_termf_take_one_more_from_the_beginning() -> None:
+    texts = ["x", "x", "x", "tide", "tide tide"]
+    assert chosen("first+termf", 1, "tide", texts) == [0]
+    assert chosen("first+termf", 3, "tide", texts) == [0, 1, 4]
+
+
+def test_a_possessive_counts_as_its_word() -> None:
+    assert term_counts("tide's", ["the tide", "the tide\u2019s moon", "tides"]).tolist() == [1, 1, 0]
+
+
 def test_first_and_termf_never_count_a_passage_twice() -> None:
     texts = ["tide tide tide", "tide tide", "x", "tide", "x", "x"]
     assert chosen("first+termf", 4, "tide", texts) == [0, 1, 2, 3]
