@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from longrank.protocols import Candidate, PassageScorer, PassageScores, ScoringT
 from longrank.ranking.build import attach_vectors
 from longrank.ranking.settings import PipelineSettings
 from longrank.ranking.settings import Scorer as ScorerSettings
-from longrank.scoring import PASSAGE_SCORERS, make_scorer
+from longrank.scoring import PASSAGE_SCORERS, make_scorer, options_of
 from longrank.text.segment import make_segmenter
 from longrank.text.select import make_selector
 from longrank.types import Document, Evidence, Notes, Segmentation
@@ -97,9 +97,9 @@ def open_document_scorer(
         InputError: a name is unknown, or the scorer needs a model and none is given.
     """
     assert settings.scorer is not None
-    name, model = _choose_scorer(settings.scorer, model, notes)
+    name, model, options = _choose_scorer(settings.scorer, model, notes)
     selector = make_selector(settings.select.name, n=settings.select.n)
-    scorer = make_scorer(name, index=index, model=model, options=settings.scorer.options, notes=notes)
+    scorer = make_scorer(name, index=index, model=model, options=options, notes=notes)
     tokenizer = getattr(scorer, "offset_tokenizer", None)  # for passages counted in a model's wordpieces
     segmenter = make_segmenter(settings.passages.preset, settings.passages.options, tokenizer)
     selects = settings.select.name != "all"
@@ -107,16 +107,23 @@ def open_document_scorer(
     return PassageDocumentScorer(segmenter, selector, scorer, title=settings.title)
 
 
-def _choose_scorer(scorer: ScorerSettings, model: str | None, notes: Notes) -> tuple[str, str | None]:
+def _choose_scorer(
+    scorer: ScorerSettings, model: str | None, notes: Notes
+) -> tuple[str, str | None, Mapping[str, object]]:
+    """Return name, model and options of the scorer: the pipeline's own, or what stands in for one without a model."""
     lookup(PASSAGE_SCORERS, scorer.name, "passage scorer")
     if scorer.name == "lexical":
         if model is not None:
             raise InputError("the lexical scorer takes no --model", got=model)
-        return "lexical", None
+        return "lexical", None, scorer.options
     model = model or scorer.model
     if model is not None:
-        return scorer.name, model
+        return scorer.name, model, scorer.options
     if scorer.without_model is None:
         raise InputError(f"this pipeline's {scorer.name} needs a model", fix="name one with --model")
-    notes.say(f"no --model given: passages are scored by the {scorer.without_model} {DEFAULT_MODEL}")
-    return scorer.without_model, DEFAULT_MODEL
+    own = {*options_of(scorer.name)} - {*options_of(scorer.without_model)}
+    left_out = [f"{option}={value}" for option, value in scorer.options.items() if option in own]
+    without = f", without the {scorer.name}'s {', '.join(left_out)}" if left_out else ""
+    notes.say(f"no --model given: passages are scored by the {scorer.without_model} {DEFAULT_MODEL}{without}")
+    options = {option: value for option, value in scorer.options.items() if option not in own}
+    return scorer.without_model, DEFAULT_MODEL, options

