@@ -54,6 +54,24 @@ def test_significance_is_judged_after_the_correction() -> None:
         assert comparison is not None and comparison.significant is marked
 
 
+def test_comparisons_are_systems_times_measures() -> None:
+    two = {name: {"AP": values["AP"], "RR": values["AP"]} for name, values in RESULTS.items()}
+    table = compare(two, baseline="bm25", correction="bonferroni")
+    assert table.comparisons == 4
+    p = t_test(differences(two["maxp"]["AP"], two["bm25"]["AP"]))
+    assert p is not None
+    assert [c.p_corrected for c in table.rows[1].comparisons if c] == [4 * p, 4 * p]
+
+
+def test_a_p_at_the_threshold_is_not_significant() -> None:
+    """Differences of 3 and 2 have p 1/2 in the randomization test."""
+    results = {"a": system(0.0, 0.0), "b": system(3.0, 2.0)}
+    found = [
+        compare(results, baseline="a", test="randomization", threshold=t).rows[1].comparisons[0] for t in (0.5, 0.6)
+    ]
+    assert [(c.p, c.significant) for c in found if c] == [(0.5, False), (0.5, True)]
+
+
 def test_one_query_gives_no_p_and_no_mark() -> None:
     table = compare({"a": system(0.1), "b": system(0.9)}, baseline="a", correction="holm")
     comparison = table.rows[1].comparisons[0]
