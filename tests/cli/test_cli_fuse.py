@@ -44,6 +44,12 @@ def test_reciprocal_ranks(folder: Path) -> None:
     assert fused("--method", "rrf", "--rrf-k", "1") == {d: pytest.approx(1 / 2 + 1 / 3) for d in "rx"}
 
 
+def test_a_fused_run_is_not_overwritten(folder: Path) -> None:
+    before = Path("a.run").read_bytes()
+    assert main(["fuse", "a.run", "b.run", "-o", "./a.run", "--method", "rrf"]) == 2
+    assert Path("a.run").read_bytes() == before
+
+
 def test_weighted_sum(folder: Path) -> None:
     assert fused("--method", "linear", "--weights", "2,1") == {"r": 5.0, "x": 4.0}
     assert fused("--method", "linear", "--weights", "0.75,0.25", "--normalize", "minmax") == {"r": 0.75, "x": 0.25}

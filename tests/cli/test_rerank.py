@@ -42,6 +42,19 @@ def test_rerank_writes_the_whole_run_and_the_evidence_beside_it(folder: Path, tm
     assert (tmp_path / "new.run.evidence").is_file()
 
 
+@pytest.mark.parametrize("name", ["bm25.run", "queries.jsonl"])
+def test_no_input_is_overwritten(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (folder / name).read_bytes()
+    assert main(rerank_arguments(folder, folder / name)) == 2
+    assert "is also an input and would be overwritten" in capsys.readouterr().err
+    assert (folder / name).read_bytes() == before
+
+
+def test_run_and_evidence_need_two_files(folder: Path, tmp_path: Path) -> None:
+    assert main(rerank_arguments(folder, tmp_path / "new.run", "--evidence", str(tmp_path / "new.run"))) == 2
+    assert not list(tmp_path.iterdir())
+
+
 def test_aggregate_gives_the_bytes_of_rerank(folder: Path, tmp_path: Path) -> None:
     settings = ["--set", "final.interpolate=0.3", "--set", "final.normalize=minmax"]
     assert main(rerank_arguments(folder, tmp_path / "new.run", "--depth", "10", *settings)) == 0

@@ -54,6 +54,24 @@ def test_an_error_leaves_the_old_file_and_nothing_else(error: type[BaseException
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "there" / "run.txt")
+    with atomic_write(tmp_path / "link", "w") as stream:
+        stream.write("new")
+    assert (tmp_path / "link").is_symlink()
+    assert [path.name for path in (tmp_path / "there").iterdir()] == ["run.txt"]
+    assert (tmp_path / "there" / "run.txt").read_text() == "new"
+
+
+def test_a_pipe_or_a_device_is_never_renamed_away(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(InputError, match="is a pipe or a device"):
+            check_writable(tmp_path / name)
+
+
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a folder; a file name is needed"):
         check_writable(tmp_path)
@@ -297,9 +315,9 @@ def test_records_without_a_commit_are_forgotten(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ({"version": 1, "model": "monobert"}, 'was begun with another model: "minilm" then, "monobert" now'),
-        ({"version": 1}, 'was begun with another model: "minilm" then, null now'),
-        ({**HEADER, "depth": 100}, "was begun with another depth: null then, 100 now"),
+        ({"version": 1, "model": "monobert"}, 'was begun with other model: "minilm" then, "monobert" now'),
+        ({"version": 1}, 'was begun with other model: "minilm" then, null now'),
+        ({**HEADER, "depth": 100}, "was begun with other depth: null then, 100 now"),
     ],
 )
 def test_another_header_is_refused_and_the_journal_untouched(

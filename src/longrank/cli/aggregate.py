@@ -66,12 +66,11 @@ def aggregate(
 
     from longrank.aggregation import make_aggregator
     from longrank.aggregation.run import aggregate_run
-    from longrank.cli.inputs import numbers
+    from longrank.cli.inputs import numbers, output_file
     from longrank.formats.trec import read_run, write_run
-    from longrank.storage import check_writable
 
     notes = Notes()
-    check_writable(output)
+    output_file(output, evidence, first_stage)
     run = aggregate_run(
         records,
         make_aggregator(aggregator, k=k, weights=None if weights is None else numbers("--weights", weights)),

@@ -52,15 +52,14 @@ def fuse(
 
     Example: longrank fuse bm25.run maxp.run -o fused.run --method rrf
     """
-    from longrank.cli.inputs import numbers
+    from longrank.cli.inputs import numbers, output_file
     from longrank.config import lookup
     from longrank.formats.trec import read_run, write_run
     from longrank.fusion import FUSIONS
-    from longrank.storage import check_writable
     from longrank.types import Notes
 
     notes = Notes()
-    check_writable(output)
+    output_file(output, *runs, folds, qrels, *(heldout or "").split(","))
     function = lookup(FUSIONS, method, "fusion method")
     options: dict[str, dict[str, Any]] = {
         "rrf": {"--rrf-k": rrf_k},

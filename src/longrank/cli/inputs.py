@@ -7,6 +7,7 @@ from pathlib import Path
 
 from longrank.config import suggestion
 from longrank.errors import InputError
+from longrank.storage import check_writable
 from longrank.types import Notes, Query
 
 
@@ -25,6 +26,17 @@ def load_queries(
     from longrank.formats.queries import read_queries
 
     return read_queries(Path(source), notes, format=query_format, field=field, allow_empty=allow_empty)
+
+
+def output_file(output: Path, *inputs: Path | str | None) -> None:
+    """Fail before any work if `output` cannot be written, or is a file that the command reads.
+
+    Raises:
+        InputError: it is one of `inputs` (those that are None do not count), or as `check_writable` says.
+    """
+    check_writable(output)
+    if any(one is not None and Path(one).resolve() == output.resolve() for one in inputs):
+        raise InputError("is also an input and would be overwritten", path=output, fix="choose another output")
 
 
 def choice(option: str, value: str, allowed: Sequence[str]) -> str:

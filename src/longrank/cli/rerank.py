@@ -42,16 +42,16 @@ def rerank(
 
     Example: longrank rerank my.index topics.jsonl bm25.run -o maxp.run --pipeline maxp --model ./monobert
     """
-    from longrank.cli.inputs import choice, load_queries
+    from longrank.cli.inputs import choice, load_queries, output_file
     from longrank.formats.trec import read_run, write_run
     from longrank.index import Index
     from longrank.ranking.pipeline import open_pipeline
     from longrank.ranking.pipeline import rerank as rerank_run
-    from longrank.storage import check_writable
     from longrank.types import Notes
 
     notes = Notes()
-    check_writable(output)
+    evidence = evidence or output.with_name(output.name + ".evidence")
+    output_file(output, queries, run, evidence)
     choice("--missing", missing, ("error", "keep"))
     assignments = list(assignments or ())
     assignments += [f"final.depth={depth}"] if depth is not None else []
@@ -59,7 +59,6 @@ def rerank(
     query_list = load_queries(queries, notes, query_format, field)
     first_stage = read_run(run, notes)
     bound = open_pipeline(Index.open(index), pipeline, model=model, assignments=assignments, notes=notes)
-    evidence = evidence or output.with_name(output.name + ".evidence")
     with console.progress("reranking", len(query_list), "queries") as advance:
         reranked = rerank_run(
             bound,

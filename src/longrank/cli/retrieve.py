@@ -42,15 +42,14 @@ def retrieve(
 
     Example: longrank retrieve my.index topics.jsonl -o bm25.run
     """
-    from longrank.cli.inputs import load_queries
+    from longrank.cli.inputs import load_queries, output_file
     from longrank.formats.trec import write_rankings
     from longrank.index import Index
     from longrank.retrieval import make_retriever
-    from longrank.storage import check_writable
     from longrank.types import Notes
 
     notes = Notes()
-    check_writable(output)
+    output_file(output, queries)
     if k < 1:
         raise InputError("-k must be at least 1", got=k)
     first_stage = make_retriever(Index.open(index), preset, k1=k1, b=b, doc_lengths=doc_lengths, notes=notes)

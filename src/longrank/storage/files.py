@@ -25,8 +25,8 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
         InputError: the folder does not exist or cannot be written to.
         LongRankError: writing failed (no space left, ...).
     """
-    path = Path(path)
-    check_writable(path)
+    check_writable(Path(path))
+    path = Path(path).resolve()  # a link stays a link; what it points to is replaced
     options: dict[str, str] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     temporary = Path(name)
@@ -48,13 +48,16 @@ def check_writable(path: Path) -> None:
     """Fail early, before hours of work, if `path` cannot be written as a file.
 
     Raises:
-        InputError: it is a folder, or its folder is absent or read-only.
+        InputError: it is a folder, a pipe or a device, or its folder is absent or read-only.
     """
     if path.is_dir():
         raise InputError("is a folder; a file name is needed", path=path)
-    if not path.parent.is_dir():
-        raise InputError("its folder does not exist", path=path, fix=f"mkdir -p {path.parent}")
-    if not os.access(path.parent, os.W_OK):
+    if path.exists() and not path.is_file():  # renaming a file over /dev/stdout would take it from everyone
+        raise InputError("is a pipe or a device; a file name is needed", path=path)
+    parent = path.resolve().parent if path.is_symlink() else path.parent
+    if not parent.is_dir():
+        raise InputError("its folder does not exist", path=path, fix=f"mkdir -p {parent}")
+    if not os.access(parent, os.W_OK):
         raise InputError("its folder cannot be written to", path=path)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
@@ -124,10 +125,15 @@ def _refuse_changed(path: Path, found: Mapping[str, Any], wanted: Mapping[str, A
     for key in sorted(found.keys() | wanted.keys()):
         if found.get(key) != wanted.get(key):
             raise InputError(
-                f"was begun with another {key}: {json.dumps(found.get(key))} then, {json.dumps(wanted.get(key))} now",
+                f"was begun with other {key}: {_short(found.get(key))} then, {_short(wanted.get(key))} now",
                 path=path,
                 fix="give the old settings to resume, or remove the file to start afresh",
             )
+
+
+def _short(value: object) -> str:
+    """Return a header's value as it is shown: of a SHA-256, the first digits."""
+    return re.sub(r"\b([0-9a-f]{12})[0-9a-f]{52}\b", r"\1...", json.dumps(value))
 
 
 def _frames(path: Path) -> Iterator[tuple[bytes, bytes, int]]:
