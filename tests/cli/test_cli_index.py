@@ -94,6 +94,11 @@ def test_mistakes_are_one_line_and_leave_nothing(
     assert [path.name for path in docs.parent.iterdir()] == ["docs.jsonl"]
 
 
+def test_a_wrong_vectors_model_is_noticed_before_the_build(docs: Path, tmp_path: Path) -> None:
+    assert main(["index", str(docs), "-o", str(tmp_path / "new"), "--vectors", str(tmp_path / "no-model")]) == 2
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_disk_too_small_is_noticed_before_anything_is_read(
     docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,6 +50,10 @@ def test_no_input_is_overwritten(name: str, folder: Path, capsys: pytest.Capture
     assert (folder / name).read_bytes() == before
 
 
+def test_an_empty_question_is_refused(folder: Path) -> None:
+    assert main(["search", str(folder / "index"), " ", "--pipeline", "lexical"]) == 2
+
+
 def test_run_and_evidence_need_two_files(folder: Path, tmp_path: Path) -> None:
     assert main(rerank_arguments(folder, tmp_path / "new.run", "--evidence", str(tmp_path / "new.run"))) == 2
     assert not list(tmp_path.iterdir())

@@ -71,6 +71,10 @@ def index(
         choice("--encoding-errors", encoding_errors, ("strict", "replace"))
         text = TextOptions(encoding, encoding_errors, Limits(max_uncompressed=max_uncompressed))
         names = tuple(name.strip() for name in fields.split(","))
+        if vectors is not None:
+            from longrank.ranking.build import check_vectors
+
+            check_vectors(vectors, passages, Notes())
         _build(sources, output, CorpusOptions(format, names, text), (analyzer, workers), notes)
     elif vectors is None or len(sources) != 1:
         raise InputError("where should the index go?", fix="longrank index SOURCE... -o INDEX")

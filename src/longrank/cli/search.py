@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longrank.cli import console
+from longrank.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,6 +46,8 @@ def search(
     from longrank.ranking.pipeline import open_pipeline
     from longrank.types import Notes
 
+    if not query.strip():
+        raise InputError("the query is empty")
     notes = Notes()
     name = pipeline or default_pipeline()
     bound = open_pipeline(Index.open(index), name, model=model, assignments=assignments or (), notes=notes)

@@ -1,5 +1,6 @@
 """What is computed once for an index and kept with it: passage vectors.
 
+check_vectors   see before a long build whether vectors can be added after it
 add_vectors     encode all passages and store them
 attach_vectors  let a scorer use them where they fit
 """
@@ -17,6 +18,15 @@ from longrank.protocols import PassageScorer, Segmenter
 from longrank.scoring.bi_encoder import BiEncoder, open_bi_encoder
 from longrank.text.segment import make_segmenter
 from longrank.types import Document, Notes
+
+
+def check_vectors(model: str, preset: str, notes: Notes) -> None:
+    """Load the model and make the segmenter that `add_vectors` will need, and let go of both.
+
+    Raises:
+        InputError, MissingExtra, IntegrityError: as `add_vectors`.
+    """
+    make_segmenter(preset, tokenizer=open_bi_encoder(None, model, notes=notes).offset_tokenizer)
 
 
 def add_vectors(index_path: Path, model: str, preset: str, notes: Notes, progress: Callable[[int], object]) -> Path:
