@@ -60,11 +60,7 @@ def aggregate_run(
             does not hold.
         LongRankError: evidence of one document occurs twice, or a score that is not finite.
     """
-    if alpha is not None:
-        check_alpha(alpha)
-    lookup(NORMALIZERS, normalize, "normalisation")
-    if tail not in TAILS:
-        raise InputError("tail is keep or drop", got=tail)
+    _check_settings(alpha, normalize, tail)
     scored = _collect(evidence, aggregator)
     queries = [q for q in dict.fromkeys([*(first_stage or ()), *scored]) if q in scored or tail == "keep"]
 
@@ -79,6 +75,14 @@ def aggregate_run(
             yield from _stacked(query_id, top, ranking if tail == "keep" else (), last)
 
     return Run(tag, rows())
+
+
+def _check_settings(alpha: float | None, normalize: str, tail: str) -> None:
+    if alpha is not None:
+        check_alpha(alpha)
+    lookup(NORMALIZERS, normalize, "normalisation")
+    if tail not in TAILS:
+        raise InputError("tail is keep or drop", got=tail)
 
 
 def _collect(evidence: Iterable[Evidence], aggregator: Aggregator) -> dict[str, _Scored]:

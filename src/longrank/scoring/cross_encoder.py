@@ -52,7 +52,7 @@ class CrossEncoder:
     Args:
         model: the model's files.
         score: one of `SCORES`; default: ``logit`` for one output, ``logit_diff`` for two.
-        relevant: which of two outputs means relevant.
+        relevant: which of two outputs means relevant, 0 or 1.
         max_tokens: what is read of query and passage together; default: the model's own limit.
         max_query_tokens: what is read of the query.
         batch_tokens: padded tokens per batch.
@@ -184,6 +184,8 @@ def _choose_score(model: Model, n_outputs: int, score: str | None, relevant: int
         raise InputError("unknown score", got=score, fix=suggestion(score, SCORES))
     if relevant not in (0, 1):
         raise InputError("relevant must be 0 or 1", got=relevant)
+    if n_outputs == 1 and relevant == 0:
+        raise InputError(f"'{model.name}' has one output, which means relevant", got="relevant = 0", fix="leave it out")
     if n_outputs == 1 and score == "logit_diff":
         raise InputError(f"'{model.name}' has one output: there is no difference of two", got=score, fix="use logit")
     return score or ("logit" if n_outputs == 1 else "logit_diff"), relevant if n_outputs == 2 else 0

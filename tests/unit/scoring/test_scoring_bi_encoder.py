@@ -130,6 +130,15 @@ def test_a_passage_seen_before_is_not_encoded_again(tiny: Path) -> None:
     assert len(calls) == 2  # the two queries
 
 
+def test_a_model_made_for_another_similarity_is_scored_by_the_cosine_and_that_is_said(tmp_path: Path) -> None:
+    folder, notes = save_encoder(tmp_path / "m"), Notes()
+    (usual,) = scorer(folder).score([task(QUERY, PASSAGES)])
+    (folder / "config_sentence_transformers.json").write_text('{"similarity_fn_name": "dot"}')
+    (found,) = scorer(folder, notes=notes).score([task(QUERY, PASSAGES)])
+    np.testing.assert_array_equal(found.scores, usual.scores)
+    assert notes.lines() == ["models made for the similarity 'dot': the cosine is used: 1 (first: m)"]
+
+
 def test_queries_that_are_cut_are_counted(tiny: Path) -> None:
     notes = Notes()
     scorer(tiny, notes=notes).score([task("fish " * 100, PASSAGES), task("fish", PASSAGES)])

@@ -187,6 +187,7 @@ def test_options_out_of_range_are_refused(folders: dict[tuple[str, int], Path]) 
         (two, {"score": "logits"}, "did you mean 'logit'"),
         (one, {"score": "logit_diff"}, "one output"),
         (two, {"relevant": 2}, "relevant must be 0 or 1"),
+        (one, {"relevant": 0}, "one output, which means relevant"),
         (two, {"max_tokens": 49}, "between 8 and 48"),
         (two, {"max_tokens": 2}, "between 8 and 48"),
         (two, {"max_query_tokens": 0}, "max_query_tokens must be 1 or more"),
