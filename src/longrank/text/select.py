@@ -81,8 +81,14 @@ def term_counts(query: str, texts: Sequence[str]) -> Float32s:
     """Return tf(q, S) for each text S: occurrences of the query's distinct terms. float32[P]."""
     surface = ANALYZERS["none"]
     terms = frozenset(surface(query)) - STOP_WORDS
-    counts = [sum(term in terms for term in surface(text)) if terms else 0 for text in texts]
+    counts = [sum(map(terms.__contains__, surface(text))) if _may_hold(text, terms) else 0 for text in texts]
     return np.array(counts, dtype=np.float32)
+
+
+def _may_hold(text: str, terms: frozenset[str]) -> bool:
+    """Say no only if none of the terms can be in the text: most passages need not be taken apart."""
+    lowered = text.lower()
+    return not text.isascii() or any(term in lowered for term in terms)
 
 
 SELECTORS: dict[str, tuple[Choose, int]] = {
