@@ -1,0 +1,54 @@
+"""What is shown of a result: the best passages, and where the words of the query stand in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakes import index_of
+from longrank.index import Index
+from longrank.ranking.explain import result_json, search
+from longrank.ranking.pipeline import open_pipeline
+from longrank.types import Document, Notes
+
+FILLER = "moon tide chain wheel light house bread stone river salt"
+TEXT = f"{FILLER} 😀 the fox {FILLER} foxes: the Fox's FOX {FILLER}"
+"""Windows of ten words without overlap: one fox in the second, three in the third."""
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    return index_of([Document("d", "a title", TEXT), Document("e", "", FILLER)], tmp_path_factory.mktemp("e") / "index")
+
+
+def test_the_best_passages_come_first_with_their_own_scores(index: Index) -> None:
+    pipeline = open_pipeline(index, "lexical", assignments=["passages.options={length=10, stride=10}"], notes=Notes())
+    (result,) = search(pipeline, "a fox", k=5, passages=2)
+    assert (result.rank, result.doc_id, result.title, result.n_passages, result.n_scored) == (1, "d", "a title", 4, 4)
+    best, second = result.passages
+    assert (best.index, second.index) == (2, 1)
+    assert best.score > second.score > 0
+    assert result.aggregate == result.score == best.score
+    assert result.first_stage != result.score
+    for passage in result.passages:
+        assert TEXT[passage.start : passage.end] == passage.text
+
+
+def test_the_words_of_the_query_are_marked_in_code_points_of_the_document(index: Index) -> None:
+    pipeline = open_pipeline(index, "lexical", assignments=["passages.options={length=10, stride=10}"], notes=Notes())
+    (result,) = search(pipeline, "the foxes", k=5, passages=2)
+    marked = [[TEXT[a:b] for a, b in passage.words] for passage in result.passages]
+    assert marked == [["foxes", "Fox's", "FOX"], ["fox"]]  # "the" is a stop word; "Fox's" and "foxes" are stemmed
+    shown = result_json(result)
+    assert [TEXT[a:b] for a, b in shown["passages"][0]["words"]] == marked[0]
+    assert (shown["doc_id"], shown["n_truncated"]) == ("d", 0)
+
+
+def test_a_query_whose_words_no_document_holds_has_no_results(index: Index) -> None:
+    pipeline = open_pipeline(index, "lexical", notes=Notes())
+    assert search(pipeline, "unicorn") == []
+    assert search(pipeline, "the of and") == []
+
+
+def test_a_first_stage_alone_shows_no_passages(index: Index) -> None:
+    (result,) = search(open_pipeline(index, "bm25", notes=Notes()), "fox")
+    assert (result.aggregate, result.passages, result.score) == (None, (), result.first_stage)
