@@ -11,6 +11,7 @@ shown escaped, so control characters in hostile input never reach a terminal.
 
 from __future__ import annotations
 
+import json
 from os import PathLike, fspath
 
 _MAX_SHOWN = 80  # characters of an offending value that are worth showing
@@ -83,7 +84,10 @@ def printable(text: str) -> str:
 
 
 def shown(value: object) -> str:
-    """Return `value` as a message shows it: quoted and shortened if a string, plain otherwise."""
+    """Return `value` as a message shows it: quoted and shortened if a string, plain otherwise; lists as JSON."""
+    if isinstance(value, bool | list | dict):
+        value = json.dumps(value, ensure_ascii=False, default=str)
+        return printable(value[:_MAX_SHOWN]) + "..." * (len(value) > _MAX_SHOWN)
     if not isinstance(value, str):
         return printable(str(value))[:_MAX_SHOWN]
     text = printable(value)

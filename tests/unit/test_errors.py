@@ -34,6 +34,12 @@ def test_a_missing_extra_says_how_to_install_it() -> None:
 def test_long_values_are_shortened() -> None:
     assert shown("x" * 81) == f"'{'x' * 80}...'"
     assert len(shown(10**200)) == 80
+    assert shown([1] * 100) == "[" + "1, " * 26 + "1..."
+
+
+def test_values_of_json_are_shown_as_json() -> None:
+    assert shown({"a": None, "b": [True, "ü"]}) == '{"a": null, "b": [true, "ü"]}'
+    assert shown(False) == "false"
 
 
 HOSTILE = ["\x1b[2J", "a\nb", "a\r\nlongrank: error: forged", "\u202egnp.exe", "\x00", "\ud800", "\u2028", "\x9b31m"]
