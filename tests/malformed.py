@@ -67,14 +67,18 @@ TOPICS = [
     Case(9, Q, "E", b"1\tdogs\tcats\n", 1, "3 columns instead of 2"),
     Case(10, Q, "E", topic("1 and 2").encode(), 1, "white space"),
     Case(10, Q, "E", b"q 1\tdogs\n", 1, "white space", name="words.tsv"),
+    Case(10, Q, "E", "1\tdogs\n\ufeff2\tcats\n".encode(), 2, "an invisible character", name="joined.tsv"),
     Case(11, Q, "W", b"1\t" + b"dogs bark loud " * 7000 + b"\n", says="characters: 1"),
 ]
 
 JUDGED = "1 0 d1 1\n1 0 d2 0\n2 0 d1 2\n"
+RANKED = "1 Q0 d1 1 9.5 tag\n1 Q0 d2 2 8.5 tag\n2 Q0 d2 1 7 tag\n2 Q0 d1 2 6 tag\n"
 
 QRELS = [
     Case(13, R, "E", b"1 0 d1 1\n1 d2 1\n", 2, "3 columns instead of 4"),
     Case(13, R, "E", b"query-id corpus-id score\n1 d2 1\n", 1, "3 columns instead of 4", name="blanks.tsv"),
+    Case(13, R, "E", topic(1).encode(), 1, "this looks like SGML or XML", name="topics.txt"),
+    Case(14, R, "E", RANKED.encode(), 1, "grade; this looks like a run", name="run.txt"),
     Case(14, R, "E", b"1 0 d1 1\n1 0 d2 1 x\n", 2, "5 columns instead of 4"),
     Case(15, R, "E", b"1 0 d1 1\n1 0 d2 x\n", 2, "grade is not an integer (got 'x')"),
     Case(16, R, "E", b"1 0 d1 1\n1 0 d2 1.5\n", 2, "grade is not an integer (got '1.5')"),
@@ -85,12 +89,11 @@ QRELS = [
     Case(18, R, "W", (JUDGED + "1 0 d1 1\n").encode(), says="given twice alike: 1"),
     Case(19, R, "E", (JUDGED + "1 0 d1 0\n").encode(), 4, "1 on line 1, 0 here"),
     Case(20, R, "O", ("# by hand\n\n" + JUDGED + "  \t\n# end").encode()),
+    Case(21, R, "E", (JUDGED + "\ufeff3 0 d1 1\n").encode(), 4, "holds a byte-order mark", name="joined.txt"),
     Case(21, R, "E", b"1 0 d1 1\n1 0 d\x002 1\n", 2, "NUL"),
     Case(23, R, "O", (JUDGED + "3 0 d1 0\n").encode(), says="without a relevant document: 1"),
     Case(24, R, "O", (JUDGED + "2 0 d2 -2\n").encode(), says="negative grades"),
 ]
-
-RANKED = "1 Q0 d1 1 9.5 tag\n1 Q0 d2 2 8.5 tag\n2 Q0 d2 1 7 tag\n2 Q0 d1 2 6 tag\n"
 
 
 def scored(score: str) -> bytes:
@@ -99,6 +102,9 @@ def scored(score: str) -> bytes:
 
 RUNS = [
     Case(25, S, "E", b"1 Q0 d1 1 9.5 tag\n1 Q0 d2 2 8.5\n1 Q0 d3 3 7 tag\n", 2, "5 columns instead of 6"),
+    Case(25, S, "E", JUDGED.encode(), 1, "this looks like judgments", name="qrels.txt"),
+    Case(25, S, "E", b'{"id": 1, "text": "dogs"}', 1, "this looks like JSON", name="docs.jsonl"),
+    Case(25, S, "E", RANKED.replace("\n", "\r").encode(), 1, "carriage returns alone", name="old-mac.run"),
     Case(26, S, "E", b"1 Q0 d1 1 9.5 my tag\n", 1, "7 columns instead of 6"),
     Case(27, S, "E", scored("abc"), 2, "score is not a number (got 'abc')"),
     Case(28, S, "E", scored("1,5"), 2, "score is not a number (got '1,5')"),
@@ -142,6 +148,7 @@ PACKED = [
     Case(73, S, "E", RANKED.encode(), says="not a gzip file", name="x.run.gz"),
     Case(74, S, "E", PACKED_RUN[:-20], says=f"cut off at byte {len(PACKED_RUN) - 20}", name="x.run.gz"),
     Case(75, S, "E", damaged(PACKED_RUN, len(PACKED_RUN) - 8), says="damaged", name="x.run.gz"),
+    Case(75, S, "E", PACKED_RUN + b"more", says="something else follows", name="longer.run.gz"),
     Case(76, S, "O", gzip.compress(RANKED[:36].encode()) + gzip.compress(RANKED[36:].encode()), name="x.run.gz"),
 ]
 

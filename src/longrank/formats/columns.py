@@ -8,7 +8,7 @@ no ``1,5``, no ``nan``, no digits of other scripts, all of which Python's ``floa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,9 @@ from longrank.errors import InputError
 from longrank.formats.lines import Block
 
 _BLANKS = re.compile(r"[ \t]+")
+_ROW = re.compile(r"[^ \t\n][^\n]*")
 _CONTROL = bytes([*range(1, 9), *range(11, 32), 127])
+_MARK = "\ufeff"  # invisible, so an id with it looks like another and matches nothing
 _ROW_END = "\x01"  # a control character, so no field is equal to it
 
 
@@ -54,9 +56,11 @@ def split_columns(block: Block, names: Sequence[str], path: Path, *, comments: b
         comments: whether a line that begins with ``#`` is a comment.
 
     Raises:
-        InputError: a row with another number of columns, or a control character.
+        InputError: a row with another number of columns, a control character or a byte-order mark.
     """
     _refuse_controls(block, path)
+    if "\n\n" in block.text:
+        return _split_rows(block, names, path, comments)
     width = len(names) + 1  # of a row and the mark that ends it
     n_rows = block.text.count("\n") + 1
     fields = _fields(f"{block.text}\n".replace("\n", f" {_ROW_END} "))
@@ -71,24 +75,50 @@ def split_columns(block: Block, names: Sequence[str], path: Path, *, comments: b
 
 def _split_rows(block: Block, names: Sequence[str], path: Path, comments: bool) -> Table:
     """Do the same row by row, where some lines are no rows."""
-    numbered = [(line, _fields(text)) for line, text in enumerate(block.text.split("\n"), block.first) if text]
-    kept = [(line, row) for line, row in numbered if row and not (comments and row[0].startswith("#"))]
+    kept = [(line, row) for line, row in _rows(block) if not (comments and row[0].startswith("#"))]
     for i, (line, row) in enumerate(kept, 1):
         if len(row) != len(names):
             what = f"{len(row)} column{'s' * (len(row) > 1)} instead of {len(names)}"
-            if not block.ended and i == len(kept) and len(row) < len(names):
+            if line > 1 and not block.ended and i == len(kept) and len(row) < len(names):
                 what = f"the file looks truncated: {what} in a last line without end"
-            raise InputError(what, path=path, line=line, got=" ".join(row), fix=f"a row is: {' '.join(names)}")
+            fix = f"a row is: {' '.join(names)}{_resemblance(row)}"
+            raise InputError(what, path=path, line=line, got=" ".join(row), fix=fix)
     return Table([line for line, _ in kept], [[row[i] for _, row in kept] for i in range(len(names))])
+
+
+def _rows(block: Block) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line and the fields of every line that has some; a million blank lines cost nothing."""
+    line, counted = block.first, 0
+    for row in _ROW.finditer(block.text):
+        line += block.text.count("\n", counted, row.start())
+        counted = row.start()
+        yield line, _fields(row[0])
+
+
+def _resemblance(row: Sequence[str]) -> str:
+    """Say what a row looks like that is not what it should be: files are easily given in the wrong order."""
+    numeric = [INTEGER.pattern.fullmatch(field) is not None for field in row]
+    if row[0].startswith(("{", "[")):
+        return "; this looks like JSON"
+    if row[0].startswith("<"):
+        return "; this looks like SGML or XML"
+    if len(row) == 4 and numeric[3]:
+        return "; this looks like judgments"
+    if len(row) == 6 and numeric[3]:
+        return "; this looks like a run"
+    return ""
 
 
 def _refuse_controls(block: Block, path: Path) -> None:
     raw = block.text.encode("utf-8", "surrogatepass")
-    if len(raw.translate(None, _CONTROL)) == len(raw):
+    if len(raw.translate(None, _CONTROL)) == len(raw) and _MARK not in block.text:
         return
     for line, text in enumerate(block.text.split("\n"), block.first):
         if not set(text).isdisjoint(_CONTROL.decode()):
             raise InputError("holds a control character", path=path, line=line, got=text)
+        if _MARK in text:
+            what, fix = "holds a byte-order mark", "remove it; files that were joined have them in the middle"
+            raise InputError(what, path=path, line=line, got=text, fix=fix)
 
 
 def _fields(text: str) -> list[str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from longrank.errors import InputError
 
-_UNFIT = re.compile("[\x00-\x20\x7f\ud800-\udfff]")  # white space, control characters, halves of surrogate pairs
+_UNFIT = re.compile("[\x00-\x20\x7f\ufeff\ud800-\udfff]")
+"""White space, control characters, the byte-order mark (what joining files leaves), halves of surrogate pairs."""
 
 
 def check_id(text: str, what: str, path: Path, line: int | None = None) -> str:
@@ -21,12 +22,13 @@ def check_id(text: str, what: str, path: Path, line: int | None = None) -> str:
         line: its 1-based line.
 
     Raises:
-        InputError: it is empty, or holds ASCII white space or a control character.
+        InputError: it is empty, or holds ASCII white space or an invisible character.
     """
     if not text:
         raise InputError(f"{what} is empty", path=path, line=line)
-    if _UNFIT.search(text):
-        raise InputError(f"{what} holds white space", path=path, line=line, got=text, fix="ids are one word")
+    if unfit := _UNFIT.search(text):
+        kind = "white space" if unfit[0].isspace() else "an invisible character"
+        raise InputError(f"{what} holds {kind}", path=path, line=line, got=text, fix="ids are one word")
     return text
 
 

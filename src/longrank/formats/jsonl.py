@@ -15,13 +15,26 @@ from typing import Any
 
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
-from longrank.formats.lines import DEFAULT_TEXT, Line, TextOptions, read_lines
+from longrank.formats.lines import DEFAULT_TEXT, TEXT_IN_MEMORY, Line, TextOptions, read_blocks, read_lines
 from longrank.types import Notes
 
 _MAX_NESTING = 100
 _MAX_DIGITS = 1000
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+_EXPLAINED = {
+    "Expecting value": "a value is missing",
+    "Extra data": "more follows where it should end",
+    "Expecting ',' delimiter": "a comma is missing",
+    "Expecting ':' delimiter": "a colon is missing",
+    "Expecting property name enclosed in double quotes": "a key in double quotes is missing",
+    "Unterminated string starting at": "a string is never closed that begins",
+    "Invalid control character at": "a control character that is not written as \\n, \\t or the like",
+    "Invalid \\escape": "an unknown escape",
+}
+"""What Python's parser says -> what is wrong."""
 
 
 class _Fault(Exception):
@@ -62,17 +75,17 @@ def parse_object(line: Line, path: Path, notes: Notes) -> dict[str, Any]:
     return value
 
 
-def read_json(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) -> Any:
+def read_json(path: Path, notes: Notes, options: TextOptions = TEXT_IN_MEMORY) -> Any:
     """Return the value that a whole file holds, as strictly as `parse_object`.
 
     Raises:
         InputError: as `read_lines` and `parse_object`; any JSON value is taken.
     """
-    lines = list(read_lines(path, notes, options))
-    text = "\n".join(line.text for line in lines)
+    blocks = list(read_blocks(path, notes, options))
+    text = "\n".join(block.text for block in blocks)
     if not text.strip():
         raise InputError("is empty", path=path)
-    return _strict(Line(1, text, lines[-1].ended), path, notes)
+    return _strict(Line(1, text, blocks[-1].ended), path, notes)
 
 
 def _strict(line: Line, path: Path, notes: Notes) -> Any:
@@ -84,8 +97,9 @@ def _strict(line: Line, path: Path, notes: Notes) -> Any:
         raise InputError(fault.what, path=path, line=line.number, got=fault.got) from None
     except json.JSONDecodeError as error:
         number = line.number + error.lineno - 1
-        what = f"is not JSON: {error.msg} at column {error.colno}"
-        what += "" if line.ended or error.msg == "Extra data" else "; the file looks truncated"
+        what = f"is not JSON: {_EXPLAINED.get(error.msg, error.msg)} at column {error.colno}"
+        cut = error.pos >= len(line.text.rstrip()) or error.msg.startswith("Unterminated")
+        what += "; the file looks truncated" if cut and not line.ended else ""
         got = line.text.split("\n")[error.lineno - 1]
         raise InputError(what, path=path, line=number, got=got) from None
     return value

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from longrank.errors import InputError
-from longrank.formats.opening import DEFAULT_LIMITS, Limits, open_bytes, read_bytes, read_chunks
+from longrank.formats.opening import DEFAULT_LIMITS, LIMITS_IN_MEMORY, Limits, open_bytes, read_bytes, read_chunks
 from longrank.types import Notes
 
 __all__ = [
     "DEFAULT_TEXT",
+    "TEXT_IN_MEMORY",
     "Block",
     "Limits",
     "Line",
@@ -59,6 +60,7 @@ class TextOptions:
 
 
 DEFAULT_TEXT = TextOptions()
+TEXT_IN_MEMORY = TextOptions(limits=LIMITS_IN_MEMORY)
 
 
 def read_lines(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) -> Iterator[Line]:
@@ -71,7 +73,8 @@ def read_lines(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) ->
 
     Raises:
         InputError: no such file, a folder, an archive, UTF-16, a broken gzip file, a bomb, a line
-            over the limit, a NUL byte, or undecodable bytes (names the byte offset in the file).
+            over the limit, lines that all end in ``\\r``, a NUL byte, or undecodable bytes (names
+            the byte offset in the file).
     """
     for first, text, ended in read_blocks(path, notes, options):
         *whole, last = text.split("\n")
@@ -89,6 +92,9 @@ def read_blocks(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) -
     number, offset = 1, 0
     for block in _raw_blocks(path, options.limits):
         raw = block
+        if number == 1 and b"\n" not in raw and b"\r" in raw:
+            fix = "convert it, e.g. tr '\\r' '\\n'"
+            raise InputError("lines end in carriage returns alone", path=path, line=1, fix=fix)
         if number == 1 and raw.startswith(_BOM):
             raw, offset = raw[len(_BOM) :], len(_BOM)
             notes.add("byte-order mark skipped", str(path))

@@ -48,6 +48,8 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+LIMITS_IN_MEMORY = Limits(ratio_from=4 << 20)
+"""For files that are kept in memory line by line, as queries are: 4 MiB of blank lines take half a GiB."""
 
 
 def read_bytes(path: Path, limits: Limits = DEFAULT_LIMITS) -> bytes:
@@ -78,7 +80,9 @@ def read_chunks(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
             at = path.stat().st_size
             raise InputError(f"gzip file is cut off at byte {at}", path=path, fix="fetch or copy it again") from None
         except (gzip.BadGzipFile, zlib.error) as error:
-            raise InputError(f"gzip file is damaged: {error}", path=path, fix="fetch or copy it again") from None
+            raise InputError(
+                f"gzip file is damaged: {_damage(error)}", path=path, fix="fetch or copy it again"
+            ) from None
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
 
@@ -137,6 +141,15 @@ def _wrong_kind(path: Path, kind: str | None, named_gz: bool) -> InputError:
     if kind == "gzip":
         return InputError("is a gzip file without the name of one", path=path, fix="name it .gz, or unpack it first")
     return InputError(f"is a {kind} file", path=path, fix="unpack it first")
+
+
+def _damage(error: Exception) -> str:
+    message = str(error)
+    if message.startswith("Not a gzip"):
+        return "something else follows what was packed"
+    if message.startswith(("CRC", "Incorrect length")):
+        return "what it unpacks to is not what was packed"
+    return "it cannot be unpacked"
 
 
 def _refuse_bomb(path: Path, unpacked: int, packed: int, limits: Limits) -> None:

@@ -5,7 +5,6 @@ To add a format: write a function from lines to topics and add a line to `QUERY_
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from longrank.config import lookup, suggestion
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
 from longrank.formats.jsonl import id_of, parse_object
-from longrank.formats.lines import DEFAULT_TEXT, Line, TextOptions, read_lines
+from longrank.formats.lines import TEXT_IN_MEMORY, Line, TextOptions, read_lines
 from longrank.formats.topics import Topic, read_sgml_topics
 from longrank.formats.topics_xml import read_xml_topics
 from longrank.types import Notes, Query
@@ -31,8 +30,8 @@ def read_jsonl_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Itera
         record = parse_object(line, path, notes)
         query_id = id_of(record, _ID_KEYS, line, path)
         if "text" in record and not isinstance(record["text"], str):
-            got = json.dumps(record["text"])
-            raise InputError("'text' is not a string", path=path, line=line.number, got=got)
+            what = "'text' is null" if record["text"] is None else "'text' is not a string"
+            raise InputError(what, path=path, line=line.number, got=record["text"])
         texts = {key: value.strip() for key, value in record.items() if isinstance(value, str) and key not in _ID_KEYS}
         yield Topic(line.number, query_id, texts)
 
@@ -94,7 +93,7 @@ def read_queries(
     format: str | None = None,
     field: str | None = None,
     allow_empty: bool = False,
-    options: TextOptions = DEFAULT_TEXT,
+    options: TextOptions = TEXT_IN_MEMORY,
 ) -> list[Query]:
     """Read a file of queries, ``.gz`` or not, in its order.
 

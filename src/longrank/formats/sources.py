@@ -47,6 +47,8 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
         InputError: no such file or folder, an archive, a file whose format cannot be told, or a folder
             with nothing to read.
     """
+    if not source:  # else it would be the current folder: a variable of the shell that is not set
+        raise InputError("no source: an empty name was given")
     path = Path(source)
     if _is_folder(path):
         collection = documents_of(path) if options.format in (None, "jsonl") else None

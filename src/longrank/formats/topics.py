@@ -121,7 +121,7 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
 
 def _text(tag: str, raw: str) -> str:
     if tag in _LABELS:
-        raw = re.sub(rf"\A\s*{_LABELS[tag]}", "", raw, count=1)
+        raw = re.sub(rf"\A\s*{_LABELS[tag]}", "", raw, count=1, flags=re.IGNORECASE)
     return " ".join(raw.split())
 
 

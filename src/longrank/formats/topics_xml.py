@@ -111,7 +111,8 @@ class _Reader:
         for name in _ID_ELEMENTS:
             self.query_id = self.query_id or self.fields.pop(name, "")
         if not self.query_id:
-            raise self.fault(f"<{tag}> without an id")
+            fix = f"a topic has an attribute or element {', '.join(dict.fromkeys(_ID_ATTRIBUTES + _ID_ELEMENTS))}"
+            raise InputError(f"<{tag}> without an id", path=self.path, line=self.line, fix=fix)
         stray = " ".join(self.stray)
         if stray and not self.fields:
             self.fields["title"] = stray

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from longrank.errors import InputError
@@ -33,6 +33,11 @@ def test_one_carriage_return_before_a_line_feed_goes(tmp_path: Path) -> None:
     assert texts(written(tmp_path, b"a\r\nb\r\r\n\r\nc\r")) == ["a", "b\r", "", "c\r"]
 
 
+def test_carriage_returns_alone_end_no_line_and_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"x.txt:1: lines end in carriage returns alone; convert it, e.g. tr"):
+        texts(written(tmp_path, b"1\tdogs\r2\tcats\r"))
+
+
 def test_lines_know_their_number_and_whether_they_were_ended(tmp_path: Path) -> None:
     path = written(tmp_path, b"a\n\nb")
     assert list(read_lines(path, Notes())) == [Line(1, "a", True), Line(2, "", True), Line(3, "b", False)]
@@ -49,6 +54,7 @@ def test_an_empty_file_has_no_line(tmp_path: Path) -> None:
 def test_lines_do_not_depend_on_how_much_is_read_at_a_time(
     chunk: int, content: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    assume(b"\n" in content or b"\r" not in content)
     path = written(tmp_path_factory.getbasetemp(), content, f"chunk{chunk}.txt")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(opening, "_CHUNK", chunk)

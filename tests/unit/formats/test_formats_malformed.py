@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from longrank.errors import InputError
+from longrank.formats.folds import read_folds
 from longrank.formats.lines import Limits, TextOptions
 from longrank.formats.opening import read_chunks
 from longrank.formats.queries import read_queries
@@ -108,6 +110,22 @@ def test_case_77_an_absolute_limit_is_kept(tmp_path: Path) -> None:
     path.write_bytes(bomb(2 << 20))
     with pytest.raises(InputError, match="more than 1000000 bytes"):
         read_run(path, Notes(), TextOptions(limits=Limits(max_uncompressed=1_000_000)))
+
+
+def test_case_77_queries_and_folds_are_kept_in_memory_and_refused_sooner(tmp_path: Path) -> None:
+    for name, read in (("topics.tsv.gz", read_queries), ("folds.json.gz", read_folds)):
+        (tmp_path / name).write_bytes(bomb(5 << 20))
+        with pytest.raises(InputError, match="more than 200 times its size"):
+            read(tmp_path / name, Notes())
+
+
+def test_a_million_blank_lines_between_rows_cost_little_and_count_as_lines(tmp_path: Path) -> None:
+    path = tmp_path / "x.run"
+    path.write_text("1 Q0 d1 1 9.5 tag\n" + "\n \n" * 500_000 + "1 Q0 d2 2 x tag\n")
+    started = time.process_time()
+    with pytest.raises(InputError, match=r"x\.run:1000002: score is not a number"):
+        read_run(path, Notes())
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.slow

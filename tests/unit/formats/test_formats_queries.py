@@ -256,8 +256,8 @@ def test_jsonl_keeps_other_texts_as_fields(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ('{"_id": "1", "text": null}\n', ":1: 'text' is not a string (got 'null')"),
-        ('{"_id": "1", "text": ["a"]}\n', ":1: 'text' is not a string"),
+        ('{"_id": "1", "text": null}\n', ":1: 'text' is null"),
+        ('{"_id": "1", "text": ["a"]}\n', """:1: 'text' is not a string (got ["a"])"""),
         ('{"_id": "1", "contents": "a"}\n', "no query has a field 'text'"),
         ('[{"_id": "1", "text": "a"}]\n', ":1: looks like JSON, not JSONL"),
         ('{\n "_id": "1"}\n', ":1: is not JSON"),
