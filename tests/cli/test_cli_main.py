@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from longrank.cli.main import COMMANDS, main
@@ -32,6 +34,45 @@ def test_wrong_usage_is_one_line_that_names_the_page_to_read(
     assert shown.out == ""
     assert shown.err.startswith(f"longrank: error: {message}")
     assert shown.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["loop", "x" * 300, "no/such/file"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "index {} -o new",
+        "check {}",
+        "search {} dogs",
+        "retrieve {} {} -o new",
+        "rerank {} {} {} -o new",
+        "aggregate {} -o new --aggregator maxp",
+        "fuse {} {} -o new --method rrf",
+        "evaluate {} {}",
+        "evaluate good.qrels {}",
+    ],
+)
+def test_a_name_that_leads_nowhere_is_a_users_mistake_in_one_line(
+    command: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "good.qrels").write_text("1 0 d1 1\n")
+    assert main([name if part == "{}" else part for part in command.split()]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith(f"longrank: error: {name}: ")
+    assert shown.err.count("\n") == 1
+    assert "Errno" not in shown.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["good.qrels", "loop"]
+
+
+def test_a_source_without_a_name_is_not_the_current_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.txt").write_text("dogs")
+    assert main(["index", "", "-o", "new"]) == 2  # longrank index "$UNSET" -o new
+    assert "an empty name" in capsys.readouterr().err
 
 
 def test_debug_is_understood_after_the_command_too(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -107,9 +108,9 @@ def _read(paths: Sequence[Path], notes: Notes) -> dict[Path, Run]:
     """Read each file once, however often and under whatever path it is named."""
     from longrank.formats.trec import read_run
 
-    files: dict[Path, Path] = {}
+    files: dict[str, Path] = {}
     for path in paths:
-        files.setdefault(path.resolve(), path)
+        files.setdefault(os.path.realpath(path), path)  # Path.resolve fails on a link to itself
     return {path: read_run(path, notes) for path in files.values()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,7 +36,8 @@ def output_file(output: Path, *inputs: Path | str | None) -> None:
         InputError: it is one of `inputs` (those that are None do not count), or as `check_writable` says.
     """
     check_writable(output)
-    if any(one is not None and Path(one).resolve() == output.resolve() for one in inputs):
+    places = [os.path.realpath(one) for one in inputs if one is not None]  # Path.resolve fails on a link to itself
+    if os.path.realpath(output) in places:
         raise InputError("is also an input and would be overwritten", path=output, fix="choose another output")
 
 

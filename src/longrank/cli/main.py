@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 import threading
@@ -32,6 +33,9 @@ COMMANDS = {
     "evaluate": "longrank.cli.evaluate:evaluate",
 }
 """name -> "module:function", in the order of the help page; imported only when needed."""
+
+
+_FAULTS_OF_NAMES = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.ENAMETOOLONG, errno.ELOOP}
 
 
 def _version(value: bool) -> None:
@@ -107,6 +111,9 @@ def _report(error: Exception) -> int:
         return _fail(f"{error.format_message().rstrip('.')}; see {page} --help", int(error.exit_code))
     if type(error).__name__ in ("Abort", "BrokenPipeError"):
         return 1
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{error.filename}: " if isinstance(error.filename, str) else ""
+        return _fail(f"{place}{error.strerror}", 2 if error.errno in _FAULTS_OF_NAMES else 1)
     return _fail(f"{type(error).__name__}: {error} (--debug shows where)", 1)
 
 
