@@ -136,11 +136,11 @@ def test_a_file_that_stops_at_a_commit_mark_is_refused_as_unfinished(tmp_path: P
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"scorer": "other"}, "another scorer"),
-        ({"collection": "other"}, "another collection"),
-        ({"queries": "other"}, "another queries"),
-        ({"candidates": "other"}, "another candidates"),
-        ({"options": {"depth": 30, "block_queries": 2}}, "another depth: 100 then, 30 now"),
+        ({"scorer": "other"}, "other scorer"),
+        ({"collection": "other"}, "other collection"),
+        ({"queries": "other"}, "other queries"),
+        ({"candidates": "other"}, "other candidates"),
+        ({"options": {"depth": 30, "block_queries": 2}}, "other depth: 100 then, 30 now"),
     ],
 )
 def test_resuming_with_something_changed_is_refused_by_its_name(
