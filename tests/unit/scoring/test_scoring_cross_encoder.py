@@ -138,6 +138,21 @@ def test_a_pair_that_just_fits_is_not_counted_as_truncated(folders: dict[tuple[s
     assert scores.scores[0] == pytest.approx(scores.scores[1], abs=1e-6)
 
 
+def test_each_task_has_its_own_scores_and_cuts(folders: dict[tuple[str, int], Path]) -> None:
+    long = "a long river " * 30
+    one = scorer(folders["bert", 2])
+    tasks = [
+        task("fish", ["fish", long]),
+        task("fish", [long], doc_id="e"),
+        task("fish", ["money", "fish"], doc_id="f"),
+    ]
+    results = one.score(tasks)
+    assert [result.truncated.tolist() for result in results] == [[False, True], [True], [False, False]]
+    assert results[0].scores[0] == pytest.approx(results[2].scores[1], abs=1e-6)
+    assert results[0].scores[1] == pytest.approx(results[1].scores[0], abs=1e-6)
+    assert "max_query_tokens=64 " in one.fingerprint
+
+
 def test_each_score_of_one_output_is_its_formula(folders: dict[tuple[str, int], Path]) -> None:
     z = scorer(folders["bert", 1]).logits(QUERY, PASSAGES).astype(np.float64)[:, 0]
     expected = {"logit": z, "prob": 1 / (1 + np.exp(-z)), "logprob": -np.log1p(np.exp(-z))}

@@ -12,7 +12,8 @@ import pytest
 from longrank.errors import InputError, MissingExtra
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder
-from longrank.scoring.models import find_model
+from longrank.scoring.models import Model, find_model
+from longrank.scoring.network import choose_max_tokens
 from longrank.types import Notes
 from tiny_models import save_cross_encoder, save_encoder
 
@@ -92,6 +93,25 @@ def test_loading_writes_nothing_to_stderr_and_a_pooling_chosen_for_the_user_is_s
     BiEncoder(found, notes=notes)
     assert capfd.readouterr() == ("", "")
     assert notes.lines() == ["models that name no pooling: the mean of all tokens is used: 1 (first: m)"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "read"),
+    [
+        ((512, 256), 256),  # the least of tokenizer and position embeddings
+        ((int(1e30), 514), 514),  # a tokenizer that names no limit says 1e30
+        ((None, 384), 384),
+        ((int(1e30), None), 512),  # nothing names a limit, as in models with relative positions
+        ((), 512),
+    ],
+)
+def test_a_model_reads_as_much_as_its_least_limit_and_512_tokens_if_it_has_none(
+    limits: tuple[int | None, ...], read: int
+) -> None:
+    model = Model("m", Path("m"), Path("m"), "m")
+    assert choose_max_tokens(model, None, *limits) == choose_max_tokens(model, read, *limits) == read
+    with pytest.raises(InputError, match=f"between 8 and {read}, "):
+        choose_max_tokens(model, read + 1, *limits)
 
 
 def test_importing_the_scorers_loads_no_torch() -> None:
