@@ -12,6 +12,8 @@ from typing import IO, Any
 
 from longrank.errors import InputError, LongRankError
 
+_NAME_BEGINS = 50  # characters of a file's name that its temporary name repeats; names end at 255 bytes
+
 
 @contextmanager
 def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
@@ -27,8 +29,18 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
     """
     check_writable(Path(path))
     path = Path(path).resolve()  # a link stays a link; what it points to is replaced
+    try:
+        with _replacing(path, mode) as stream:
+            yield stream
+    except OSError as error:
+        raise LongRankError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def _replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
     options: dict[str, str] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    beginning = f".{path.name[:_NAME_BEGINS]}."
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=beginning, suffix=".tmp")
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, mode, **options) as stream:  # type: ignore[call-overload]
@@ -38,8 +50,6 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
         sync_folder(path.parent)
-    except OSError as error:
-        raise LongRankError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -48,9 +58,14 @@ def check_writable(path: Path) -> None:
     """Fail early, before hours of work, if `path` cannot be written as a file.
 
     Raises:
-        InputError: it is a folder, a pipe or a device, or its folder is absent or read-only.
+        InputError: it is a folder, a pipe or a device, its folder is absent or read-only, or its name
+            is too long.
     """
-    if path.is_dir():
+    try:
+        is_folder = path.is_dir()
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", path=path) from None
+    if is_folder:
         raise InputError("is a folder; a file name is needed", path=path)
     if path.exists() and not path.is_file():  # renaming a file over /dev/stdout would take it from everyone
         raise InputError("is a pipe or a device; a file name is needed", path=path)
@@ -94,9 +109,22 @@ def lock(path: Path) -> Iterator[None]:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             stream.seek(0)
-            owner = stream.read().strip() or "another process"
-            raise InputError(f"is being written by {owner}", path=path.parent, fix="wait for it to end") from None
+            raise _taken(path, stream.read().strip()) from None
+        if not _is_still(path, stream):  # its owner ended just now and took it away; the next may lock another
+            raise _taken(path)
         stream.truncate(0)
         stream.write(f"pid {os.getpid()} on {socket.gethostname()}\n")
         stream.flush()
         yield
+
+
+def _taken(path: Path, owner: str = "") -> InputError:
+    what = f"is being written by {owner or 'another process'}"
+    return InputError(what, path=path.parent, fix="wait for it to end")
+
+
+def _is_still(path: Path, stream: IO[Any]) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(stream.fileno()))
+    except FileNotFoundError:
+        return False
