@@ -20,7 +20,8 @@ from typing import Any, BinaryIO
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.storage.files import atomic_write
 
-_MAX_HEADER = 1 << 20  # bytes
+_MAX_HEADER = 64 << 20  # bytes
+_MAX_SHOWN = 500  # characters of a setting that differs
 _FRAME = struct.Struct("<cII")
 _RECORD, _COMMIT = b"R", b"C"
 
@@ -99,7 +100,10 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def _header_line(header: Mapping[str, Any]) -> bytes:
-    return json.dumps(header, sort_keys=True, ensure_ascii=False).encode() + b"\n"
+    line = json.dumps(header, sort_keys=True, ensure_ascii=False).encode() + b"\n"
+    if len(line) > _MAX_HEADER:
+        raise LongRankError(f"a header of {len(line)} bytes is too long; at most {_MAX_HEADER} are read again")
+    return line
 
 
 def read_header(path: Path) -> dict[str, Any]:
@@ -132,8 +136,9 @@ def _refuse_changed(path: Path, found: Mapping[str, Any], wanted: Mapping[str, A
 
 
 def _short(value: object) -> str:
-    """Return a header's value as it is shown: of a SHA-256, the first digits."""
-    return re.sub(r"\b([0-9a-f]{12})[0-9a-f]{52}\b", r"\1...", json.dumps(value))
+    """Return a header's value as it is shown: not all of a long one; of a SHA-256, the first digits."""
+    text = re.sub(r"\b([0-9a-f]{12})[0-9a-f]{52}\b", r"\1...", json.dumps(value))
+    return f"{text[:_MAX_SHOWN]}..." if len(text) > _MAX_SHOWN else text
 
 
 def _frames(path: Path) -> Iterator[tuple[bytes, bytes, int]]:
