@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -79,6 +81,14 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path: Pat
         check_writable(tmp_path / "no" / "run.txt")
     with pytest.raises(InputError, match="its folder does not exist"), atomic_write(tmp_path / "no" / "run.txt"):
         raise AssertionError("the block must not be entered")
+
+
+def test_a_name_as_long_as_names_may_be_is_written_and_a_longer_one_refused(tmp_path: Path) -> None:
+    with atomic_write(tmp_path / ("é" * 120 + ".run"), "w") as stream:  # 244 bytes
+        stream.write("whole")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["whole"]
+    with pytest.raises(InputError, match="File name too long"):
+        check_writable(tmp_path / ("x" * 256))
 
 
 FULL_DISK = """
@@ -211,6 +221,21 @@ def test_a_second_process_is_refused_and_a_dead_owner_frees_the_lock(tmp_path: P
             assert (tmp_path / "lock").read_text().startswith(f"pid {os.getpid()} on ")
 
 
+def test_a_lock_that_its_owner_took_away_is_not_taken_for_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, really = tmp_path / "lock", fcntl.flock
+
+    def late(stream: IO[str], operation: int) -> None:
+        path.unlink()  # between opening and locking, as an owner that ends does
+        path.touch()  # and the next one has come
+        really(stream, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with pytest.raises(InputError, match="is being written by another process"), lock(path):
+        raise AssertionError("locked a file that nobody else can see")
+
+
 def test_a_lock_that_cannot_be_created_is_the_users_mistake(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be locked for writing"), lock(tmp_path / "no" / "lock"):
         raise AssertionError("not locked")
@@ -336,6 +361,16 @@ def test_a_file_that_is_no_journal_is_refused_and_untouched(content: bytes, tmp_
     with pytest.raises(InputError, match="does not begin with a JSON header line"):
         Journal(path, HEADER)
     assert path.read_bytes() == content
+
+
+def test_a_long_header_is_read_again_and_a_difference_in_it_is_shown_short(tmp_path: Path) -> None:
+    header = {"missing": [f"document-{i:020d}" for i in range(100_000)]}
+    Journal(tmp_path / "journal", header).close()
+    Journal(tmp_path / "journal", header).close()
+    with pytest.raises(InputError, match="was begun with another missing") as caught:
+        Journal(tmp_path / "journal", {"missing": header["missing"][1:]})
+    assert len(str(caught.value)) < 2000
+    assert "give the old settings to resume" in str(caught.value)
 
 
 def test_a_header_survives_the_round_through_json(tmp_path: Path) -> None:

@@ -53,6 +53,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise IntegrityError(
             f"{path}: index format {manifest.get('version')}, this longrank reads {VERSION}; rebuild or upgrade"
         )
+    if not isinstance(manifest.get("data"), str):
+        raise IntegrityError(f"{path}: names no data; the file is damaged")
     return manifest
 
 
@@ -64,9 +66,9 @@ def open_data(folder: Path) -> tuple[Path, dict[str, Any]]:
     """
     name = read_manifest(folder)["data"]
     try:
-        open_manifest(folder)
+        verify(folder)  # one small file: the manifest of the data
         return folder / name, open_manifest(folder / name)
-    except (IntegrityError, InputError):
+    except (IntegrityError, InputError, FileNotFoundError):
         if read_manifest(folder)["data"] != name:  # it was replaced while we looked
             return open_data(folder)
         raise
@@ -184,7 +186,15 @@ def publish(work: Path, folder: Path, meta: Mapping[str, Any]) -> None:
         stream.write("\n")
     _remove_leftovers(folder)
     if replaced:
-        shutil.rmtree(folder / VECTORS, ignore_errors=True)  # they belong to other documents
+        discard(folder / VECTORS, folder)  # they belong to other documents
+
+
+def discard(path: Path, folder: Path) -> None:
+    """Remove a folder inside the index `folder`: killed in between, it is there whole or a leftover of a build."""
+    if path.exists():
+        doomed = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=folder))
+        path.rename(doomed / path.name)
+        shutil.rmtree(doomed, ignore_errors=True)
 
 
 def _is_intact(data: Path) -> bool:

@@ -14,7 +14,6 @@ where everything they depend on is the same: encoder, passages, title, and the i
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -24,9 +23,9 @@ from numpy.typing import NDArray
 
 from longrank.errors import IntegrityError
 from longrank.index.arrays import ArrayWriter, mapped
-from longrank.index.folder import VECTORS, building
+from longrank.index.folder import VECTORS, building, discard
 from longrank.index.reader import Index
-from longrank.storage import MANIFEST, open_manifest, sync_folder, write_manifest
+from longrank.storage import MANIFEST, open_manifest, read_manifest, sync_folder, write_manifest
 from longrank.types import Passage
 
 FORMAT, VERSION = "longrank passage vectors", 1
@@ -94,11 +93,11 @@ def find_vectors(index: Index, key: VectorsKey) -> tuple[PassageVectors | None, 
     """Return the stored vectors that fit, or None and why those there are do not (empty: there are none).
 
     Raises:
-        IntegrityError: a file of the vectors that fit is missing or of another size.
+        IntegrityError: a manifest cannot be read, or a file of the vectors that fit is missing or of another size.
     """
     reason = ""
     for path in sorted((index.path / VECTORS).glob(f"*/{MANIFEST}")):
-        manifest = open_manifest(path.parent)
+        manifest = read_manifest(path.parent)
         wanted = {"format": FORMAT, "version": VERSION, "index": index.digest, **key._asdict()}
         differing = [name for name, value in wanted.items() if manifest.get(name) != value]
         if not differing:
@@ -131,7 +130,7 @@ def write_vectors(
         _write_arrays(work, documents)
         write_manifest(work, meta)
         target.parent.mkdir(exist_ok=True)
-        shutil.rmtree(target, ignore_errors=True)
+        discard(target, index.path)
         work.rename(target)
         sync_folder(target.parent)
     return target

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from longrank.errors import IntegrityError
 from longrank.index import Index
-from longrank.index.vectors import DocumentVectors, VectorsKey, find_vectors, write_vectors
+from longrank.index.vectors import DocumentVectors, PassageVectors, VectorsKey, find_vectors, write_vectors
 from longrank.protocols import PassageScorer, Segmenter
 from longrank.scoring.bi_encoder import BiEncoder, open_bi_encoder
 from longrank.text.segment import make_segmenter
@@ -30,13 +31,13 @@ def check_vectors(model: str, preset: str, notes: Notes) -> None:
 
 
 def add_vectors(index_path: Path, model: str, preset: str, notes: Notes, progress: Callable[[int], object]) -> Path:
-    """Store the vectors of all passages of an index; nothing is encoded if they are there already.
+    """Store the vectors of all passages of an index; nothing is encoded if they are there already, undamaged.
 
     Args:
         index_path: an index.
         model: a bi-encoder: an alias, a folder or a Hugging Face name.
         preset: how documents are split: a key of `longrank.text.segment.PRESETS`.
-        notes: counts passages longer than the model can read.
+        notes: counts passages longer than the model can read; says which stored vectors were damaged.
         progress: called with the number of documents just done.
 
     Returns:
@@ -49,12 +50,20 @@ def add_vectors(index_path: Path, model: str, preset: str, notes: Notes, progres
     index, scorer = Index.open(index_path), open_bi_encoder(None, model, notes=notes)
     segmenter = make_segmenter(preset, tokenizer=scorer.offset_tokenizer)
     key = VectorsKey(scorer.encoder_fingerprint, segmenter.fingerprint)
-    found, _ = find_vectors(index, key)
+    found = _stored(index, key, notes)
     if found is not None:
         progress(index.n_docs)
         return found.path
     documents = _encoded(index, segmenter, scorer, notes, progress)
     return write_vectors(index, f"{scorer.model.name}-{preset}", key, scorer.dimension, documents)
+
+
+def _stored(index: Index, key: VectorsKey, notes: Notes) -> PassageVectors | None:
+    try:
+        return find_vectors(index, key)[0]
+    except IntegrityError as error:
+        notes.say(f"stored vectors are damaged and made again: {error}")
+        return None
 
 
 def attach_vectors(

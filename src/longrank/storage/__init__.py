@@ -11,7 +11,15 @@ Three shapes, each either whole or absent whatever happens in between:
 
 from longrank.storage.files import atomic_write, check_writable, lock, sync_folder
 from longrank.storage.journal import Journal, read_header, read_journal
-from longrank.storage.manifests import MANIFEST, digest_of, open_manifest, sha256_of, verify, write_manifest
+from longrank.storage.manifests import (
+    MANIFEST,
+    digest_of,
+    open_manifest,
+    read_manifest,
+    sha256_of,
+    verify,
+    write_manifest,
+)
 
 __all__ = [
     "MANIFEST",
@@ -23,6 +31,7 @@ __all__ = [
     "open_manifest",
     "read_header",
     "read_journal",
+    "read_manifest",
     "sha256_of",
     "sync_folder",
     "verify",

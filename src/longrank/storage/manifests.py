@@ -50,6 +50,24 @@ def write_manifest(folder: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
     return manifest
 
 
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read a folder's manifest; the files it names are not looked at.
+
+    Raises:
+        InputError: there is no such folder, or it holds no manifest.
+        IntegrityError: the manifest cannot be read.
+    """
+    if not (folder / MANIFEST).is_file():
+        raise InputError("holds no manifest: not written by longrank, or never finished", path=folder)
+    try:
+        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        for entry in manifest["files"].values():
+            int(entry["size"]), str(entry["sha256"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
+        raise IntegrityError(f"{folder / MANIFEST}: cannot be read ({error})") from error
+    return manifest
+
+
 def open_manifest(folder: Path) -> dict[str, Any]:
     """Read a folder's manifest and check that every file is there with its size.
 
@@ -57,15 +75,9 @@ def open_manifest(folder: Path) -> dict[str, Any]:
         InputError: there is no such folder, or it holds no manifest.
         IntegrityError: the manifest cannot be read, or a file is missing or of another size.
     """
-    if not (folder / MANIFEST).is_file():
-        raise InputError("holds no manifest: not written by longrank, or never finished", path=folder)
-    try:
-        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        sizes = {name: int(entry["size"]) for name, entry in manifest["files"].items() if entry["sha256"]}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
-        raise IntegrityError(f"{folder / MANIFEST}: cannot be read ({error})") from error
-    for name, size in sizes.items():
-        path = folder / name
+    manifest = read_manifest(folder)
+    for name, entry in manifest["files"].items():
+        path, size = folder / name, int(entry["size"])
         if not path.is_file():
             raise IntegrityError(f"{path}: missing")
         if path.stat().st_size != size:

@@ -20,7 +20,7 @@ import pytest
 from collections_of_words import located, random_documents
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.index import Index, arrays, build_index, builder, verify_index
-from longrank.storage import MANIFEST, lock
+from longrank.storage import MANIFEST, lock, write_manifest
 from longrank.types import Document
 
 OLD, NEW = random_documents(30, seed=1), random_documents(60, seed=2)
@@ -72,6 +72,31 @@ def test_vectors_go_with_the_documents_they_belong_to(tmp_path: Path) -> None:
     assert (tmp_path / "index" / "vectors" / "m").is_dir()
     build_index(located(NEW), tmp_path / "index")
     assert not (tmp_path / "index" / "vectors").exists()
+
+
+def test_killed_while_old_vectors_are_removed_the_index_is_sound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_index(located(OLD), tmp_path / "index")
+    vectors = tmp_path / "index" / "vectors" / "m"
+    vectors.mkdir(parents=True)
+    (vectors / "vectors").write_bytes(b"1234")
+    write_manifest(vectors, {})
+    really = shutil.rmtree
+
+    def dying(folder: Path, **options: object) -> None:
+        for path in Path(folder).rglob("m/vectors"):
+            path.unlink()
+            raise Killed
+        really(folder, **options)
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(shutil, "rmtree", dying)
+        build_index(located(NEW), tmp_path / "index")
+    verify_index(tmp_path / "index")
+    assert list(Index.open(tmp_path / "index")) == NEW
+    build_index(located(NEW), tmp_path / "index")
+    assert not list((tmp_path / "index").glob(".building-*"))
 
 
 # --- interruptions -----------------------------------------------------------------------------
@@ -341,6 +366,20 @@ def test_every_missing_shortened_or_emptied_file_is_noticed_when_opening(tmp_pat
                 Index.open(tmp_path / "index")
         file.write_bytes(whole)
     assert list(Index.open(tmp_path / "index")) == OLD
+
+
+def test_any_flipped_bit_of_a_manifest_is_noticed_when_opening(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    index = build_index(located(random_documents(3, seed=1)), tmp_path / "index")
+    for manifest in sorted(index.path.rglob("manifest.json")):
+        whole = manifest.read_bytes()
+        for place in range(0, len(whole), 7):
+            damaged = bytearray(whole)
+            damaged[place] ^= 1 << rng.randrange(8)
+            manifest.write_bytes(damaged)
+            with pytest.raises((IntegrityError, InputError)):
+                Index.open(index.path)
+        manifest.write_bytes(whole)
 
 
 def test_check_names_the_file_in_which_one_bit_has_flipped(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -159,6 +160,33 @@ def test_a_kill_on_the_way_leaves_a_sound_index_and_the_next_attempt_succeeds(in
     write_vectors(index, "m", KEY, H, encoded(index))
     assert find_vectors(index, KEY)[0] is not None
     assert not list(index.path.glob(".building-*"))
+
+
+def test_killed_while_the_old_vectors_are_removed_the_index_is_sound(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_vectors(index, "m", KEY, H, encoded(index))
+    really = shutil.rmtree
+
+    def dying(path: Path, **options: object) -> None:
+        for file in Path(path).rglob("truncated"):
+            file.unlink()
+            raise KeyboardInterrupt
+        really(path, **options)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(shutil, "rmtree", dying)
+        write_vectors(index, "m", KEY._replace(encoder="other"), H, encoded(index))
+    verify_index(index.path)
+    assert not folder.exists()
+    write_vectors(index, "m", KEY, H, encoded(index))
+    assert find_vectors(index, KEY)[0] is not None
+
+
+def test_damaged_vectors_of_something_else_do_no_harm(index: Index) -> None:
+    folder = write_vectors(index, "m", KEY, H, encoded(index))
+    (folder / "vectors").unlink()
+    assert find_vectors(index, KEY._replace(encoder="other")) == (None, "m is of another encoder")
 
 
 def test_a_damaged_file_is_named_by_check_and_a_missing_one_when_opened(index: Index) -> None:

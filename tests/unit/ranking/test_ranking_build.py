@@ -113,6 +113,16 @@ def test_vectors_that_are_there_are_not_made_again(index: Index, model: str) -> 
     assert (first / "vectors").stat().st_mtime_ns == written
 
 
+def test_damaged_vectors_are_made_again_and_that_is_said(index: Index, model: str) -> None:
+    folder = add_vectors(index.path, model, "windows", Notes(), lambda done: None)
+    whole = (folder / "vectors").read_bytes()
+    (folder / "vectors").write_bytes(whole[:-4])
+    notes = Notes()
+    add_vectors(index.path, model, "windows", notes, lambda done: None)
+    assert (folder / "vectors").read_bytes() == whole
+    assert any("are damaged and made again" in line for line in notes.lines())
+
+
 def test_windows_of_wordpieces_are_counted_by_the_models_own_tokenizer(index: Index, model: str) -> None:
     folder = add_vectors(index.path, model, "ecir21", Notes(), lambda done: None)
     assert folder.name == "tiny-ecir21"
