@@ -91,7 +91,7 @@ def write(collection: Collection, folder: Path) -> None:
 
 
 def _refuse_other(folder: Path, digest: str) -> None:
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+    if not folder.exists() or (folder.is_dir() and all(_is_leftover(path) for path in folder.iterdir())):
         return
     try:
         mark = json.loads((folder / MARK).read_text(encoding="utf-8"))
@@ -101,6 +101,11 @@ def _refuse_other(folder: Path, digest: str) -> None:
     if found != digest:
         what = "holds something that is not a demo" if found is None else "holds the demo of another Python or longrank"
         raise InputError(what, path=folder, fix="name a new folder with --folder")
+
+
+def _is_leftover(path: Path) -> bool:
+    """Say whether a file is what a kill left of the first one that `write` makes."""
+    return path.name.startswith(f".{MARK}.")
 
 
 def _json(**row: str) -> str:

@@ -75,6 +75,12 @@ def test_writing_again_changes_nothing_and_finishes_what_was_interrupted(
     assert contents(tmp_path) == before
 
 
+def test_what_a_kill_left_of_the_first_file_is_no_obstacle(collection: Collection, tmp_path: Path) -> None:
+    (tmp_path / ".demo.json.k3j2h1.tmp").write_text("{")
+    write(collection, tmp_path)
+    assert (tmp_path / "qrels.txt").is_file()
+
+
 def test_a_folder_of_something_else_is_refused_and_left_alone(collection: Collection, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("mine")
     with pytest.raises(InputError, match="is not a demo; name a new folder"):
