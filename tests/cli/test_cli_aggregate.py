@@ -126,6 +126,13 @@ def test_a_mistake_is_one_line_exit_2_and_no_run(
     assert not files["out"].exists()
 
 
+def test_evidence_is_not_replaced_by_its_run(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
+    before = files["evidence"].read_bytes()
+    assert main(arguments({**files, "out": files["evidence"]}, "-a", "maxp")) == 2
+    assert "is also an input and would be overwritten" in capsys.readouterr().err
+    assert files["evidence"].read_bytes() == before
+
+
 def test_a_run_of_other_documents_is_refused(files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(Run("x", run({"1": {"d0001": 1.0}}).rows()), tmp_path / "other")
     assert main(arguments(files, "-a", "maxp", "--first-stage", str(tmp_path / "other"))) == 2

@@ -9,12 +9,17 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from fakes import documents, queries
+from fakes import documents, index_of, queries
 from longrank.cli.main import main
+from longrank.evaluation.measures import evaluate
+from longrank.formats.trec import read_qrels, read_run
+from longrank.ranking.settings import load_pipeline, shipped_pipelines
+from longrank.types import Notes
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +74,55 @@ def test_aggregate_gives_the_bytes_of_rerank(folder: Path, tmp_path: Path) -> No
     assert (tmp_path / "same.run").read_bytes() == (tmp_path / "new.run").read_bytes()
 
 
+@pytest.mark.parametrize("pipeline", [name for name in shipped_pipelines() if load_pipeline(name).scorer])
+@pytest.mark.parametrize("more", [[], ["aggregate.name='kmaxp'", "aggregate.k=2"]], ids=["own", "kmaxp"])
+def test_aggregate_gives_the_bytes_of_rerank_with_the_settings_of_every_pipeline(
+    folder: Path, tmp_path: Path, pipeline: str, more: list[str]
+) -> None:
+    """With the scorer that needs no network; passages, selection, aggregation and mixing are the pipeline's."""
+    lexical = ["scorer.name='lexical'", "scorer.options={}"]
+    more = ["aggregate={}", *more] if more else []
+    assignments = [word for one in [*lexical, *more] for word in ("--set", one)]
+    arguments = rerank_arguments(folder, tmp_path / "new.run", "--depth", "7", "--pipeline", pipeline, *assignments)
+    assert main(arguments) == 0
+    settings = load_pipeline(pipeline, more)
+    options = ["--aggregator", settings.aggregate.name, "--normalize", settings.final.normalize]
+    if settings.aggregate.weights:
+        options += ["--weights", ",".join(map(str, settings.aggregate.weights))]
+    options += ["-k", str(settings.aggregate.k)] if settings.aggregate.k else []
+    alpha = settings.final.interpolate
+    options += [] if alpha is None else ["--interpolate", str(alpha)]
+    evidence, first = str(tmp_path / "new.run.evidence"), ["--first-stage", str(folder / "bm25.run")]
+    assert main(["aggregate", evidence, "-o", str(tmp_path / "same.run"), *options, *first]) == 0
+    assert (tmp_path / "same.run").read_bytes() == (tmp_path / "new.run").read_bytes()
+
+
+def test_30_of_1000_reranked_keeps_the_rest_and_its_share_of_map(tmp_path: Path) -> None:
+    index_of(documents(1000, words=40), tmp_path / "index")
+    (tmp_path / "queries.jsonl").write_text('{"query_id": "q", "text": "honey stone"}\n')
+    rng = random.Random(3)
+    old = rng.sample([f"d{i:03d}" for i in range(1000)], 1000)
+    (tmp_path / "first.run").write_text("".join(f"q Q0 {d} {i} {1000 - i} x\n" for i, d in enumerate(old, 1)))
+    relevant = rng.sample(old, 50)
+    (tmp_path / "qrels.txt").write_text("".join(f"q 0 {doc_id} 1\n" for doc_id in relevant))
+    inputs = [str(tmp_path / name) for name in ("index", "queries.jsonl", "first.run")]
+    output = tmp_path / "new.run"
+    assert main(["rerank", *inputs, "-o", str(output), "--pipeline", "lexical", "--depth", "30"]) == 0
+    rows = [line.split() for line in output.read_text().splitlines()]
+    new = [row[2] for row in rows]
+    assert sorted(new[:30]) == sorted(old[:30])
+    assert new[:30] != old[:30]
+    assert new[30:] == old[30:]
+    scores = [float(row[4]) for row in rows]
+    assert all(high > low for high, low in pairwise(scores[29:]))
+    hits = [rank for rank, doc_id in enumerate(new, 1) if doc_id in relevant]
+    by_hand = sum(i / rank for i, rank in enumerate(hits, 1)) / len(relevant)
+    assert any(rank > 30 for rank in hits)
+    found = evaluate(read_qrels(tmp_path / "qrels.txt", Notes()), read_run(output, Notes()), ["AP", "AP@1000"])
+    assert found["AP@1000"]["q"] == pytest.approx(by_hand, abs=1e-9)
+    assert found["AP"] == found["AP@1000"]
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -79,6 +133,7 @@ def test_aggregate_gives_the_bytes_of_rerank(folder: Path, tmp_path: Path) -> No
         (["--tail", "cut"], "final.tail"),
         (["--model", "minilm"], "takes no --model"),
         (["--set", "aggregate.name=maxpp"], "did you mean 'maxp'"),
+        (["--set", "aggregate.name=document"], "scores passages, not documents"),
         (["--set", "passages.preset=window"], "did you mean 'windows'"),
     ],
 )

@@ -77,17 +77,17 @@ def open_pipeline(
     """
     notes = Notes() if notes is None else notes
     settings = load_pipeline(name_or_path, assignments)
-    scorer = open_document_scorer(index, settings, model, notes) if settings.scorer else None
-    if scorer is None and model is not None:
+    first, aggregate = settings.first_stage, settings.aggregate
+    if settings.scorer is None and model is not None:
         raise InputError(f"pipeline '{name_or_path}' has no passage scorer, so --model means nothing", got=model)
-    first = settings.first_stage
-    return Pipeline(
-        settings=settings,
-        index=index,
-        retriever=make_retriever(index, first.preset, k1=first.k1, b=first.b, notes=notes),
-        scorer=scorer,
-        aggregator=make_aggregator(settings.aggregate.name, k=settings.aggregate.k, weights=settings.aggregate.weights),
-    )
+    retriever = make_retriever(index, first.preset, k1=first.k1, b=first.b, notes=notes)
+    aggregator = make_aggregator(aggregate.name, k=aggregate.k, weights=aggregate.weights)
+    if settings.scorer is not None and aggregate.name == "document":
+        raise InputError(
+            f"the {settings.scorer.name} scorer scores passages, not documents", got="aggregate.name=document"
+        )
+    scorer = open_document_scorer(index, settings, model, notes) if settings.scorer else None  # last: it takes long
+    return Pipeline(settings, index, retriever, scorer, aggregator)
 
 
 def rank_one(pipeline: Pipeline, query: Query, k: int) -> tuple[Run, list[Evidence]]:
