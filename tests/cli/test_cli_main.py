@@ -81,3 +81,14 @@ def test_debug_is_understood_after_the_command_too(
     monkeypatch.setattr("longrank.cli.console._state", {"debug": False})
     assert main(["check", "no.index", "--debug"]) == 2
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interruption_is_said_and_is_exit_130(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(path: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("longrank.index.verify_index", interrupted)
+    assert main(["check", "my.index"]) == 130
+    assert "run the same command to go on" in capsys.readouterr().err

@@ -87,6 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         app = build_app([named] if named else list(COMMANDS))
         result = app(args=arguments or ["--help"], standalone_mode=False)
+        if result == 130:  # the parser has swallowed the interrupt
+            raise KeyboardInterrupt
         return result if isinstance(result, int) else 0
     except Exception as error:  # the one place where errors end
         return _report(error)
