@@ -367,7 +367,7 @@ def test_a_long_header_is_read_again_and_a_difference_in_it_is_shown_short(tmp_p
     header = {"missing": [f"document-{i:020d}" for i in range(100_000)]}
     Journal(tmp_path / "journal", header).close()
     Journal(tmp_path / "journal", header).close()
-    with pytest.raises(InputError, match="was begun with another missing") as caught:
+    with pytest.raises(InputError, match="was begun with other missing") as caught:
         Journal(tmp_path / "journal", {"missing": header["missing"][1:]})
     assert len(str(caught.value)) < 2000
     assert "give the old settings to resume" in str(caught.value)
