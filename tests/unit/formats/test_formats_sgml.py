@@ -213,14 +213,14 @@ HTTP/1.1 200 OK
 
 
 def test_a_web_page_is_read_whole_with_its_title(tmp_path: Path) -> None:
-    pytest.importorskip("resiliparse")
+    pytest.importorskip("resiliparse", reason="needs the extra html")
     [document] = read(tmp_path, WEB, format="trecweb")
     assert (document.doc_id, document.title) == ("GX000-00-0000000", "Dogs & cats")
     assert document.text.split() == ["Home", "They", "bark.no", "id"]
 
 
 def test_web_files_are_told_from_newswire_by_their_header(tmp_path: Path) -> None:
-    pytest.importorskip("resiliparse")
+    pytest.importorskip("resiliparse", reason="needs the extra html")
     (tmp_path / "00").write_text(WEB)
     (tmp_path / "01").write_text(WSJ)
     found = [one.document.doc_id for one in read_documents([str(tmp_path)], Notes())]

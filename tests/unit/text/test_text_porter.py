@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-import Stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longrank.text.porter import stem
+
+Stemmer = pytest.importorskip("Stemmer", reason="needs the extra dev")
 
 PAPER = """
 caresses caress  ponies poni  ties ti  caress caress  cats cat  feed feed  agreed agre  plastered plaster  bled bled
