@@ -55,6 +55,17 @@ def test_no_input_is_overwritten(name: str, folder: Path, capsys: pytest.Capture
     assert (folder / name).read_bytes() == before
 
 
+def test_nothing_in_a_document_steers_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"id": "d", "title": "a\x1b]0;title\x07", "text": "red \x1b[31mwhale\x9b31m"}
+    (tmp_path / "docs.jsonl").write_text(json.dumps(row))
+    assert main(["index", str(tmp_path / "docs.jsonl"), "-o", str(tmp_path / "index")]) == 0
+    capsys.readouterr()
+    assert main(["search", str(tmp_path / "index"), "red", "--pipeline", "lexical"]) == 0
+    shown = capsys.readouterr().out
+    assert "whale" in shown
+    assert all(character.isprintable() or character == "\n" for character in shown)
+
+
 def test_an_empty_question_is_refused(folder: Path) -> None:
     assert main(["search", str(folder / "index"), " ", "--pipeline", "lexical"]) == 2
 

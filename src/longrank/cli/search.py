@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longrank.cli import console
-from longrank.errors import InputError
+from longrank.errors import InputError, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,8 +79,8 @@ def print_results(results: list[Result]) -> None:
     if not results:
         out.print("no document shares a term with the query")
     for result in results:
-        head = Text(f"{result.rank:>2}. {result.title or result.doc_id}", style="bold")
-        out.print(head.append(f"  [{result.doc_id}]" if result.title else "", style="dim"))
+        head = Text(f"{result.rank:>2}. {_harmless(result.title or result.doc_id)}", style="bold")
+        out.print(head.append(f"  [{_harmless(result.doc_id)}]" if result.title else "", style="dim"))
         out.print(Text(f"    {_score_line(result)}", style="dim"))
         for passage in result.passages:
             _print_passage(out, passage)
@@ -119,5 +119,10 @@ def _marked(passage: ShownPassage, in_colour: bool) -> Text:
 
 
 def _flat(passage: ShownPassage, start: int, end: int) -> str:
-    """Return a stretch of the document with every run of blanks and line ends as one blank."""
-    return re.sub(r"\s+", " ", passage.text[start - passage.start : end - passage.start])
+    """Return a stretch of the document: runs of blanks as one blank, control characters escaped."""
+    return _harmless(re.sub(r"\s+", " ", passage.text[start - passage.start : end - passage.start]))
+
+
+def _harmless(text: str) -> str:
+    """Escape what could steer the terminal; marks that scripts need, such as joiners, stay."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda control: printable(control[0]), text)

@@ -32,8 +32,9 @@ def as_text(table: Table) -> str:
     parts = [_aligned([head, *body])]
     if table.baseline is not None:
         parts.append(_aligned(_comparisons(table)))
-    if len(table.rows) > 1:
-        parts.append("^ best of the column" + (f"\n* {_legend(table)}" if table.baseline is not None else ""))
+    marks = ["^ best of the column"] if any("^" in cell for row in body for cell in row[1:]) else []
+    marks += [f"* {_legend(table)}"] if table.baseline is not None else []
+    parts += ["\n".join(marks)] if marks else []
     return "\n\n".join(parts) + "\n"
 
 

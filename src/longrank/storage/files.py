@@ -28,7 +28,7 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
         LongRankError: writing failed (no space left, ...).
     """
     check_writable(Path(path))
-    path = Path(path).resolve()  # a link stays a link; what it points to is replaced
+    path = Path(os.path.realpath(path))  # a link stays a link; what it points to is replaced
     try:
         with _replacing(path, mode) as stream:
             yield stream
@@ -69,7 +69,7 @@ def check_writable(path: Path) -> None:
         raise InputError("is a folder; a file name is needed", path=path)
     if path.exists() and not path.is_file():  # renaming a file over /dev/stdout would take it from everyone
         raise InputError("is a pipe or a device; a file name is needed", path=path)
-    parent = path.resolve().parent if path.is_symlink() else path.parent
+    parent = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
     if not parent.is_dir():
         raise InputError("its folder does not exist", path=path, fix=f"mkdir -p {parent}")
     if not os.access(parent, os.W_OK):

@@ -105,6 +105,10 @@ def test_plain_text_is_aligned_and_explains_its_marks() -> None:
     )
 
 
+def test_a_mark_that_is_not_used_is_not_explained() -> None:
+    assert RENDERERS["table"](compare({"a": system(0.5), "b": system(0.5)})).splitlines()[-1].startswith("b ")
+
+
 def test_markdown_marks_the_best_and_the_significant() -> None:
     assert RENDERERS["markdown"](compare(RESULTS, baseline="bm25")) == (
         "| system | AP | NumRet |\n"
