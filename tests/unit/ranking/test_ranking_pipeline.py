@@ -112,6 +112,52 @@ def test_evidence_of_other_settings_is_refused_by_name(index: Index, tmp_path: P
     assert (tmp_path / "e").read_bytes() == before
 
 
+WINDOWS = "passages.options.max_passages=3"
+
+
+@pytest.mark.parametrize(
+    ("before", "changed"),
+    [
+        ([], "title=true"),
+        ([], "scorer.options.k1=1.2"),
+        ([], "scorer.options.b=0.75"),
+        ([], "passages.options.length=100"),
+        ([], "passages.options.stride=50"),
+        ([], "passages.options.tail='keep'"),
+        ([], WINDOWS),
+        ([WINDOWS], "passages.options.overflow='first_last_random'"),
+        ([WINDOWS, "passages.options.overflow='first_last_random'"], "passages.options.seed=1"),
+        ([], "passages.preset='sentences'"),
+        (["passages.preset='sentences'"], "passages.options.max_words=20"),
+        (["passages.preset='sentences'"], "passages.options.language='de'"),
+        (["passages.preset='sentences'"], "passages.options.splitter='pretokenized'"),
+        ([], "select.name='first'"),
+        (["select.name='first'"], "select.n=2"),
+        ([], "final.depth=5"),
+        ([], "final.block_queries=2"),
+    ],
+)
+def test_every_setting_that_can_change_evidence_is_in_its_header(
+    index: Index, tmp_path: Path, before: list[str], changed: str
+) -> None:
+    run = first_stage(index, 2, k=10)
+    for assignments in (before, [*before, changed]):
+        pipeline = open_pipeline(index, "lexical", assignments=assignments, notes=Notes())
+        if assignments == before:
+            rerank(pipeline, queries(2), run, tmp_path / "e", tag="t", notes=Notes())
+            continue
+        with pytest.raises(InputError, match="was begun with other"):
+            rerank(pipeline, queries(2), run, tmp_path / "e", tag="t", notes=Notes())
+
+
+def test_other_scores_of_the_first_stage_are_other_evidence(index: Index, tmp_path: Path) -> None:
+    run, pipeline = first_stage(index, 2), counting(index)[0]
+    rerank(pipeline, queries(2), run, tmp_path / "e", tag="t", notes=Notes())
+    raised = Run("bm25", [row._replace(score=row.score + 1) for row in run.rows()])
+    with pytest.raises(InputError, match="other candidates"):
+        rerank(pipeline, queries(2), raised, tmp_path / "e", tag="t", notes=Notes())
+
+
 def test_reranking_the_top_keeps_the_whole_run_below(index: Index, tmp_path: Path) -> None:
     run = first_stage(index, 3, k=30)
     pipeline, _ = counting(index, "final.depth=10")
