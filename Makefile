@@ -33,7 +33,7 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.test
 	$(MAKE) lint
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q  # by file: what a file's tests share is made once
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m slow

@@ -17,11 +17,10 @@ from typing import Any, TypeVar
 from longrank.config import suggestion
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.ids import check_id
-from longrank.formats.records import Record
+from longrank.formats.records import NAMES_OF_TEXT, Record
 from longrank.types import Query
 
 T = TypeVar("T")
-_NAMES_OF_TEXT = ("text", "body", "contents")
 _END = object()
 
 
@@ -57,7 +56,7 @@ def irds_records(dataset_id: str) -> Iterator[Record]:
     dataset = _with(dataset_id, "docs")
     for doc in _each(dataset_id, dataset.docs_iter):
         values = {name: value for name, value in doc._asdict().items() if isinstance(value, str)}
-        if not any(name in values for name in _NAMES_OF_TEXT):
+        if not any(name in values for name in NAMES_OF_TEXT):
             values = {"text": _quietly(dataset_id, doc.default_text)} | values
         yield Record(check_id(doc.doc_id, "doc_id", Path(f"irds:{dataset_id}")), values, None)
 

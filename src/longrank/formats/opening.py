@@ -48,8 +48,8 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
-LIMITS_IN_MEMORY = Limits(ratio_from=4 << 20)
-"""For files that are kept in memory line by line, as queries are: 4 MiB of blank lines take half a GiB."""
+LIMITS_IN_MEMORY = Limits(ratio_from=1 << 20)
+"""For files that are kept in memory line by line, as queries are: one MiB of blank lines takes a hundred."""
 
 
 def read_bytes(path: Path, limits: Limits = DEFAULT_LIMITS) -> bytes:

@@ -18,7 +18,7 @@ from longrank.formats.lines import DEFAULT_TEXT, TextOptions
 from longrank.types import Document, Notes
 
 TITLE = "title"
-_NAMES_OF_TEXT = ("text", "body", "contents")
+NAMES_OF_TEXT = ("text", "body", "contents")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _key(name: str, values: Mapping[str, Any]) -> str:
     """Return the key that holds the field: ``text`` may go by other names."""
     if name != "text" or name in values:
         return name
-    return next((key for key in _NAMES_OF_TEXT if key in values), name)
+    return next((key for key in NAMES_OF_TEXT if key in values), name)
 
 
 def _value(values: Mapping[str, Any], key: str, where: Place) -> str | None:
@@ -126,7 +126,7 @@ def _value(values: Mapping[str, Any], key: str, where: Place) -> str | None:
         return None
     value = values[key]
     if value is None:
-        if key in _NAMES_OF_TEXT:
+        if key in NAMES_OF_TEXT:
             raise InputError(f"'{key}' is null", path=where[0], line=where[1], fix='an empty text is ""')
         return None
     if not isinstance(value, str):
@@ -141,7 +141,7 @@ def _has_text(parts: Mapping[str, str | None]) -> bool:
 
 
 def _no_text(names: tuple[str, ...], where: Place) -> InputError:
-    wanted = _NAMES_OF_TEXT if "text" in names else names
+    wanted = NAMES_OF_TEXT if "text" in names else names
     return InputError("no text", path=where[0], line=where[1], fix=f"a field {' or '.join(wanted)} is needed")
 
 

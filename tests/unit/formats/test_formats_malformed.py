@@ -114,7 +114,7 @@ def test_case_77_an_absolute_limit_is_kept(tmp_path: Path) -> None:
 
 def test_case_77_queries_and_folds_are_kept_in_memory_and_refused_sooner(tmp_path: Path) -> None:
     for name, read in (("topics.tsv.gz", read_queries), ("folds.json.gz", read_folds)):
-        (tmp_path / name).write_bytes(bomb(5 << 20))
+        (tmp_path / name).write_bytes(bomb(2 << 20))
         with pytest.raises(InputError, match="more than 200 times its size"):
             read(tmp_path / name, Notes())
 
