@@ -195,9 +195,9 @@ def _queries_of(queries: Sequence[Query], first_stage: Run, notes: Notes) -> lis
 
 
 def _missing_documents(pipeline: Pipeline, queries: Sequence[Query], first_stage: Run) -> set[str]:
-    depth = pipeline.settings.final.depth
-    top = {row.doc_id for query in queries for row in first_stage[query.query_id][:depth]}
-    return {doc_id for doc_id in top if doc_id not in pipeline.index}
+    """Return the documents that the index lacks, below the reranking depth as well: the run is of another index."""
+    found = {row.doc_id for query in queries for row in first_stage[query.query_id]}
+    return {doc_id for doc_id in found if doc_id not in pipeline.index}
 
 
 def _header(

@@ -198,6 +198,14 @@ def test_documents_that_the_index_lacks_are_refused_or_ranked_last(index: Index,
     assert notes["documents not in the index, ranked last"] == 1
 
 
+def test_a_document_that_the_index_lacks_is_refused_below_the_depth_too(index: Index, tmp_path: Path) -> None:
+    rows = list(first_stage(index, 1).rows())
+    run = Run("bm25", [*rows, rows[-1]._replace(doc_id="absent", score=-1.0)])
+    pipeline, _ = counting(index, "final.depth=5")
+    with pytest.raises(InputError, match="not in the index: absent"):
+        rerank(pipeline, queries(1), run, tmp_path / "e", tag="t", notes=Notes())
+
+
 def test_queries_of_the_run_without_text_keep_their_ranking(index: Index, tmp_path: Path) -> None:
     run, notes = first_stage(index, 3), Notes()
     new = rerank(counting(index)[0], queries(2), run, tmp_path / "e", tag="t", notes=notes)
