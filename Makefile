@@ -38,12 +38,11 @@ test: $(VENV)/.test
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m slow
 
-# What needs no extra works without extras: the wheel, alone, in an environment of its own.
+# What needs no extra works without extras, and every other test says which it needs: the wheel, in an environment of its own.
 test-base: $(BIN)/python
 	rm -rf $(VENV)-base && $(PYTHON) -m venv $(VENV)-base
-	$(VENV)-base/bin/pip install -q . pytest pytest-timeout hypothesis
-	$(VENV)-base/bin/python -m pytest -q -m 'not slow and not neural' tests/cli/test_rerank.py tests/cli/test_evaluate.py \
-	    tests/cli/test_cli_aggregate.py tests/cli/test_cli_fuse.py tests/unit/ranking tests/unit/test_import.py
+	$(VENV)-base/bin/pip install -q . pytest pytest-timeout pytest-xdist hypothesis
+	$(VENV)-base/bin/python -m pytest -n 2 --dist loadfile -q
 
 test-spacy: $(VENV)/.test
 	$(BIN)/pip install -q -e '.[spacy]'
