@@ -141,3 +141,28 @@ def test_a_mistake_is_one_line_and_exit_2(
     assert (code, out) == (2, "")
     assert message in err
     assert err.startswith("longrank: error: ") and err.count("\n") == 1
+
+
+def test_a_test_without_a_baseline_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["evaluate", str(tmp_path / "q"), str(tmp_path / "r"), "--correction", "holm"]) == 2
+    assert "name one with --baseline RUN" in capsys.readouterr().err
+
+
+def test_a_collection_folder_stands_for_its_queries_and_qrels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "docs.jsonl").write_text('{"id": "d1", "text": "stone"}\n{"id": "d2", "text": "river"}\n')
+    (tmp_path / "queries.jsonl").write_text('{"query_id": "q", "text": "stone"}\n')
+    (tmp_path / "qrels.txt").write_text("q 0 d1 1\n")
+    index, run = str(tmp_path / "index"), str(tmp_path / "run")
+    assert main(["index", str(tmp_path), "-o", index]) == 0
+    assert main(["retrieve", index, str(tmp_path), "-o", run]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", str(tmp_path), run, "-m", "RR"]) == 0
+    assert "1.0000" in capsys.readouterr().out
+
+
+def test_a_collection_folder_without_qrels_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "docs.jsonl").write_text('{"id": "d1", "text": "stone"}\n')
+    assert main(["evaluate", str(tmp_path), str(tmp_path / "run")]) == 2
+    assert "this collection folder has no qrels" in capsys.readouterr().err

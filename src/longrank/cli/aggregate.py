@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from longrank.aggregation import AGGREGATORS
 from longrank.cli import console
 
 
@@ -16,9 +17,7 @@ def aggregate(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Where the run goes.")] = None,
     aggregator: Annotated[
         str | None,
-        typer.Option(
-            "--aggregator", "-a", help="firstp, maxp, sump, avgp, kmaxp, birch, max, sum, wmean, or document."
-        ),
+        typer.Option("--aggregator", "-a", help=f"One of {', '.join(AGGREGATORS)}."),
     ] = None,
     weights: Annotated[
         str | None, typer.Option("--weights", help="1,W2,W3: what birch's best sentences weigh.", metavar="1,W2,W3")

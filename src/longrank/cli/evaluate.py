@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    qrels: Annotated[str, typer.Argument(help="Judgments: a TREC qrels file, or irds:ID.", metavar="QRELS")],
+    qrels: Annotated[
+        str, typer.Argument(help="Judgments: a TREC qrels file, a collection folder, or irds:ID.", metavar="QRELS")
+    ],
     runs: Annotated[list[Path], typer.Argument(help="TREC runs, from any engine.", metavar="RUN")],
     measures: Annotated[
         list[str] | None,
@@ -45,7 +47,9 @@ def evaluate(
     baseline: Annotated[
         Path | None, typer.Option("--baseline", metavar="RUN", help="Compare the other runs with this one.")
     ] = None,
-    test: Annotated[str, typer.Option("--test", help="Paired two-sided test: t or randomization.")] = "t",
+    test: Annotated[
+        str | None, typer.Option("--test", help="Paired two-sided test: t or randomization. [default: t]")
+    ] = None,
     correction: Annotated[
         str | None, typer.Option("--correction", help="For making several tests: bonferroni or holm.")
     ] = None,
@@ -71,10 +75,12 @@ def evaluate(
     from longrank.types import Notes
 
     choice("--format", format, list(PER_QUERY_RENDERERS if per_query else RENDERERS))
-    choice("--test", test, list(TESTS))
+    choice("--test", test or "t", list(TESTS))
     choice("--correction", correction or "holm", list(CORRECTIONS))
     if per_query and baseline is not None:
         raise InputError("--per-query lists values and --baseline compares means", fix="use one of them")
+    if baseline is None and (test or correction):
+        raise InputError("--test and --correction compare runs with a baseline", fix="name one with --baseline RUN")
     wanted = parse_measures(measures or DEFAULT_MEASURES, level)
     queries: Queries = "complete" if complete else "intersection"
     notes = Notes()
@@ -89,12 +95,15 @@ def evaluate(
         print(PER_QUERY_RENDERERS[format](results), end="")
     else:
         base = None if baseline is None else next(iter(results))
-        table = compare(results, baseline=base, test=test, correction=correction, threshold=threshold)
+        table = compare(results, baseline=base, test=test or "t", correction=correction, threshold=threshold)
         print(RENDERERS[format](table), end="")
     console.show_notes(notes)
 
 
 def _judgments(source: str, notes: Notes) -> Qrels:
+    from longrank.cli.inputs import part_of
+
+    source = part_of(source, "qrels")
     if source.startswith("irds:"):
         from longrank.formats.irds import irds_qrels
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from longrank.config import suggestion
 from longrank.errors import InputError
@@ -15,11 +16,12 @@ from longrank.types import Notes, Query
 def load_queries(
     source: str, notes: Notes, query_format: str | None = None, field: str | None = None, allow_empty: bool = False
 ) -> list[Query]:
-    """Read queries from a file or from ``irds:ID``.
+    """Read queries from a file, a collection folder or ``irds:ID``.
 
     Raises:
         InputError: as the reader says.
     """
+    source = part_of(source, "queries")
     if source.startswith("irds:"):
         from longrank.formats.irds import irds_queries
 
@@ -27,6 +29,22 @@ def load_queries(
     from longrank.formats.queries import read_queries
 
     return read_queries(Path(source), notes, format=query_format, field=field, allow_empty=allow_empty)
+
+
+def part_of(source: str, part: Literal["queries", "qrels"]) -> str:
+    """Return the file that a collection folder stands for where one of its parts is wanted, else `source`.
+
+    Raises:
+        InputError: the collection has no such part.
+    """
+    from longrank.formats.collection import documents_of, open_collection
+
+    if documents_of(Path(source)) is None:
+        return source
+    found: str | None = getattr(open_collection(source), part)
+    if found is None:
+        raise InputError(f"this collection folder has no {part}", path=source)
+    return found
 
 
 def output_file(output: Path, *inputs: Path | str | None) -> None:

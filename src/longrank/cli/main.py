@@ -66,6 +66,7 @@ def build_app(names: Sequence[str]) -> typer.Typer:
         pretty_exceptions_enable=False,
         add_completion=False,
         rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_group)
     for name in names:
@@ -93,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # the one place where errors end
         return _report(error)
     except KeyboardInterrupt:
-        return _fail("interrupted; finished work is kept, run the same command to go on", 130)
+        return _fail("interrupted; run the same command again (rerank goes on where it stopped)", 130)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
 

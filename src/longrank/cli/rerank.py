@@ -12,7 +12,10 @@ from longrank.cli import console
 
 def rerank(
     index: Annotated[Path, typer.Argument(help="The index with the documents' texts.", metavar="INDEX")],
-    queries: Annotated[str, typer.Argument(help="Queries: JSONL, TSV, TREC topics, or irds:ID.", metavar="QUERIES")],
+    queries: Annotated[
+        str,
+        typer.Argument(help="Queries: JSONL, TSV, TREC topics, a collection folder, or irds:ID.", metavar="QUERIES"),
+    ],
     run: Annotated[Path, typer.Argument(help="The TREC run to rerank, from any engine.", metavar="RUN")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Where the new run goes.")],
     pipeline: Annotated[

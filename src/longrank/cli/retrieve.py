@@ -20,7 +20,10 @@ _NOTHING = "queries without results"
 
 def retrieve(
     index: Annotated[Path, typer.Argument(help="The index to search.", metavar="INDEX")],
-    queries: Annotated[str, typer.Argument(help="Queries: JSONL, TSV, TREC topics, or irds:ID.", metavar="QUERIES")],
+    queries: Annotated[
+        str,
+        typer.Argument(help="Queries: JSONL, TSV, TREC topics, a collection folder, or irds:ID.", metavar="QUERIES"),
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Where the TREC run goes; .gz packs it.")],
     k: Annotated[int, typer.Option("-k", help="Documents per query.")] = 1000,
     preset: Annotated[str, typer.Option("--preset", help="Parameters of BM25 by name.")] = "bm25-anserini",

@@ -20,6 +20,8 @@ _TEST_NAMES = {"t": "paired t-test", "randomization": "paired randomization test
 _LATEX = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
     "^": r"\textasciicircum{}",
     "\\": r"\textbackslash{}",
 }
@@ -43,18 +45,33 @@ def as_markdown(table: Table) -> str:
     head = ["system", *table.measures]
     lines = [head, ["---", *("---:" for _ in table.measures)]]
     lines += [[_markdown(row.name), *_cells(table, row, "**{}**", "{}\\*")] for row in table.rows]
-    legend = f"\n\\* {_markdown(_legend(table))}\n" if table.baseline is not None else ""
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines) + legend
+    if table.baseline is None:
+        return _pipes(lines)
+    first, *rest = _comparisons(table)
+    against = [first, ["---", "---", *("---:" for _ in first[2:])], *rest]
+    escaped = [list(map(_markdown, line)) for line in against]
+    return f"{_pipes(lines)}\n{_pipes(escaped)}\n\\* {_markdown(_legend(table))}\n"
+
+
+def _pipes(lines: Iterable[Sequence[str]]) -> str:
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def as_latex(table: Table) -> str:
     """Return a LaTeX tabular in the manner of the package booktabs, best values bold."""
     lines = [["system", *map(_latex, table.measures)]]
     lines += [[_latex(row.name), *_cells(table, row, r"\textbf{{{}}}", r"{}$^{{*}}$")] for row in table.rows]
+    figures = _tabular(lines, "l" + "r" * len(table.measures))
+    if table.baseline is None:
+        return f"% needs the package booktabs\n{figures}"
+    against = [list(map(_latex, line)) for line in _comparisons(table)]
+    return f"% * {_legend(table)}\n{figures}\n{_tabular(against, 'll' + 'r' * (len(against[0]) - 2))}"
+
+
+def _tabular(lines: Iterable[Sequence[str]], columns: str) -> str:
     head, *body = [" & ".join(line) + r" \\" for line in lines]
-    note = f"% * {_legend(table)}" if table.baseline is not None else "% needs the package booktabs"
-    begin = rf"\begin{{tabular}}{{l{'r' * len(table.measures)}}}"
-    return "\n".join([note, begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}", ""])
+    begin = rf"\begin{{tabular}}{{{columns}}}"
+    return "\n".join([begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}", ""])
 
 
 def as_json(table: Table) -> str:

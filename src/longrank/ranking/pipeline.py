@@ -138,7 +138,8 @@ def rerank(
     if absent and not keep_missing:
         some = ", ".join(sorted(absent)[:5])
         raise InputError(
-            f"{len(absent)} documents of the run are not in the index: {some}", fix="--missing keep ranks them last"
+            f"documents of the run that are not in the index: {len(absent)} ({some})",
+            fix="--missing keep ranks them last",
         )
     notes.add("documents not in the index, ranked last", min(absent, default=""), len(absent))
     header = _header(pipeline, pipeline.scorer, wanted, first_stage, absent)

@@ -117,6 +117,11 @@ def test_markdown_marks_the_best_and_the_significant() -> None:
         "| maxp | **0.5500**\\* | 40 |\n"
         "| same | 0.2500 | 40 |\n"
         "\n"
+        "| against bm25 | measure | delta | p |\n"
+        "| --- | --- | ---: | ---: |\n"
+        "| maxp | AP | +0.3000 | 0.0007 |\n"
+        "| same | AP | +0.0000 | 1.0000 |\n"
+        "\n"
         "\\* differs from bm25 with p \\< 0.05 (paired t-test, not corrected, 2 comparisons)\n"
     )
 
@@ -131,6 +136,15 @@ def test_latex_is_a_booktabs_tabular() -> None:
         "bm25 & 0.2500 & 40 \\\\\n"
         "maxp & \\textbf{0.5500}$^{*}$ & 40 \\\\\n"
         "same & 0.2500 & 40 \\\\\n"
+        "\\bottomrule\n"
+        "\\end{tabular}\n"
+        "\n"
+        "\\begin{tabular}{llrr}\n"
+        "\\toprule\n"
+        "against bm25 & measure & delta & p \\\\\n"
+        "\\midrule\n"
+        "maxp & AP & +0.3000 & 0.0007 \\\\\n"
+        "same & AP & +0.0000 & 1.0000 \\\\\n"
         "\\bottomrule\n"
         "\\end{tabular}\n"
     )

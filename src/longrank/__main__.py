@@ -1,0 +1,7 @@
+"""``python -m longrank``."""
+
+import sys
+
+from longrank.cli.main import main
+
+sys.exit(main())
