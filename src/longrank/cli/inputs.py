@@ -39,7 +39,7 @@ def part_of(source: str, part: Literal["queries", "qrels"]) -> str:
     """
     from longrank.formats.collection import documents_of, open_collection
 
-    if documents_of(Path(source)) is None:
+    if not os.path.isdir(source) or documents_of(Path(source)) is None:  # noqa: PTH112 - Path fails on odd names
         return source
     found: str | None = getattr(open_collection(source), part)
     if found is None:

@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # the one place where errors end
         return _report(error)
     except KeyboardInterrupt:
-        return _fail("interrupted; run the same command again (rerank goes on where it stopped)", 130)
+        return _fail("interrupted; run the same command to go on (index starts afresh)", 130)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
 

@@ -44,7 +44,7 @@ def idf(df: int, n_docs: int) -> np.float32:
 def inverse_norms(lengths: NDArray[np.integer], avgdl: float, k1: float, b: float) -> Float32s:
     """Return 1 / (k1 * (1 - b + b * dl / avgdl)) for each length, infinite where k1 makes it so."""
     k1_, b_, one = np.float32(k1), np.float32(b), np.float32(1)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return one / (k1_ * ((one - b_) + b_ * lengths.astype(np.float32) / np.float32(avgdl)))
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from collections_of_words import located, random_documents
@@ -81,6 +81,7 @@ def reference(
     exact=st.booleans(),
     k=st.integers(1, 200),
 )
+@example(weights={"c": 1.0}, k1=1.5e-39, b=0.0, exact=False, k=1)  # 1 / k1 is beyond float32
 def test_the_best_k_are_those_of_the_obvious_implementation(
     many: Index, weights: dict[str, float], k1: float, b: float, exact: bool, k: int
 ) -> None:
