@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.errors import InputError, LongRankError
+from longrank.errors import LongRankError
 
 Float32s: TypeAlias = NDArray[np.float32]
 Int32s: TypeAlias = NDArray[np.int32]
@@ -274,16 +274,3 @@ class Notes:
             return what
         first = self._first.get(what)
         return f"{what}: {count}" + (f" (first: {first})" if first else "")
-
-
-def check_unique(ids: Iterable[str], what: str) -> None:
-    """Refuse a repeated id among values built in memory.
-
-    Raises:
-        InputError: an id occurs twice.
-    """
-    seen: set[str] = set()
-    for one in ids:
-        if one in seen:
-            raise InputError(f"{what} occurs twice", got=one)
-        seen.add(one)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longrank.errors import InputError, LongRankError
-from longrank.types import Notes, Run, ScoredDoc, check_unique
+from longrank.errors import LongRankError
+from longrank.types import Notes, Run, ScoredDoc
 
 SCORES = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, 1.00000001, -1.0, 1e-46, 1e38]),
@@ -77,9 +77,3 @@ def test_notes_count_by_kind_and_keep_the_first_example() -> None:
     assert notes["tied scores"] == 3
     assert notes["never"] == 0
     assert notes.lines() == ["tied scores: 3 (first: run.txt:7)", "nothing was cut"]
-
-
-def test_a_repeated_id_is_refused() -> None:
-    check_unique(["a", "b"], "query id")
-    with pytest.raises(InputError, match=r"query id occurs twice \(got 'a'\)"):
-        check_unique(["a", "b", "a"], "query id")
