@@ -10,7 +10,7 @@ command uses, so both give the same run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -144,8 +144,8 @@ def rerank(
     notes.add("documents not in the index, ranked last", min(absent, default=""), len(absent))
     header = _header(pipeline, pipeline.scorer, wanted, first_stage, absent)
     collect_evidence(pipeline, wanted, first_stage, evidence_path, header=header, absent=absent, progress=progress)
-    _count_unread(read_evidence(evidence_path)[1], notes)
-    return pipeline.run(read_evidence(evidence_path)[1], first_stage, tag, frozenset(absent))
+    evidence = _counting_unread(read_evidence(evidence_path)[1], notes)
+    return pipeline.run(evidence, first_stage, tag, frozenset(absent))
 
 
 def collect_evidence(
@@ -217,13 +217,14 @@ def _header(
     )
 
 
-def _count_unread(evidence: Iterable[Evidence], notes: Notes) -> None:
-    """Count passages of documents, not of (query, document) pairs: one that is cut is cut for every query."""
+def _counting_unread(evidence: Iterable[Evidence], notes: Notes) -> Iterator[Evidence]:
+    """Pass evidence on and count unread passages: of documents, since one that is cut is cut for every query."""
     cut: dict[str, int] = {}
     unread: dict[str, int] = {}
     for one in evidence:
         cut[one.doc_id] = max(one.n_truncated, cut.get(one.doc_id, 0))
         unread[one.doc_id] = max(one.n_passages - len(one.passage_index), unread.get(one.doc_id, 0))
+        yield one
     for what, counts in (("cut at the scorer's length limit", cut), ("not scored (cap or selection)", unread)):
         for doc_id, count in counts.items():
             notes.add(f"passages {what}", f"document {doc_id}", count)
