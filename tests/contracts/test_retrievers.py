@@ -1,4 +1,4 @@
-"""What every first stage must do, run over every entry of RETRIEVERS and over Replay."""
+"""What every first stage must do, run over every preset and over Replay."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import pytest
 from collections_of_words import located, random_documents
 from longrank.index import build_index
 from longrank.protocols import Retriever
-from longrank.retrieval import RETRIEVERS, Replay
+from longrank.retrieval import FEEDBACKS, PRESETS, Replay, make_retriever
 from longrank.types import Query, Run
 
 QUERIES = [Query("q1", "a b abc"), Query("q2", "zürich"), Query("q3", "title"), Query("q4", "nowhere"), Query("q5", "")]
+READY = [name for name, stage in PRESETS.items() if stage.feedback in ("none", *FEEDBACKS)]
 
 
-@pytest.fixture(scope="module", params=[*RETRIEVERS, "replay"])
+@pytest.fixture(scope="module", params=[*READY, "replay"])
 def retriever(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Retriever:
     index = build_index(located(random_documents(80)), tmp_path_factory.mktemp("contract") / "index")
     if request.param != "replay":
-        return RETRIEVERS[request.param](index)
-    bm25 = RETRIEVERS["bm25"](index)
+        return make_retriever(index, request.param)
+    bm25 = make_retriever(index, "bm25-anserini")
     return Replay(Run("tag", [row for query in QUERIES for row in bm25.retrieve(query, 1000)]))
 
 

@@ -9,6 +9,7 @@ are read as they are needed, which takes neither address space nor open files.
 from __future__ import annotations
 
 import shutil
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -107,11 +108,20 @@ class Strings(Sequence[bytes]):
         start, stop = self._offsets[key : key + 2].tolist()
         return self._text[start:stop].tobytes()  # type: ignore[no-any-return]
 
-    def take(self, places: NDArray[np.integer]) -> list[bytes]:
-        """Return the strings at `places`; for a list that is mapped."""
-        text = memoryview(self._text)  # type: ignore[arg-type]
-        starts, ends = self._offsets[places].tolist(), self._offsets[places + 1].tolist()
-        return [bytes(text[a:b]) for a, b in zip(starts, ends, strict=True)]
+    def decoded(self, places: NDArray[np.integer]) -> list[str]:
+        """Return the strings at `places` as text; for a list that is mapped."""
+        starts, ends = self._offsets[places].astype(np.int64), self._offsets[places + 1].astype(np.int64)
+        bounds = np.concatenate(([0], np.cumsum(ends - starts)))
+        gathered = self._text[np.repeat(starts - bounds[:-1], ends - starts) + np.arange(bounds[-1])].tobytes()
+        if gathered.isascii():  # then bytes and characters have the same places: decoded once, sliced often
+            text = gathered.decode()
+            return [text[a:b] for a, b in pairwise(bounds.tolist())]
+        return [gathered[a:b].decode() for a, b in pairwise(bounds.tolist())]
+
+    def find(self, wanted: bytes) -> int | None:
+        """Return the place of a string in a sorted list; None if it is not there."""
+        place = bisect_left(self, wanted)
+        return place if place < len(self) and self[place] == wanted else None
 
     def _between(self, start: int, stop: int) -> list[bytes]:
         offsets = self._offsets[start : stop + 1].tolist()

@@ -43,7 +43,7 @@ class Documents:
 
     def doc_ids(self, numbers: NDArray[np.integer]) -> list[str]:
         """Return the ids of some documents."""
-        return [doc_id.decode() for doc_id in self._ids.take(numbers)]
+        return self._ids.decoded(numbers)
 
     def number(self, doc_id: str) -> int:
         """Return the number of a document.

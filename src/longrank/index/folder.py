@@ -26,7 +26,7 @@ from longrank.storage import MANIFEST, atomic_write, digest_of, lock, open_manif
 from longrank.storage import write_manifest as write_folder_manifest
 
 FORMAT = "longrank index"
-VERSION = 1
+VERSION = 2
 VECTORS = "vectors"
 _DATA, _BUILDING, _LOCK = "data-", ".building-", ".lock"
 

@@ -38,6 +38,7 @@ def merge(segments: Sequence[Segment], folder: Path) -> str:
     _merge_ids(segments, folder)
     tf_type = next(t for t in ("<u1", "<u2", "<u4") if max(s.max_tf for s in segments) <= np.iinfo(t).max)
     _merge_postings(segments, folder, tf_type)
+    _merge_forward(segments, folder, tf_type)
     _merge_documents(segments, folder)
     return tf_type
 
@@ -128,10 +129,12 @@ def _merge_postings(segments: Sequence[Segment], folder: Path, tf_type: str) -> 
         counts = stack.enter_context(ArrayWriter(folder / "term_counts", "<u8"))
         docs = stack.enter_context(ArrayWriter(folder / "docs", "<u4"))
         tfs = stack.enter_context(ArrayWriter(folder / "tfs", tf_type))
-        end = 0
+        end = n_terms = 0
         for parts in _blocks([s.strings("terms") for s in segments]):
             block = _number_terms(segments, bases, parts)
+            _keep_numbers(block, n_terms)
             terms.extend(block.terms)
+            n_terms += len(block.terms)
             starts.append(end + np.cumsum(block.dfs) - block.dfs)
             end += int(block.dfs.sum())
             for first, last in _runs(block.dfs):
@@ -200,6 +203,29 @@ def _gather(block: _Block, first: int, last: int) -> tuple[Array, Array]:
         tfs[places] = part.segment.array("tfs")[starts[0] : starts[-1]]
         cursors[terms] += sizes
     return docs, tfs
+
+
+def _keep_numbers(block: _Block, first: int) -> None:
+    """Note which of the final term numbers, the block's begin with `first`, each term of a segment has got."""
+    for part in block.parts:
+        with (part.segment.folder / "numbers").open("ab") as stream:
+            stream.write((part.numbers + first).astype("<u4").data)
+
+
+def _merge_forward(segments: Sequence[Segment], folder: Path, tf_type: str) -> None:
+    with ExitStack() as stack:
+        offsets = stack.enter_context(ArrayWriter(folder / "forward_offsets", "<u8"))
+        terms = stack.enter_context(ArrayWriter(folder / "forward_terms", "<u4"))
+        tfs = stack.enter_context(ArrayWriter(folder / "forward_tfs", tf_type))
+        offsets.append([0])
+        end = 0
+        for segment in segments:
+            ends = end + np.cumsum(segment.array("forward_counts")[:], dtype=np.int64)
+            offsets.append(ends)
+            end = int(ends[-1])
+            if segment.n_postings:  # or there are no numbers
+                terms.append(segment.array("numbers")[:][segment.array("forward_terms")[:]])
+                tfs.append(segment.array("forward_tfs")[:])
 
 
 # --- documents --------------------------------------------------------------------------------

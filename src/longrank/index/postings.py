@@ -1,8 +1,7 @@
-"""The inverted index: for each term the documents it occurs in and how often, memory-mapped."""
+"""Which documents a term is in, and which terms a document has: both ways memory-mapped."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -16,15 +15,21 @@ _NONE = np.empty(0, np.uint32)
 
 
 class Postings:
-    """Terms in sorted order; a term is found by bisection in the file."""
+    """Terms in sorted order, numbered from 0; a term is found by bisection in the file.
+
+    Attributes:
+        starts: uint64[T + 1]; the postings of term t are ``[starts[t]:starts[t + 1]]`` of the next two.
+        docs: uint32, document numbers, ascending for each term.
+        tfs: unsigned, how often the term occurs in each.
+    """
 
     def __init__(self, folder: Path, tf_type: str) -> None:
         self._terms = Strings.mapped(folder, "terms")
-        self._starts = mapped(folder / "starts", "<u8")
+        self.starts = mapped(folder / "starts", "<u8")
         self._counts = mapped(folder / "term_counts", "<u8")
-        self._docs = mapped(folder / "docs", "<u4")
-        self._tfs = mapped(folder / "tfs", tf_type)
-        self._find = lru_cache(1 << 14)(self._bisected)
+        self.docs = mapped(folder / "docs", "<u4")
+        self.tfs = mapped(folder / "tfs", tf_type)
+        self.number = lru_cache(1 << 16)(self._bisected)
 
     def __len__(self) -> int:
         return len(self._terms)
@@ -33,24 +38,50 @@ class Postings:
         return (term.decode() for term in self._terms)
 
     def _bisected(self, term: str) -> int | None:
-        wanted = term.encode(errors="surrogatepass")
-        place = bisect_left(self._terms, wanted)
-        return place if place < len(self._terms) and self._terms[place] == wanted else None
+        return self._terms.find(term.encode(errors="surrogatepass"))
+
+    def strings(self, numbers: NDArray[np.integer]) -> list[str]:
+        """Return the terms of those numbers."""
+        return self._terms.decoded(numbers)
+
+    def dfs(self, numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return how many documents hold each of those terms."""
+        dfs: NDArray[np.int64] = (self.starts[numbers + 1] - self.starts[numbers]).astype(np.int64)
+        return dfs
+
+    def counts(self, numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return how often each of those terms occurs in all documents together."""
+        counts: NDArray[np.int64] = self._counts[numbers].astype(np.int64)
+        return counts
 
     def df(self, term: str) -> int:
         """Return how many documents hold the term; 0 if none."""
-        place = self._find(term)
-        return 0 if place is None else int(self._starts[place + 1] - self._starts[place])
+        number = self.number(term)
+        return 0 if number is None else int(self.starts[number + 1] - self.starts[number])
 
     def count(self, term: str) -> int:
         """Return how often the term occurs in all documents together."""
-        place = self._find(term)
-        return 0 if place is None else int(self._counts[place])
+        number = self.number(term)
+        return 0 if number is None else int(self._counts[number])
 
     def of(self, term: str) -> tuple[NDArray[np.uint32], Array]:
         """Return (document numbers, ascending; how often the term occurs in each), both [df]."""
-        place = self._find(term)
-        if place is None:
+        number = self.number(term)
+        if number is None:
             return _NONE, _NONE
-        start, stop = self._starts[place : place + 2].tolist()
-        return self._docs[start:stop], self._tfs[start:stop]
+        start, stop = self.starts[number : number + 2].tolist()
+        return self.docs[start:stop], self.tfs[start:stop]
+
+
+class Forward:
+    """The terms of each document by their numbers, which is what feedback looks at."""
+
+    def __init__(self, folder: Path, tf_type: str) -> None:
+        self._offsets = mapped(folder / "forward_offsets", "<u8")
+        self._terms = mapped(folder / "forward_terms", "<u4")
+        self._tfs = mapped(folder / "forward_tfs", tf_type)
+
+    def of(self, number: int) -> tuple[NDArray[np.uint32], Array]:
+        """Return (term numbers, ascending; how often each occurs in the document), both [distinct terms]."""
+        start, stop = self._offsets[number : number + 2].tolist()
+        return self._terms[start:stop], self._tfs[start:stop]

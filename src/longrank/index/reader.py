@@ -13,7 +13,7 @@ from longrank.index.arrays import Array
 from longrank.index.documents import Documents
 from longrank.index.folder import open_data
 from longrank.index.options import IndexOptions
-from longrank.index.postings import Postings
+from longrank.index.postings import Forward, Postings
 from longrank.storage import digest_of
 from longrank.text.analysis import ANALYZERS, Analyzer
 from longrank.types import Document
@@ -33,6 +33,7 @@ class Index:
         total_terms: occurrences of terms.
         lengths: uint32[D], terms per document.
         id_ranks: uint32[D], the place of each document when the ids are sorted ascending.
+        inverted: terms and their postings, by number; terms are numbered in their sorted order.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,8 +53,9 @@ class Index:
         self.digest: str = digest_of(manifest)
         self.n_nonempty, self.total_terms = int(manifest["n_nonempty"]), int(manifest["total_terms"])
         self._documents = Documents(data)
-        self._postings = Postings(data, manifest["tf_type"])
-        self.n_docs, self.n_terms = len(self._documents), len(self._postings)
+        self.inverted = Postings(data, manifest["tf_type"])
+        self._forward = Forward(data, manifest["tf_type"])
+        self.n_docs, self.n_terms = len(self._documents), len(self.inverted)
         self.lengths, self.id_ranks = self._documents.lengths, self._documents.id_ranks
 
     @classmethod
@@ -115,16 +117,32 @@ class Index:
 
     def terms(self) -> Iterator[str]:
         """Yield all terms, sorted."""
-        return iter(self._postings)
+        return iter(self.inverted)
 
     def df(self, term: str) -> int:
         """Return how many documents hold the term; 0 if none."""
-        return self._postings.df(term)
+        return self.inverted.df(term)
 
     def count(self, term: str) -> int:
         """Return how often the term occurs in the collection; 0 if never."""
-        return self._postings.count(term)
+        return self.inverted.count(term)
 
     def postings(self, term: str) -> tuple[NDArray[np.uint32], Array]:
         """Return (document numbers ascending, occurrences in each), unsigned integers [df]."""
-        return self._postings.of(term)
+        return self.inverted.of(term)
+
+    def term_number(self, term: str) -> int | None:
+        """Return the place of a term among all terms, sorted; None if no document holds it."""
+        return self.inverted.number(term)
+
+    def terms_at(self, numbers: NDArray[np.integer]) -> list[str]:
+        """Return the terms of those numbers."""
+        return self.inverted.strings(numbers)
+
+    def dfs(self, numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return how many documents hold each of the terms of those numbers."""
+        return self.inverted.dfs(numbers)
+
+    def vector(self, number: int) -> tuple[NDArray[np.uint32], Array]:
+        """Return what is in the document of that number: (term numbers ascending, occurrences), [distinct terms]."""
+        return self._forward.of(number)

@@ -5,6 +5,8 @@ writes it. Its terms and ids are sorted (by their UTF-8 bytes), which is what le
 
     terms              sorted; postings of term i are docs/tfs[starts[i]:starts[i + 1]]
     docs, tfs          document number within the segment, ascending; how often the term occurs there
+    forward_counts, forward_terms, forward_tfs   the same the other way round: how many terms each
+                       document has, their numbers, ascending, and how often each occurs
     lengths            terms per document
     ids, titles, texts, places (FILE:LINE), span_counts and spans
     sorted_ids, id_order   the ids in order, and the number of the document each belongs to
@@ -27,6 +29,9 @@ from longrank.types import Document
 
 if TYPE_CHECKING:
     from longrank.formats.corpora import Located
+
+
+FORWARD = ("forward_counts", "forward_terms", "forward_tfs")
 
 
 class Segment(NamedTuple):
@@ -96,11 +101,13 @@ def _write_postings(folder: Path, documents: Sequence[Document], options: IndexO
         tokens.extend(map(numbers.__getitem__, terms))
         lengths.append(len(terms))
     terms = sorted(numbers)  # by code point, which is by UTF-8 byte
-    starts, docs, tfs = _inverted(_renumbered(tokens, [numbers[t] for t in terms]), np.array(lengths), len(terms))
+    forward = _forward(_renumbered(tokens, [numbers[t] for t in terms]), np.array(lengths))
+    starts, docs, tfs = _inverted(*forward, len(terms))
     write_strings(folder, "terms", [term.encode() for term in terms])
     write_array(folder / "starts", starts, "<u8")
-    write_array(folder / "docs", docs, "<u4")
-    write_array(folder / "tfs", tfs, "<u4")
+    arrays = {"docs": docs, "tfs": tfs, **dict(zip(FORWARD, forward, strict=True))}
+    for name, values in arrays.items():
+        write_array(folder / name, values, "<u4")
     write_array(folder / "lengths", lengths, "<u4")
     nonempty = sum(length > 0 for length in lengths)
     return Segment(folder, len(documents), nonempty, len(tokens), len(docs), int(tfs.max(initial=0)))
@@ -113,12 +120,22 @@ def _renumbered(tokens: array[int], order: list[int]) -> Array:
     return rank[np.frombuffer(tokens, np.uint32)] if len(tokens) else np.empty(0, np.uint64)
 
 
-def _inverted(tokens: Array, lengths: Array, n_terms: int) -> tuple[Array, Array, Array]:
-    """Turn the term numbers of all documents, one after another, into (starts, docs, tfs)."""
-    n_docs = np.uint64(max(len(lengths), 1))
-    keys = tokens * n_docs + np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
+def _forward(tokens: Array, lengths: Array) -> tuple[Array, Array, Array]:
+    """Turn the term numbers of all documents, one after another, into (terms per document, terms, tfs)."""
+    keys = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths) << np.uint64(32) | tokens
     keys.sort()
     first = np.flatnonzero(np.diff(keys, prepend=np.uint64(2**64 - 1)))
-    keys, tfs = keys[first], np.diff(first, append=len(keys))
-    starts = np.searchsorted(keys, np.arange(n_terms + 1, dtype=np.uint64) * n_docs)
-    return starts, keys % n_docs, tfs
+    tfs = np.diff(first, append=len(keys))
+    keys = keys[first]
+    return (
+        np.bincount((keys >> np.uint64(32)).astype(np.intp), minlength=len(lengths)),
+        keys & np.uint64(2**32 - 1),
+        tfs,
+    )
+
+
+def _inverted(counts: Array, terms: Array, tfs: Array, n_terms: int) -> tuple[Array, Array, Array]:
+    """Turn that round into (starts, docs, tfs)."""
+    order = np.argsort(terms, kind="stable")  # documents stay ascending
+    docs = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)[order]
+    return np.searchsorted(terms[order], np.arange(n_terms + 1, dtype=np.uint64)), docs, tfs[order]

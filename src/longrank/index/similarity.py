@@ -1,10 +1,16 @@
-"""BM25 as Lucene >= 8 computes it, in single precision, with k1 and b chosen at query time.
+"""BM25 and query likelihood as Lucene >= 8 computes them, with k1, b and mu chosen at query time.
 
     idf(t)      = ln(1 + (N - df + 0.5) / (df + 0.5))
     score(t, d) = w * idf * tf / (tf + k1 * (1 - b + b * dl / avgdl))
 
 N counts documents with at least one term, and there is no factor (k1 + 1). Lucene keeps dl in one
 byte: lengths to 39 exactly, longer ones with the leading 4 bits of dl - 24 (SmallFloat.intToByte4).
+
+    p(t)        = (cf + 1) / (terms of the collection + 1)
+    score(t, d) = max(0, w * (ln(1 + tf / (mu * p(t))) + ln(mu / (dl + mu))))
+
+BM25 is computed in single precision, query likelihood in double and then rounded. The loops over
+postings are in `accumulate`.
 """
 
 from __future__ import annotations
@@ -48,12 +54,18 @@ def inverse_norms(lengths: NDArray[np.integer], avgdl: float, k1: float, b: floa
         return one / (k1_ * ((one - b_) + b_ * lengths.astype(np.float32) / np.float32(avgdl)))
 
 
-def term_scores(weight: np.float32, tfs: NDArray[np.unsignedinteger], norms: Float32s) -> Float32s:
-    """Return the scores of one term, float32[df]: w - w / (1 + tf * norm), monotonic in tf and norm.
+def idfs(dfs: NDArray[np.int64], n_docs: int) -> Float32s:
+    """Return the `idf` of several terms, float32[T]."""
+    return np.array([idf(df, n_docs) for df in dfs.tolist()], np.float32)
 
-    Args:
-        weight: query weight of the term times its idf.
-        tfs: its occurrences in each document.
-        norms: `inverse_norms` of the same documents.
-    """
-    return weight - weight / (np.float32(1) + tfs.astype(np.float32) * norms)
+
+def collection_probabilities(counts: NDArray[np.int64], total_terms: int) -> NDArray[np.float64]:
+    """Return p(t) of terms that occur `counts` times, computed in single precision as Lucene does."""
+    one = np.float32(1)
+    return ((counts.astype(np.float32) + one) / (np.float32(total_terms) + one)).astype(np.float64)
+
+
+def dirichlet_offsets(lengths: NDArray[np.integer], mu: float) -> NDArray[np.float64]:
+    """Return ln(mu / (dl + mu)) for each length, at most 0."""
+    offsets: NDArray[np.float64] = np.log(mu / (lengths + mu))
+    return offsets

@@ -2,40 +2,101 @@
 
 from __future__ import annotations
 
-from longrank.config import lookup
+from dataclasses import fields, replace
+from typing import Any
+
+from longrank.config import lookup, suggestion
+from longrank.errors import InputError
 from longrank.index import Index
-from longrank.protocols import Retriever
 from longrank.retrieval.bm25 import BM25
-from longrank.retrieval.presets import PRESETS
+from longrank.retrieval.expanded import WithFeedback
+from longrank.retrieval.feedback import FEEDBACKS, Feedback
+from longrank.retrieval.presets import PRESETS, SETTINGS, FirstStage
+from longrank.retrieval.query_likelihood import QueryLikelihood
 from longrank.retrieval.replay import Replay
+from longrank.retrieval.searcher import Hits, Searcher
 from longrank.types import Notes
 
-RETRIEVERS: dict[str, type[BM25]] = {"bm25": BM25}
-"""Retrievers over an index, by the name of their similarity."""
+SIMILARITIES: dict[str, type[Searcher]] = {"bm25": BM25, "ql": QueryLikelihood}
+"""Searchers by the name of their similarity."""
 
 
 def make_retriever(
-    index: Index,
-    preset: str,
-    *,
-    k1: float | None = None,
-    b: float | None = None,
-    doc_lengths: str = "lucene",
-    notes: Notes | None = None,
-) -> Retriever:
-    """Return the retriever of a preset, with some of its parameters replaced; see `BM25`.
+    index: Index, preset: str = "bm25-anserini", *, notes: Notes | None = None, **settings: Any
+) -> Searcher | WithFeedback:
+    """Return the retriever of a preset, with some of its settings replaced.
+
+    Args:
+        index: what is searched.
+        preset: a key of `PRESETS`.
+        notes: counts queries without terms, and those that feedback could not expand.
+        settings: settings of `FirstStage`, and options of the feedback model (``fb_docs=5``). Those
+            that are None count as not given.
 
     Raises:
-        InputError: unknown preset, or a parameter out of range.
+        InputError: unknown preset or setting (suggests the nearest), or a value out of range.
     """
-    values = lookup(PRESETS, preset, "preset")
-    return BM25(
-        index,
-        values["k1"] if k1 is None else k1,
-        values["b"] if b is None else b,
-        doc_lengths=doc_lengths,
-        notes=notes,
-    )
+    stage = first_stage(preset, settings)
+    notes = Notes() if notes is None else notes
+    lookup(SIMILARITIES, stage.similarity, "similarity")
+    if stage.similarity == "bm25":
+        searcher: Searcher = BM25(index, stage.k1, stage.b, doc_lengths=stage.doc_lengths, notes=notes)
+    else:
+        searcher = QueryLikelihood(index, stage.mu, doc_lengths=stage.doc_lengths, notes=notes)
+    feedback = make_feedback(stage)
+    return searcher if feedback is None else WithFeedback(searcher, feedback)
 
 
-__all__ = ["BM25", "PRESETS", "RETRIEVERS", "Replay", "make_retriever"]
+def make_feedback(stage: FirstStage) -> Feedback | None:
+    """Return the feedback model of a first stage, if it has one.
+
+    Raises:
+        InputError: an option out of range.
+    """
+    return None if stage.feedback == "none" else FEEDBACKS[stage.feedback](**stage.options)
+
+
+def first_stage(preset: str, settings: dict[str, Any]) -> FirstStage:
+    """Return a preset with some settings replaced; see `make_retriever`.
+
+    Raises:
+        InputError: unknown preset or setting, or an option of a feedback model that is not used.
+    """
+    given = {name: value for name, value in settings.items() if value is not None}
+    stage = replace(lookup(PRESETS, preset, "preset"), **{n: given[n] for n in SETTINGS if n in given})
+    if stage.feedback != "none":
+        lookup(FEEDBACKS, stage.feedback, "feedback")
+    options = {name: value for name, value in given.items() if name not in SETTINGS}
+    known = feedback_options(stage.feedback)
+    for name in options:
+        if name not in known:
+            what = f"feedback '{stage.feedback}' has no such option" if _is_option(name) else "unknown setting"
+            raise InputError(what, got=name, fix=suggestion(name, (*SETTINGS, *known)))
+    return replace(stage, options={**stage.options, **options})
+
+
+def feedback_options(feedback: str) -> tuple[str, ...]:
+    """Return the names of the options of a feedback model; of ``none`` there are none."""
+    return () if feedback == "none" else tuple(one.name for one in fields(FEEDBACKS[feedback]))  # type: ignore[arg-type]
+
+
+def _is_option(name: str) -> bool:
+    return any(name in feedback_options(feedback) for feedback in FEEDBACKS)
+
+
+__all__ = [
+    "BM25",
+    "FEEDBACKS",
+    "PRESETS",
+    "SETTINGS",
+    "SIMILARITIES",
+    "FirstStage",
+    "Hits",
+    "QueryLikelihood",
+    "Replay",
+    "Searcher",
+    "WithFeedback",
+    "feedback_options",
+    "first_stage",
+    "make_retriever",
+]

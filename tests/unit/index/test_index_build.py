@@ -49,6 +49,15 @@ def check_equal(index: Index, documents: list[Document]) -> None:
         assert dict(zip(numbers.tolist(), occurrences.tolist(), strict=True)) == tfs
         assert numbers.tolist() == sorted(tfs)
         assert (index.df(term), index.count(term)) == (len(tfs), sum(tfs.values()))
+        number = index.term_number(term)
+        assert number is not None
+        assert index.terms_at(np.array([number])) == [term]
+        assert index.dfs(np.array([number])).tolist() == [len(tfs)]
+    for number in range(len(documents)):
+        terms, occurrences = index.vector(number)
+        found = dict(zip(index.terms_at(terms), occurrences.tolist(), strict=True))
+        assert found == {term: tfs[number] for term, tfs in expected.items() if number in tfs}
+        assert terms.tolist() == sorted(terms.tolist())
     assert index.lengths.tolist() == lengths
     assert (index.n_docs, index.n_terms, index.total_terms) == (len(documents), len(expected), sum(lengths))
     assert index.avgdl == pytest.approx(sum(lengths) / sum(length > 0 for length in lengths))
@@ -118,6 +127,7 @@ def test_an_unknown_id_is_not_in_the_index(tmp_path: Path, absent: object) -> No
 def test_an_unknown_term_has_no_postings(tmp_path: Path, term: str) -> None:
     index = build_index(located(DOCUMENTS[:9]), tmp_path / "index")
     assert index.df(term) == index.count(term) == len(index.postings(term)[0]) == 0
+    assert index.term_number(term) is None
 
 
 @pytest.mark.parametrize(("occurrences", "width"), [(255, 1), (256, 2), (70_000, 4)])

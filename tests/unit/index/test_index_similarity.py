@@ -1,4 +1,4 @@
-"""Document lengths in one byte, and the formula of BM25."""
+"""Document lengths in one byte, and what is computed once per term or length."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from longrank.index.similarity import LENGTHS, idf, inverse_norms, length_codes, term_scores
+from longrank.index.similarity import LENGTHS, collection_probabilities, dirichlet_offsets, idf, idfs, length_codes
 
 
 def kept(length: int) -> int:
@@ -37,12 +37,10 @@ def test_idf_is_positive_even_for_a_term_in_every_document() -> None:
     assert idf(2, 3) == np.float32(math.log(1.6))
 
 
-def test_a_score_is_the_textbook_formula() -> None:
-    norms = inverse_norms(np.array([7]), avgdl=5.0, k1=1.2, b=0.75)
-    score = term_scores(np.float32(2.0), np.array([3], np.uint32), norms)[0]
-    assert score == pytest.approx(2.0 * 3 / (3 + 1.2 * (1 - 0.75 + 0.75 * 7 / 5)), rel=1e-6)
+def test_the_idf_of_several_terms_is_that_of_each() -> None:
+    assert idfs(np.array([1, 2]), 3).tolist() == [idf(1, 3), idf(2, 3)]
 
 
-def test_with_k1_zero_only_occurrence_counts() -> None:
-    norms = inverse_norms(np.array([1, 900]), avgdl=5.0, k1=0.0, b=0.75)
-    assert term_scores(np.float32(2.0), np.array([1, 50], np.uint32), norms).tolist() == [2.0, 2.0]
+def test_the_parts_of_query_likelihood_by_hand() -> None:
+    assert collection_probabilities(np.array([4, 0]), 9).tolist() == pytest.approx([0.5, 0.1])
+    assert dirichlet_offsets(np.array([0, 10]), 10.0).tolist() == pytest.approx([0, math.log(0.5)])

@@ -6,7 +6,6 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.ranking.settings import load_pipeline, shipped_pipelines
-from longrank.retrieval.presets import PRESETS
 
 
 @pytest.mark.parametrize("name", shipped_pipelines())
@@ -18,18 +17,6 @@ def test_the_pipelines_of_the_contract_are_shipped() -> None:
     assert {"bm25", "lexical", "minilm", "firstp", "maxp", "sump", "avgp", "birch", "santos"} <= set(
         shipped_pipelines()
     )
-
-
-RETRIEVAL = {
-    "bm25-anserini": {"k1": 0.9, "b": 0.4},
-    "bm25-lucene": {"k1": 1.2, "b": 0.75},
-    "bm25-msmarco-passage": {"k1": 0.82, "b": 0.68},
-    "bm25-msmarco-doc": {"k1": 3.44, "b": 0.87},
-}
-
-
-def test_first_stages_have_the_published_parameters() -> None:
-    assert RETRIEVAL == PRESETS
 
 
 POOLED = ("bm25-anserini", "dai", "all", "cross-encoder", {"score": "logit"})

@@ -14,7 +14,7 @@ from collections_of_words import located, random_documents
 from longrank.errors import InputError
 from longrank.index import Index, IndexOptions, build_index
 from longrank.index.similarity import LENGTHS
-from longrank.retrieval import BM25, PRESETS, make_retriever
+from longrank.retrieval import BM25, Searcher
 from longrank.types import Document, Notes, Query
 
 THREE = [
@@ -34,6 +34,11 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Index:
     return build_index(located(random_documents(150)), tmp_path_factory.mktemp("many") / "index")
 
 
+def found(searcher: Searcher, weights: dict[str, float], k: int) -> list[tuple[str, float]]:
+    hits = searcher.search(weights, k)
+    return list(zip(searcher.index.doc_ids(hits.numbers), hits.scores.tolist(), strict=True))
+
+
 def test_scores_of_three_documents_by_hand(three: Index) -> None:
     # avgdl = 9 / 3; apple: idf ln(1 + 2.5 / 1.5), in d1 twice of 3 terms; banana: idf ln(1 + 0.5 / 3.5)
     apple, banana = math.log(8 / 3), math.log(8 / 7)
@@ -42,14 +47,14 @@ def test_scores_of_three_documents_by_hand(three: Index) -> None:
         ("d3", banana * 1 / (1 + 0.9 * (0.6 + 0.4 * 1 / 3))),
         ("d2", banana * 1 / (1 + 0.9 * (0.6 + 0.4 * 5 / 3))),
     ]
-    found = BM25(three).retrieve(Query("q", "banana apple"), 10)
-    assert [(row.doc_id, row.query_id) for row in found] == [(doc_id, "q") for doc_id, _ in expected]
-    assert [row.score for row in found] == pytest.approx([score for _, score in expected], rel=1e-6)
+    rows = BM25(three).retrieve(Query("q", "banana apple"), 10)
+    assert [(row.doc_id, row.query_id) for row in rows] == [(doc_id, "q") for doc_id, _ in expected]
+    assert [row.score for row in rows] == pytest.approx([score for _, score in expected], rel=1e-6)
 
 
 def test_a_repeated_query_word_counts_as_often(three: Index) -> None:
     bm25 = BM25(three)
-    once, thrice = (dict(bm25.search_terms({"cherry": w}, 3)) for w in (1, 3))
+    once, thrice = (dict(found(bm25, {"cherry": w}, 3)) for w in (1, 3))
     assert dict((r.doc_id, r.score) for r in bm25.retrieve(Query("q", "cherry Cherry cherry"), 3)) == thrice
     assert thrice["d2"] == pytest.approx(3 * once["d2"], rel=1e-6)
 
@@ -87,10 +92,10 @@ def test_the_best_k_are_those_of_the_obvious_implementation(
 ) -> None:
     expected = reference(list(many), many, weights, k1, b, exact)
     bm25 = BM25(many, k1, b, doc_lengths="exact" if exact else "lucene")
-    everything = bm25.search_terms(weights, 1000)
+    everything = found(bm25, weights, 1000)
     assert dict(everything) == pytest.approx(expected, rel=1e-5)
     assert everything == sorted(everything, key=lambda hit: (hit[1], hit[0]), reverse=True)
-    assert bm25.search_terms(weights, k) == everything[:k]
+    assert found(bm25, weights, k) == everything[:k]
 
 
 def test_ties_are_cut_by_doc_id_descending(tmp_path: Path) -> None:
@@ -99,8 +104,8 @@ def test_ties_are_cut_by_doc_id_descending(tmp_path: Path) -> None:
     index = build_index(located(documents), tmp_path / "index")
     expected = ["best", "é", "d", "c", "b", "a", "Z"]
     for k in range(1, 8):
-        assert [doc_id for doc_id, _ in BM25(index).search_terms({"same": 1}, k)] == expected[:k]
-    ascending = [doc_id for doc_id, _ in BM25(index, ties="lucene").search_terms({"same": 1}, 4)]
+        assert [doc_id for doc_id, _ in found(BM25(index), {"same": 1}, k)] == expected[:k]
+    ascending = [doc_id for doc_id, _ in found(BM25(index, ties="lucene"), {"same": 1}, 4)]
     assert ascending == ["best", "Z", "a", "b"]
 
 
@@ -141,22 +146,9 @@ def test_parameters_out_of_range_are_refused(three: Index, arguments: dict[str, 
 @pytest.mark.parametrize("weight", [0.0, -1.0, math.nan, math.inf])
 def test_weights_must_be_positive(three: Index, weight: float) -> None:
     with pytest.raises(InputError, match="weight of term 'apple'"):
-        BM25(three).search_terms({"apple": weight}, 10)
+        BM25(three).search({"apple": weight}, 10)
 
 
 def test_k_must_be_positive(three: Index) -> None:
     with pytest.raises(InputError, match="k must be"):
         BM25(three).retrieve(Query("q", "apple"), 0)
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_is_its_parameters_and_may_be_overridden(three: Index, name: str) -> None:
-    query = Query("q", "banana")
-    values = PRESETS[name]
-    assert make_retriever(three, name).retrieve(query, 3) == BM25(three, **values).retrieve(query, 3)
-    assert make_retriever(three, name, b=0.0).retrieve(query, 3) == BM25(three, values["k1"], 0.0).retrieve(query, 3)
-
-
-def test_an_unknown_preset_is_answered_with_the_nearest(three: Index) -> None:
-    with pytest.raises(InputError, match="did you mean 'bm25-lucene'"):
-        make_retriever(three, "bm25-lucen")

@@ -1,0 +1,39 @@
+"""A first stage with feedback: search, expand the query from the best documents, search again."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from longrank.retrieval.feedback import Feedback
+from longrank.retrieval.searcher import Searcher
+from longrank.types import Query, ScoredDoc
+
+
+class ExpandedQuery(NamedTuple):
+    """What is searched for: terms with weights, and whether feedback has made them."""
+
+    terms: dict[str, float]
+    expanded: bool
+
+
+class WithFeedback:
+    """Ranks by a searcher, with the query that a feedback model makes of its first results."""
+
+    def __init__(self, searcher: Searcher, feedback: Feedback) -> None:
+        self.searcher, self.feedback = searcher, feedback
+        self._second = feedback.second_pass(searcher)
+
+    def expand(self, query: Query) -> ExpandedQuery:
+        """Return the expanded query; the original one, which is counted, if there is nothing to learn from."""
+        terms = self.searcher.query_terms(query)
+        hits = self.searcher.search(terms, self.feedback.first_pass)
+        expanded = self.feedback.expand(terms, hits, self.searcher.index) if len(hits.numbers) else {}
+        if not expanded and terms:
+            self.searcher.notes.add("queries searched as they are, since feedback found nothing", query.query_id)
+        return ExpandedQuery(expanded or terms, bool(expanded))
+
+    def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
+        """Return at most `k` documents, best first; raises as `Searcher.search`."""
+        terms, expanded = self.expand(query)
+        searcher = self._second if expanded else self.searcher
+        return searcher.rows(query, searcher.search(terms, k))

@@ -1,0 +1,41 @@
+"""Query expansion from the best documents of a first pass (pseudo-relevance feedback).
+
+An entry of `FEEDBACKS` is a frozen dataclass; its fields are its options, its defaults Anserini's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from longrank.index import Index
+from longrank.retrieval.searcher import Hits, Searcher
+
+
+class Feedback(Protocol):
+    """Turns a query and what it found into a better query: a pure function of them and the index."""
+
+    @property
+    def first_pass(self) -> int:
+        """How many documents of the first pass it looks at."""
+        ...
+
+    def expand(self, query: Mapping[str, float], hits: Hits, index: Index) -> dict[str, float]:
+        """Return the terms of the new query with positive weights; empty if nothing can be learned.
+
+        Args:
+            query: analysed terms of the query with how often each occurs.
+            hits: the first pass, best first, at most `first_pass`, at least one.
+            index: what was searched.
+        """
+        ...
+
+    def second_pass(self, searcher: Searcher) -> Searcher:
+        """Return what searches for the new query: the first pass' own searcher, unless the model has another."""
+        ...
+
+
+FEEDBACKS: dict[str, type[Feedback]] = {}
+"""Feedback models by name."""
+
+__all__ = ["FEEDBACKS", "Feedback"]

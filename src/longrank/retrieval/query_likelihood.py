@@ -1,0 +1,54 @@
+"""Query likelihood with Dirichlet smoothing (Zhai and Lafferty 2001), as Lucene's LMDirichletSimilarity has it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.index import Index
+from longrank.index.accumulate import add_dirichlet
+from longrank.index.similarity import collection_probabilities, dirichlet_offsets
+from longrank.retrieval.searcher import QueryTerms, Searcher, check
+from longrank.types import Notes
+
+
+class QueryLikelihood(Searcher):
+    """Ranks by ``sum of max(0, w * (ln(1 + tf / (mu * p(t))) + ln(mu / (dl + mu))))`` over the terms of the query.
+
+    Attributes:
+        mu: how strongly documents are smoothed with the collection, > 0.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        mu: float = 1000.0,
+        *,
+        doc_lengths: str = "lucene",
+        ties: str = "doc_id",
+        notes: Notes | None = None,
+    ) -> None:
+        """Prepare for searching; `doc_lengths`, `ties` and `notes` are those of `Searcher`.
+
+        Raises:
+            InputError: a parameter out of range.
+        """
+        check("mu", mu, 0 < mu < float("inf"), "a finite number above 0")
+        super().__init__(index, doc_lengths, ties, notes)
+        self.mu = mu
+        self._offsets = dirichlet_offsets(self.lengths, mu)
+
+    def _add(self, terms: QueryTerms, sums: NDArray[np.float64]) -> None:
+        postings = self.index.inverted
+        rarity = 1 / (self.mu * collection_probabilities(postings.counts(terms.numbers), self.index.total_terms))
+        add_dirichlet(
+            postings.docs,
+            postings.tfs,
+            terms.starts,
+            terms.stops,
+            terms.weights,
+            rarity,
+            self.classes,
+            self._offsets,
+            sums,
+        )
