@@ -189,6 +189,11 @@ class Run:
 _scored_doc = partial(tuple.__new__, ScoredDoc)  # ScoredDoc._make without a Python call per row
 
 
+def scored_docs(query_id: str, doc_ids: Iterable[str], scores: Iterable[float]) -> list[ScoredDoc]:
+    """Return a `ScoredDoc` of the query for each id and score; several times as fast as making them one by one."""
+    return list(map(_scored_doc, zip(repeat(query_id), doc_ids, scores)))
+
+
 def _rankings(
     query_ids: Sequence[str], doc_ids: Sequence[str], scores: Sequence[float]
 ) -> dict[str, tuple[ScoredDoc, ...]]:
@@ -206,7 +211,7 @@ def _rankings(
     for query_id, count in zip(names, np.bincount(owner).tolist(), strict=True):
         end = start + count
         _refuse_twice(query_id, docs[start:end])
-        rankings[query_id] = tuple(map(_scored_doc, zip(repeat(query_id), docs[start:end], rounded[start:end])))
+        rankings[query_id] = tuple(scored_docs(query_id, docs[start:end], rounded[start:end]))
         start = end
     return rankings
 
@@ -261,6 +266,13 @@ class Notes:
     def say(self, what: str) -> None:
         """Keep a remark that is not counted, such as a choice made on the user's behalf."""
         self._counts.setdefault(what, 0)
+
+    def merge(self, later: Notes) -> None:
+        """Add all remarks of another, as if they were made now."""
+        for what, count in later._counts.items():
+            self._counts[what] = self._counts.get(what, 0) + count
+        for what, first in later._first.items():
+            self._first.setdefault(what, first)
 
     def __getitem__(self, what: str) -> int:
         return self._counts.get(what, 0)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from longrank.cli import console
-from longrank.errors import InputError
+from longrank.errors import InputError, printable
 
 if TYPE_CHECKING:
-    from longrank.protocols import Retriever
+    from longrank.retrieval import Searcher, WithFeedback
     from longrank.types import Notes, Query, ScoredDoc
 
 _NOTHING = "queries without results"
@@ -26,12 +27,31 @@ def retrieve(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Where the TREC run goes; .gz packs it.")],
     k: Annotated[int, typer.Option("-k", help="Documents per query.")] = 1000,
-    preset: Annotated[str, typer.Option("--preset", help="Parameters of BM25 by name.")] = "bm25-anserini",
-    k1: Annotated[float | None, typer.Option("--k1", help="Saturation of term frequency, from 0.")] = None,
-    b: Annotated[float | None, typer.Option("--b", help="Weight of document length, 0 to 1.")] = None,
+    preset: Annotated[
+        str, typer.Option("--preset", help="A first stage by name, e.g. bm25-lucene+rm3; docs/names.md has all.")
+    ] = "bm25-anserini",
+    similarity: Annotated[str | None, typer.Option("--similarity", help="bm25; ql: query likelihood.")] = None,
+    k1: Annotated[float | None, typer.Option("--k1", help="BM25: saturation of term frequency, from 0.")] = None,
+    b: Annotated[float | None, typer.Option("--b", help="BM25: weight of document length, 0 to 1.")] = None,
+    mu: Annotated[float | None, typer.Option("--mu", help="Query likelihood: smoothing, above 0.")] = None,
     doc_lengths: Annotated[
-        str, typer.Option("--doc-lengths", help="lucene: rounded to one byte, for its very scores; exact.")
-    ] = "lucene",
+        str | None, typer.Option("--doc-lengths", help="lucene: rounded to one byte, for its very scores; exact.")
+    ] = None,
+    feedback: Annotated[
+        str | None, typer.Option("--feedback", help="Expand queries: none, rm3, bm25prf, axiomatic or rocchio.")
+    ] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value: any setting above, or an option of the feedback.")
+    ] = None,
+    explain_query: Annotated[
+        bool, typer.Option("--explain-query", help="Print each query as it is searched for: terms and weights.")
+    ] = False,
+    expanded_queries: Annotated[
+        Path | None, typer.Option("--expanded-queries", help="Write them to this file, as JSON lines.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="Queries searched at a time; all cores.", min=1)
+    ] = None,
     field: Annotated[str | None, typer.Option("--field", help="Topic field to use: title, description, ...")] = None,
     query_format: Annotated[
         str | None, typer.Option("--query-format", help="Format of the queries, if it cannot be guessed.")
@@ -41,38 +61,61 @@ def retrieve(
     ] = False,
     tag: Annotated[str, typer.Option("--tag", help="The run's tag.")] = "longrank",
 ) -> None:
-    """Rank documents by BM25, as Lucene computes it.
+    """Rank documents by BM25 or query likelihood, as Lucene computes them, with or without feedback.
 
-    Example: longrank retrieve my.index topics.jsonl -o bm25.run
+    Example: longrank retrieve my.index topics.jsonl -o rm3.run --feedback rm3 --set fb_docs=5
     """
     from longrank.cli.inputs import load_queries, output_file
+    from longrank.config import override
     from longrank.formats.trec import write_rankings
     from longrank.index import Index
-    from longrank.retrieval import make_retriever
+    from longrank.retrieval import make_retriever, retrieve_all
     from longrank.types import Notes
 
     notes = Notes()
-    output_file(output, queries)
+    for written in filter(None, (output, expanded_queries)):
+        output_file(written, queries)
     if k < 1:
         raise InputError("-k must be at least 1", got=k)
-    first_stage = make_retriever(Index.open(index), preset, k1=k1, b=b, doc_lengths=doc_lengths, notes=notes)
+    options = {"similarity": similarity, "k1": k1, "b": b, "mu": mu, "doc_lengths": doc_lengths, "feedback": feedback}
+    settings = override(options, assignments or ())
+    first_stage = make_retriever(Index.open(index), settings.pop("preset", preset), notes=notes, **settings)
     wanted = load_queries(queries, notes, query_format, field, allow_empty_query)
     with console.progress("retrieving", len(wanted), "queries") as advance:
-        write_rankings(tag, _rankings(first_stage, wanted, k, notes, advance), output)
+        rankings = retrieve_all(first_stage, wanted, k, threads or console.cores())
+        write_rankings(tag, _found(rankings, wanted, notes, advance), output)
+    if explain_query or expanded_queries:
+        _explain(first_stage, wanted, shown=explain_query, path=expanded_queries)
     console.show_notes(notes)
     console.note(f"{output}: {len(wanted) - notes[_NOTHING]} queries with results")
 
 
-def _rankings(
-    first_stage: Retriever, queries: Sequence[Query], k: int, notes: Notes, advance: Callable[[int], None]
-) -> Iterator[Sequence[ScoredDoc]]:
-    """Yield the ranking of each query that has one; only one at a time is in memory."""
-    from longrank.types import Run
-
-    for query in queries:
-        ranking = Run("", first_stage.retrieve(query, k)).get(query.query_id)
+def _found(
+    rankings: Iterable[list[ScoredDoc]], queries: Sequence[Query], notes: Notes, advance: Callable[[int], None]
+) -> Iterator[list[ScoredDoc]]:
+    """Pass on the ranking of each query that has one."""
+    for query, ranking in zip(queries, rankings, strict=True):
         if ranking:
             yield ranking
         else:
             notes.add(_NOTHING, query.query_id)
         advance(1)
+
+
+def _explain(first_stage: Searcher | WithFeedback, queries: Sequence[Query], *, shown: bool, path: Path | None) -> None:
+    """Print what was searched for, heaviest terms first, or write it to a file."""
+    from longrank.storage import atomic_write
+    from longrank.types import Notes
+
+    quiet = first_stage.noting(Notes())  # its remarks have been made
+    lines = []
+    for query in queries:
+        found = quiet.expand(query)
+        terms = dict(sorted(found.terms.items(), key=lambda item: (-item[1], item[0])))
+        if shown:
+            weighted = " ".join(f"{printable(term)}^{weight:.4g}" for term, weight in terms.items())
+            typer.echo(f"{query.query_id}\t{'expanded' if found.expanded else 'as it is'}\t{weighted}")
+        lines.append(json.dumps({"query_id": query.query_id, "expanded": found.expanded, "terms": terms}))
+    if path:
+        with atomic_write(path, "w") as stream:
+            stream.writelines(f"{line}\n" for line in lines)

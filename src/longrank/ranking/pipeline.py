@@ -80,7 +80,8 @@ def open_pipeline(
     first, aggregate = settings.first_stage, settings.aggregate
     if settings.scorer is None and model is not None:
         raise InputError(f"pipeline '{name_or_path}' has no passage scorer, so --model means nothing", got=model)
-    retriever = make_retriever(index, first.preset, k1=first.k1, b=first.b, notes=notes)
+    replaced = first.model_dump(exclude={"preset", "options"})
+    retriever = make_retriever(index, first.preset, notes=notes, **replaced, **first.options)
     aggregator = make_aggregator(aggregate.name, k=aggregate.k, weights=aggregate.weights)
     if settings.scorer is not None and aggregate.name == "document":
         raise InputError(

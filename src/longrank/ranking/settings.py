@@ -35,11 +35,19 @@ class _Section(BaseModel):
 
 
 class FirstStage(_Section):
-    """Where `search` gets its candidates; `rerank` takes them from a run file instead."""
+    """Where `search` gets its candidates; `rerank` takes them from a run file instead.
+
+    A preset, and settings that replace its own; ``options`` are those of the feedback model.
+    """
 
     preset: str = "bm25-anserini"
+    similarity: str | None = None
     k1: float | None = Field(default=None, ge=0)
     b: float | None = Field(default=None, ge=0, le=1)
+    mu: float | None = Field(default=None, gt=0)
+    doc_lengths: str | None = None
+    feedback: str | None = None
+    options: dict[str, Any] = {}
 
 
 class Passages(_Section):

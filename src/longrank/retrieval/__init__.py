@@ -8,13 +8,14 @@ from typing import Any
 from longrank.config import lookup, suggestion
 from longrank.errors import InputError
 from longrank.index import Index
+from longrank.retrieval.batch import retrieve_all
 from longrank.retrieval.bm25 import BM25
 from longrank.retrieval.expanded import WithFeedback
 from longrank.retrieval.feedback import FEEDBACKS, Feedback
 from longrank.retrieval.presets import PRESETS, SETTINGS, FirstStage
 from longrank.retrieval.query_likelihood import QueryLikelihood
 from longrank.retrieval.replay import Replay
-from longrank.retrieval.searcher import Hits, Searcher
+from longrank.retrieval.searcher import ExpandedQuery, Hits, Searcher
 from longrank.types import Notes
 
 SIMILARITIES: dict[str, type[Searcher]] = {"bm25": BM25, "ql": QueryLikelihood}
@@ -63,7 +64,8 @@ def first_stage(preset: str, settings: dict[str, Any]) -> FirstStage:
         InputError: unknown preset or setting, or an option of a feedback model that is not used.
     """
     given = {name: value for name, value in settings.items() if value is not None}
-    stage = replace(lookup(PRESETS, preset, "preset"), **{n: given[n] for n in SETTINGS if n in given})
+    stage = lookup(PRESETS, preset, "preset")
+    stage = replace(stage, **{n: _like(getattr(stage, n), n, given[n]) for n in SETTINGS if n in given})
     if stage.feedback != "none":
         lookup(FEEDBACKS, stage.feedback, "feedback")
     options = {name: value for name, value in given.items() if name not in SETTINGS}
@@ -72,12 +74,21 @@ def first_stage(preset: str, settings: dict[str, Any]) -> FirstStage:
         if name not in known:
             what = f"feedback '{stage.feedback}' has no such option" if _is_option(name) else "unknown setting"
             raise InputError(what, got=name, fix=suggestion(name, (*SETTINGS, *known)))
-    return replace(stage, options={**stage.options, **options})
+    return replace(stage, options={**stage.options, **{n: _like(known[n], n, v) for n, v in options.items()}})
 
 
-def feedback_options(feedback: str) -> tuple[str, ...]:
-    """Return the names of the options of a feedback model; of ``none`` there are none."""
-    return () if feedback == "none" else tuple(one.name for one in fields(FEEDBACKS[feedback]))  # type: ignore[arg-type]
+def feedback_options(feedback: str) -> dict[str, Any]:
+    """Return the options of a feedback model with their defaults; ``none`` has no options."""
+    return {} if feedback == "none" else {one.name: one.default for one in fields(FEEDBACKS[feedback])}  # type: ignore[arg-type]
+
+
+def _like(default: object, name: str, value: Any) -> Any:
+    """Return `value` if it is of the type of `default`; a whole number may stand for any."""
+    wanted = (int, float) if isinstance(default, float) else type(default)
+    if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(default, bool)):
+        kind = {float: "a number", int: "a whole number", bool: "true or false"}.get(type(default), "a word")
+        raise InputError(f"{name} must be {kind}", got=value)
+    return value
 
 
 def _is_option(name: str) -> bool:
@@ -90,6 +101,7 @@ __all__ = [
     "PRESETS",
     "SETTINGS",
     "SIMILARITIES",
+    "ExpandedQuery",
     "FirstStage",
     "Hits",
     "QueryLikelihood",
@@ -99,4 +111,5 @@ __all__ = [
     "feedback_options",
     "first_stage",
     "make_retriever",
+    "retrieve_all",
 ]

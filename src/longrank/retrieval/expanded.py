@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from copy import copy
+from typing import Self
 
 from longrank.retrieval.feedback import Feedback
-from longrank.retrieval.searcher import Searcher
-from longrank.types import Query, ScoredDoc
-
-
-class ExpandedQuery(NamedTuple):
-    """What is searched for: terms with weights, and whether feedback has made them."""
-
-    terms: dict[str, float]
-    expanded: bool
+from longrank.retrieval.searcher import ExpandedQuery, Searcher
+from longrank.types import Notes, Query, ScoredDoc
 
 
 class WithFeedback:
@@ -22,6 +16,17 @@ class WithFeedback:
     def __init__(self, searcher: Searcher, feedback: Feedback) -> None:
         self.searcher, self.feedback = searcher, feedback
         self._second = feedback.second_pass(searcher)
+
+    def noting(self, notes: Notes) -> Self:
+        """Return the same first stage with another place for remarks."""
+        other = copy(self)
+        other.searcher = self.searcher.noting(notes)
+        return other
+
+    @property
+    def notes(self) -> Notes:
+        """Where remarks go."""
+        return self.searcher.notes
 
     def expand(self, query: Query) -> ExpandedQuery:
         """Return the expanded query; the original one, which is counted, if there is nothing to learn from."""

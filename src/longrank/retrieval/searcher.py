@@ -11,8 +11,8 @@ import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
-from itertools import repeat
-from typing import NamedTuple
+from copy import copy
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from longrank.index import Index
 from longrank.index.accumulate import best
 from longrank.index.arrays import Array
 from longrank.index.similarity import LENGTHS, length_codes
-from longrank.types import Float32s, Notes, Query, ScoredDoc
+from longrank.types import Float32s, Notes, Query, ScoredDoc, scored_docs
 
 MAX_TERMS = 1024
 """Distinct terms of a query that are searched for; of more, the heaviest."""
@@ -54,6 +54,13 @@ class QueryTerms(NamedTuple):
     def dfs(self) -> NDArray[np.int64]:
         """How many documents hold each term."""
         return self.stops - self.starts
+
+
+class ExpandedQuery(NamedTuple):
+    """What is searched for: terms with weights, and whether feedback has made them."""
+
+    terms: dict[str, float]
+    expanded: bool
 
 
 class Searcher(ABC):
@@ -99,6 +106,10 @@ class Searcher(ABC):
         self.notes.add(f"query terms left out, beyond the {MAX_TERMS} heaviest", query.query_id, left_out)
         return dict(terms)
 
+    def expand(self, query: Query) -> ExpandedQuery:
+        """Return what is searched for: the terms of the query, as they are."""
+        return ExpandedQuery(self.query_terms(query), expanded=False)
+
     def search(self, weights: Mapping[str, float], k: int) -> Hits:
         """Return the best documents for weighted terms; only documents that hold one of them.
 
@@ -125,8 +136,13 @@ class Searcher(ABC):
 
     def rows(self, query: Query, hits: Hits) -> list[ScoredDoc]:
         """Return what was found with ids."""
-        doc_ids = self.index.doc_ids(hits.numbers)
-        return list(map(ScoredDoc, repeat(query.query_id), doc_ids, hits.scores.tolist()))
+        return scored_docs(query.query_id, self.index.doc_ids(hits.numbers), hits.scores.tolist())
+
+    def noting(self, notes: Notes) -> Self:
+        """Return the same searcher with another place for remarks."""
+        other = copy(self)
+        other.notes = notes
+        return other
 
     def _known(self, weights: Mapping[str, float]) -> QueryTerms:
         for term, weight in weights.items():

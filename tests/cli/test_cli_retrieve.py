@@ -1,0 +1,95 @@
+"""``longrank retrieve``: similarities, settings, and queries as they are searched for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from longrank.cli.main import main
+
+DOCS = [
+    {"doc_id": "d1", "text": "a transformer ranks passages of long documents"},
+    {"doc_id": "d2", "text": "long documents hold many passages, and few are relevant"},
+    {"doc_id": "d3", "text": "the weather was fine"},
+]
+QUERIES = [("q1", "long documents"), ("q2", "weather"), ("q3", "the of and")]
+
+
+@pytest.fixture
+def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("docs.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in DOCS))
+    Path("queries.tsv").write_text("".join(f"{query_id}\t{text}\n" for query_id, text in QUERIES))
+    assert main(["index", "docs.jsonl", "-o", "index"]) == 0
+    return tmp_path
+
+
+def retrieve(*options: str) -> int:
+    return main(["retrieve", "index", "queries.tsv", "-o", "run", *options])
+
+
+def test_a_query_without_terms_is_listed_and_the_others_are_answered(
+    at: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert retrieve() == 0
+    assert [line.split()[:3:2] for line in Path("run").read_text().splitlines()] == [
+        ["q1", "d1"], ["q1", "d2"], ["q2", "d3"],
+    ]  # fmt: skip
+    error = capsys.readouterr().err
+    assert "queries without terms after analysis: 1 (first: q3)" in error
+    assert "queries without results: 1 (first: q3)" in error
+
+
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        (["--similarity", "ql"], ["--preset", "ql"]),
+        (["--similarity", "ql", "--mu", "10"], ["--preset", "ql", "--set", "mu=10"]),
+        (["--k1", "1.2", "--b", "0.75"], ["--preset", "bm25-lucene"]),
+        (["--preset", "bm25tuned"], ["--set", "preset=bm25-msmarco-doc"]),
+        (["--threads", "1"], ["--threads", "2"]),
+    ],
+)
+def test_settings_may_be_given_in_several_ways(at: Path, options: list[str], same: list[str]) -> None:
+    assert retrieve(*options) == 0
+    first = Path("run").read_bytes()
+    assert retrieve(*same) == 0
+    assert Path("run").read_bytes() == first
+
+
+def test_queries_are_shown_and_written_as_they_are_searched_for(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert retrieve("--explain-query", "--expanded-queries", "queries.out") == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown == ["q1\tas it is\tdocument^1 long^1", "q2\tas it is\tweather^1", "q3\tas it is\t"]
+    written = [json.loads(line) for line in Path("queries.out").read_text().splitlines()]
+    assert written[0] == {"query_id": "q1", "expanded": False, "terms": {"document": 1, "long": 1}}
+    assert [one["query_id"] for one in written] == ["q1", "q2", "q3"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--b", "1.2"], "b must be between 0 and 1 (got 1.2)"),
+        (["--k1", "-1"], "k1 must be a finite number from 0"),
+        (["--similarity", "bm26"], "unknown similarity (got 'bm26'); did you mean 'bm25'"),
+        (["--similarity", "ql", "--mu", "0"], "mu must be a finite number above 0"),
+        (["--preset", "bm25-anserin"], "did you mean 'bm25-anserini'"),
+        (["--doc-lengths", "short"], "doc_lengths must be lucene or exact"),
+        (["--set", "k3=1"], "unknown setting (got 'k3')"),
+        (["--set", "k1"], "--set takes key=value"),
+        (["--set", "k1=high"], "k1 must be a number (got 'high')"),
+        (["-k", "0"], "-k must be at least 1"),
+        (["--expanded-queries", "queries.tsv"], "is also an input"),
+        (["--expanded-queries", "nowhere/x"], "its folder does not exist"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_nothing_is_written(
+    at: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert retrieve(*options) == 2
+    error = capsys.readouterr().err.splitlines()
+    assert len(error) == 1
+    assert message in error[0]
+    assert not Path("run").exists()
