@@ -10,6 +10,7 @@ import inspect
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
 
@@ -40,6 +41,7 @@ _REGISTRIES = {
     "Segmentation presets": "longrank.text.segment:PRESETS",
     "Selectors": "longrank.text.select:SELECTORS",
     "Retrieval presets": "longrank.retrieval.presets:PRESETS",
+    "Feedback models": "longrank.retrieval.feedback:FEEDBACKS",
     "Fusions": "longrank.fusion:FUSIONS",
     "Analyzers": "longrank.text.analysis:ANALYZERS",
     "Document formats": "longrank.formats.corpora:READERS",
@@ -78,6 +80,8 @@ def _about(entry: object) -> str:
         about = ", ".join(f"{key} = {value}" for key, value in entry.items())
     else:
         about = (getattr(entry, "about", "") or inspect.getdoc(entry) or "").partition("\n")[0]
+    if isinstance(entry, type) and is_dataclass(entry):
+        about += " Options: " + ", ".join(f"`{one.name}` = {one.default}" for one in fields(entry)) + "."
     return about.replace("|", "\\|")
 
 

@@ -35,9 +35,13 @@ def make_retriever(
             that are None count as not given.
 
     Raises:
-        InputError: unknown preset or setting (suggests the nearest), or a value out of range.
+        InputError: unknown preset or setting (suggests the nearest), a value out of range, or an
+            index built with another analyzer than the preset needs.
     """
     stage = first_stage(preset, settings)
+    if stage.analyzer not in ("", index.options.analyzer):
+        fix = f"build it with --analyzer {stage.analyzer}, or take another preset"
+        raise InputError(f"preset '{preset}' is of another kind of index", got=index.options.analyzer, fix=fix)
     notes = Notes() if notes is None else notes
     lookup(SIMILARITIES, stage.similarity, "similarity")
     if stage.similarity == "bm25":

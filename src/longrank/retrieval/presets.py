@@ -20,6 +20,7 @@ class FirstStage:
         doc_lengths: ``lucene`` or ``exact``; see `Searcher`.
         feedback: ``none``, or a key of `FEEDBACKS`.
         options: of that feedback model; what is not named has its default.
+        analyzer: what the index must have been built with; empty if that does not matter.
     """
 
     similarity: str = "bm25"
@@ -29,9 +30,18 @@ class FirstStage:
     doc_lengths: str = "lucene"
     feedback: str = "none"
     options: Mapping[str, Any] = field(default_factory=dict)
+    analyzer: str = ""
+
+    @property
+    def about(self) -> str:
+        """What it is, in a line."""
+        parameters = f"BM25, k1 = {self.k1}, b = {self.b}" if self.similarity == "bm25" else f"QL, mu = {self.mu}"
+        feedback = [self.feedback] if self.feedback != "none" else []
+        analyzer = [f"of an index with --analyzer {self.analyzer}"] if self.analyzer else []
+        return ", ".join([parameters, *feedback, *analyzer])
 
 
-SETTINGS = tuple(one.name for one in fields(FirstStage) if one.name != "options")
+SETTINGS = tuple(one.name for one in fields(FirstStage) if one.name not in ("options", "analyzer"))
 """The settings that every first stage has."""
 
 _BASES = {
@@ -46,15 +56,18 @@ _H2OLOO_TUNED = {"": "bm25-msmarco-doc", "_p": "bm25-msmarco-passage"}
 
 
 def _presets(feedbacks: tuple[str, ...]) -> dict[str, FirstStage]:
-    """Return each base alone and with each feedback, and h2oloo's sixteen baselines under the tags of their runs."""
+    """Return each base alone and with each feedback, h2oloo's sixteen under the tags of their runs, and Santos' two."""
     presets = dict(_BASES)
     presets |= {f"{name}+{fb}": replace(base, feedback=fb) for name, base in _BASES.items() for fb in feedbacks}
     for suffix, feedback in _H2OLOO.items():
         for collection, tuned in _H2OLOO_TUNED.items():
             presets[f"bm25base{suffix}{collection}"] = replace(_BASES["bm25-anserini"], feedback=feedback)
             presets[f"bm25tuned{suffix}{collection}"] = replace(_BASES[tuned], feedback=feedback)
+    for name, analyzer in (("santos-bm25", "none"), ("santos-bm25-porter", "porter")):
+        presets[name] = replace(_BASES["bm25-lucene"], analyzer=analyzer)
     return presets
 
 
 PRESETS: Mapping[str, FirstStage] = MappingProxyType(_presets(("rm3", "bm25prf", "axiomatic", "rocchio")))
-"""First stages by name: ``BASE``, ``BASE+FEEDBACK``, and the runs of h2oloo at TREC 2019 (``_p``: passages)."""
+"""First stages by name: ``BASE``, ``BASE+FEEDBACK``, the baselines of h2oloo at TREC 2019 (``_p``: of passages), and
+those of Santos et al., without and with stemming and stop words."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from collections_of_words import located, random_documents
 from longrank.errors import InputError
-from longrank.index import Index, build_index
+from longrank.index import Index, IndexOptions, build_index
 from longrank.retrieval import BM25, PRESETS, FirstStage, QueryLikelihood, first_stage, make_retriever
 from longrank.types import Query
 
@@ -77,3 +78,11 @@ def test_what_is_wrong_is_refused(index: Index, settings: dict[str, object], mes
 def test_an_unknown_preset_is_answered_with_the_nearest(index: Index) -> None:
     with pytest.raises(InputError, match="did you mean 'bm25-lucene'"):
         make_retriever(index, "bm25-lucen")
+
+
+def test_the_baselines_of_santos_need_the_index_they_were_made_for(index: Index, tmp_path: Path) -> None:
+    plain = build_index(located(random_documents(60)), tmp_path / "plain", options=IndexOptions("none"))
+    for name, right, wrong in (("santos-bm25", plain, index), ("santos-bm25-porter", index, plain)):
+        assert make_retriever(right, name).retrieve(QUERY, 30) == BM25(right, 1.2, 0.75).retrieve(QUERY, 30)
+        with pytest.raises(InputError, match=f"of another kind of index .*{PRESETS[name].analyzer}"):
+            make_retriever(wrong, name)
