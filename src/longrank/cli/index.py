@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from longrank.cli import console
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from longrank.formats.corpora import CorpusOptions
     from longrank.index import Index
     from longrank.types import Notes
@@ -43,6 +45,19 @@ def index(
     analyzer: Annotated[
         str, typer.Option("--analyzer", help="porter: stop words and stemming, as Lucene; none: words as they are.")
     ] = "porter",
+    expansions: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--expansions",
+            help="Queries predicted for the documents (doc2query): JSONL of doc_id and queries; indexed, never shown. "
+            "Several files, each with its own --expansions, are united.",
+            metavar="FILE",
+        ),
+    ] = None,
+    original_copies: Annotated[
+        int,
+        typer.Option("--original-copies", help="How often a document's own words count beside --expansions.", min=1),
+    ] = 1,
     workers: Annotated[
         int, typer.Option("--workers", help="Processes that analyse text; the result is the same.", min=1)
     ] = 2,
@@ -57,7 +72,9 @@ def index(
 
     Nothing is written until all is read; an index that is replaced stays valid until the new one is complete.
 
-    Example: longrank index docs.jsonl -o my.index
+    Examples: longrank index docs.jsonl -o my.index
+
+    longrank index docs.jsonl -o expanded.index --expansions doc2query.jsonl.gz
     """
     from longrank.errors import InputError
     from longrank.types import Notes
@@ -75,32 +92,35 @@ def index(
             from longrank.ranking.build import check_vectors
 
             check_vectors(vectors, passages, Notes())
-        _build(sources, output, CorpusOptions(format, names, text), (analyzer, workers), notes)
-    elif vectors is None or len(sources) != 1:
+        if original_copies > 1 and not expansions:
+            raise InputError(
+                "--original-copies weighs documents against --expansions", fix="name some, or leave it out"
+            )
+        how = {"analyzer": analyzer, "expansions": expansions or (), "original_copies": original_copies}
+        _build(sources, output, CorpusOptions(format, names, text), {**how, "workers": workers}, notes)
+    elif vectors is None or expansions or len(sources) != 1:
         raise InputError("where should the index go?", fix="longrank index SOURCE... -o INDEX")
     if vectors is not None:
         _add_vectors(output or Path(sources[0]), vectors, passages, notes)
     console.show_notes(notes)
 
 
-def _build(sources: list[str], output: Path, corpus: CorpusOptions, how: tuple[str, int], notes: Notes) -> None:
+def _build(sources: list[str], output: Path, corpus: CorpusOptions, how: dict[str, Any], notes: Notes) -> None:
     from longrank.index import index_files
     from longrank.index.space import check_space
 
-    if (size := _plain_bytes(sources)) is not None:
+    if (size := _plain_bytes([*sources, *how["expansions"]])) is not None:
         needed = check_space(output, size)
         if needed >= 1 << 30:
             console.note(f"building takes up to {needed / (1 << 30):.1f} GiB of disk")
-    analyzer, workers = how
-    with console.progress("indexing", None, "documents") as advance:
-        built = index_files(
-            sources, output, corpus=corpus, analyzer=analyzer, notes=notes, progress=advance, workers=workers
-        )
+    unit = "lines of expansions and documents" if how["expansions"] else "documents"
+    with console.progress("indexing", None, unit) as advance:
+        built = index_files(sources, output, corpus=corpus, notes=notes, progress=advance, **how)
     _print_summary(built)
 
 
-def _plain_bytes(sources: list[str]) -> int | None:
-    """Return the size of all sources together; None if some are packed, or no files."""
+def _plain_bytes(sources: Sequence[str | Path]) -> int | None:
+    """Return the size of all files together; None if some are packed, or no files."""
     files: list[Path] = []
     for source in map(Path, sources):
         files += (path for path in source.rglob("*") if path.is_file()) if source.is_dir() else [source]
@@ -122,7 +142,13 @@ def _add_vectors(path: Path, model: str, preset: str, notes: Notes) -> None:
 def _print_summary(index: Index) -> None:
     size = sum(path.stat().st_size for path in index.path.rglob("*") if path.is_file())
     print(f"index\t{index.path}\ndocuments\t{index.n_docs}\nunique terms\t{index.n_terms}\nterms\t{index.total_terms}")
+    _print_expansions(index)
     print(f"bytes\t{size}\ndigest\t{index.digest}")
+
+
+def _print_expansions(index: Index) -> None:
+    for file in index.options.expansions:
+        print(f"expansions\t{file.used} of {file.lines} lines used, sha256 {file.sha256}")
 
 
 def check(
@@ -132,6 +158,7 @@ def check(
 
     Example: longrank check my.index
     """
-    from longrank.index import verify_index
+    from longrank.index import Index, verify_index
 
     print(f"{path}: {verify_index(path)} files, all as written")
+    _print_expansions(Index.open(path))

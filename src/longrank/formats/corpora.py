@@ -36,11 +36,15 @@ READERS: dict[str, Reader] = {
 
 
 class Located(NamedTuple):
-    """A document and where it comes from: its file or ``irds:ID``, and the line where it begins, if it has one."""
+    """A document and where it comes from: its file or ``irds:ID``, and the line where it begins, if it has one.
+
+    `expansion` is what is indexed with it and never shown: queries that were predicted for it.
+    """
 
     document: Document
     path: str
     line: int | None
+    expansion: str = ""
 
 
 _DEFAULT = CorpusOptions()

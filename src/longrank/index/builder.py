@@ -1,18 +1,20 @@
 """Builds an index from a stream of documents in bounded memory.
 
-documents -> batches -> segments (in this or several processes) -> merged index -> one atomic step
+documents (+ expansions) -> batches -> segments (in this or several processes) -> merged index -> one atomic step
 
-Batches are cut by the size of their documents alone, and nothing in the result tells where they
+Batches are cut by the size of what they index alone, and nothing in the result tells where they
 were cut, so it depends neither on the number of processes nor on an earlier, interrupted build.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longrank.errors import InputError, LongRankError
+from longrank.index.expansions import store
 from longrank.index.folder import building, publish
 from longrank.index.merge import merge
 from longrank.index.options import IndexOptions
@@ -24,6 +26,7 @@ from longrank.types import Notes
 
 if TYPE_CHECKING:
     from longrank.formats.corpora import Located
+    from longrank.formats.expansions import Expansion
 
 _BATCH_CHARS = 16 << 20
 _BATCH_DOCS = 1 << 16
@@ -35,6 +38,7 @@ def build_index(
     folder: Path | str,
     *,
     options: IndexOptions | None = None,
+    expansions: Iterable[Expansion] | None = None,
     notes: Notes | None = None,
     progress: Callable[[int], None] | None = None,
     workers: int = 1,
@@ -45,29 +49,38 @@ def build_index(
         documents: each with the file and line it came from; read once.
         folder: absent, empty, or an index.
         options: how documents become terms.
-        notes: counts documents in which nothing is left to index.
-        progress: called now and then with the number of documents just indexed.
+        expansions: queries predicted for the documents, which are indexed with them; see `longrank.index.expansions`.
+        notes: counts documents in which nothing is left to index, and what did not fit among the expansions.
+        progress: called now and then with the number of documents just indexed; before that, with the
+            number of expansions just read.
         workers: processes to use besides this one, which then only reads; a script that asks for
             more than 1 needs the usual ``if __name__ == "__main__"``.
 
     Raises:
-        InputError: no document, a doc_id twice, an unknown analyzer, or a folder that is not ours.
+        InputError: no document, a doc_id twice, an unknown analyzer, or a folder that is not ours;
+            expansions of another collection, or whose ids can mean two documents.
         LongRankError: writing failed.
     """
     options = options or IndexOptions()
     if options.analyzer not in ANALYZERS:
         raise InputError("unknown analyzer", got=options.analyzer, fix=f"one of {', '.join(sorted(ANALYZERS))}")
-    folder = Path(folder)
+    if options.original_copies < 1:
+        raise InputError("original_copies must be 1 or more", got=options.original_copies)
+    folder, notes = Path(folder), Notes() if notes is None else notes
     try:
         with building(folder) as work:
+            stored = None if expansions is None else store(expansions, work / "expansions", progress)
+            if stored:
+                documents = stored.joined(documents, notes)
             tasks = ((work / f"segment-{i:06d}", batch, options) for i, batch in enumerate(_batches(documents)))
             segments = _written(tasks, workers, progress)
+            if stored:
+                options = replace(options, expansions=stored.finish(notes))
             _finish(segments, work, folder, options)
     except OSError as error:
         raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error
     index = Index(folder)
-    if notes is not None:
-        notes.add("documents without a term, which no query finds", count=index.n_docs - index.n_nonempty)
+    notes.add("documents without a term, which no query finds", count=index.n_docs - index.n_nonempty)
     return index
 
 
@@ -76,7 +89,7 @@ def _batches(documents: Iterable[Located]) -> Iterator[list[Located]]:
     size = 0
     for one in documents:
         batch.append(one)
-        size += len(one.document.title) + len(one.document.text) + _COSTS
+        size += len(one.document.title) + len(one.document.text) + len(one.expansion) + _COSTS
         if size >= _BATCH_CHARS or len(batch) >= _BATCH_DOCS:
             yield batch
             batch, size = [], 0

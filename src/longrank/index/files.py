@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from longrank.formats.corpora import CorpusOptions, read_documents
+from longrank.formats.expansions import read_expansions
+from longrank.formats.lines import TextOptions
 from longrank.index.builder import build_index
 from longrank.index.options import IndexOptions
 from longrank.index.reader import Index
@@ -18,6 +20,8 @@ def index_files(
     *,
     corpus: CorpusOptions | None = None,
     analyzer: str = "porter",
+    expansions: Sequence[Path] = (),
+    original_copies: int = 1,
     notes: Notes | None = None,
     progress: Callable[[int], None] | None = None,
     workers: int = 1,
@@ -30,15 +34,21 @@ def index_files(
         corpus: format, fields and encoding of the documents. The title is always kept, and indexed
             if it is among the fields.
         analyzer: a name in `longrank.text.analysis.ANALYZERS`.
+        expansions: JSONL files of queries predicted for the documents (doc2query), see `read_expansions`;
+            indexed with them, never part of their text. The limits of `corpus` hold for them, too.
+        original_copies: how often a document's own text counts where a predicted query counts once.
         notes: counts what was accepted with a remark.
-        progress: called now and then with the number of documents just indexed.
+        progress: as `build_index`.
         workers: processes to use besides this one; see `build_index`.
 
     Raises:
-        InputError, MissingExtra: as `read_documents` and `build_index`.
+        InputError, MissingExtra: as `read_documents`, `read_expansions` and `build_index`.
         LongRankError: writing failed.
     """
     corpus, notes = corpus or CorpusOptions(), Notes() if notes is None else notes
-    options = IndexOptions(analyzer, "title" in corpus.fields, corpus.fields)
+    options = IndexOptions(analyzer, "title" in corpus.fields, corpus.fields, original_copies)
     documents = read_documents(sources, notes, corpus)
-    return build_index(documents, folder, options=options, notes=notes, progress=progress, workers=workers)
+    predicted = read_expansions(expansions, notes, TextOptions(limits=corpus.text.limits)) if expansions else None
+    return build_index(
+        documents, folder, options=options, expansions=predicted, notes=notes, progress=progress, workers=workers
+    )

@@ -61,7 +61,7 @@ def write_segment(folder: Path, located: Sequence[Located], options: IndexOption
     """
     folder.mkdir()
     _write_documents(folder, located)
-    return _write_postings(folder, [one.document for one in located], options)
+    return _write_postings(folder, located, options)
 
 
 def _write_documents(folder: Path, located: Sequence[Located]) -> None:
@@ -93,11 +93,11 @@ class _Numbers(dict[str, int]):
         return number
 
 
-def _write_postings(folder: Path, documents: Sequence[Document], options: IndexOptions) -> Segment:
+def _write_postings(folder: Path, located: Sequence[Located], options: IndexOptions) -> Segment:
     analyzer, numbers = ANALYZERS[options.analyzer], _Numbers()
     tokens, lengths = array("I"), []
-    for document in documents:
-        terms = analyzer(options.indexed(document))
+    for one in located:
+        terms = analyzer(options.indexed(one.document)) * options.original_copies + analyzer(one.expansion)
         tokens.extend(map(numbers.__getitem__, terms))
         lengths.append(len(terms))
     terms = sorted(numbers)  # by code point, which is by UTF-8 byte
@@ -110,7 +110,7 @@ def _write_postings(folder: Path, documents: Sequence[Document], options: IndexO
         write_array(folder / name, values, "<u4")
     write_array(folder / "lengths", lengths, "<u4")
     nonempty = sum(length > 0 for length in lengths)
-    return Segment(folder, len(documents), nonempty, len(tokens), len(docs), int(tfs.max(initial=0)))
+    return Segment(folder, len(located), nonempty, len(tokens), len(docs), int(tfs.max(initial=0)))
 
 
 def _renumbered(tokens: array[int], order: list[int]) -> Array:

@@ -178,7 +178,7 @@ def test_lines_are_right_across_blocks_of_a_long_file(tmp_path: Path) -> None:
     one = "<DOC>\n<DOCNO>{}</DOCNO>\n<TEXT>\n" + "some words of a line\n" * 60 + "</TEXT>\n</DOC>\n"
     path.write_text("".join(one.format(i) for i in range(2500)) + "</DOC>\n")
     stream = read_documents([str(path)], Notes(), CorpusOptions("trectext"))
-    lines = [(document.doc_id, line) for document, _, line in islice(stream, 2500)]
+    lines = [(one.document.doc_id, one.line) for one in islice(stream, 2500)]
     assert path.stat().st_size > 3 << 20
     assert lines == [(str(i), 65 * i + 1) for i in range(2500)]
     with pytest.raises(InputError, match=f":{65 * 2500 + 1}: </DOC> without a <DOC>"):

@@ -1,0 +1,80 @@
+"""Queries that a model predicted for documents (doc2query), one JSON object per line: an id and the queries.
+
+This is how predictions are published: LongRank reads ``{"doc_id": ..., "queries": [...]}`` and, as docTTTTTquery's
+releases are written, ``{"id": ..., "predicted_queries": [...]}``. Whose they are is for the index to find out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from longrank.errors import InputError
+from longrank.formats.documents_jsonl import ID_KEYS
+from longrank.formats.jsonl import id_of, read_objects
+from longrank.formats.lines import DEFAULT_TEXT, Line, TextOptions
+from longrank.types import Notes
+
+QUERIES_KEYS = ("queries", "predicted_queries")
+
+
+class Expansion(NamedTuple):
+    """A line: the queries predicted for a document, or for a passage of one, and where they come from."""
+
+    doc_id: str
+    queries: Sequence[str]
+    path: str
+    line: int
+
+
+def read_expansions(paths: Sequence[Path], notes: Notes, options: TextOptions = DEFAULT_TEXT) -> Iterator[Expansion]:
+    """Yield the lines of all files, one file after the other, in bounded memory.
+
+    Args:
+        paths: JSONL files, ``.gz`` or not.
+        notes: counts lines without a query, and queries that are empty.
+        options: encoding and limits.
+
+    Raises:
+        InputError: a file that does not exist, is given twice or is empty; a line that is no strict JSON object, or has
+            no id that fits, or not exactly one list of strings under `QUERIES_KEYS`; names the line.
+    """
+    _check(paths)
+    for path in paths:
+        n_lines = 0
+        for line, record in read_objects(path, notes, options):
+            n_lines += 1
+            doc_id = id_of(record, ID_KEYS, line, path)
+            yield Expansion(doc_id, _queries(record, line, path, notes), str(path), line.number)
+        if not n_lines:
+            raise InputError("holds no expansion", path=path)
+
+
+def _check(paths: Sequence[Path]) -> None:
+    """Find out before the first of many large files is read what is wrong with the last."""
+    seen: set[Path] = set()
+    for path in paths:
+        if not path.exists():
+            raise InputError("no such file", path=path)
+        if path.resolve() in seen:
+            raise InputError("is given twice: its queries would count double", path=path)
+        seen.add(path.resolve())
+
+
+def _queries(record: dict[str, Any], line: Line, path: Path, notes: Notes) -> list[str]:
+    keys = [key for key in QUERIES_KEYS if key in record]
+    if len(keys) != 1:
+        what = "both 'queries' and 'predicted_queries'" if keys else "no queries"
+        fix = 'a line is: {"doc_id": "...", "queries": ["...", ...]}'
+        raise InputError(what, path=path, line=line.number, fix=fix)
+    queries = record[keys[0]]
+    if not isinstance(queries, list):
+        raise InputError(f"'{keys[0]}' is not a list of strings", path=path, line=line.number, got=queries)
+    for query in queries:
+        if not isinstance(query, str):
+            raise InputError("a predicted query is not a string", path=path, line=line.number, got=query)
+    where = f"{path}:{line.number}"
+    notes.add("lines of expansions without a query", where, not queries)
+    notes.add("predicted queries that are empty", where, sum(not query.strip() for query in queries))
+    return queries
