@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longrank.errors import InputError
+from longrank.formats.expansions import read_expansions
 from longrank.formats.folds import read_folds
 from longrank.formats.queries import QUERY_FORMATS, read_queries
 from longrank.formats.trec import read_qrels, read_run
@@ -21,6 +22,7 @@ READERS: dict[str, Callable[[Path, Notes], object]] = {
     "qrels": read_qrels,
     "run": read_run,
     "folds": read_folds,
+    "expansions": lambda path, notes: list(read_expansions([path], notes)),
     "queries": read_queries,
     **{f"queries-{name}": partial(read_queries, format=name) for name in QUERY_FORMATS},
 }
@@ -32,6 +34,7 @@ PIECES = [
     *(b"<top>", b"</top>", b"<num>", b"</num>", b"<title>", b"Number:", b"<a", b">", b"&x;", b"<!DOCTYPE t [", b"]>"),
     *(b"<t>", b"</t>", b"<topic number='1'>", b"</topic>", b"<query>", b"</query>", b'<!ENTITY x "y">', b"<?xml?>"),
     *(b"{", b"}", b"[", b"]", b'"_id":', b'"text":', b'"s1":', b'"train":', b'"test":', b'"\\ud800"', b",", b"null"),
+    *(b'"queries":', b'{"id": "1", "queries": ["dogs"]}'),
     b"[" * 200,
 ]  # fmt: skip
 
