@@ -20,7 +20,9 @@ _NOTHING = "queries without results"
 
 
 def retrieve(
-    index: Annotated[Path, typer.Argument(help="The index to search.", metavar="INDEX")],
+    index: Annotated[
+        Path, typer.Argument(help="The index to search; or lucene:PATH, one of Lucene's.", metavar="INDEX")
+    ],
     queries: Annotated[
         str,
         typer.Argument(help="Queries: JSONL, TSV, TREC topics, a collection folder, or irds:ID.", metavar="QUERIES"),
@@ -68,8 +70,7 @@ def retrieve(
     from longrank.cli.inputs import load_queries, output_file
     from longrank.config import override
     from longrank.formats.trec import write_rankings
-    from longrank.index import Index
-    from longrank.retrieval import make_retriever, retrieve_all
+    from longrank.retrieval import Searcher, WithFeedback, open_retriever, retrieve_all
     from longrank.types import Notes
 
     notes = Notes()
@@ -79,13 +80,16 @@ def retrieve(
         raise InputError("-k must be at least 1", got=k)
     options = {"similarity": similarity, "k1": k1, "b": b, "mu": mu, "doc_lengths": doc_lengths, "feedback": feedback}
     settings = override(options, assignments or ())
-    first_stage = make_retriever(Index.open(index), settings.pop("preset", preset), notes=notes, **settings)
+    first_stage = open_retriever(str(index), settings.pop("preset", preset), notes=notes, **settings)
+    explained = first_stage if explain_query or expanded_queries else None
+    if explained is not None and not isinstance(explained, Searcher | WithFeedback):
+        raise InputError("only for an index of our own can queries be shown as they are searched for", got=str(index))
     wanted = load_queries(queries, notes, query_format, field, allow_empty_query)
     with console.progress("retrieving", len(wanted), "queries") as advance:
         rankings = retrieve_all(first_stage, wanted, k, threads or console.cores())
         write_rankings(tag, _found(rankings, wanted, notes, advance), output)
-    if explain_query or expanded_queries:
-        _explain(first_stage, wanted, shown=explain_query, path=expanded_queries)
+    if explained is not None:
+        _explain(explained, wanted, shown=explain_query, path=expanded_queries)
     console.show_notes(notes)
     console.note(f"{output}: {len(wanted) - notes[_NOTHING]} queries with results")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from longrank.config import lookup, suggestion
 from longrank.errors import InputError
@@ -18,8 +18,34 @@ from longrank.retrieval.replay import Replay
 from longrank.retrieval.searcher import ExpandedQuery, Hits, Searcher
 from longrank.types import Notes
 
+if TYPE_CHECKING:
+    from longrank.retrieval.lucene import LuceneRetriever
+
 SIMILARITIES: dict[str, type[Searcher]] = {"bm25": BM25, "ql": QueryLikelihood}
 """Searchers by the name of their similarity."""
+
+ENGINES: dict[str, type[LuceneRetriever] | str] = {"lucene": "longrank.retrieval.lucene:LuceneRetriever"}
+"""First stages over the indexes of other engines, by what stands before the colon of ``lucene:PATH``."""
+
+
+def open_retriever(
+    source: str, preset: str = "bm25-anserini", *, notes: Notes | None = None, **settings: Any
+) -> Searcher | WithFeedback | LuceneRetriever:
+    """Return the retriever of a preset over an index of ours, or over one of another engine (``lucene:PATH``).
+
+    Args:
+        source: the index.
+        preset: as for `make_retriever`; so are `notes` and `settings`.
+        notes: where remarks go.
+        settings: replace some of the preset.
+
+    Raises:
+        InputError: as `make_retriever`, `Index` or the engine says.
+    """
+    engine, _, path = source.partition(":")
+    if path and engine in ENGINES:
+        return lookup(ENGINES, engine, "engine")(path, first_stage(preset, settings), notes=notes)
+    return make_retriever(Index.open(source), preset, notes=notes, **settings)
 
 
 def make_retriever(
@@ -101,6 +127,7 @@ def _is_option(name: str) -> bool:
 
 __all__ = [
     "BM25",
+    "ENGINES",
     "FEEDBACKS",
     "PRESETS",
     "SETTINGS",
@@ -115,5 +142,6 @@ __all__ = [
     "feedback_options",
     "first_stage",
     "make_retriever",
+    "open_retriever",
     "retrieve_all",
 ]

@@ -1,0 +1,145 @@
+"""A Lucene index as a first stage, for those who have one: built by Anserini or pyserini, searched by them.
+
+    longrank retrieve lucene:PATH QUERIES -o RUN
+
+Documents and scores are Lucene's, in our order of ties. Feedback is what pyserini offers, RM3 and Rocchio.
+Anserini ends each search by rounding scores to four decimals and lowering equal ones by a millionth each,
+so that every tool keeps its order (ScoreTiesAdjusterReranker). That step is left out: scores are as found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
+from typing import Any, Self
+
+from longrank.config import suggestion
+from longrank.errors import InputError
+from longrank.retrieval.anserini import SEARCHER, anserini
+from longrank.retrieval.feedback import FEEDBACKS
+from longrank.retrieval.presets import FirstStage
+from longrank.types import Notes, Query, Run, ScoredDoc
+
+_SIMILARITIES = ("bm25", "ql")
+_ANALYZERS = ("", "porter")
+_OPTIONS = {
+    "none": (),
+    "rm3": ("fb_terms", "fb_docs", "original_query_weight"),
+    "rocchio": ("fb_terms", "fb_docs", "alpha", "beta"),
+}
+"""The feedback models of pyserini, with their options."""
+
+
+class LuceneRetriever:
+    """Ranks the documents of a Lucene index; safe to use from several threads.
+
+    Attributes:
+        path: the folder of the index.
+        notes: where remarks go.
+    """
+
+    def __init__(self, path: Path | str, stage: FirstStage | None = None, *, notes: Notes | None = None) -> None:
+        """Open an index.
+
+        Args:
+            path: the folder. Its documents need the fields ``id`` and ``contents``, as Anserini writes them;
+                feedback needs term vectors, too. Queries are analysed as Anserini does by default (English,
+                stop words removed, Porter).
+            stage: similarity ``bm25`` or ``ql``, feedback ``none``, ``rm3`` or ``rocchio``; without it, BM25
+                with Anserini's parameters.
+            notes: counts rankings that end in a tie with documents left out.
+
+        Raises:
+            MissingExtra: pyserini is not installed.
+            InputError: no fitting Java, no such index, or a setting that pyserini does not offer.
+        """
+        self.path, self.notes = Path(path), Notes() if notes is None else notes
+        stage = FirstStage() if stage is None else stage
+        options = _offered(stage)
+        if not self.path.is_dir():
+            raise InputError("no such folder", path=self.path)
+        java = anserini()
+        self._fault = java.fault
+        self._least = 1  # documents that a search must return
+        with self._refusals():
+            self._searcher = java.load(SEARCHER)(str(self.path))
+            self._set_similarity(stage)
+            self._set_feedback(stage.feedback, options)
+
+    def noting(self, notes: Notes) -> Self:
+        """Return the same retriever with another place for remarks."""
+        other = copy(self)
+        other.notes = notes
+        return other
+
+    def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
+        """Return at most `k` documents, best first, ties by doc_id descending.
+
+        Of documents that tie at the cut-off Lucene keeps those with the lowest ids, not the highest; such
+        rankings are counted.
+
+        Raises:
+            InputError: k < 1, or Lucene refuses the query (more than 1024 distinct terms).
+        """
+        if k < 1:
+            raise InputError("k must be at least 1", got=k)
+        text = query.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # Java takes no half pairs
+        with self._refusals(f"query {query.query_id!r}: "):
+            found = self._searcher.search(text, max(k + 1, self._least))
+            hits = [ScoredDoc(query.query_id, hit.docid, hit.score) for hit in found]
+        if len(hits) > k and hits[k - 1].score == hits[k].score:
+            self.notes.add("rankings that end in a tie, of which Lucene chose the lowest doc_ids", query.query_id)
+        return list(Run("", hits[:k]).get(query.query_id))
+
+    @contextmanager
+    def _refusals(self, what: str = "") -> Iterator[None]:
+        """Turn what Java throws into one line."""
+        try:
+            yield
+        except self._fault as fault:
+            said = getattr(fault, "innermessage", None) or str(fault).partition("\n")[0]
+            raise InputError(f"{what}Lucene refuses", path=self.path, got=said) from None
+
+    def _set_similarity(self, stage: FirstStage) -> None:
+        if stage.similarity == "bm25":
+            self._searcher.set_bm25(float(stage.k1), float(stage.b))
+        else:
+            self._searcher.set_qld(float(stage.mu))
+
+    def _set_feedback(self, feedback: str, options: dict[str, Any]) -> None:
+        if feedback != "none" and not self._searcher.reader.getTermVectors(0):
+            fix = "build it with --storeDocvectors"
+            raise InputError(f"has no term vectors, which {feedback} needs", path=self.path, fix=fix)
+        if feedback == "rm3":
+            self._searcher.set_rm3(*options.values())
+        elif feedback == "rocchio":
+            terms, docs, alpha, beta = options.values()
+            self._searcher.set_rocchio(None, terms, docs, terms, docs, alpha, beta, 0.0, False, False)
+            self._least = docs  # it learns from what it returns; RM3 searches for its own
+        steps = self._searcher.cascade.rerankers
+        steps.remove(steps.size() - 1)  # the rounding
+
+
+def _offered(stage: FirstStage) -> dict[str, Any]:
+    """Return the options of the feedback, in the order of `_OPTIONS`.
+
+    Raises:
+        InputError: something that pyserini does not offer, or an option out of range.
+    """
+    own = "; longrank index builds an index that has it"
+    if stage.doc_lengths != "lucene":
+        raise InputError("a Lucene index holds rounded lengths only", got=stage.doc_lengths, fix=f"use lucene{own}")
+    for what, asked, known in (
+        ("similarity", stage.similarity, _SIMILARITIES),
+        ("feedback", stage.feedback, tuple(_OPTIONS)),
+        ("analyzer", stage.analyzer, _ANALYZERS),
+        *((f"option of {stage.feedback}", name, _OPTIONS.get(stage.feedback, ())) for name in stage.options),
+    ):
+        if asked not in known:
+            raise InputError(f"pyserini has no such {what}", got=asked, fix=suggestion(asked, known) + own)
+    if stage.feedback == "none":
+        return {}
+    model = FEEDBACKS[stage.feedback](**stage.options)
+    return {name: getattr(model, name) for name in _OPTIONS[stage.feedback]}
