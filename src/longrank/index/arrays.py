@@ -108,14 +108,19 @@ class Strings(Sequence[bytes]):
         start, stop = self._offsets[key : key + 2].tolist()
         return self._text[start:stop].tobytes()  # type: ignore[no-any-return]
 
-    def decoded(self, places: NDArray[np.integer]) -> list[str]:
-        """Return the strings at `places` as text; for a list that is mapped."""
+    def gathered(self, places: NDArray[np.integer]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return (the bytes of the strings at `places`, int64[n + 1] where each begins in them); for a mapped list."""
         starts, ends = self._offsets[places].astype(np.int64), self._offsets[places + 1].astype(np.int64)
         bounds = np.concatenate(([0], np.cumsum(ends - starts)))
-        gathered = self._text[np.repeat(starts - bounds[:-1], ends - starts) + np.arange(bounds[-1])].tobytes()
+        return self._text[np.repeat(starts - bounds[:-1], ends - starts) + np.arange(bounds[-1])], bounds
+
+    def decoded(self, places: NDArray[np.integer]) -> list[str]:
+        """Return the strings at `places` as text; for a list that is mapped."""
+        text, bounds = self.gathered(places)
+        gathered = text.tobytes()
         if gathered.isascii():  # then bytes and characters have the same places: decoded once, sliced often
-            text = gathered.decode()
-            return [text[a:b] for a, b in pairwise(bounds.tolist())]
+            characters = gathered.decode()
+            return [characters[a:b] for a, b in pairwise(bounds.tolist())]
         return [gathered[a:b].decode() for a, b in pairwise(bounds.tolist())]
 
     def find(self, wanted: bytes) -> int | None:

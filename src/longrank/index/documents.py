@@ -19,6 +19,7 @@ class Documents:
     Attributes:
         lengths: uint32[D], terms per document.
         id_ranks: uint32[D], the place of each document when ids are sorted ascending.
+        id_order: uint32[D], the documents in that order.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -27,7 +28,7 @@ class Documents:
         self._texts = Strings.mapped(folder, "texts")
         self._spans = mapped(folder / "spans", "<u4")
         self._span_offsets = mapped(folder / "span_offsets", "<u8")
-        self._id_order = mapped(folder / "id_order", "<u4")
+        self.id_order: Array = mapped(folder / "id_order", "<u4")
         self.id_ranks: Array = mapped(folder / "id_ranks", "<u4")
         self.lengths: Array = mapped(folder / "lengths", "<u4")
 
@@ -52,9 +53,9 @@ class Documents:
             KeyError: no such document.
         """
         wanted = doc_id.encode(errors="surrogatepass")  # an id that is no text is simply not here
-        place = bisect_left(_Ordered(self._ids, self._id_order), wanted)
+        place = bisect_left(_Ordered(self._ids, self.id_order), wanted)
         if place < len(self):
-            number = int(self._id_order[place])
+            number = int(self.id_order[place])
             if self._ids[number] == wanted:
                 return number
         raise KeyError(doc_id)

@@ -44,6 +44,10 @@ class Postings:
         """Return the terms of those numbers."""
         return self._terms.decoded(numbers)
 
+    def spelled(self, numbers: NDArray[np.integer]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return (the UTF-8 bytes of those terms, one after another; int64[n + 1], where each begins in them)."""
+        return self._terms.gathered(numbers)
+
     def dfs(self, numbers: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return how many documents hold each of those terms."""
         dfs: NDArray[np.int64] = (self.starts[numbers + 1] - self.starts[numbers]).astype(np.int64)

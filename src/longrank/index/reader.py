@@ -33,6 +33,7 @@ class Index:
         total_terms: occurrences of terms.
         lengths: uint32[D], terms per document.
         id_ranks: uint32[D], the place of each document when the ids are sorted ascending.
+        id_order: uint32[D], the documents in that order.
         inverted: terms and their postings, by number; terms are numbered in their sorted order.
     """
 
@@ -57,6 +58,7 @@ class Index:
         self._forward = Forward(data, manifest["tf_type"])
         self.n_docs, self.n_terms = len(self._documents), len(self.inverted)
         self.lengths, self.id_ranks = self._documents.lengths, self._documents.id_ranks
+        self.id_order = self._documents.id_order
 
     @classmethod
     def open(cls, path: Path | str) -> Index:
@@ -138,6 +140,10 @@ class Index:
     def terms_at(self, numbers: NDArray[np.integer]) -> list[str]:
         """Return the terms of those numbers."""
         return self.inverted.strings(numbers)
+
+    def spelled(self, numbers: NDArray[np.integer]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return (the UTF-8 bytes of those terms, one after another; int64[n + 1], where each begins in them)."""
+        return self.inverted.spelled(numbers)
 
     def dfs(self, numbers: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return how many documents hold each of the terms of those numbers."""

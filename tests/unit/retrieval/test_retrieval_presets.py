@@ -68,6 +68,7 @@ def test_the_sixteen_baselines_of_h2oloo_are_two_bases_with_each_feedback(
         ({"k1": -1.0}, "k1 must be a finite number from 0"),
         ({"similarity": "ql", "mu": 0.0}, "mu must be a finite number above 0"),
         ({"doc_lengths": "long"}, "doc_lengths must be lucene or exact"),
+        ({"feedback": "rm2"}, "unknown feedback.*did you mean 'rm3'"),
     ],
 )
 def test_what_is_wrong_is_refused(index: Index, settings: dict[str, object], message: str) -> None:

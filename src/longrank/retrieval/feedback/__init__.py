@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from longrank.index import Index
+from longrank.retrieval.feedback.rm3 import RM3
 from longrank.retrieval.searcher import Hits, Searcher
 
 
@@ -35,7 +36,7 @@ class Feedback(Protocol):
         ...
 
 
-FEEDBACKS: dict[str, type[Feedback]] = {}
+FEEDBACKS: dict[str, type[Feedback]] = {"rm3": RM3}
 """Feedback models by name."""
 
-__all__ = ["FEEDBACKS", "Feedback"]
+__all__ = ["FEEDBACKS", "RM3", "Feedback"]
