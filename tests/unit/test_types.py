@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longrank.errors import LongRankError
-from longrank.types import Notes, Run, ScoredDoc
+from longrank.types import Document, Notes, Run, ScoredDoc
 
 SCORES = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, 1.00000001, -1.0, 1e-46, 1e38]),
@@ -77,3 +79,18 @@ def test_notes_count_by_kind_and_keep_the_first_example() -> None:
     assert notes["tied scores"] == 3
     assert notes["never"] == 0
     assert notes.lines() == ["tied scores: 3 (first: run.txt:7)", "nothing was cut"]
+
+
+def test_a_document_survives_pickling_and_copying() -> None:
+    document = Document("d", "title", "text", ((0, 2), (2, 4)))
+    assert pickle.loads(pickle.dumps(document)) == copy.deepcopy(document) == document
+
+
+def test_remarks_are_merged_in_order() -> None:
+    first, second = Notes(), Notes()
+    first.add("odd", "a")
+    second.add("odd", "b", 2)
+    second.add("other", "c")
+    second.say("chosen")
+    first.merge(second)
+    assert first.lines() == ["odd: 3 (first: a)", "other: 1 (first: c)", "chosen"]
