@@ -14,7 +14,7 @@ def test_every_shipped_pipeline_is_valid(name: str) -> None:
 
 
 def test_the_pipelines_of_the_contract_are_shipped() -> None:
-    assert {"bm25", "lexical", "minilm", "firstp", "maxp", "sump", "avgp", "birch", "santos"} <= set(
+    assert {"bm25", "rm3", "lexical", "minilm", "firstp", "maxp", "sump", "avgp", "birch", "santos"} <= set(
         shipped_pipelines()
     )
 
@@ -29,7 +29,7 @@ PUBLISHED: dict[str, tuple[object, ...]] = {
     "sump": (*POOLED, "sump", None, None, "none", 100),
     "avgp": (*POOLED, "avgp", None, None, "none", 100),
     "birch": (
-        *("bm25-anserini", "birch", "all", "cross-encoder", {"score": "logit"}),
+        *("bm25-anserini+rm3", "birch", "all", "cross-encoder", {"score": "logit"}),
         *("birch", [1.0, 0.1, 0.1], 0.4, "none", 100),
     ),
     "santos": ("bm25-lucene", "santos", "first+termf", "bi-encoder", {}, "max", None, None, "none", 30),
@@ -48,6 +48,12 @@ def test_pipelines_have_the_papers_settings(name: str) -> None:
         *(s.first_stage.preset, s.passages.preset, s.select.name, s.scorer.name, s.scorer.options),
         *(s.aggregate.name, s.aggregate.weights, s.final.interpolate, s.final.normalize, s.final.depth),
     )
+
+
+def test_the_pipeline_rm3_is_the_first_stage_alone() -> None:
+    settings = load_pipeline("rm3")
+    assert settings.scorer is None
+    assert settings.first_stage.preset == "bm25-anserini+rm3"
 
 
 def test_set_replaces_one_value_and_keeps_the_others() -> None:
