@@ -65,7 +65,7 @@ def evaluate(
 
     Example: longrank evaluate qrels.txt bm25.run maxp.run -m nDCG@10 -m AP --baseline bm25.run
     """
-    from longrank.cli.inputs import choice
+    from longrank.cli.inputs import choice, load_qrels
     from longrank.errors import InputError
     from longrank.evaluation.measures import DEFAULT_MEASURES, parse_measures
     from longrank.evaluation.measures import evaluate as evaluate_run
@@ -84,7 +84,7 @@ def evaluate(
     wanted = parse_measures(measures or DEFAULT_MEASURES, level)
     queries: Queries = "complete" if complete else "intersection"
     notes = Notes()
-    judgments = _judgments(qrels, notes)
+    judgments = load_qrels(qrels, notes)
     _about_level(judgments, level, notes)
     loaded = _read([*([] if baseline is None else [baseline]), *runs], notes)
     results = {}
@@ -98,19 +98,6 @@ def evaluate(
         table = compare(results, baseline=base, test=test or "t", correction=correction, threshold=threshold)
         print(RENDERERS[format](table), end="")
     console.show_notes(notes)
-
-
-def _judgments(source: str, notes: Notes) -> Qrels:
-    from longrank.cli.inputs import part_of
-
-    source = part_of(source, "qrels")
-    if source.startswith("irds:"):
-        from longrank.formats.irds import irds_qrels
-
-        return irds_qrels(source.removeprefix("irds:"))
-    from longrank.formats.trec import read_qrels
-
-    return read_qrels(Path(source), notes)
 
 
 def _read(paths: Sequence[Path], notes: Notes) -> dict[Path, Run]:

@@ -10,7 +10,7 @@ from typing import Literal
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.storage import check_writable
-from longrank.types import Notes, Query
+from longrank.types import Notes, Qrels, Query
 
 
 def load_queries(
@@ -29,6 +29,22 @@ def load_queries(
     from longrank.formats.queries import read_queries
 
     return read_queries(Path(source), notes, format=query_format, field=field, allow_empty=allow_empty)
+
+
+def load_qrels(source: str, notes: Notes) -> Qrels:
+    """Read judgments from a file, a collection folder or ``irds:ID``.
+
+    Raises:
+        InputError: as the reader says.
+    """
+    source = part_of(source, "qrels")
+    if source.startswith("irds:"):
+        from longrank.formats.irds import irds_qrels
+
+        return irds_qrels(source.removeprefix("irds:"))
+    from longrank.formats.trec import read_qrels
+
+    return read_qrels(Path(source), notes)
 
 
 def part_of(source: str, part: Literal["queries", "qrels"]) -> str:

@@ -10,7 +10,7 @@ queries numbered; what concerns missing topics is decided here.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -25,6 +25,7 @@ __all__ = [
     "PerQuery",
     "coverage",
     "evaluate",
+    "evaluate_rankings",
     "is_count",
     "parse_measure",
     "parse_measures",
@@ -39,7 +40,7 @@ Queries: TypeAlias = Literal["complete", "intersection"]
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@20", "RR", "R@1000")
 _MAX_GRADE = 127
-_Rankings: TypeAlias = dict[str, list[str]]
+_Rankings: TypeAlias = Mapping[str, Sequence[str]]
 
 
 class Coverage(NamedTuple):
@@ -100,12 +101,27 @@ def evaluate(
         raise InputError(
             "the run has no query in common with the judgments", path=origin, fix="compare their query ids"
         )
-    topics = list(qrels) if queries == "complete" else list(rankings)
+    return evaluate_rankings(qrels if queries == "complete" else {q: qrels[q] for q in rankings}, rankings, wanted)
+
+
+def evaluate_rankings(qrels: Qrels, rankings: _Rankings, measures: Iterable[Measure]) -> PerQuery:
+    """Return the value of every measure for every topic of `qrels`, where rankings are known to be in order.
+
+    Args:
+        qrels: the judgments.
+        rankings: query_id -> doc_ids, best first, each once, as a `Run` orders them; all of these queries
+            are topics. A topic without a ranking has value 0.
+        measures: what `parse_measures` returns.
+
+    Raises:
+        InputError: a grade out of range.
+    """
+    wanted = list(measures)
     _check_grades(qrels, wanted)
-    values = {str(measure): dict.fromkeys(topics, 0.0) for measure in wanted}
+    values = {str(measure): dict.fromkeys(qrels, 0.0) for measure in wanted}
     for measure in wanted:
         if measure.NAME in OWN:
-            values[str(measure)] = {q: own_value(measure, qrels[q], rankings.get(q, [])) for q in topics}
+            values[str(measure)] = {q: own_value(measure, qrels[q], rankings.get(q, [])) for q in qrels}
     for measure, query_id, value in _provided(wanted, qrels, rankings):
         values[measure][query_id] = value
     return values
@@ -173,5 +189,5 @@ def _calculated(
         yield name, query_ids[int(metric.query_id)], float(metric.value)
 
 
-def _strict_scores(ranking: list[str]) -> dict[str, float]:
+def _strict_scores(ranking: Sequence[str]) -> dict[str, float]:
     return {doc_id: float(score) for doc_id, score in zip(ranking, range(len(ranking), 0, -1), strict=True)}

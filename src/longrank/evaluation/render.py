@@ -31,9 +31,9 @@ def as_text(table: Table) -> str:
     """Return aligned columns: the figures, and below them each comparison with its p values."""
     head = ["system", *table.measures]
     body = [[printable(row.name), *_cells(table, row, "{}^", "{}*")] for row in table.rows]
-    parts = [_aligned([head, *body])]
+    parts = [aligned([head, *body])]
     if table.baseline is not None:
-        parts.append(_aligned(_comparisons(table)))
+        parts.append(aligned(_comparisons(table)))
     marks = ["^ best of the column"] if any("^" in cell for row in body for cell in row[1:]) else []
     marks += [f"* {_legend(table)}"] if table.baseline is not None else []
     parts += ["\n".join(marks)] if marks else []
@@ -44,16 +44,17 @@ def as_markdown(table: Table) -> str:
     """Return a Markdown table, best values bold."""
     head = ["system", *table.measures]
     lines = [head, ["---", *("---:" for _ in table.measures)]]
-    lines += [[_markdown(row.name), *_cells(table, row, "**{}**", "{}\\*")] for row in table.rows]
+    lines += [[markdown_text(row.name), *_cells(table, row, "**{}**", "{}\\*")] for row in table.rows]
     if table.baseline is None:
-        return _pipes(lines)
+        return pipes(lines)
     first, *rest = _comparisons(table)
     against = [first, ["---", "---", *("---:" for _ in first[2:])], *rest]
-    escaped = [list(map(_markdown, line)) for line in against]
-    return f"{_pipes(lines)}\n{_pipes(escaped)}\n\\* {_markdown(_legend(table))}\n"
+    escaped = [list(map(markdown_text, line)) for line in against]
+    return f"{pipes(lines)}\n{pipes(escaped)}\n\\* {markdown_text(_legend(table))}\n"
 
 
-def _pipes(lines: Iterable[Sequence[str]]) -> str:
+def pipes(lines: Iterable[Sequence[str]]) -> str:
+    """Return lines of cells, already escaped, as rows of a Markdown table."""
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -90,7 +91,7 @@ def as_json(table: Table) -> str:
         for row in table.rows
     ]
     tested = ("baseline", "test", "correction", "comparisons", "threshold") if table.baseline is not None else ()
-    return _json({"systems": systems, **{key: getattr(table, key) for key in tested}})
+    return json_text({"systems": systems, **{key: getattr(table, key) for key in tested}})
 
 
 def as_csv(table: Table) -> str:
@@ -101,8 +102,8 @@ def as_csv(table: Table) -> str:
     for row in table.rows:
         for measure, value, comparison in zip(table.measures, row.values, row.comparisons, strict=True):
             rest = asdict(comparison).values() if comparison is not None else [None] * 4
-            lines.append((_spreadsheet_safe(row.name), row.queries, measure, value, *rest))
-    return _csv(lines)
+            lines.append((spreadsheet_safe(row.name), row.queries, measure, value, *rest))
+    return csv_text(lines)
 
 
 def per_query_text(results: Mapping[str, PerQuery]) -> str:
@@ -116,7 +117,7 @@ def per_query_text(results: Mapping[str, PerQuery]) -> str:
 
 def per_query_json(results: Mapping[str, PerQuery]) -> str:
     """Return a JSON object: system -> ``queries`` (measure -> query_id -> value) and ``all`` (measure -> value)."""
-    return _json(
+    return json_text(
         {
             name: {
                 "queries": per_query,
@@ -129,11 +130,11 @@ def per_query_json(results: Mapping[str, PerQuery]) -> str:
 
 def per_query_csv(results: Mapping[str, PerQuery]) -> str:
     """Return CSV, one line per system, measure and query."""
-    return _csv(
+    return csv_text(
         [
             ("system", "measure", "query_id", "value"),
             *(
-                (_spreadsheet_safe(name), measure, _spreadsheet_safe(query_id), value)
+                (spreadsheet_safe(name), measure, spreadsheet_safe(query_id), value)
                 for name, per_query in results.items()
                 for measure, values in per_query.items()
                 for query_id, value in values.items()
@@ -195,7 +196,7 @@ def _legend(table: Table) -> str:
     )
 
 
-def _aligned(lines: Sequence[Sequence[str]]) -> str:
+def aligned(lines: Sequence[Sequence[str]]) -> str:
     """Align words to the left and figures by their last digit, whatever marks follow it."""
     columns = [
         _words(column) if index == 0 or column[0] == "measure" else _figures(column)
@@ -226,17 +227,19 @@ def _values_and_all(per_query: PerQuery) -> Iterable[tuple[str, str, str]]:
         yield measure, "all", _figure(measure, summarise(measure, values.values()))
 
 
-def _json(value: object) -> str:
+def json_text(value: object) -> str:
+    """Return indented JSON; NaN is refused."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _csv(lines: Iterable[Sequence[object]]) -> str:
+def csv_text(lines: Iterable[Sequence[object]]) -> str:
+    """Return lines of cells as CSV."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows(lines)
     return stream.getvalue()
 
 
-def _spreadsheet_safe(text: str) -> str:
+def spreadsheet_safe(text: str) -> str:
     """Put an apostrophe before what a spreadsheet would take for a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
@@ -245,5 +248,6 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in printable(text))
 
 
-def _markdown(text: str) -> str:
+def markdown_text(text: str) -> str:
+    """Return text with what Markdown would read as marks escaped."""
     return "".join(f"\\{character}" if character in "\\`*_{}[]<>|#" else character for character in printable(text))
