@@ -19,7 +19,7 @@ import numpy as np
 
 from longrank.errors import InputError
 from longrank.index.arrays import Array, ArrayWriter, Strings, StringsWriter, write_array
-from longrank.index.segments import Segment
+from longrank.index.segments import FORWARD, Segment, narrowest
 
 _BLOCK = 1 << 18  # strings of all segments together that are merged at a time
 _SAMPLE = 1 << 10  # one in so many is looked at to find where blocks begin
@@ -36,11 +36,18 @@ def merge(segments: Sequence[Segment], folder: Path) -> str:
         InputError: two documents have the same id; names both places.
     """
     _merge_ids(segments, folder)
-    tf_type = next(t for t in ("<u1", "<u2", "<u4") if max(s.max_tf for s in segments) <= np.iinfo(t).max)
+    tf_type = narrowest(max(segment.max_tf for segment in segments))
     _merge_postings(segments, folder, tf_type)
     _merge_forward(segments, folder, tf_type)
     _merge_documents(segments, folder)
     return tf_type
+
+
+def _remove(segments: Sequence[Segment], *names: str) -> None:
+    """Remove files that have been merged: the disk is not asked to hold everything twice."""
+    for segment in segments:
+        for name in names:
+            (segment.folder / name).unlink()
 
 
 # --- blocks -----------------------------------------------------------------------------------
@@ -144,6 +151,7 @@ def _merge_postings(segments: Sequence[Segment], folder: Path, tf_type: str) -> 
                 offsets = np.cumsum(block.dfs[first:last]) - block.dfs[first:last]
                 counts.append(np.add.reduceat(some_tfs.astype(np.uint64), offsets))
         starts.append([end])
+    _remove(segments, "docs", "tfs")
 
 
 class _Numbered(NamedTuple):
@@ -226,6 +234,7 @@ def _merge_forward(segments: Sequence[Segment], folder: Path, tf_type: str) -> N
             if segment.n_postings:  # or there are no numbers
                 terms.append(segment.array("numbers")[:][segment.array("forward_terms")[:]])
                 tfs.append(segment.array("forward_tfs")[:])
+            _remove([segment], *FORWARD)
 
 
 # --- documents --------------------------------------------------------------------------------
@@ -236,7 +245,7 @@ def _merge_documents(segments: Sequence[Segment], folder: Path) -> None:
         with StringsWriter(folder, name) as strings:
             for segment in segments:
                 strings.extend_from(segment.folder, name)
-                (segment.folder / f"{name}.bytes").unlink()  # the disk is not asked to hold texts twice
+                _remove([segment], f"{name}.bytes")
     for name in ("lengths", "spans"):
         with ArrayWriter(folder / name, "<u4") as array:
             for segment in segments:

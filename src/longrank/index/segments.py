@@ -50,7 +50,17 @@ class Segment(NamedTuple):
 
     def array(self, name: str) -> ArrayFile:
         """Open one of its arrays."""
-        return ArrayFile(self.folder / name, "<u8" if name == "starts" else "<u4")
+        return ArrayFile(self.folder / name, self.type_of(name))
+
+    def type_of(self, name: str) -> str:
+        """Return the type of one of its arrays."""
+        types = {"starts": "<u8", "tfs": narrowest(self.max_tf), "forward_tfs": narrowest(self.max_tf)}
+        return types.get(name, "<u4")
+
+
+def narrowest(largest: int) -> str:
+    """Return the narrowest type that holds all occurrences up to `largest`: ``<u1``, ``<u2`` or ``<u4``."""
+    return next(width for width in ("<u1", "<u2", "<u4") if largest <= np.iinfo(width).max)
 
 
 def write_segment(folder: Path, located: Sequence[Located], options: IndexOptions) -> Segment:
@@ -104,13 +114,18 @@ def _write_postings(folder: Path, located: Sequence[Located], options: IndexOpti
     forward = _forward(_renumbered(tokens, [numbers[t] for t in terms]), np.array(lengths))
     starts, docs, tfs = _inverted(*forward, len(terms))
     write_strings(folder, "terms", [term.encode() for term in terms])
-    write_array(folder / "starts", starts, "<u8")
-    arrays = {"docs": docs, "tfs": tfs, **dict(zip(FORWARD, forward, strict=True))}
-    for name, values in arrays.items():
-        write_array(folder / name, values, "<u4")
-    write_array(folder / "lengths", lengths, "<u4")
     nonempty = sum(length > 0 for length in lengths)
-    return Segment(folder, len(located), nonempty, len(tokens), len(docs), int(tfs.max(initial=0)))
+    segment = Segment(folder, len(located), nonempty, len(tokens), len(docs), int(tfs.max(initial=0)))
+    arrays = {
+        "starts": starts,
+        "docs": docs,
+        "tfs": tfs,
+        "lengths": lengths,
+        **dict(zip(FORWARD, forward, strict=True)),
+    }
+    for name, values in arrays.items():
+        write_array(folder / name, values, segment.type_of(name))
+    return segment
 
 
 def _renumbered(tokens: array[int], order: list[int]) -> Array:
