@@ -116,13 +116,8 @@ def _write_postings(folder: Path, located: Sequence[Located], options: IndexOpti
     write_strings(folder, "terms", [term.encode() for term in terms])
     nonempty = sum(length > 0 for length in lengths)
     segment = Segment(folder, len(located), nonempty, len(tokens), len(docs), int(tfs.max(initial=0)))
-    arrays = {
-        "starts": starts,
-        "docs": docs,
-        "tfs": tfs,
-        "lengths": lengths,
-        **dict(zip(FORWARD, forward, strict=True)),
-    }
+    arrays: dict[str, Array] = {"starts": starts, "docs": docs, "tfs": tfs, "lengths": np.array(lengths)}
+    arrays |= zip(FORWARD, forward, strict=True)
     for name, values in arrays.items():
         write_array(folder / name, values, segment.type_of(name))
     return segment
