@@ -77,9 +77,9 @@ def test_the_command_takes_a_lucene_index(
     query = read_queries(Path(queries), Notes())[7]
     assert run[query.query_id] == tuple(retriever.retrieve(query, 1000))
     assert (
-        main(["retrieve", f"lucene:{cranfield}", queries, "-o", str(tmp_path / "no"), "--preset", "bm25base_ax"]) == 2
+        main(["retrieve", f"lucene:{cranfield}", queries, "-o", str(tmp_path / "no"), "--preset", "bm25base_prf"]) == 2
     )
-    assert "pyserini has no such feedback (got 'axiomatic')" in capsys.readouterr().err
+    assert "pyserini has no such feedback (got 'bm25prf')" in capsys.readouterr().err
     assert not (tmp_path / "no").exists()
 
 

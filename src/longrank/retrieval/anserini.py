@@ -3,6 +3,7 @@
 pyserini keeps Lucene in one jar and calls it in this process. What goes wrong on the way there depends on
 its version and on the Java that is found, and some of it ends the process without an exception (a Java
 without a module that was asked for). So a process of its own tries first, and its last words become one line.
+The bridge to Java (pyjnius) crashes when several threads call the same method, so one thread makes all calls.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from longrank.errors import InputError, MissingExtra
 
+T = TypeVar("T")
 SEARCHER = "io.anserini.search.SimpleSearcher"
 
 _FITS = "set JAVA_HOME: pyserini 0.22.1 takes Java 11 or later, 1.6.0 a JDK from 21 with jdk.incubator.vector"
@@ -31,10 +34,21 @@ _SYMPTOMS = (
 
 
 class Anserini(NamedTuple):
-    """What is needed of it: `load` turns the name of a Java class into the class, `fault` is what its calls raise."""
+    """A started Java.
+
+    Attributes:
+        load: turns the name of a Java class into the class.
+        fault: what Java throws.
+        thread: makes all calls.
+    """
 
     load: Callable[[str], Any]
     fault: type[Exception]
+    thread: ThreadPoolExecutor
+
+    def call(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Return what `work` returns; raises what it raises."""
+        return self.thread.submit(work, *arguments).result()
 
 
 @cache
@@ -50,8 +64,9 @@ def anserini() -> Anserini:
     except PackageNotFoundError:
         raise MissingExtra("searching a Lucene index", "lucene") from None
     _try(installed)
-    autoclass = import_module("pyserini.pyclass").autoclass  # first: it says where the jar is before Java starts
-    return Anserini(autoclass, import_module("jnius").JavaException)
+    thread = ThreadPoolExecutor(1, "java")
+    autoclass = thread.submit(import_module, "pyserini.pyclass").result().autoclass  # starts Java, with pyserini's jar
+    return Anserini(autoclass, import_module("jnius").JavaException, thread)
 
 
 def _try(installed: str) -> None:

@@ -33,7 +33,7 @@ _OPTIONS = {
 
 
 class LuceneRetriever:
-    """Ranks the documents of a Lucene index; safe to use from several threads.
+    """Ranks the documents of a Lucene index; may be used from several threads, which wait for each other.
 
     Attributes:
         path: the folder of the index.
@@ -60,13 +60,10 @@ class LuceneRetriever:
         options = _offered(stage)
         if not self.path.is_dir():
             raise InputError("no such folder", path=self.path)
-        java = anserini()
-        self._fault = java.fault
+        self._java = anserini()
         self._least = 1  # documents that a search must return
         with self._refusals():
-            self._searcher = java.load(SEARCHER)(str(self.path))
-            self._set_similarity(stage)
-            self._set_feedback(stage.feedback, options)
+            self._searcher = self._java.call(self._opened, stage, options)
 
     def noting(self, notes: Notes) -> Self:
         """Return the same retriever with another place for remarks."""
@@ -87,8 +84,8 @@ class LuceneRetriever:
             raise InputError("k must be at least 1", got=k)
         text = query.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # Java takes no half pairs
         with self._refusals(f"query {query.query_id!r}: "):
-            found = self._searcher.search(text, max(k + 1, self._least))
-            hits = [ScoredDoc(query.query_id, hit.docid, hit.score) for hit in found]
+            found = self._java.call(self._search, text, max(k + 1, self._least))
+        hits = [ScoredDoc(query.query_id, doc_id, score) for doc_id, score in found]
         if len(hits) > k and hits[k - 1].score == hits[k].score:
             self.notes.add("rankings that end in a tie, of which Lucene chose the lowest doc_ids", query.query_id)
         return list(Run("", hits[:k]).get(query.query_id))
@@ -98,28 +95,31 @@ class LuceneRetriever:
         """Turn what Java throws into one line."""
         try:
             yield
-        except self._fault as fault:
+        except self._java.fault as fault:
             said = getattr(fault, "innermessage", None) or str(fault).partition("\n")[0]
             raise InputError(f"{what}Lucene refuses", path=self.path, got=said) from None
 
-    def _set_similarity(self, stage: FirstStage) -> None:
-        if stage.similarity == "bm25":
-            self._searcher.set_bm25(float(stage.k1), float(stage.b))
-        else:
-            self._searcher.set_qld(float(stage.mu))
+    def _search(self, text: str, n: int) -> list[tuple[str, float]]:
+        return [(hit.docid, hit.score) for hit in self._searcher.search(text, n)]
 
-    def _set_feedback(self, feedback: str, options: dict[str, Any]) -> None:
-        if feedback != "none" and not self._searcher.reader.getTermVectors(0):
+    def _opened(self, stage: FirstStage, options: dict[str, Any]) -> Any:
+        searcher = self._java.load(SEARCHER)(str(self.path))
+        if stage.similarity == "bm25":
+            searcher.set_bm25(float(stage.k1), float(stage.b))
+        else:
+            searcher.set_qld(float(stage.mu))
+        if options and not searcher.reader.getTermVectors(0):
             fix = "build it with --storeDocvectors"
-            raise InputError(f"has no term vectors, which {feedback} needs", path=self.path, fix=fix)
-        if feedback == "rm3":
-            self._searcher.set_rm3(*options.values())
-        elif feedback == "rocchio":
+            raise InputError(f"has no term vectors, which {stage.feedback} needs", path=self.path, fix=fix)
+        if stage.feedback == "rm3":
+            searcher.set_rm3(*options.values())
+        elif stage.feedback == "rocchio":
             terms, docs, alpha, beta = options.values()
-            self._searcher.set_rocchio(None, terms, docs, terms, docs, alpha, beta, 0.0, False, False)
+            searcher.set_rocchio(None, terms, docs, terms, docs, alpha, beta, 0.0, False, False)
             self._least = docs  # it learns from what it returns; RM3 searches for its own
-        steps = self._searcher.cascade.rerankers
+        steps = searcher.cascade.rerankers
         steps.remove(steps.size() - 1)  # the rounding
+        return searcher
 
 
 def _offered(stage: FirstStage) -> dict[str, Any]:
