@@ -25,7 +25,7 @@ $(VENV)/.demo: pyproject.toml $(VENV)/.torch
 	touch $@
 
 $(VENV)/.test: pyproject.toml $(VENV)/.demo
-	$(BIN)/pip install -q -e '.[neural,minilm,html,irds,dev]'
+	$(BIN)/pip install -q -e '.[neural,minilm,html,irds,plots,dev]'
 	touch $@
 
 demo: $(VENV)/.demo

@@ -31,6 +31,7 @@ COMMANDS = {
     "aggregate": "longrank.cli.aggregate:aggregate",
     "fuse": "longrank.cli.fuse:fuse",
     "evaluate": "longrank.cli.evaluate:evaluate",
+    "tune": "longrank.cli.tune:tune",
 }
 """name -> "module:function", in the order of the help page; imported only when needed."""
 

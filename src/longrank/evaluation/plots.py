@@ -1,0 +1,161 @@
+"""Plots of evaluations, by the extra ``plots`` (matplotlib, imported only here and only when something is drawn).
+
+Equal values give equal files: no date is written, and what matplotlib would name at random has a fixed seed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.errors import MissingExtra
+from longrank.evaluation.tuning.grids import Axes, Setting
+from longrank.storage import atomic_write
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Panel
+    from matplotlib.figure import Figure
+
+_MOST_NUMBERS = 150  # cells that have their figure written in them
+_MARK = "#e4002b"
+_OPTIMUM = "optimum over all queries"
+_SHAPES = "oD"  # of the first kind of mark and of the second
+
+_Marks: TypeAlias = Mapping[str, Sequence[Setting]]
+
+
+def plot_grid(folder: Path, measure: str, axes: Axes, figures: Sequence[float], marks: _Marks) -> list[Path]:
+    """Draw the figures of a grid: a heat map for every pair of axes, a line if there is one axis.
+
+    With more than two axes, a cell is the best over those that are not shown. Axes of a single value are
+    left out.
+
+    Args:
+        folder: where ``heatmap.png`` and ``heatmap.svg`` go, or ``heatmap-A-B.*`` for several pairs.
+        measure: what the figures are.
+        axes: the grid.
+        figures: the figure of every setting, in the order of the grid.
+        marks: label -> settings to mark, larger where several coincide; they may lie off the grid. Two
+            labels at most.
+
+    Returns:
+        The files; none if no axis has two values.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+    """
+    cube = np.array(figures).reshape([len(values) for values in axes.values()])
+    shown = [name for name, values in axes.items() if len(values) > 1]
+    views: list[tuple[str, ...]] = [*combinations(shown, 2)] or [(name,) for name in shown]
+    written = []
+    with _matplotlib():
+        for view in views:
+            stem = "heatmap" if len(views) == 1 else f"heatmap-{'-'.join(view)}"
+            others = tuple(place for place, name in enumerate(axes) if name not in view)
+            hidden = ", ".join(name for name in shown if name not in view)
+            title = f"{measure}, best over {hidden}" if hidden else measure
+            values = cube.max(axis=others)
+            figure = (_heat_map if len(view) == 2 else _line)(title, {name: axes[name] for name in view}, values, marks)
+            written += _saved(figure, folder / stem)
+    return written
+
+
+@contextmanager
+def _matplotlib() -> Iterator[None]:
+    try:
+        import matplotlib as mpl
+    except ModuleNotFoundError:
+        raise MissingExtra("drawing", "plots") from None
+    with mpl.rc_context({"svg.hashsalt": "longrank", "font.size": 9, "axes.spines.top": False}):
+        yield
+
+
+def _panel(width: float, height: float) -> tuple[Figure, Panel]:
+    from matplotlib.figure import Figure  # without pyplot: no window, no state that outlives the call
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _heat_map(title: str, axes: Axes, values: NDArray[np.float64], marks: _Marks) -> Figure:
+    from matplotlib.patches import Rectangle
+
+    (down, rows), (across, columns) = axes.items()
+    figure, panel = _panel(2.6 + 0.55 * len(columns), 1.9 + 0.42 * len(rows))
+    image = panel.imshow(values, cmap="viridis", origin="lower", aspect="auto")
+    figure.colorbar(image, ax=panel, label=title)
+    if values.size <= _MOST_NUMBERS:
+        _write_figures(panel, values, above=0.24 if marks else 0.0)
+    row, column = np.unravel_index(np.argmax(values), values.shape)
+    cell = Rectangle((column - 0.48, row - 0.47), 0.96, 0.94, fill=False, ec=_MARK, lw=2, label=_OPTIMUM)
+    panel.add_patch(cell)
+    for (label, places), shape in zip(_counted(marks, axes).items(), _SHAPES, strict=False):
+        for (y, x), count in places.items():
+            panel.plot(x, y, shape, ms=_size(count), mfc=_MARK, mec="white", label=label)
+    panel.set_xticks(range(len(columns)), [f"{value:g}" for value in columns])
+    panel.set_yticks(range(len(rows)), [f"{value:g}" for value in rows])
+    _label(figure, panel, across, down)
+    return figure
+
+
+def _line(title: str, axes: Axes, values: NDArray[np.float64], marks: _Marks) -> Figure:
+    ((across, columns),) = axes.items()
+    figure, panel = _panel(5, 3.4)
+    places = range(len(columns))
+    panel.plot(columns, values, "-o", color="#30638e", ms=3, label=title)
+    best = int(np.argmax(values))
+    panel.plot(columns[best], values[best], "s", ms=12, mfc="none", mec=_MARK, mew=2, label=_OPTIMUM)
+    for (label, counted), shape in zip(_counted(marks, axes).items(), _SHAPES, strict=False):
+        for (x,), count in counted.items():
+            value, height = np.interp(x, places, columns), np.interp(x, places, values)
+            panel.plot(value, height, shape, ms=_size(count), mfc=_MARK, mec="white", label=label)
+    panel.grid(alpha=0.3)
+    _label(figure, panel, across, title)
+    return figure
+
+
+def _write_figures(panel: Panel, values: NDArray[np.float64], above: float) -> None:
+    """Write the figure of each cell into it, `above` its middle, so that no dot covers it."""
+    middle = (values.min() + values.max()) / 2
+    for (row, column), value in np.ndenumerate(values):
+        ink = "white" if value < middle else "black"
+        text = f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.4g}"
+        panel.text(column, row + above, text, ha="center", va="center", fontsize=7, color=ink)
+
+
+def _size(count: int) -> float:
+    return 4 + 3 * math.sqrt(count)
+
+
+def _counted(marks: _Marks, axes: Axes) -> dict[str, Counter[tuple[float, ...]]]:
+    """Return label -> place -> how many marks fall on it; a place counts values along each axis from 0."""
+
+    def place(setting: Setting) -> tuple[float, ...]:
+        return tuple(float(np.interp(setting[name], values, range(len(values)))) for name, values in axes.items())
+
+    return {label: Counter(map(place, settings)) for label, settings in marks.items()}
+
+
+def _label(figure: Figure, panel: Panel, across: str, down: str) -> None:
+    panel.set_xlabel(across)
+    panel.set_ylabel(down)
+    named = dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))  # one entry for equal labels
+    figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=1, frameon=False)
+
+
+def _saved(figure: Figure, stem: Path) -> list[Path]:
+    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg")]
+    for path in paths:
+        with atomic_write(path) as stream:
+            figure.savefig(
+                stream, format=path.suffix[1:], dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None
+            )
+    return paths

@@ -1,0 +1,77 @@
+"""The folder of a tuning: what has been searched, so that another call goes on, and what came of it.
+
+values.journal   the values of every setting and query; any protocol reads it
+folds.json       folds that were made, not given
+run.txt          the test queries (or all, if there are none), each searched with its setting
+heatmap.*        the grid drawn
+tuning.json      protocol, choices and values; written last
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from longrank.errors import InputError
+from longrank.formats.folds import Fold, write_folds
+from longrank.formats.trec import write_rankings
+from longrank.storage import atomic_write, check_writable, lock
+from longrank.types import ScoredDoc
+
+JOURNAL, FOLDS, RUN, TUNING = "values.journal", "folds.json", "run.txt", "tuning.json"
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written to, or that holds something else.
+
+    Raises:
+        InputError: as said; a folder that is absent, empty, or of an earlier tuning is fine.
+    """
+    if not folder.is_dir():
+        check_writable(folder)
+        if folder.exists():
+            raise InputError("is a file; tune writes a folder", path=folder)
+        return
+    check_writable(folder / TUNING)
+    if any(folder.iterdir()) and not (folder / JOURNAL).exists():
+        raise InputError("is a folder of something else, not of tune", path=folder, fix="choose another output")
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Create the folder if need be, and keep other processes from writing to it.
+
+    Raises:
+        InputError: another process is writing to it.
+    """
+    folder.mkdir(exist_ok=True)
+    beside = folder / ".lock"
+    with lock(beside):
+        try:
+            yield
+        finally:
+            beside.unlink()
+            if not any(folder.iterdir()):
+                folder.rmdir()
+
+
+@contextmanager
+def write_outcome(
+    folder: Path, everything: str, rankings: Iterable[Sequence[ScoredDoc]], folds: Mapping[str, Fold] | None
+) -> Iterator[None]:
+    """Replace what an earlier protocol has left; what else belongs to the outcome is written in the block.
+
+    The JSON comes last: what is beside it is its own.
+
+    Raises:
+        LongRankError: writing failed.
+    """
+    for path in (folder / TUNING, folder / RUN, *sorted(folder.glob("heatmap*"))):
+        path.unlink(missing_ok=True)
+    if folds is not None:
+        write_folds(folds, folder / FOLDS)
+    write_rankings("longrank", rankings, folder / RUN)
+    yield
+    with atomic_write(folder / TUNING, "w") as stream:
+        stream.write(everything)

@@ -1,0 +1,103 @@
+"""Grids of settings: ``k1=0.6:1.2:0.1`` and ``b=0.3,0.4`` are two axes; every combination is a setting.
+
+Steps are counted in decimals, so that six steps of 0.1 from 0.6 are 1.2 and nothing beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from itertools import product
+from math import prod
+from typing import TypeAlias
+
+from longrank.config import suggestion
+from longrank.errors import InputError
+
+MAX_SETTINGS = 100_000
+_SHAPE = "an axis is NAME=FIRST:LAST:STEP or NAME=VALUE,VALUE,..., e.g. k1=0.6:1.2:0.1"
+
+Number: TypeAlias = int | float
+Setting: TypeAlias = Mapping[str, Number]
+Axes: TypeAlias = Mapping[str, tuple[Number, ...]]
+"""name -> its values, ascending, each once."""
+
+
+def parse_axes(texts: Iterable[str], kinds: Mapping[str, type[Number]]) -> dict[str, tuple[Number, ...]]:
+    """Read the axes of a grid.
+
+    Args:
+        texts: one axis each: ``NAME=FIRST:LAST:STEP``, LAST included if a step falls on it, or
+            ``NAME=VALUE,VALUE,...``.
+        kinds: the settings that can be axes, and whether each is an int or a float.
+
+    Raises:
+        InputError: no axis, another shape, an unknown setting (suggests the nearest), one given twice,
+            a fraction where whole numbers are needed, or more than `MAX_SETTINGS` settings.
+    """
+    axes: dict[str, tuple[Number, ...]] = {}
+    for text in texts:
+        name, equals, values = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise InputError("not an axis of a grid", got=text, fix=_SHAPE)
+        if name not in kinds:
+            raise InputError("no numeric setting of this first stage", got=name, fix=suggestion(name, kinds))
+        if name in axes:
+            raise InputError("an axis is given twice", got=name, fix="one --grid for each setting")
+        axes[name] = tuple(_typed(text, value, kinds[name]) for value in _values(text, values))
+    if not axes:
+        raise InputError("an empty grid: there is nothing to choose from", fix=_SHAPE)
+    if (size := prod(map(len, axes.values()))) > MAX_SETTINGS:
+        raise InputError(f"the grid has {size} settings, more than {MAX_SETTINGS}", fix="use larger steps")
+    return axes
+
+
+def settings_of(axes: Axes) -> list[dict[str, Number]]:
+    """Return every combination, ascending; the last axis changes fastest."""
+    return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+
+
+def mean_setting(settings: Sequence[Setting]) -> dict[str, Number]:
+    """Return the arithmetic mean, axis by axis; whole numbers are rounded to one, halves up.
+
+    The mean of .8 and .9 is .85 exactly: it is taken of the decimals that were written.
+    """
+    return {name: _mean([setting[name] for setting in settings]) for name in settings[0]}
+
+
+def shown_setting(setting: Setting) -> str:
+    """Return ``k1=0.82 b=0.68``."""
+    return " ".join(f"{name}={value:.6g}" for name, value in setting.items())
+
+
+def _values(axis: str, text: str) -> list[Decimal]:
+    try:
+        if ":" not in text:
+            return sorted({_decimal(part) for part in text.split(",")})
+        first, last, step = map(_decimal, text.split(":"))
+        steps = (last - first) // step
+    except (ValueError, ArithmeticError):
+        raise InputError("not an axis of a grid", got=axis, fix=_SHAPE) from None
+    if step < 0 or steps < 0:
+        raise InputError("the range of a grid is empty", got=axis, fix="FIRST <= LAST, and a STEP above 0")
+    if steps >= MAX_SETTINGS:
+        raise InputError(f"the grid has more than {MAX_SETTINGS} settings", got=axis, fix="use larger steps")
+    return [first + step * number for number in range(int(steps) + 1)]
+
+
+def _decimal(text: str) -> Decimal:
+    value = Decimal(text.strip())
+    if not value.is_finite():
+        raise InvalidOperation
+    return value
+
+
+def _typed(axis: str, value: Decimal, kind: type[Number]) -> Number:
+    if kind is int and value != value.to_integral_value():
+        raise InputError("this setting takes whole numbers", got=axis)
+    return kind(value)
+
+
+def _mean(values: Sequence[Number]) -> Number:
+    mean = sum((Decimal(str(value)) for value in values), Decimal()) / len(values)
+    return int((mean + Decimal("0.5")) // 1) if all(isinstance(value, int) for value in values) else float(mean)

@@ -1,0 +1,198 @@
+"""Protocols of tuning: what is chosen from a table of values, on which queries, and how the choice is tested.
+
+    all      the optimum over all queries: a description of them, not a test
+    samples  the optimum of each of several random samples; their mean is tested on the queries of no sample
+             (h2oloo at TREC 2019: five samples; k1 .82 and b .68 for MS MARCO passages are such means)
+    folds    for the test queries of each fold the optimum over its other queries (Yang et al., SIGIR 2019)
+
+Of equal settings the first in the order of the grid wins, unless a fold's rule says otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from longrank.errors import InputError
+from longrank.evaluation.heldout import check_folds
+from longrank.evaluation.measures import summarise
+from longrank.evaluation.tuning.grids import Setting, mean_setting
+from longrank.evaluation.tuning.rules import RULES
+from longrank.evaluation.tuning.table import Choice, Outcome, Table
+from longrank.formats.folds import Fold
+from longrank.types import Notes
+
+Measured = Callable[[Setting, Sequence[str]], float]
+"""(any setting, query_ids) -> its figure over them: what a table cannot know of settings off the grid."""
+
+
+class TuningProtocol(Protocol):
+    """A way to choose settings and to test them."""
+
+    def about(self) -> dict[str, Any]:
+        """Return what describes it, as JSON."""
+        ...
+
+    def choose(self, table: Table) -> tuple[Choice, ...]:
+        """Return the choices.
+
+        Raises:
+            InputError: these queries do not allow the protocol. It does not depend on the values.
+        """
+        ...
+
+    def conclude(self, table: Table, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
+        """Return what the choices come to."""
+        ...
+
+
+@dataclass(frozen=True)
+class OnAll:
+    """The optimum over all queries."""
+
+    def about(self) -> dict[str, Any]:
+        """Return its name."""
+        return {"name": "all"}
+
+    def choose(self, table: Table) -> tuple[Choice, ...]:
+        """Return the one choice."""
+        return (Choice("all", table.best(table.query_ids), table.query_ids),)
+
+    def conclude(self, table: Table, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
+        """Return the choice with its value on the queries that made it."""
+        setting = table.settings[choices[0].setting]
+        return Outcome(
+            "all",
+            choices,
+            setting,
+            dict.fromkeys(table.query_ids, setting),
+            table.figure(choices[0].setting, table.query_ids),
+            held_out=False,
+            remark="chosen and reported on the same queries: a description of them, not a test",
+        )
+
+
+@dataclass(frozen=True)
+class OnSamples:
+    """The optimum of each of `samples` independent samples of `size` queries, and the mean of the optima.
+
+    Which queries a sample holds is a function of the seed, the sample's number and their ids.
+    """
+
+    samples: int
+    size: int
+    seed: int
+
+    def about(self) -> dict[str, Any]:
+        """Return its name and options."""
+        return {"name": "samples", "samples": self.samples, "sample_size": self.size, "seed": self.seed}
+
+    def choose(self, table: Table) -> tuple[Choice, ...]:
+        """Return the optimum of each sample.
+
+        Raises:
+            InputError: fewer than one sample, or a size that is not between 1 and the number of queries.
+        """
+        if self.samples < 1:
+            raise InputError("the number of samples must be at least 1", got=self.samples)
+        if not 1 <= self.size <= len(table.query_ids):
+            raise InputError(f"a sample can have between 1 and {len(table.query_ids)} queries", got=self.size)
+        return tuple(self._of_sample(table, number) for number in range(1, self.samples + 1))
+
+    def _of_sample(self, table: Table, number: int) -> Choice:
+        drawn = set(_shuffled(table.query_ids, f"{self.seed}\t{number}")[: self.size])
+        sample = tuple(query_id for query_id in table.query_ids if query_id in drawn)
+        return Choice(f"sample {number}", table.best(sample), sample)
+
+    def conclude(self, table: Table, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
+        """Return the mean of the optima with its value on the queries of no sample; on all if there are none."""
+        setting = mean_setting([table.settings[choice.setting] for choice in choices])
+        sampled = {query_id for choice in choices for query_id in choice.chosen_on}
+        outside = tuple(query_id for query_id in table.query_ids if query_id not in sampled)
+        tested_on = outside or table.query_ids
+        remark = (
+            f"the mean of the optima, tested on the {len(outside)} queries that are in no sample"
+            if outside
+            else "every query is in a sample: the mean of the optima is reported on queries that it was chosen on"
+        )
+        value = measured(setting, tested_on)
+        return Outcome("mean", choices, setting, dict.fromkeys(tested_on, setting), value, bool(outside), remark)
+
+
+@dataclass(frozen=True)
+class OnFolds:
+    """For each fold a setting chosen without its test queries, by a rule of `RULES`.
+
+    `notes` counts queries of the folds that are not in the table.
+    """
+
+    folds: Mapping[str, Fold]
+    rule: str
+    notes: Notes
+
+    def about(self) -> dict[str, Any]:
+        """Return its name and rule; the choices name the queries of each fold."""
+        return {"name": "folds", "choose_by": self.rule}
+
+    def choose(self, table: Table) -> tuple[Choice, ...]:
+        """Return the choice of each fold.
+
+        Raises:
+            InputError: a fold tests a query it also trains on or has none to choose on, two folds test the
+                same query, or none tests a query of the table.
+        """
+        check_folds(self.folds)
+        tested = {query_id for fold in self.folds.values() for query_id in fold.test}
+        if (missing := next((q for q in table.query_ids if q not in tested), None)) is not None:
+            raise InputError("no fold tests a query that has judgments", got=missing, fix="folds cover all queries")
+        here = {name: Fold(*(self._measured(part, table) for part in fold)) for name, fold in self.folds.items()}
+        return tuple(self._for_fold(name, here, table) for name in here)
+
+    def _measured(self, query_ids: Sequence[str], table: Table) -> tuple[str, ...]:
+        known = set(table.query_ids)
+        return tuple(query_id for query_id in query_ids if query_id in known)
+
+    def _for_fold(self, name: str, folds: Mapping[str, Fold], table: Table) -> Choice:
+        rule = RULES[self.rule]
+        chosen_on = rule.queries(name, folds)
+        if not chosen_on:
+            raise InputError(f"fold '{name}' has no query with judgments to choose on", got=self.rule)
+        return Choice(name, rule.best(table, name, folds), chosen_on, folds[name].test)
+
+    def conclude(self, table: Table, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
+        """Return the choices with their value over all test queries together."""
+        known = set(table.query_ids)
+        for query_id in dict.fromkeys(q for fold in self.folds.values() for part in fold for q in part):
+            if query_id not in known:
+                self.notes.add("queries of the folds that are not asked or not judged, left out", query_id)
+        place_of = {query_id: choice.setting for choice in choices for query_id in choice.tested_on}
+        values = [float(table.values[place_of[q], column]) for column, q in enumerate(table.query_ids)]
+        setting_of = {query_id: table.settings[place_of[query_id]] for query_id in table.query_ids}
+        remark = "each query is tested with the setting that its fold chose on other queries"
+        value = summarise(table.measure, values)
+        return Outcome("pooled", choices, None, setting_of, value, held_out=True, remark=remark)
+
+
+PROTOCOLS: dict[str, type[TuningProtocol]] = {"all": OnAll, "samples": OnSamples, "folds": OnFolds}
+"""Protocols by name."""
+
+
+def make_folds(query_ids: Sequence[str], n: int, seed: int) -> dict[str, Fold]:
+    """Return `n` folds of nearly equal size; fold i tests part i, its dev is the next part, its train the rest.
+
+    Raises:
+        InputError: fewer than 2 folds, or more than there are queries.
+    """
+    if not 2 <= n <= len(query_ids):
+        raise InputError(f"{len(query_ids)} queries can make between 2 and {len(query_ids)} folds", got=n)
+    shuffled = _shuffled(query_ids, str(seed))
+    parts = [tuple(shuffled[i::n]) for i in range(n)]
+    rest = [tuple(q for j in range(n) if j not in (i, (i + 1) % n) for q in parts[j]) for i in range(n)]
+    return {f"s{i + 1}": Fold(rest[i], parts[(i + 1) % n], parts[i]) for i in range(n)}
+
+
+def _shuffled(query_ids: Sequence[str], seed: str) -> list[str]:
+    """Return the ids in an order that is a function of the seed and of each id."""
+    return sorted(query_ids, key=lambda query_id: hashlib.sha256(f"{seed}\t{query_id}".encode()).digest())

@@ -1,0 +1,64 @@
+"""How the setting of a fold is chosen, without a look at its test queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from longrank.evaluation.tuning.table import Table
+from longrank.formats.folds import Fold
+
+
+class Rule(NamedTuple):
+    """A way to choose.
+
+    Attributes:
+        about: one line.
+        queries: (fold's name, all folds) -> the queries that decide.
+        best: (table, fold's name, all folds) -> the setting's place in the table.
+    """
+
+    about: str
+    queries: Callable[[str, Mapping[str, Fold]], tuple[str, ...]]
+    best: Callable[[Table, str, Mapping[str, Fold]], int]
+
+
+def rest(name: str, folds: Mapping[str, Fold]) -> tuple[str, ...]:
+    """Return the train and dev queries of a fold."""
+    return folds[name].train + folds[name].dev
+
+
+def dev(name: str, folds: Mapping[str, Fold]) -> tuple[str, ...]:
+    """Return the dev queries of a fold."""
+    return folds[name].dev
+
+
+def tested_elsewhere(name: str, folds: Mapping[str, Fold]) -> tuple[str, ...]:
+    """Return the test queries of the other folds."""
+    return tuple(query_id for other, fold in folds.items() if other != name for query_id in fold.test)
+
+
+def best_sum_of_means(table: Table, name: str, folds: Mapping[str, Fold]) -> int:
+    """Return what Anserini's script for Yang et al. (SIGIR 2019) chooses: the highest sum of the other folds' means.
+
+    The script reads the four decimals that trec_eval prints, rounds each fold's mean to four again, and of
+    equal sums takes the setting that is largest as text (``k1:0.7,b:0.4``). Here all are counted in units of
+    .0001, so that sums are exact.
+    """
+    printed = np.rint(table.values * 10_000)
+    sums = np.zeros(len(table.settings))
+    for other, fold in folds.items():
+        if other != name and fold.test:
+            sums += np.rint(printed[:, table.columns(fold.test)].mean(axis=1))
+    texts = [",".join(f"{axis}:{value}" for axis, value in setting.items()) for setting in table.settings]
+    return max(range(len(texts)), key=lambda place: (float(sums[place]), texts[place]))
+
+
+RULES: dict[str, Rule] = {
+    "rest": Rule("highest figure over train and dev", rest, lambda table, name, folds: table.best(rest(name, folds))),
+    "dev": Rule("highest figure over dev, as Capreolus", dev, lambda table, name, folds: table.best(dev(name, folds))),
+    "yang19": Rule("highest sum of the other folds' means", tested_elsewhere, best_sum_of_means),
+}
+"""Rules by name."""

@@ -1,0 +1,214 @@
+"""Settings x queries -> a table of values: every setting is searched with, and every ranking measured.
+
+One setting is one task of a process, and one record of a journal. Processes map the index, so that it
+is in memory once. A second call with the same inputs finds the records and searches only for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.errors import InputError
+from longrank.evaluation.measures import evaluate_rankings, parse_measure, summarise
+from longrank.evaluation.own import Measure
+from longrank.evaluation.tuning.grids import Axes, Number, Setting, settings_of, shown_setting
+from longrank.evaluation.tuning.table import Table
+from longrank.index import Index
+from longrank.processes import distributed, in_order
+from longrank.protocols import Retriever
+from longrank.retrieval import feedback_options, first_stage, make_feedback, make_retriever
+from longrank.retrieval.presets import SETTINGS
+from longrank.storage import Journal, digest_of, read_journal
+from longrank.types import Notes, Qrels, Query, ScoredDoc
+
+_BLOCK = 256  # queries whose rankings are in memory at a time
+_WITHOUT_EFFECT = {"bm25": {"mu"}, "ql": {"k1", "b"}}
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is searched and measured with each setting; a picklable function of settings.
+
+    Attributes:
+        index: folder of the index.
+        preset: the first stage that settings change.
+        fixed: settings that are the same throughout.
+        queries: those with judgments, Q.
+        qrels: their judgments.
+        measure: its name.
+        k: documents per query.
+    """
+
+    index: Path
+    preset: str
+    fixed: Mapping[str, Any]
+    queries: tuple[Query, ...]
+    qrels: Qrels
+    measure: str
+    k: int
+
+    def __reduce__(self) -> tuple[type[Search], tuple[object, ...]]:
+        """Pickle without what is open: every process opens its own."""
+        return type(self), tuple(getattr(self, one.name) for one in fields(self))
+
+    @cached_property
+    def opened(self) -> Index:
+        """The index."""
+        return Index.open(self.index)
+
+    @cached_property
+    def parsed(self) -> Measure:
+        """The measure."""
+        return parse_measure(self.measure)
+
+    def retriever(self, setting: Setting, notes: Notes | None = None) -> Retriever:
+        """Return the first stage with a setting.
+
+        Raises:
+            InputError: a value out of range.
+        """
+        return make_retriever(self.opened, self.preset, notes=notes, **{**self.fixed, **setting})
+
+    def __call__(self, setting: Setting) -> NDArray[np.float64]:
+        """Return the values, float64[Q]; a query without results has 0.
+
+        Raises:
+            InputError: a value of the setting, or a grade, is out of range.
+        """
+        retriever = self.retriever(setting)
+        values: list[float] = []
+        for start in range(0, len(self.queries), _BLOCK):
+            block = self.queries[start : start + _BLOCK]
+            found = {query.query_id: [row.doc_id for row in retriever.retrieve(query, self.k)] for query in block}
+            rankings = {query_id: ranking for query_id, ranking in found.items() if ranking}
+            judged = {query_id: self.qrels[query_id] for query_id in found}
+            values += evaluate_rankings(judged, rankings, [self.parsed])[str(self.parsed)].values()
+        return np.array(values)
+
+    def header(self, axes: Axes) -> dict[str, Any]:
+        """Return what a table depends on; each key is named if it has changed when a search is resumed."""
+        return {
+            "format": "longrank tuning",
+            "version": 1,
+            "index": self.opened.digest,
+            "queries": digest_of([[query.query_id, query.text] for query in self.queries]),
+            "judgments": digest_of([[query.query_id, self.qrels[query.query_id]] for query in self.queries]),
+            "measure": self.measure,
+            "preset": self.preset,
+            "fixed settings": dict(self.fixed),
+            "k": self.k,
+            "grid": [[name, list(values)] for name, values in axes.items()],
+        }
+
+    def figure(self, setting: Setting, query_ids: Collection[str]) -> float:
+        """Return the figure of a setting, on the grid or off it, over some of the queries."""
+        wanted = set(query_ids)
+        some = replace(self, queries=tuple(query for query in self.queries if query.query_id in wanted))
+        return summarise(self.measure, some(setting).tolist())
+
+
+def judged_queries(queries: Sequence[Query], qrels: Qrels, notes: Notes) -> tuple[Query, ...]:
+    """Return the queries that have judgments; the others, and judgments of no query, are counted.
+
+    Raises:
+        InputError: there are none.
+    """
+    judged = tuple(query for query in queries if query.query_id in qrels)
+    if not judged:
+        raise InputError("the queries and the judgments have no query in common", fix="compare their ids")
+    asked = {query.query_id for query in queries}
+    for query in queries:
+        if query.query_id not in qrels:
+            notes.add("queries without judgments, left out of the choice", query.query_id)
+    for query_id in qrels:
+        if query_id not in asked:
+            notes.add("judged topics that are not among the queries, left out", query_id)
+    return judged
+
+
+def tunable(preset: str, fixed: Mapping[str, Any]) -> dict[str, type[Number]]:
+    """Return the numeric settings of a first stage that have an effect: name -> int or float.
+
+    Raises:
+        InputError: no such preset, setting or feedback model, or a value out of range.
+    """
+    stage = first_stage(preset, dict(fixed))
+    feedback = make_feedback(stage)
+    defaults = {name: getattr(stage, name) for name in SETTINGS}
+    defaults |= {name: getattr(feedback, name) for name in feedback_options(stage.feedback)}
+    idle = _WITHOUT_EFFECT.get(stage.similarity, set())
+    return {name: type(value) for name, value in defaults.items() if type(value) in (int, float) and name not in idle}
+
+
+def check_axes(search: Search, axes: Axes) -> None:
+    """Try every value of every axis, with the first of the others, before any work.
+
+    Raises:
+        InputError: a value out of range, or an axis that is also fixed.
+    """
+    if both := sorted(axes.keys() & search.fixed.keys()):
+        raise InputError("a setting is both fixed and an axis of the grid", got=both[0])
+    first = {name: values[0] for name, values in axes.items()}
+    for name, values in axes.items():
+        for value in values:
+            search.retriever({**first, name: value})
+
+
+def untried(search: Search, axes: Axes) -> Table:
+    """Return a table of one setting, zeros: a protocol that refuses it would refuse the finished one."""
+    return _table(search, settings_of(axes)[:1], np.zeros((1, len(search.queries))))
+
+
+def _table(search: Search, settings: Sequence[Setting], values: NDArray[np.float64]) -> Table:
+    return Table(search.measure, settings, tuple(query.query_id for query in search.queries), values)
+
+
+def tabulate(
+    search: Search, axes: Axes, journal: Path, *, workers: int = 1, progress: Callable[[int], None] = lambda n: None
+) -> Table:
+    """Return the values of every setting of a grid.
+
+    Args:
+        search: what is searched and measured.
+        axes: the grid.
+        journal: where values are kept; what is there already is not searched for again.
+        workers: processes; the result is the same. A script that asks for more than 1 needs the usual
+            ``if __name__ == "__main__"``.
+        progress: called with the number of settings just done, or found done.
+
+    Raises:
+        InputError: the journal is of another grid, index, ... (names what differs), or a value out of range.
+        LongRankError: a process was killed, or writing failed.
+    """
+    check_axes(search, axes)
+    settings = settings_of(axes)
+    with Journal(journal, search.header(axes)) as kept:
+        progress(kept.n_committed)
+        for values in in_order(distributed(search, settings[kept.n_committed :], workers)):
+            kept.append(values.astype("<f8").tobytes())
+            kept.commit()
+            progress(1)
+    rows = [np.frombuffer(body, "<f8") for body in read_journal(journal)]
+    return _table(search, settings, np.array(rows))
+
+
+def rankings(search: Search, setting_of: Mapping[str, Setting], notes: Notes) -> Iterator[list[ScoredDoc]]:
+    """Yield the ranking of each query with its own setting, if it has results; those without are counted."""
+    retrievers: dict[str, Retriever] = {}
+    for query in search.queries:
+        if query.query_id in setting_of:
+            setting = setting_of[query.query_id]
+            name = shown_setting(setting)
+            if name not in retrievers:
+                retrievers[name] = search.retriever(setting, notes)
+            found = retrievers[name].retrieve(query, search.k)
+            notes.add("queries without results, which count 0", query.query_id, int(not found))
+            if found:
+                yield found

@@ -1,0 +1,405 @@
+"""tune by its documented command line, on a collection whose best b is known (tests/tunable.py)."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from importlib.util import find_spec
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tunable
+from longrank.cli.main import main
+from longrank.formats.trec import read_qrels, read_run
+from longrank.storage import lock
+from longrank.types import Notes
+
+GRID = ("--grid", "b=0:1:0.2")
+PLOTS = find_spec("matplotlib") is not None
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("inputs")
+    tunable.write_inputs(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for path in inputs.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def tune(*options: str, measure: str = "RR", grid: tuple[str, ...] = GRID) -> int:
+    return main(
+        ["tune", "index", "queries.jsonl", "qrels.txt", "-o", "out", "-m", measure, "--workers", "1", *grid, *options]
+    )
+
+
+def tuning() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path("out/tuning.json").read_text())
+    return found
+
+
+def contents(folder: str = "out") -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+# --- the protocols ------------------------------------------------------------------------------
+
+
+def test_the_optimum_over_all_queries_is_said_to_be_no_test(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune(grid=("--grid", "k1=0.5,1", *GRID)) == 0
+    assert capsys.readouterr().out == (
+        "chosen on   k1    b  queries      RR  test queries  test RR\n"
+        "all        0.5  0.6        4  1.0000             -        -\n"
+        "\n"
+        "k1=0.5 b=0.6\n"
+        "chosen and reported on the same queries: a description of them, not a test\n"
+    )
+    found = tuning()
+    assert found["result"]["setting"] == {"k1": 0.5, "b": 0.6}
+    assert (found["result"]["value"], found["result"]["held_out"], found["n_queries"]) == (1.0, False, 4)
+    assert len(found["values"]) == 12
+    assert [one["value"] for one in found["values"][:6]] == [0.75, 0.75, 0.75, 1.0, 0.75, 0.75]
+
+
+def test_folds_are_tested_with_what_the_other_queries_chose(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune("--protocol", "folds", "--folds", "folds.json") == 0
+    assert capsys.readouterr().out.splitlines()[:4] == [
+        "chosen on    b  queries      RR  test queries  test RR",
+        "s1         0.0        2  1.0000             2   0.5000",
+        "s2         0.6        2  1.0000             2   1.0000",
+        "pooled       -        -       -             4   0.7500",
+    ]
+    run = read_run(Path("out/run.txt"), Notes())
+    assert {query_id: run[query_id][0].doc_id for query_id in run} == {
+        "a1": "long-a",
+        "a2": "long-a",
+        "b1": "long-b",
+        "b2": "long-b",
+    }
+    assert tuning()["choices"][1] == {
+        "name": "s2",
+        "setting": {"b": 0.6},
+        "chosen_on": ["b1", "b2"],
+        "value": 1.0,
+        "tested_on": ["a1", "a2"],
+        "test_value": 1.0,
+    }
+    assert tuning()["result"] | {"remark": ""} == {
+        "setting": None,
+        "n_queries": 4,
+        "value": 0.75,
+        "held_out": True,
+        "remark": "",
+    }
+    assert not Path("out/folds.json").exists()
+
+
+def test_the_pooled_value_is_what_evaluate_says_of_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune("--protocol", "folds", "--folds", "folds.json", "--choose-by", "yang19") == 0
+    capsys.readouterr()
+    assert main(["evaluate", "qrels.txt", "out/run.txt", "-m", "RR"]) == 0
+    assert capsys.readouterr().out.split()[-1] == f"{tuning()['result']['value']:.4f}" == "0.7500"
+
+
+def test_folds_can_be_made_and_are_written_for_others_to_use(folder: Path) -> None:
+    assert tune("--protocol", "folds", "--make-folds", "2", "--seed", "7") == 0
+    made, choices = Path("out/folds.json").read_bytes(), tuning()["choices"]
+    Path("folds-7.json").write_bytes(made)
+    assert tune("--protocol", "folds", "--folds", "folds-7.json") == 0
+    assert tuning()["choices"] == choices
+    seeds = set()
+    for seed in "123456":
+        assert tune("--protocol", "folds", "--make-folds", "2", "--seed", seed) == 0
+        seeds.add(Path("out/folds.json").read_bytes())
+    assert len(seeds) > 1
+
+
+def test_the_mean_of_the_samples_optima_is_tested_on_the_other_queries(folder: Path) -> None:
+    assert tune("--protocol", "samples", "--samples", "2", "--sample-size", "1", "--seed", "1") == 0
+    found = tuning()
+    optima = [0.0 if choice["chosen_on"][0][0] == "a" else 0.6 for choice in found["choices"]]
+    assert [choice["setting"]["b"] for choice in found["choices"]] == optima
+    mean = sum(optima) / 2
+    assert found["result"]["setting"] == {"b": mean}
+    outside = tunable.QUERIES.keys() - {choice["chosen_on"][0] for choice in found["choices"]}
+    right = [mean < 0.692 if query_id[0] == "a" else mean > 0.529 for query_id in outside]
+    assert found["result"]["value"] == sum(1 if one else 0.5 for one in right) / len(outside)
+    assert (found["result"]["n_queries"], found["result"]["held_out"]) == (len(outside), True)
+    assert set(read_run(Path("out/run.txt"), Notes())) == outside
+    assert found["protocol"] == {"name": "samples", "samples": 2, "sample_size": 1, "seed": 1}
+
+
+def test_samples_that_leave_no_query_out_are_said_to_be_no_test(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tune("--protocol", "samples", "--sample-size", "4") == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[6] == "mean       0.6        4  1.0000             -        -"
+    assert "every query is in a sample: the mean of the optima is reported on queries that it was chosen on" in out
+    assert (tuning()["result"]["held_out"], len(tuning()["choices"])) == (False, 5)
+
+
+def test_every_best_value_of_a_feedback_model_is_found_through_the_command(folder: Path) -> None:
+    assert tune("--preset", "bm25-lucene+rm3", "--set", "fb_terms=3", grid=("--grid", "fb_docs=1:2:1", *GRID)) == 0
+    assert tuning()["fixed settings"] == {"fb_terms": 3}
+    assert [one["setting"] for one in tuning()["values"]][:2] == [{"fb_docs": 1, "b": 0.0}, {"fb_docs": 1, "b": 0.2}]
+
+
+# --- the folder ---------------------------------------------------------------------------------
+
+
+def test_workers_change_no_byte(folder: Path) -> None:
+    assert tune("--protocol", "folds", "--folds", "folds.json") == 0
+    one = contents()
+    Path("out").rename("first")
+    assert tune("--protocol", "folds", "--folds", "folds.json", "--workers", "2") == 0
+    assert contents() == one
+
+
+def test_another_protocol_reads_what_was_searched_and_leaves_only_its_own_files(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from longrank.evaluation.tuning.search import Search
+
+    assert tune("--protocol", "folds", "--folds", "folds.json") == 0
+    folds = contents()
+    monkeypatch.setattr(Search, "__call__", lambda *_: pytest.fail("searched again"))
+    assert tune() == 0
+    assert tuning()["protocol"] == {"name": "all"}
+    assert contents()["run.txt"] != folds["run.txt"]
+    assert tune("--protocol", "folds", "--folds", "folds.json") == 0
+    assert contents() == folds
+
+
+def test_interrupted_while_searching_the_same_command_goes_on_to_the_same_bytes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from longrank.evaluation.tuning.search import Search
+
+    assert tune() == 0
+    undisturbed = contents()
+    Path("out").rename("first")
+    search, left = Search.__call__, iter(range(3))
+
+    def interrupted(self: Search, setting: dict[str, float]) -> Any:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return search(self, setting)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Search, "__call__", interrupted)
+        assert tune() == 130
+    assert "run the same command to go on" in capsys.readouterr().err
+    assert [path.name for path in Path("out").iterdir()] == ["values.journal"]
+    assert tune() == 0
+    assert contents() == undisturbed
+
+
+def test_other_inputs_in_the_same_folder_are_refused_by_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune() == 0
+    before = contents()
+    assert tune(measure="AP") == 2
+    assert 'was begun with other measure: "RR" then, "AP" now' in capsys.readouterr().err
+    assert contents() == before
+
+
+def test_a_folder_of_something_else_is_left_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("out").mkdir()
+    Path("out/thesis.tex").write_text("years of work")
+    assert tune() == 2
+    assert "is a folder of something else, not of tune" in capsys.readouterr().err
+    assert contents() == {"thesis.tex": b"years of work"}
+
+
+def test_only_one_process_writes_to_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune() == 0
+    with lock(Path("out/.lock")):
+        assert tune() == 2
+    assert "is being written by pid" in capsys.readouterr().err
+
+
+# --- what is printed and drawn ------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not PLOTS, reason="needs the extra plots")
+def test_a_heat_map_per_pair_of_axes_and_a_line_for_one(folder: Path) -> None:
+    assert tune() == 0
+    assert {"heatmap.png", "heatmap.svg"} <= contents().keys()
+    Path("out").rename("one")
+    assert tune(grid=("--grid", "k1=0.5,1", "--grid", "b=0,1")) == 0
+    assert {"heatmap.png", "heatmap.svg"} <= contents().keys()
+    Path("out").rename("two")
+    assert (
+        tune("--preset", "bm25-anserini+rm3", grid=("--grid", "k1=0.5,1", "--grid", "b=0,1", "--grid", "fb_docs=1,2"))
+        == 0
+    )
+    assert sum(name.startswith("heatmap-") for name in contents()) == 6
+
+
+def test_without_the_extra_the_missing_heat_map_is_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert tune() == 0
+    assert "no heat map: drawing needs the extra 'plots'; pip install 'longrank[plots]'" in capsys.readouterr().err
+    assert sorted(contents()) == ["run.txt", "tuning.json", "values.journal"]
+
+
+def test_formats_hold_the_same_choices(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune("--protocol", "folds", "--folds", "folds.json", "--format", "json") == 0
+    assert capsys.readouterr().out == Path("out/tuning.json").read_text()
+    assert tune("--protocol", "folds", "--folds", "folds.json", "--format", "csv") == 0
+    rows = list(csv.DictReader(StringIO(capsys.readouterr().out)))
+    assert [row["test RR"] for row in rows] == ["0.5", "1.0", "0.75"]
+    assert [row["b"] for row in rows] == ["0.0", "0.6", ""]
+    assert tune("--protocol", "folds", "--folds", "folds.json", "--format", "markdown") == 0
+    assert "| s1 | 0.0 | 2 | 1.0000 | 2 | 0.5000 |\n" in capsys.readouterr().out
+
+
+def test_what_was_left_out_and_what_found_nothing_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = [{"query_id": "n", "text": "nowhere"}, {"query_id": "u", "text": "alpha"}]
+    Path("more.jsonl").write_text(Path("queries.jsonl").read_text() + "".join(f"{json.dumps(one)}\n" for one in more))
+    Path("more.txt").write_text(Path("qrels.txt").read_text() + "n 0 long-a 1\nx 0 long-a 1\n")
+    assert main(["tune", "index", "more.jsonl", "more.txt", "-o", "out", "-m", "RR", "--workers", "1", *GRID]) == 0
+    err = capsys.readouterr().err
+    assert "queries without judgments, left out of the choice: 1 (first: u)" in err
+    assert "judged topics that are not among the queries, left out: 1 (first: x)" in err
+    assert "queries without results, which count 0: 1 (first: n)" in err
+    assert (tuning()["n_queries"], tuning()["result"]["value"]) == (5, 0.8)
+
+
+def test_an_optimum_at_the_end_of_an_axis_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune(grid=("--grid", "b=0.2:0.6:0.2")) == 0
+    assert "the best b over all queries, 0.6, is at an end of its axis" in capsys.readouterr().err
+    Path("out").rename("first")
+    assert tune() == 0
+    assert "end of its axis" not in capsys.readouterr().err
+
+
+# --- mistakes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--grid", "b"], "not an axis of a grid (got 'b')"),
+        (["--grid", "b=1:0:0.1"], "the range of a grid is empty"),
+        (["--grid", "b=0.2:1.2:0.2"], "b must be between 0 and 1 (got 1.2)"),
+        (["--grid", "k1=-1,1"], "k1 must be"),
+        (["--grid", "kl=1"], "no numeric setting of this first stage (got 'kl'); one of b, k1"),
+        (["--grid", "fb_docs=5"], "no numeric setting of this first stage (got 'fb_docs')"),
+        (["--grid", "fb_dcs=5", "--preset", "bm25-lucene+rm3"], "(got 'fb_dcs'); did you mean 'fb_docs'?"),
+        (["--grid", "mu=100"], "no numeric setting of this first stage (got 'mu')"),
+        (["--grid", "b=0,1", "--grid", "b=0.5"], "an axis is given twice (got 'b')"),
+        ([*GRID, "--set", "b=0.3"], "both fixed and an axis of the grid (got 'b')"),
+        ([*GRID, "--set", "k9=0.3"], "k9"),
+        ([*GRID, "--preset", "bm26"], "unknown preset (got 'bm26')"),
+        ([*GRID, "--measure", "APP"], "unknown measure (got 'APP')"),
+        ([*GRID, "--measure", "official"], "where one is needed"),
+        ([*GRID, "-k", "0"], "-k must be at least 1"),
+        ([*GRID, "--format", "xml"], "--format takes"),
+        ([*GRID, "--protocol", "fold"], "--protocol takes all or samples or folds (got 'fold'); did you mean 'folds'?"),
+        ([*GRID, "--protocol", "samples"], "--protocol samples needs --sample-size"),
+        ([*GRID, "--protocol", "samples", "--sample-size", "5"], "a sample can have between 1 and 4 queries (got 5)"),
+        (
+            [*GRID, "--protocol", "samples", "--sample-size", "2", "--samples", "0"],
+            "number of samples must be at least 1",
+        ),
+        ([*GRID, "--sample-size", "2"], "--sample-size belongs to --protocol samples (got 'all')"),
+        ([*GRID, "--protocol", "samples", "--choose-by", "dev"], "--choose-by belongs to --protocol folds"),
+        ([*GRID, "--protocol", "folds"], "takes one of --folds FILE and --make-folds N"),
+        ([*GRID, "--protocol", "folds", "--folds", "folds.json", "--make-folds", "2"], "takes one of"),
+        ([*GRID, "--protocol", "folds", "--make-folds", "5"], "between 2 and 4 folds (got 5)"),
+        (
+            [*GRID, "--protocol", "folds", "--make-folds", "2", "--choose-by", "best"],
+            "--choose-by takes rest or dev or",
+        ),
+        ([*GRID, "--protocol", "folds", "--folds", "none.json"], "none.json: no such file"),
+        (
+            [*GRID, "--protocol", "folds", "--folds", "partial.json"],
+            "no fold tests a query that has judgments (got 'b1')",
+        ),
+        ([*GRID, "--protocol", "folds", "--folds", "twice.json"], "both test a query (got 'a1')"),
+        ([*GRID, "-o", "queries.jsonl"], "queries.jsonl: is a file; tune writes a folder"),
+        ([*GRID, "-o", "no/where"], "its folder does not exist"),
+    ],
+)
+def test_a_mistake_is_one_line_exit_2_and_nothing_written(
+    folder: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    partial = {"s1": {"train": ["b1"], "dev": [], "test": ["a1"]}, "s2": {"train": ["a1"], "dev": [], "test": ["a2"]}}
+    Path("partial.json").write_text(json.dumps(partial))
+    partial["s2"] = {"train": ["b2"], "dev": [], "test": ["a2", "b1", "b2", "a1"]} | {"train": ["q"]}
+    Path("twice.json").write_text(json.dumps(partial))
+    before = sorted(Path().iterdir())
+    assert main(["tune", "index", "queries.jsonl", "qrels.txt", "-o", "out", "--workers", "1", *options]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1, error
+    assert message in error
+    assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        (["none", "queries.jsonl", "qrels.txt"], "none: no such index"),
+        (["index", "none", "qrels.txt"], "none: no such file"),
+        (["index", "queries.jsonl", "none"], "none: no such file"),
+        (["index", "queries.jsonl", "others.txt"], "the queries and the judgments have no query in common"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_refused(
+    folder: Path, places: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("others.txt").write_text("z 0 long-a 1\n")
+    assert main(["tune", *places, "-o", "out", *GRID]) == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
+    assert not Path("out").exists()
+
+
+def test_a_collection_folder_gives_queries_and_judgments(folder: Path) -> None:
+    Path("collection").mkdir()
+    for name in ("queries.jsonl", "qrels.txt"):
+        (Path("collection") / name).write_bytes(Path(name).read_bytes())
+    rows = [{"doc_id": doc_id, "text": text} for doc_id, text in tunable.TEXTS.items()]
+    Path("collection/docs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert main(["tune", "index", "collection", "collection", "-o", "out", "-m", "RR", "--workers", "1", *GRID]) == 0
+    assert tuning()["result"]["setting"] == {"b": 0.6}
+
+
+def test_the_optimum_on_cranfield_is_what_a_loop_over_retrieve_and_evaluate_finds(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection = str(shared_data / "cranfield")
+    monkeypatch.chdir(tmp_path)
+    assert main(["index", collection, "-o", "index"]) == 0
+    grid = ("--grid", "k1=1,3", "--grid", "b=0.4,0.8")
+    assert main(["tune", "index", collection, collection, "-o", "out", "-k", "100", "--workers", "1", *grid]) == 0
+    qrels = read_qrels(shared_data / "cranfield" / "qrels.txt", Notes())
+    found = []
+    for k1, b in (("1", "0.4"), ("1", "0.8"), ("3", "0.4"), ("3", "0.8")):
+        assert main(["retrieve", "index", collection, "-o", "one.run", "-k", "100", "--k1", k1, "--b", b]) == 0
+        found.append(_mean_ap(qrels, read_run(Path("one.run"), Notes())))
+    assert [one["value"] for one in tuning()["values"]] == pytest.approx(found, abs=1e-12)
+    assert tuning()["result"]["setting"] == {"k1": 3.0, "b": 0.8}
+
+
+def _mean_ap(qrels: dict[str, dict[str, int]], run: Any) -> float:
+    """Average precision by its definition."""
+    total = 0.0
+    for query_id, judged in qrels.items():
+        relevant = {doc_id for doc_id, grade in judged.items() if grade > 0}
+        hits = [row.doc_id in relevant for row in run.get(query_id)]
+        precisions = [sum(hits[: rank + 1]) / (rank + 1) for rank, hit in enumerate(hits) if hit]
+        total += sum(precisions) / len(relevant) if relevant else 0.0
+    return total / len(qrels)
