@@ -221,6 +221,13 @@ def test_a_folder_of_something_else_is_left_alone(folder: Path, capsys: pytest.C
     assert contents() == {"thesis.tex": b"years of work"}
 
 
+def test_a_folder_in_which_nothing_was_begun_can_be_used(folder: Path) -> None:
+    Path("out").mkdir()
+    Path("out/.lock").write_text("pid 1 on here\n")  # as a kill leaves it
+    assert tune() == 0
+    assert ".lock" not in contents()
+
+
 def test_only_one_process_writes_to_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tune() == 0
     with lock(Path("out/.lock")):

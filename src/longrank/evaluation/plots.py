@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_NUMBERS = 150  # cells that have their figure written in them
+_COARSE = 0.02  # figures that differ by less have one more digit
 _MARK = "#e4002b"
 _OPTIMUM = "optimum over all queries"
 _SHAPES = "oD"  # of the first kind of mark and of the second
@@ -91,7 +92,8 @@ def _heat_map(title: str, axes: Axes, values: NDArray[np.float64], marks: _Marks
     (down, rows), (across, columns) = axes.items()
     figure, panel = _panel(2.6 + 0.55 * len(columns), 1.9 + 0.42 * len(rows))
     image = panel.imshow(values, cmap="viridis", origin="lower", aspect="auto")
-    figure.colorbar(image, ax=panel, label=title)
+    figure.colorbar(image, ax=panel)
+    panel.set_title(title)
     if values.size <= _MOST_NUMBERS:
         _write_figures(panel, values, above=0.24 if marks else 0.0)
     row, column = np.unravel_index(np.argmax(values), values.shape)
@@ -125,9 +127,10 @@ def _line(title: str, axes: Axes, values: NDArray[np.float64], marks: _Marks) ->
 def _write_figures(panel: Panel, values: NDArray[np.float64], above: float) -> None:
     """Write the figure of each cell into it, `above` its middle, so that no dot covers it."""
     middle = (values.min() + values.max()) / 2
+    digits = 3 if np.ptp(values) >= _COARSE else 4
     for (row, column), value in np.ndenumerate(values):
         ink = "white" if value < middle else "black"
-        text = f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.4g}"
+        text = f"{value:.{digits}f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.4g}"
         panel.text(column, row + above, text, ha="center", va="center", fontsize=7, color=ink)
 
 

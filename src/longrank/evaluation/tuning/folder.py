@@ -34,7 +34,8 @@ def check_folder(folder: Path) -> None:
             raise InputError("is a file; tune writes a folder", path=folder)
         return
     check_writable(folder / TUNING)
-    if any(folder.iterdir()) and not (folder / JOURNAL).exists():
+    begun = (folder / JOURNAL).exists()
+    if not begun and any(not path.name.startswith(".") for path in folder.iterdir()):  # a kill may leave .lock
         raise InputError("is a folder of something else, not of tune", path=folder, fix="choose another output")
 
 
