@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,11 @@ class Index:
     def avgdl(self) -> float:
         """Mean number of terms of the documents that have any; 0 if none has."""
         return self.total_terms / self.n_nonempty if self.n_nonempty else 0.0
+
+    @cached_property
+    def empty_ranks(self) -> NDArray[np.int64]:
+        """The `id_ranks` of the documents without terms, ascending."""
+        return np.sort(self.id_ranks[self.lengths == 0]).astype(np.int64)
 
     def __len__(self) -> int:
         return self.n_docs

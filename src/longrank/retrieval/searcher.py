@@ -71,6 +71,8 @@ class Searcher(ABC):
         notes: counts queries without terms, and terms beyond `MAX_TERMS`.
         classes: unsigned[D], the length of each document as a place in `lengths`.
         lengths: the lengths that the similarity tells apart.
+        doc_lengths: as given.
+        ties: as given.
     """
 
     def __init__(self, index: Index, doc_lengths: str, ties: str, notes: Notes | None) -> None:
@@ -90,7 +92,7 @@ class Searcher(ABC):
         check("ties", ties, ties in ("doc_id", "lucene"), "doc_id or lucene")
         self.index, self.notes = index, Notes() if notes is None else notes
         self.classes, self.lengths = _length_classes(index.lengths, exact=doc_lengths == "exact")
-        self._descending = ties == "doc_id"
+        self.doc_lengths, self.ties = doc_lengths, ties
         self._own = threading.local()
 
     @abstractmethod
@@ -124,7 +126,7 @@ class Searcher(ABC):
         check("k", k, k >= 1, "at least 1")
         sums = self._sums()
         self._add(self._known(weights), sums)
-        return Hits(*best(sums, self.index.id_ranks, k, descending=self._descending))
+        return Hits(*best(sums, self.index.id_ranks, k, descending=self.ties == "doc_id"))
 
     def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
         """Return at most `k` documents that hold a term of the query, best first; none if it has no terms.

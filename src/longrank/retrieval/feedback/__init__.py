@@ -9,7 +9,10 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from longrank.index import Index
+from longrank.retrieval.feedback.axiomatic import Axiomatic
+from longrank.retrieval.feedback.bm25prf import BM25PRF
 from longrank.retrieval.feedback.rm3 import RM3
+from longrank.retrieval.feedback.rocchio import Rocchio
 from longrank.retrieval.searcher import Hits, Searcher
 
 
@@ -36,7 +39,7 @@ class Feedback(Protocol):
         ...
 
 
-FEEDBACKS: dict[str, type[Feedback]] = {"rm3": RM3}
+FEEDBACKS: dict[str, type[Feedback]] = {"rm3": RM3, "bm25prf": BM25PRF, "axiomatic": Axiomatic, "rocchio": Rocchio}
 """Feedback models by name."""
 
-__all__ = ["FEEDBACKS", "RM3", "Feedback"]
+__all__ = ["BM25PRF", "FEEDBACKS", "RM3", "Axiomatic", "Feedback", "Rocchio"]

@@ -45,7 +45,7 @@ class Occurrences(NamedTuple):
     terms: Int64s
     tfs: Int64s
 
-    def only(self, which: NDArray[np.bool_ | np.int64]) -> Occurrences:
+    def only(self, which: Bools | Int64s) -> Occurrences:
         """Return those that a mask or their places select."""
         return Occurrences(self.docs[which], self.terms[which], self.tfs[which])
 
