@@ -17,7 +17,7 @@ bm25s = pytest.importorskip("bm25s", reason="needs the extra dev")
 @pytest.mark.parametrize(("k1", "b"), [(0.9, 0.4), (1.5, 0.75)])
 def test_exact_lengths_give_the_scores_of_bm25s(tmp_path: Path, k1: float, b: float) -> None:
     index = build_index(located([d for d in random_documents(200) if d.text.strip()]), tmp_path / "index")
-    tokens = [index.analyzer(index.options.indexed(document)) for document in index]
+    tokens = [index.analyzer(index.options.indexed(document.title, document.text)) for document in index]
     theirs = bm25s.BM25(method="lucene", k1=k1, b=b)
     theirs.index(tokens, show_progress=False)
     ours = BM25(index, k1, b, doc_lengths="exact")

@@ -86,8 +86,9 @@ class Composer:
         parts = {name: _value(record.values, _key(name, record.values), where) for name in self._names}
         if self._names and not _has_text(parts):
             raise _no_text(self._names, where)
-        self._unseen -= {name for name, part in parts.items() if part is not None}
-        text = "\n".join(part for part in parts.values() if part)
+        if self._unseen:
+            self._unseen -= {name for name, part in parts.items() if part is not None}
+        text = "\n".join(filter(None, parts.values()))
         if self._names and not text:
             notes.add("documents with an empty text", _shown(where))
         title = record.values.get(TITLE)

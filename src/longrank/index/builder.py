@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longrank.errors import InputError, LongRankError
+from longrank.index.batches import batches
 from longrank.index.expansions import store
 from longrank.index.folder import building, publish
 from longrank.index.merge import merge
@@ -27,10 +28,6 @@ from longrank.types import Notes
 if TYPE_CHECKING:
     from longrank.formats.corpora import Located
     from longrank.formats.expansions import Expansion
-
-_BATCH_CHARS = 16 << 20
-_BATCH_DOCS = 1 << 16
-_COSTS = 64  # characters that a document counts for besides its own: ids, offsets, objects
 
 
 def build_index(
@@ -72,7 +69,7 @@ def build_index(
             stored = None if expansions is None else store(expansions, work / "expansions", progress)
             if stored:
                 documents = stored.joined(documents, notes)
-            tasks = ((work / f"segment-{i:06d}", batch, options) for i, batch in enumerate(_batches(documents)))
+            tasks = ((work / f"segment-{i:06d}", batch, options) for i, batch in enumerate(batches(documents)))
             segments = _written(tasks, workers, progress)
             if stored:
                 options = replace(options, expansions=stored.finish(notes))
@@ -82,19 +79,6 @@ def build_index(
     index = Index(folder)
     notes.add("documents without a term, which no query finds", count=index.n_docs - index.n_nonempty)
     return index
-
-
-def _batches(documents: Iterable[Located]) -> Iterator[list[Located]]:
-    batch: list[Located] = []
-    size = 0
-    for one in documents:
-        batch.append(one)
-        size += len(one.document.title) + len(one.document.text) + len(one.expansion) + _COSTS
-        if size >= _BATCH_CHARS or len(batch) >= _BATCH_DOCS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _written(tasks: Iterator[Task], workers: int, progress: Callable[[int], None] | None) -> list[Segment]:

@@ -23,7 +23,7 @@ from longrank.index.segments import FORWARD, Segment, narrowest
 
 _BLOCK = 1 << 18  # strings of all segments together that are merged at a time
 _SAMPLE = 1 << 10  # one in so many is looked at to find where blocks begin
-_BUFFER = 1 << 23  # postings that are gathered at a time (12 bytes each)
+_BUFFER = 1 << 21  # postings that are gathered at a time (12 bytes each)
 
 
 def merge(segments: Sequence[Segment], folder: Path) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from longrank.types import Document
-
 
 class ExpansionFile(NamedTuple):
     """What an index remembers of a file of predicted queries.
@@ -40,9 +38,9 @@ class IndexOptions:
     original_copies: int = 1
     expansions: tuple[ExpansionFile, ...] = ()
 
-    def indexed(self, document: Document) -> str:
-        """Return the text of `document` that is indexed: title, line end, text."""
-        return f"{document.title}\n{document.text}" if self.index_title and document.title else document.text
+    def indexed(self, title: str, text: str) -> str:
+        """Return what is indexed of a document with this title and text: title, line end, text."""
+        return f"{title}\n{text}" if self.index_title and title else text
 
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` takes."""

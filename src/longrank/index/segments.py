@@ -15,21 +15,17 @@ writes it. Its terms and ids are sorted (by their UTF-8 bytes), which is what le
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from longrank.errors import InputError
 from longrank.index.arrays import Array, ArrayFile, Strings, write_array, write_strings
+from longrank.index.batches import Batch
 from longrank.index.options import IndexOptions
-from longrank.text.analysis import ANALYZERS
-from longrank.types import Document
-
-if TYPE_CHECKING:
-    from longrank.formats.corpora import Located
-
+from longrank.text.analysis import ANALYZERS, Analyzer
+from longrank.text.words import pieces, words
 
 FORWARD = ("forward_counts", "forward_terms", "forward_tfs")
 
@@ -63,60 +59,77 @@ def narrowest(largest: int) -> str:
     return next(width for width in ("<u1", "<u2", "<u4") if largest <= np.iinfo(width).max)
 
 
-def write_segment(folder: Path, located: Sequence[Located], options: IndexOptions) -> Segment:
+def write_segment(folder: Path, batch: Batch, options: IndexOptions) -> Segment:
     """Index one batch of documents into the new folder `folder`.
 
     Raises:
         InputError: a text cannot be written as UTF-8.
     """
     folder.mkdir()
-    _write_documents(folder, located)
-    return _write_postings(folder, located, options)
+    _write_documents(folder, batch)
+    return _write_postings(folder, batch, options)
 
 
-def _write_documents(folder: Path, located: Sequence[Located]) -> None:
-    documents = [one.document for one in located]
-    ids = [_encoded(d, d.doc_id) for d in documents]
+def _write_documents(folder: Path, batch: Batch) -> None:
+    ids = _encoded(batch, batch.ids)
     order = sorted(range(len(ids)), key=ids.__getitem__)
     write_strings(folder, "ids", ids)
     write_strings(folder, "sorted_ids", [ids[i] for i in order])
     write_array(folder / "id_order", order, "<u4")
-    write_strings(folder, "titles", [_encoded(d, d.title) for d in documents])
-    write_strings(folder, "texts", [_encoded(d, d.text) for d in documents])
-    write_strings(folder, "places", [f"{one.path}\n{one.line or 0}".encode(errors="surrogatepass") for one in located])
-    write_array(folder / "span_counts", [len(d.passages) for d in documents], "<u4")
-    write_array(folder / "spans", [offset for d in documents for span in d.passages for offset in span], "<u4")
+    write_strings(folder, "titles", _encoded(batch, batch.titles))
+    write_strings(folder, "texts", _encoded(batch, batch.texts))
+    places = zip(batch.paths, batch.lines, strict=True)
+    write_strings(folder, "places", [f"{path}\n{line or 0}".encode(errors="surrogatepass") for path, line in places])
+    write_array(folder / "span_counts", [len(spans) for spans in batch.passages], "<u4")
+    write_array(folder / "spans", [offset for spans in batch.passages for span in spans for offset in span], "<u4")
 
 
-def _encoded(document: Document, text: str) -> bytes:
+def _encoded(batch: Batch, texts: list[str]) -> list[bytes]:
     try:
-        return text.encode()
+        return [text.encode() for text in texts]
     except UnicodeEncodeError as error:
-        raise InputError(f"document {document.doc_id!r}: {error.reason}", got=text[error.start]) from None
+        doc_id = batch.ids[texts.index(error.object)]
+        raise InputError(f"document {doc_id!r}: {error.reason}", got=error.object[error.start]) from None
 
 
 class _Numbers(dict[str, int]):
-    """term -> its number, given out as terms appear."""
+    """word -> number of its term from 1, given out as terms appear; 0 for a word that leaves no trace.
 
-    def __missing__(self, term: str) -> int:
-        number = self[term] = len(self)
+    A text is looked up word by word and once: its terms are never listed as strings.
+    """
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        super().__init__()
+        self._analyzer, self.terms = analyzer, dict[str, int]()
+
+    def __missing__(self, word: str) -> int:
+        term = self._analyzer.term(word)
+        number = self[word] = self.terms.setdefault(term, len(self.terms) + 1) if term else 0
         return number
 
+    def of(self, text: str) -> array[int]:
+        """Return the numbers of the words of `text`, in order."""
+        found = array("I")
+        for piece in pieces(text):
+            found.extend(filter(None, map(self.__getitem__, words(piece))))
+        return found
 
-def _write_postings(folder: Path, located: Sequence[Located], options: IndexOptions) -> Segment:
-    analyzer, numbers = ANALYZERS[options.analyzer], _Numbers()
-    tokens, lengths = array("I"), []
-    for one in located:
-        terms = analyzer(options.indexed(one.document)) * options.original_copies + analyzer(one.expansion)
-        tokens.extend(map(numbers.__getitem__, terms))
-        lengths.append(len(terms))
-    terms = sorted(numbers)  # by code point, which is by UTF-8 byte
-    forward = _forward(_renumbered(tokens, [numbers[t] for t in terms]), np.array(lengths))
+
+def _write_postings(folder: Path, batch: Batch, options: IndexOptions) -> Segment:
+    numbers, tokens, ends = _Numbers(ANALYZERS[options.analyzer]), array("I"), array("q", [0])
+    for title, text, expansion in zip(batch.titles, batch.texts, batch.expansions, strict=True):
+        tokens += numbers.of(options.indexed(title, text)) * options.original_copies
+        if expansion:
+            tokens += numbers.of(expansion)
+        ends.append(len(tokens))
+    terms = sorted(numbers.terms)  # by code point, which is by UTF-8 byte
+    lengths = np.diff(ends)
+    forward = _forward(_renumbered(tokens, [numbers.terms[term] for term in terms]), lengths)
     starts, docs, tfs = _inverted(*forward, len(terms))
     write_strings(folder, "terms", [term.encode() for term in terms])
-    nonempty = sum(length > 0 for length in lengths)
-    segment = Segment(folder, len(located), nonempty, len(tokens), len(docs), int(tfs.max(initial=0)))
-    arrays: dict[str, Array] = {"starts": starts, "docs": docs, "tfs": tfs, "lengths": np.array(lengths)}
+    nonempty = int(np.count_nonzero(lengths))
+    segment = Segment(folder, len(batch), nonempty, len(tokens), len(docs), int(tfs.max(initial=0)))
+    arrays: dict[str, Array] = {"starts": starts, "docs": docs, "tfs": tfs, "lengths": lengths}
     arrays |= zip(FORWARD, forward, strict=True)
     for name, values in arrays.items():
         write_array(folder / name, values, segment.type_of(name))
@@ -125,9 +138,10 @@ def _write_postings(folder: Path, located: Sequence[Located], options: IndexOpti
 
 def _renumbered(tokens: array[int], order: list[int]) -> Array:
     """Number the tokens' terms by their place in the sorted list."""
-    rank = np.empty(len(order), np.uint64)
-    rank[order] = np.arange(len(order), dtype=np.uint64)
-    return rank[np.frombuffer(tokens, np.uint32)] if len(tokens) else np.empty(0, np.uint64)
+    places: Array = np.empty(len(order) + 1, np.uint64)
+    places[order] = np.arange(len(order), dtype=np.uint64)
+    renumbered: Array = places[np.asarray(tokens)]
+    return renumbered
 
 
 def _forward(tokens: Array, lengths: Array) -> tuple[Array, Array, Array]:
@@ -146,6 +160,6 @@ def _forward(tokens: Array, lengths: Array) -> tuple[Array, Array, Array]:
 
 def _inverted(counts: Array, terms: Array, tfs: Array, n_terms: int) -> tuple[Array, Array, Array]:
     """Turn that round into (starts, docs, tfs)."""
-    order = np.argsort(terms, kind="stable")  # documents stay ascending
-    docs = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)[order]
-    return np.searchsorted(terms[order], np.arange(n_terms + 1, dtype=np.uint64)), docs, tfs[order]
+    docs = np.repeat(np.arange(len(counts), dtype=np.uint64), counts)
+    order = np.argsort(terms << np.uint64(32) | docs)
+    return np.searchsorted(terms[order], np.arange(n_terms + 1, dtype=np.uint64)), docs[order], tfs[order]

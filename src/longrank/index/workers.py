@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from longrank.index.batches import Batch
 from longrank.index.options import IndexOptions
 from longrank.index.segments import Segment, write_segment
 from longrank.processes import distributed
 
-if TYPE_CHECKING:
-    from longrank.formats.corpora import Located
-
-Task: TypeAlias = tuple[Path, Sequence["Located"], IndexOptions]
+Task: TypeAlias = tuple[Path, Batch, IndexOptions]
 """The arguments of `write_segment`."""
 
 

@@ -39,6 +39,10 @@ class Analyzer:
         self.about = f"UAX #29 words, possessive removed, lower-case; {len(stop_words) or 'no'} stop words; {stemming}"
         self._terms = _Terms(stem, stop_words)
 
+    def term(self, word: str) -> str:
+        """Return the term of one of `longrank.text.words.words`; empty for a word that leaves no trace."""
+        return self._terms[word]
+
     def __call__(self, text: str) -> list[str]:
         """Return the terms of `text` in order; stop words leave no trace."""
         terms: list[str] = []

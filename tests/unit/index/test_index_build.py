@@ -10,7 +10,7 @@ import pytest
 
 from collections_of_words import located, random_documents
 from longrank.errors import InputError
-from longrank.index import Index, IndexOptions, build_index, builder, merge
+from longrank.index import Index, IndexOptions, batches, build_index, merge
 from longrank.text.analysis import ANALYZERS
 from longrank.types import Document, Notes
 
@@ -20,7 +20,7 @@ DOCUMENTS = random_documents(120)
 @pytest.fixture
 def tiny_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many segments, blocks and runs, where real ones would need gigabytes."""
-    monkeypatch.setattr(builder, "_BATCH_CHARS", 3000)
+    monkeypatch.setattr(batches, "_CHARS", 3000)
     monkeypatch.setattr(merge, "_BLOCK", 64)
     monkeypatch.setattr(merge, "_SAMPLE", 4)
     monkeypatch.setattr(merge, "_BUFFER", 50)
@@ -34,7 +34,7 @@ def expected_postings(documents: list[Document], options: IndexOptions) -> dict[
     """The inverted index, the slow and obvious way."""
     postings: dict[str, dict[int, int]] = {}
     for number, document in enumerate(documents):
-        for term, tf in Counter(ANALYZERS[options.analyzer](options.indexed(document))).items():
+        for term, tf in Counter(ANALYZERS[options.analyzer](options.indexed(document.title, document.text))).items():
             postings.setdefault(term, {})[number] = tf
     return postings
 
@@ -83,7 +83,7 @@ def test_where_segments_were_cut_does_not_show(
 
 
 def test_two_processes_write_the_same_bytes_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "_BATCH_CHARS", 3000)
+    monkeypatch.setattr(batches, "_CHARS", 3000)
     seen: list[int] = []
     build_index(located(DOCUMENTS), tmp_path / "one")
     build_index(located(DOCUMENTS), tmp_path / "two", workers=2, progress=seen.append)
@@ -95,7 +95,7 @@ def test_two_processes_write_the_same_bytes_as_one(tmp_path: Path, monkeypatch: 
 def test_an_error_in_a_worker_process_is_the_error_of_the_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(builder, "_BATCH_CHARS", 500)
+    monkeypatch.setattr(batches, "_CHARS", 500)
     bad = [*DOCUMENTS, Document("bad", "", "lone \ud800 surrogate")]
     with pytest.raises(InputError, match="document 'bad': surrogates not allowed"):
         build_index(located(bad), tmp_path / "index", workers=2)

@@ -11,7 +11,7 @@ from collections_of_words import located, random_documents
 from longrank.errors import InputError
 from longrank.formats.corpora import Located
 from longrank.formats.expansions import Expansion
-from longrank.index import Index, IndexOptions, build_index, builder, expansions, spill
+from longrank.index import Index, IndexOptions, batches, build_index, builder, expansions, spill
 from longrank.types import Document, Notes
 
 DOCUMENTS = random_documents(150)
@@ -40,7 +40,7 @@ def random_expansions() -> list[Expansion]:
 
 def appended(document: Document, lines: list[Expansion], copies: int = 1) -> Document:
     """The document with its queries in its text, the slow and obvious way."""
-    own = IndexOptions().indexed(document)
+    own = IndexOptions().indexed(document.title, document.text)
     queries = [q for one in lines if one.doc_id.partition("#")[0] == document.doc_id for q in one.queries]
     return Document(document.doc_id, "", "\n".join([own] * copies + queries))
 
@@ -62,7 +62,7 @@ def test_an_expanded_index_is_that_of_documents_whose_text_holds_the_queries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copies: int
 ) -> None:
     monkeypatch.setattr(spill, "_RUN", 64)
-    monkeypatch.setattr(builder, "_BATCH_CHARS", 3000)
+    monkeypatch.setattr(batches, "_CHARS", 3000)
     lines, options = random_expansions(), IndexOptions(original_copies=copies)
     index = build_index(located(DOCUMENTS), tmp_path / "index", options=options, expansions=iter(lines))
     longer = [appended(document, lines, copies) for document in DOCUMENTS]
@@ -77,7 +77,7 @@ def test_workers_batches_and_runs_do_not_show(tmp_path: Path, monkeypatch: pytes
         return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
     whole = built("whole")
-    monkeypatch.setattr(builder, "_BATCH_CHARS", 3000)
+    monkeypatch.setattr(batches, "_CHARS", 3000)
     monkeypatch.setattr(spill, "_RUN", 5)
     monkeypatch.setattr(expansions, "_GROUP", 7)
     assert built("pieces") == whole
@@ -190,7 +190,7 @@ def test_expansions_that_are_no_longer_needed_leave_the_disk(tmp_path: Path, mon
 
 
 def test_a_batch_is_cut_by_what_is_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "_BATCH_CHARS", 1000)
+    monkeypatch.setattr(batches, "_CHARS", 1000)
     seen: list[int] = []
     lines = predicted([(document.doc_id, ["long " * 300]) for document in ABC])
     build_index(located(ABC), tmp_path / "index", expansions=lines, progress=seen.append)

@@ -19,7 +19,7 @@ import pytest
 
 from collections_of_words import located, random_documents
 from longrank.errors import InputError, IntegrityError, LongRankError
-from longrank.index import Index, arrays, build_index, builder, verify_index
+from longrank.index import Index, arrays, batches, build_index, verify_index
 from longrank.storage import MANIFEST, lock, write_manifest
 from longrank.types import Document
 
@@ -32,7 +32,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(autouse=True)
 def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "_BATCH_CHARS", 5000)
+    monkeypatch.setattr(batches, "_CHARS", 5000)
 
 
 @pytest.fixture(scope="module")
@@ -178,8 +178,8 @@ import sys
 sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 from collections_of_words import located, random_documents
-from longrank.index import build_index, builder
-builder._BATCH_CHARS = 5000
+from longrank.index import batches, build_index
+batches._CHARS = 5000
 documents = located(random_documents(60, seed=2))
 print("ready", flush=True)
 build_index(documents, Path(sys.argv[1]), workers=int(sys.argv[3]))
@@ -245,7 +245,7 @@ def test_a_failing_disk_is_one_error_and_leaves_the_old_index(tmp_path: Path) ->
 
 
 def test_a_killed_worker_is_an_error_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "_BATCH_CHARS", 1000)
+    monkeypatch.setattr(batches, "_CHARS", 1000)
 
     def documents() -> Iterator[Any]:
         yield from located(NEW)[:40]

@@ -62,7 +62,7 @@ def test_a_repeated_query_word_counts_as_often(three: Index) -> None:
 def reference(
     documents: list[Document], index: Index, weights: dict[str, float], k1: float, b: float, exact: bool
 ) -> dict[str, float]:
-    counts = {d.doc_id: Counter(index.analyzer(index.options.indexed(d))) for d in documents}
+    counts = {d.doc_id: Counter(index.analyzer(index.options.indexed(d.title, d.text))) for d in documents}
     filled = [c for c in counts.values() if c]
     avgdl = sum(c.total() for c in filled) / len(filled)
     scores: dict[str, float] = {}

@@ -44,7 +44,7 @@ def test_scores_of_two_documents_by_hand(tmp_path: Path) -> None:
 def test_the_best_k_are_those_of_the_obvious_implementation(
     many: Index, weights: dict[str, float], mu: float, k: int
 ) -> None:
-    counts = {d.doc_id: Counter(many.analyzer(many.options.indexed(d))) for d in many}
+    counts = {d.doc_id: Counter(many.analyzer(many.options.indexed(d.title, d.text))) for d in many}
     searcher = QueryLikelihood(many, mu, doc_lengths="exact")
     expected: dict[str, float] = {}
     for doc_id, tfs in counts.items():
