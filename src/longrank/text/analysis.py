@@ -70,8 +70,6 @@ class _Terms(dict[str, str]):
         return term
 
     def _term(self, word: str) -> str:
-        if not word.strip("_"):
-            return ""
         if word.endswith(_POSSESSIVE):
             word = word[:-2]
         term = _lower(word)

@@ -3,6 +3,8 @@
 As in its author's own later code, which Lucene follows: words of one or two letters are left
 alone, ``bli`` (not only ``abli``) becomes ``ble``, and ``logi`` becomes ``log``. This is not the
 "English" stemmer of Snowball (Porter2), and Snowball's "porter" lacks these three.
+
+Lucene counts letters in UTF-16, so one beyond U+FFFF is two different consonants.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ import re
 _CONSONANT_Y = re.compile("^y|[aeiouy]y")  # read from the left: a y after a vowel is one, and the next y is not
 _VOWEL = re.compile("[aeiouy]")
 _VC = re.compile("[aeiouy][^aeiouy]")
-_ENDS_CVC = re.compile("[^aeiouy][aeiouy][^aeiouywxY]$")
-_ENDS_DOUBLE = re.compile(r"(?i:(.)\1)(?<![aeiouylsz])$")
+_TWO_UNITS = r"\U00010000-\U0010ffff"  # in UTF-16
+_ENDS_CVC = re.compile(f"[^aeiouy][aeiouy][^aeiouywxY{_TWO_UNITS}]$")
+_ENDS_DOUBLE = re.compile(rf"(?i:([^{_TWO_UNITS}])\1)(?<![aeiouylsz])$")
 
 _STEP_2 = {  # where m > 0
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "bli": "ble", "alli": "al",
@@ -31,7 +34,7 @@ _STEP_4 = frozenset(  # removed where m > 1; "ion" only after s or t, which stay
 
 def stem(word: str) -> str:
     """Return the stem of a lower-case word; letters other than a, e, i, o, u, y are consonants."""
-    if len(word) <= 2:
+    if len(word) <= 2 and max(word, default="") <= "\uffff":
         return word
     if "y" in word:  # a y that is a consonant is written Y while we work
         return _stemmed(_CONSONANT_Y.sub(lambda found: found[0][:-1] + "Y", word)).lower()

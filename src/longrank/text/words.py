@@ -15,47 +15,24 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import regex
+from longrank.text.word_pattern import WORD
 
 MAX_WORD = 255
-"""Characters; a longer word is cut into pieces of this length, as Lucene does."""
+"""UTF-16 code units, by which Lucene counts; a longer word is read as several."""
 
 # In ASCII the classes of UAX #29 are: letters, digits, the joining underscore, and what joins only
-# letters (:), only digits (, ;) or either (. ').
+# letters (:), only digits (, ;) or either (. '). The first line: no underscores alone.
 _ASCII_WORD = re.compile(
-    r"[A-Za-z0-9_]+(?:[.':,;](?:(?<=[A-Za-z][.':])(?=[A-Za-z])|(?<=[0-9][.',;])(?=[0-9]))[A-Za-z0-9_]+)*+"
+    r"[A-Za-z0-9_](?:(?<!_)|(?<!__)_*+[A-Za-z0-9])[A-Za-z0-9_]*+"
+    r"(?:[.':,;](?:(?<=[A-Za-z][.':])(?=[A-Za-z])|(?<=[0-9][.',;])(?=[0-9]))[A-Za-z0-9_]+)*+"
 )
 
 _BLANK = " \\t\\n\\r\\f\\v"
 _A_BLANK = re.compile(f"[{_BLANK}]")
 _PIECE = 1 << 17  # characters
+_SHORT = MAX_WORD // 2  # characters; a word of no more is short enough whatever its characters
+_SHORT_STRETCHES = re.compile(rf"(?s)(?:.{{0,{_SHORT}}}[{_BLANK}])*+.{{0,{_SHORT}}}")
 _OTHER_STRETCH = re.compile(rf"(?<![^{_BLANK}])[^\x80-\U0010ffff{_BLANK}]*+[^\x00-\x7f][^{_BLANK}]*")
-
-
-def _full_pattern() -> str:
-    """Spell out rules WB4 to WB16 of UAX #29 and the emoji sequences of UTS #51."""
-    extend = r"[\p{WB=Format}\p{WB=Extend}\p{WB=ZWJ}]*+"  # WB4: these attach to what is before them
-    letter, digit = r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]", r"[\p{WB=Numeric}０-９]"
-    hebrew, quote, quotes = r"\p{WB=Hebrew_Letter}", r"\p{WB=Single_Quote}", r"\p{WB=Double_Quote}"
-    in_word = r"[\p{WB=MidLetter}\p{WB=MidNumLet}\p{WB=Single_Quote}]"
-    in_number = r"[\p{WB=MidNum}\p{WB=MidNumLet}\p{WB=Single_Quote}]"
-    join, katakana = rf"(?:\p{{WB=ExtendNumLet}}{extend})++", rf"(?:\p{{WB=Katakana}}{extend})++"
-    in_hebrew = rf"{quotes}{extend}(?={hebrew})|{in_word}{extend}(?={letter})|{quote}{extend}"
-    unit = (
-        rf"{hebrew}{extend}(?:{in_hebrew})?+"
-        rf"|{letter}{extend}(?:{in_word}{extend}(?={letter}))?+"
-        rf"|{digit}{extend}(?:{in_number}{extend}(?={digit}))?+"
-    )
-    run = rf"(?:(?:{unit})++|{katakana})"
-    begins = r"(?=[\p{WB=ALetter}\p{WB=Hebrew_Letter}\p{WB=Numeric}０-９\p{WB=Katakana}\p{WB=ExtendNumLet}])"
-    word = rf"{begins}(?:{run}?+{join})*+{run}?+"
-    picture = r"[\p{Extended_Pictographic}--[\p{Emoji_Modifier}#*0-9]]\p{Emoji_Modifier}?+[\uFE0F\p{WB=Extend}]*+"
-    emoji = rf"{picture}(?:\u200D{picture})*+|[0-9#*]\uFE0F?\u20E3{extend}|(?:\p{{WB=Regional_Indicator}}{extend}){{2}}"
-    single = rf"(?:\p{{LB=SA}}{extend})++|[\p{{Script=Han}}\p{{Script=Hiragana}}]{extend}"
-    return rf"{emoji}|{word}|{single}"
-
-
-_ANY_WORD = regex.compile(_full_pattern(), regex.V1)
 
 
 def pieces(text: str) -> Iterator[str]:
@@ -73,17 +50,43 @@ def words(text: str) -> list[str]:
         found = _ASCII_WORD.findall(text)
     else:
         found = [word for pattern, start, end in _stretches(text) for word in pattern.findall(text, start, end)]
-    if not found or max(map(len, found)) <= MAX_WORD:
+    if _SHORT_STRETCHES.fullmatch(text) or max(map(len, found), default=0) <= _SHORT:
         return found
-    return [word[at : at + MAX_WORD] for word in found for at in range(0, len(word), MAX_WORD)]
+    return [text[start:end] for start, end in word_spans(text)]
 
 
 def word_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield (start, end), in code points, of each of `words(text)`."""
     for pattern, start, end in _stretches(text):
-        for match in pattern.finditer(text, start, end):
-            for at in range(match.start(), match.end(), MAX_WORD):
-                yield at, min(at + MAX_WORD, match.end())
+        at = start
+        while match := pattern.search(text, at, end):
+            word, at = match.span()
+            if at - word <= _SHORT or len(_utf_16(match[0])) <= 2 * MAX_WORD:
+                yield word, at
+            else:
+                blank = _A_BLANK.search(text, at, end)
+                at = blank.start() if blank else end
+                yield from _cut(pattern, text, word, at)
+
+
+def _cut(pattern: Any, text: str, at: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the words between `at`, where one begins that is too long, and the next blank.
+
+    Lucene's tokenizer sees no more than `MAX_WORD` UTF-16 units from where it stands: it takes the
+    longest word in them, or goes on by one character.
+    """
+    while at < end:
+        seen = _utf_16(text[at : min(at + MAX_WORD, end)])[: 2 * MAX_WORD]
+        if match := pattern.match(seen.decode("utf-16-le", "surrogatepass")):  # half a pair is no part of a word
+            yield at, at + match.end()
+            at += match.end()
+        else:  # for linear time, pass over characters from which two such windows show no word
+            ahead = pattern.search(text[at : min(at + 2 * MAX_WORD, end)])
+            at += max(1, min(MAX_WORD, ahead.start())) if ahead else MAX_WORD
+
+
+def _utf_16(text: str) -> bytes:
+    return text.encode("utf-16-le", "surrogatepass")
 
 
 def _stretches(text: str) -> Iterator[tuple[Any, int, int]]:
@@ -91,6 +94,6 @@ def _stretches(text: str) -> Iterator[tuple[Any, int, int]]:
     at = 0
     for stretch in () if text.isascii() else _OTHER_STRETCH.finditer(text):
         yield _ASCII_WORD, at, stretch.start()
-        yield _ANY_WORD, stretch.start(), stretch.end()
+        yield WORD, stretch.start(), stretch.end()
         at = stretch.end()
     yield _ASCII_WORD, at, len(text)

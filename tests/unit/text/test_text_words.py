@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -17,13 +19,13 @@ LIKELY = st.text(st.sampled_from("ab3_.':,; \n-\"é日ァกЖא·’👍\u200d\
 @settings(max_examples=500)
 @given(st.text(st.sampled_from("aZ09_.':,;-\" \t#*\x00\x1f"), max_size=30) | st.text(st.characters(max_codepoint=127)))
 def test_on_ascii_the_fast_pattern_gives_the_words_of_the_full_one(text: str) -> None:
-    assert module._ASCII_WORD.findall(text) == module._ANY_WORD.findall(text)
+    assert module._ASCII_WORD.findall(text) == module.WORD.findall(text)
 
 
 @settings(max_examples=500)
 @given(LIKELY | st.text())
 def test_reading_in_stretches_gives_the_words_of_reading_as_a_whole(text: str) -> None:
-    assert words(text) == [w for w in module._ANY_WORD.findall(text) if len(w) <= 255]
+    assert words(text) == module.WORD.findall(text)
 
 
 @given(LIKELY | st.text())
@@ -60,10 +62,42 @@ def test_longer_words_are_cut_every_255_characters() -> None:
     assert list(word_spans("x" * 600)) == [(0, 255), (255, 510), (510, 600)]
 
 
-@pytest.mark.parametrize("piece", ["a", "_", "'", ".", "a.", "1,", " ", "é", "_é", "\u0301", "אָ'", "カ_"])
-def test_time_is_linear_in_hostile_text(piece: str) -> None:
+def read_in_windows(text: str, size: int) -> Iterator[str]:
+    """The words as Lucene's scanner finds them: at each character, the longest in the next `size` UTF-16 units."""
+    at = 0
+    while at < len(text):
+        window = text[at : at + size]
+        while len(window.encode("utf-16-le")) > 2 * size:
+            window = window[:-1]
+        word = module.WORD.match(window)
+        if word:
+            yield word[0]
+        at += word.end() if word else 1
+
+
+@settings(max_examples=500)
+@given(
+    st.text(st.sampled_from("ab13_.':,\" é日カกא’‿👍🏽\u200d\u0301\ufe0fℹ𝐚#\u20e3"), max_size=40), st.integers(4, 12)
+)
+def test_longer_words_are_read_in_windows(text: str, size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MAX_WORD", size)
+        patch.setattr(module, "_SHORT", size // 2)
+        patch.setattr(module, "_SHORT_STRETCHES", re.compile("(?!)"))
+        assert words(text) == list(read_in_windows(text, size))
+
+
+HOSTILE = (
+    *("a", "_", "'", ".", "a.", "1,", " ", "é", "_é", "\u0301", "אָ'", 'א"', "カ_", "‿", "_\u200d"),
+    *("👍\u200d", "ℹ\u200d", "🏴\U000e0067", "#\u0301"),
+)
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize("end", ["", "é"])
+def test_time_is_linear_in_hostile_text(piece: str, end: str) -> None:
     start = time.process_time()
-    words(piece * (300_000 // len(piece)))
+    words(piece * (200_000 // len(piece)) + end)
     assert time.process_time() - start < 1.5
 
 
