@@ -60,9 +60,8 @@ def idfs(dfs: NDArray[np.int64], n_docs: int) -> Float32s:
 
 
 def collection_probabilities(counts: NDArray[np.int64], total_terms: int) -> NDArray[np.float64]:
-    """Return p(t) of terms that occur `counts` times, computed in single precision as Lucene does."""
-    one = np.float32(1)
-    return ((counts.astype(np.float32) + one) / (np.float32(total_terms) + one)).astype(np.float64)
+    """Return p(t) of terms that occur `counts` times, with one more occurrence of each, as Lucene has it."""
+    return (counts.astype(np.float64) + 1) / (total_terms + 1)
 
 
 def dirichlet_offsets(lengths: NDArray[np.integer], mu: float) -> NDArray[np.float64]:
