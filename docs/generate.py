@@ -42,6 +42,7 @@ _REGISTRIES = {
     "Selectors": "longrank.text.select:SELECTORS",
     "Retrieval presets": "longrank.retrieval.presets:PRESETS",
     "Feedback models": "longrank.retrieval.feedback:FEEDBACKS",
+    "Engines": "longrank.retrieval:ENGINES",
     "Fusions": "longrank.fusion:FUSIONS",
     "Analyzers": "longrank.text.analysis:ANALYZERS",
     "Document formats": "longrank.formats.corpora:READERS",

@@ -63,7 +63,9 @@ def retrieve(
     ] = False,
     tag: Annotated[str, typer.Option("--tag", help="The run's tag.")] = "longrank",
 ) -> None:
-    """Rank documents by BM25 or query likelihood, as Lucene computes them, with or without feedback.
+    """Find candidates by BM25 or query likelihood, with feedback or not.
+
+    Scores are those of Lucene and Anserini. For the index of another engine: lucene:PATH.
 
     Example: longrank retrieve my.index topics.jsonl -o rm3.run --feedback rm3 --set fb_docs=5
     """
