@@ -87,14 +87,9 @@ def test_the_second_pass_has_no_idf_and_its_own_parameters(indexes: list[Index])
     assert (second.k1, second.b, second.idf, second.doc_lengths, second.ties) == (1.1, 0.3, False, "exact", "lucene")
 
 
-def java_order(documents: list[list[str]], offered: list[str]) -> list[str]:
-    """Fill and read Anserini's maps one after another."""
-
-    def through(words: list[str]) -> list[str]:
-        return sorted(dict.fromkeys(words), key=lambda word: hash_of(word) % table_size(len(set(words))))
-
-    everything = through([word for document in documents for word in through(sorted(document))])
-    return through([word for word in everything if word in offered])
+def in_buckets(words: list[str]) -> list[str]:
+    """In the order in which Java reads a map of these words, in one bucket alphabetically."""
+    return sorted(words, key=lambda word: (hash_of(word) % table_size(len(words)), word))
 
 
 def reference(model: BM25PRF, query: dict[str, float], hits: Hits, index: Index) -> dict[str, float]:
@@ -118,8 +113,7 @@ def reference(model: BM25PRF, query: dict[str, float], hits: Hits, index: Index)
         for term in vocabulary - set(query)
         if is_usual(term) and not re.fullmatch("[0-9]+", term) and sum(term in d for d in feedback) > 1
     ]
-    ordered = java_order([list(document) for document in feedback], offered)
-    best = sorted(ordered, key=lambda term: -offer(term))[: model.fb_terms]
+    best = sorted(in_buckets(offered), key=lambda term: -offer(term))[: model.fb_terms]
     return {t: weight(t, 1) for t in query if dfs[t]} | {t: weight(t, model.new_term_weight) for t in best}
 
 
