@@ -104,7 +104,7 @@ def reference(model: RM3, query: dict[str, float], hits: Hits, index: Index) -> 
     query=st.dictionaries(st.sampled_from([*RARE, *COMMON, "nowhere"]), st.integers(1, 3), min_size=1, max_size=5),
     fb_docs=st.integers(1, 15),
     fb_terms=st.integers(1, 20),
-    weight=st.floats(0, 1),
+    weight=st.floats(0, 1, width=32),  # which is what it is rounded to
 )
 def test_the_new_query_is_that_of_the_obvious_implementation(
     indexes: list[Index], seed: int, query: dict[str, float], fb_docs: int, fb_terms: int, weight: float
