@@ -30,6 +30,11 @@ def documents(source: str) -> Iterator[tuple[str, str]]:
                 yield one["id"], one["contents"]
 
 
+def passed_on(answers: Iterator[Any]) -> None:
+    for _ in answers:
+        pass
+
+
 class Engine(ABC):
     """An index that is open. Queries are text: their analysis is part of what is measured."""
 
@@ -52,9 +57,10 @@ class Engine(ABC):
         """Find the k best: ids of documents and scores, in Python."""
 
     def batch(self, texts: list[str], k: int, cores: int, kind: str) -> object:
-        """Answer all queries as `arrays` or `rows` does, on all cores."""
+        """Answer all queries on all cores; rows are made one after another and forgotten, as when a run is written."""
         with ThreadPoolExecutor(cores) as pool:
-            return list(pool.map(lambda text: getattr(self, kind)(text, k), texts))
+            answers = pool.map(lambda text: getattr(self, kind)(text, k), texts)
+            return list(answers) if kind == "arrays" else passed_on(answers)
 
 
 class LongRank(Engine):
@@ -86,7 +92,7 @@ class LongRank(Engine):
 
         if kind == "arrays":
             return super().batch(texts, k, cores, kind)
-        return list(retrieve_all(self.bm25, [self._query(text) for text in texts], k, cores))
+        return passed_on(retrieve_all(self.bm25, [self._query(text) for text in texts], k, cores))
 
     def top(self, texts: list[str], k: int, settings: dict[str, Any]) -> list[Ranking]:
         """Return rankings with the parameters of another engine."""
@@ -148,15 +154,15 @@ class Bm25s(Engine):
         return self._found([text], k, 1)
 
     def rows(self, text: str, k: int) -> Ranking:
-        return self._ranked([text], k, 1)[0]
+        return next(self._ranked([text], k, 1))
 
     def batch(self, texts: list[str], k: int, cores: int, kind: str) -> object:
-        return self._found(texts, k, cores) if kind == "arrays" else self._ranked(texts, k, cores)
+        return self._found(texts, k, cores) if kind == "arrays" else passed_on(self._ranked(texts, k, cores))
 
-    def _ranked(self, texts: list[str], k: int, cores: int) -> list[Ranking]:
+    def _ranked(self, texts: list[str], k: int, cores: int) -> Iterator[Ranking]:
         found = self._found(texts, k, cores, corpus=self.ids)
         columns = zip(found.documents.tolist(), found.scores.tolist(), strict=True)
-        return [list(zip(ids, scores, strict=True)) for ids, scores in columns]
+        return (list(zip(ids, scores, strict=True)) for ids, scores in columns)
 
 
 class Lucene(Engine):

@@ -1,11 +1,9 @@
-"""Speed as a ratio to a peer, on the same input, in the same process, in turn.
+"""Encoding as a ratio to sentence-transformers, on the same input, in the same process, in turn.
 
     python -m benchmarks.speed DATA [--repeats 5]
 
-- indexing and BM25 retrieval of SciFact's 5,183 abstracts and 300 queries, k = 1000, against bm25s
-  (numpy backend, Lucene's formula, English stop words and Snowball's Porter stemmer);
-- encoding 150-word windows of TIME with MiniLM against sentence-transformers' `encode(batch_size=32)`,
-  its tokenizer freed of the limit of 128 tokens, as ours is.
+150-word windows of TIME with MiniLM against `encode(batch_size=32)`, its tokenizer freed of the limit of
+128 tokens, as ours is.
 
 Prints medians, and the median of the pairwise ratios (peer's seconds / ours: above 1, ours is faster).
 """
@@ -14,15 +12,11 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from longrank.formats.corpora import read_documents
-from longrank.formats.queries import read_queries
-from longrank.index import Index, index_files
-from longrank.retrieval import make_retriever
 from longrank.scoring.bi_encoder import open_bi_encoder
 from longrank.text.segment import make_segmenter
 from longrank.types import Notes
@@ -51,40 +45,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     args = parser.parse_args()
     print("| work | ours, s | peer, s | peer / ours |\n|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as work:
-        _first_stage(args.data / "scifact", Path(work), args.repeats)
     _encoding(args.data / "time", args.repeats)
-
-
-def _first_stage(folder: Path, work: Path, repeats: int) -> None:
-    import bm25s
-    import Stemmer
-
-    source = [str(folder / "docs.jsonl.gz")]
-    documents = [located.document for located in read_documents(source, Notes())]
-    texts = [f"{document.title}\n{document.text}" for document in documents]
-    queries = read_queries(folder / "queries.jsonl", Notes())[:300]
-    stemmer = Stemmer.Stemmer("porter")
-
-    def tokens(texts: list[str]) -> object:
-        return bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False)
-
-    def build_peer() -> bm25s.BM25:
-        peer = bm25s.BM25(method="lucene", k1=0.9, b=0.4)
-        peer.index(tokens(texts), show_progress=False)
-        return peer
-
-    in_turn(
-        "index SciFact (ours: to disk, with the texts)", lambda: index_files(source, work / "i"), build_peer, repeats
-    )
-    index, peer = Index.open(work / "i"), build_peer()
-    ours = make_retriever(index, "bm25-anserini")
-    in_turn(
-        "BM25, 300 queries, k = 1000",
-        lambda: [ours.retrieve(query, 1000) for query in queries],
-        lambda: peer.retrieve(tokens([query.text for query in queries]), k=1000, show_progress=False),
-        repeats,
-    )
 
 
 def _encoding(folder: Path, repeats: int) -> None:

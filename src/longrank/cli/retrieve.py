@@ -52,7 +52,7 @@ def retrieve(
         Path | None, typer.Option("--expanded-queries", help="Write them to this file, as JSON lines.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option("--threads", help="Queries searched at a time; all cores.", min=1)
+        int | None, typer.Option("--threads", help="Queries searched at a time, at most; all cores.", min=1)
     ] = None,
     field: Annotated[str | None, typer.Option("--field", help="Topic field to use: title, description, ...")] = None,
     query_format: Annotated[
@@ -63,7 +63,7 @@ def retrieve(
     ] = False,
     tag: Annotated[str, typer.Option("--tag", help="The run's tag.")] = "longrank",
 ) -> None:
-    """Find candidates by BM25 or query likelihood, with feedback or not.
+    """Find candidates by BM25 or query likelihood, or with feedback.
 
     Scores are those of Lucene and Anserini. For the index of another engine: lucene:PATH.
 

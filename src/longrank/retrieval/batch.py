@@ -20,6 +20,11 @@ class Shareable(Protocol):
         """Where remarks go."""
         ...
 
+    @property
+    def parallel(self) -> bool:
+        """Whether several threads answer queries sooner than one."""
+        ...
+
     def noting(self, notes: Notes) -> Self:
         """Return the same retriever with another place for remarks."""
         ...
@@ -36,9 +41,15 @@ def retrieve_all(retriever: Shareable, queries: Sequence[Query], k: int, threads
         retriever: safe to use from several threads.
         queries: what to answer.
         k: documents per query.
-        threads: how many, >= 1. A few answers per thread are in memory at a time.
+        threads: how many at most, >= 1. A few answers per thread are in memory at a time.
     """
+    if threads == 1 or not retriever.parallel:
+        yield from (retriever.retrieve(query, k) for query in queries)
+    else:
+        yield from _by_threads(retriever, queries, k, threads)
 
+
+def _by_threads(retriever: Shareable, queries: Sequence[Query], k: int, threads: int) -> Iterator[list[ScoredDoc]]:
     def answer(query: Query) -> tuple[list[ScoredDoc], Notes]:
         notes = Notes()
         return retriever.noting(notes).retrieve(query, k), notes

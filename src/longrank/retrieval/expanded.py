@@ -28,6 +28,11 @@ class WithFeedback:
         """Where remarks go."""
         return self.searcher.notes
 
+    @property
+    def parallel(self) -> bool:
+        """Whether several threads answer queries sooner than one."""
+        return self.searcher.parallel
+
     def expand(self, query: Query) -> ExpandedQuery:
         """Return the expanded query; the original one, which is counted, if there is nothing to learn from."""
         terms = self.searcher.query_terms(query)

@@ -38,7 +38,10 @@ class LuceneRetriever:
     Attributes:
         path: the folder of the index.
         notes: where remarks go.
+        parallel: no.
     """
+
+    parallel = False
 
     def __init__(self, path: Path | str, stage: FirstStage | None = None, *, notes: Notes | None = None) -> None:
         """Open an index.

@@ -6,7 +6,7 @@ import pytest
 
 from collections_of_words import located, random_documents
 from longrank.index import Index, build_index
-from longrank.retrieval import make_retriever, retrieve_all
+from longrank.retrieval import make_retriever, retrieve_all, searcher
 from longrank.types import Notes, Query
 
 QUERIES = [Query(f"q{i}", text) for i, text in enumerate(["a b abc", "", "c ca", "zürich", "the", "dd e"] * 10)]
@@ -17,16 +17,21 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     return build_index(located(random_documents(80)), tmp_path_factory.mktemp("batch") / "index")
 
 
-@pytest.mark.parametrize("preset", ["bm25-anserini", "ql"])
+@pytest.mark.parametrize("preset", ["bm25-anserini", "ql", "bm25-lucene+rm3"])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_answers_and_remarks_come_in_the_order_of_the_queries(index: Index, preset: str, threads: int) -> None:
+@pytest.mark.parametrize("many", [1, 1_000_000])
+def test_answers_and_remarks_come_in_the_order_of_the_queries(
+    index: Index, preset: str, threads: int, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searcher, "_MANY", many)
     notes, one_by_one = Notes(), Notes()
     expected = [make_retriever(index, preset, notes=one_by_one).retrieve(query, 20) for query in QUERIES]
     assert list(retrieve_all(make_retriever(index, preset, notes=notes), QUERIES, 20, threads)) == expected
     assert notes.lines() == one_by_one.lines() == ["queries without terms after analysis: 20 (first: q1)"]
 
 
-def test_an_error_ends_the_work(index: Index) -> None:
+def test_an_error_ends_the_work(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searcher, "_MANY", 1)
     with pytest.raises(Exception, match="k must be at least 1"):
         list(retrieve_all(make_retriever(index), QUERIES, 0, 2))
 
