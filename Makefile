@@ -2,6 +2,7 @@
 # make test   set up and run all tests (under ten minutes on two cores)
 # make lint   format check, ruff, mypy, layers
 # make test-slow, test-base (no extras), test-spacy   what is heavy or needs another environment
+# make model  train the cascade's cross-encoder into the cache folder (most of an hour)
 # make bench  the measurements of docs/results.md (most of an hour)
 
 PYTHON ?= python3.11
@@ -11,7 +12,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: demo test test-slow test-base test-spacy lint bench clean
+.PHONY: demo test test-slow test-base test-spacy lint model bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -56,6 +57,9 @@ lint: $(VENV)/.test
 
 # DATA: a folder of collection folders
 DATA ?= ../shared/data
+model: $(VENV)/.test
+	$(BIN)/python -m benchmarks.train_cross_encoder $(DATA)
+
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.passages $(DATA) time
 	$(BIN)/python -m benchmarks.passages $(DATA) squad-dev-mixed --queries 500 --measure RR@10 --alpha 0.5

@@ -1,0 +1,135 @@
+"""What the cross-encoder learns from: questions and claims, each with one relevant passage and three others.
+
+SQuAD's questions about one half of its articles (`training_articles`), with their paragraphs, and
+SciFact's training claims with abstracts. The other half of the articles is for evaluation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.formats.corpora import read_documents
+from longrank.formats.queries import read_queries
+from longrank.formats.trec import read_qrels
+from longrank.scoring.bi_encoder import BiEncoder
+from longrank.types import Document, Notes, Qrels, Query
+
+T = TypeVar("T")
+
+
+class Settings(NamedTuple):
+    """The keys of cross_encoder.toml, explained there."""
+
+    seed: int
+    init: str
+    teacher: str
+    max_tokens: int
+    squad_queries: int
+    scifact_abstracts: int
+    hard_from: int
+    batch_queries: int
+    learning_rate: float
+    temperature: float
+    distillation: float
+
+
+class Example(NamedTuple):
+    """A query, four passages, the relevant one first, and the teacher's cosine of each, float32[4]."""
+
+    query: str
+    texts: tuple[str, ...]
+    cosines: NDArray[np.float32]
+
+
+class Pool(NamedTuple):
+    """Queries, the passages among which theirs are found, and per query_id the positions of the relevant ones."""
+
+    queries: Sequence[Query]
+    texts: Sequence[str]
+    relevant: Mapping[str, Sequence[int]]
+
+
+def draw(seed: int, name: str) -> np.random.Generator:
+    """Return a generator that is a function of (seed, name)."""
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(f"{seed} {name}".encode()).digest()[:8], "big"))
+
+
+def sample(items: Sequence[T], n: int, seed: int, name: Callable[[T], str]) -> list[T]:
+    """Return the `n` items whose (seed, name) hashes least, whatever the order of `items`."""
+    return sorted(items, key=lambda item: hashlib.sha256(f"{seed} {name(item)}".encode()).digest())[:n]
+
+
+def training_articles(doc_ids: Sequence[str]) -> frozenset[str]:
+    """Return the half of SQuAD's articles that is trained on; queries about the others are for evaluation."""
+    return frozenset(sample(doc_ids, len(doc_ids) // 2, 0, str))
+
+
+def squad_pool(data: Path, settings: Settings) -> Pool:
+    """Questions about the training articles, among the paragraphs of these articles."""
+    documents, queries, judged = _collection(data / "squad-dev-v1.1")
+    passages = read_qrels(data / "squad-dev-v1.1" / "passage_qrels.txt", Notes())
+    articles = training_articles([document.doc_id for document in documents])
+    kept = [document for document in documents if document.doc_id in articles]
+    paragraphs = {
+        f"{document.doc_id}#{n}": document.text[start:end]
+        for document in kept
+        for n, (start, end) in enumerate(document.passages)
+    }
+    ours = [query for query in queries if articles.issuperset(judged[query.query_id])]
+    return _pool(sample(ours, settings.squad_queries, settings.seed, _query_id), paragraphs, passages)
+
+
+def scifact_pool(data: Path, settings: Settings) -> Pool:
+    """Training claims, among the abstracts that they cite and some others."""
+    documents, queries, judged = _collection(data / "scifact")
+    claims = [query for query in queries if query.fields["split"] == "train"]
+    cited = {doc_id for claim in claims for doc_id in judged[claim.query_id]}
+    others = [document.doc_id for document in documents if document.doc_id not in cited]
+    kept = cited | set(sample(others, settings.scifact_abstracts, settings.seed, str))
+    texts = {one.doc_id: f"{one.title} {one.text}" for one in documents if one.doc_id in kept}
+    return _pool(claims, texts, judged)
+
+
+def examples(pool: Pool, teacher: BiEncoder, settings: Settings, advance: Callable[[int], object]) -> list[Example]:
+    """Draw the negatives of every query: two among the teacher's best, one among all."""
+    rows = []
+    for text in pool.texts:  # one by one: no padding
+        rows.append(teacher.encode([text], "").vectors)
+        advance(1)
+    vectors = np.concatenate(rows)
+    return [_example(query, pool, teacher, vectors, settings) for query in pool.queries]
+
+
+def _example(query: Query, pool: Pool, teacher: BiEncoder, vectors: NDArray[np.float32], settings: Settings) -> Example:
+    cosines = vectors @ teacher.encode([query.text], query.query_id).vectors[0]
+    relevant, generator = pool.relevant[query.query_id], draw(settings.seed, query.query_id)
+    others = [n for n in np.argsort(-cosines, kind="stable").tolist() if n not in relevant]
+    hard = generator.choice(settings.hard_from, 2, replace=False)
+    random = generator.integers(settings.hard_from, len(others))
+    chosen = [relevant[int(generator.integers(len(relevant)))], *(others[n] for n in (*hard, random))]
+    return Example(query.text, tuple(pool.texts[n] for n in chosen), cosines[chosen])
+
+
+def _collection(folder: Path) -> tuple[list[Document], list[Query], Qrels]:
+    notes = Notes()
+    documents = [located.document for located in read_documents([str(folder)], notes)]
+    return documents, read_queries(folder / "queries.jsonl", notes), read_qrels(folder / "qrels.txt", notes)
+
+
+def _pool(queries: Sequence[Query], texts: Mapping[str, str], judged: Qrels) -> Pool:
+    numbers = {name: n for n, name in enumerate(texts)}
+    relevant = {
+        query.query_id: [numbers[name] for name, grade in judged[query.query_id].items() if grade > 0]
+        for query in queries
+    }
+    return Pool(queries, list(texts.values()), relevant)
+
+
+def _query_id(query: Query) -> str:
+    return query.query_id
