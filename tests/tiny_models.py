@@ -7,6 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from longrank.protocols import ScoringTask
+from longrank.types import Passage, Query
+
 WORDS = (
     "the a of in what is was who where when river bank water money fish boat city king war peace north south "
     "long short passage query answer word over under fox dog run jump blue green "
@@ -14,6 +17,12 @@ WORDS = (
 )
 
 MAX_TOKENS = 48
+
+
+def task(query: str, texts: list[str], query_id: str = "q", doc_id: str = "d") -> ScoringTask:
+    """Return what a scorer gets of a document whose passages are `texts`."""
+    passages = tuple(Passage(doc_id, n, text, 0, len(text)) for n, text in enumerate(texts))
+    return ScoringTask(Query(query_id, query), doc_id, passages, tuple(texts))
 
 
 def _tokenizer(kind: str) -> Any:
@@ -89,16 +98,22 @@ def _configuration(family: str, **more: Any) -> Any:
     if family == "roberta":
         padded = _SMALL | {"max_position_embeddings": MAX_TOKENS + 2}
         return hf.RobertaConfig(**padded, type_vocab_size=1, pad_token_id=1, bos_token_id=0, eos_token_id=2, **more)
+    if family == "modernbert":
+        special = {"pad_token_id": 0, "cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
+        local = {"local_attention": 8, "global_attn_every_n_layers": 2}  # one layer sees all, one its neighbours
+        return hf.ModernBertConfig(**_SMALL, **special, **local, **more)
     raise ValueError(family)
 
 
-FAMILIES = ("bert", "roberta", "albert", "electra", "distilbert")
+FAMILIES = ("bert", "roberta", "albert", "electra", "distilbert", "modernbert")
 
 
 def _save(folder: Path, family: str, make: Callable[[Any], Any], **more: Any) -> Path:
     import torch
 
     tokenizer = _tokenizer("roberta" if family == "roberta" else "bert")
+    if family in {"distilbert", "modernbert"}:
+        tokenizer.model_input_names = ["input_ids", "attention_mask"]
     torch.set_num_threads(1)  # so small that threads would only wait for each other
     torch.manual_seed(7)
     network = make(_configuration(family, vocab_size=len(tokenizer), **more))
@@ -116,6 +131,13 @@ def save_cross_encoder(folder: Path, family: str = "bert", n_outputs: int = 2) -
     from transformers import AutoModelForSequenceClassification
 
     return _save(folder, family, AutoModelForSequenceClassification.from_config, num_labels=n_outputs)
+
+
+def save_next_sentence(folder: Path) -> Path:
+    """Write a next-sentence model, as the released Birch models are; return its folder."""
+    from transformers import AutoModelForNextSentencePrediction
+
+    return _save(folder, "bert", AutoModelForNextSentencePrediction.from_config)
 
 
 def save_encoder(folder: Path, family: str = "bert", prompts: dict[str, str] | None = None) -> Path:

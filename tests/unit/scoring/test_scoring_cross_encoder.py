@@ -1,18 +1,16 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from longrank.errors import InputError, LongRankError
-from longrank.protocols import ScoringTask
-from longrank.scoring.cross_encoder import SCORES, CrossEncoder, _score, open_cross_encoder
+from longrank.scoring.cross_encoder import CrossEncoder, open_cross_encoder
 from longrank.scoring.models import find_model
-from longrank.types import Notes, Passage, Query
-from tiny_models import FAMILIES, MAX_TOKENS, save_cross_encoder
+from longrank.types import Notes
+from tiny_models import FAMILIES, MAX_TOKENS, save_cross_encoder, task
 
 pytestmark = pytest.mark.neural
 
@@ -24,11 +22,6 @@ PASSAGES = [
     "money",
     "who was the king? the answer is over under the blue water",
 ]
-
-
-def task(query: str, texts: list[str], query_id: str = "q", doc_id: str = "d") -> ScoringTask:
-    passages = tuple(Passage(doc_id, n, text, 0, len(text)) for n, text in enumerate(texts))
-    return ScoringTask(Query(query_id, query), doc_id, passages, tuple(texts))
 
 
 @pytest.fixture(scope="module")
@@ -94,29 +87,6 @@ def test_each_score_is_its_formula(folders: dict[tuple[str, int], Path]) -> None
         assert one.unit == name
         assert scores.scores.dtype == np.float32
         np.testing.assert_allclose(scores.scores, values, rtol=1e-5, atol=1e-6)
-
-
-def test_scores_of_logits_by_hand() -> None:
-    """Logits (z0, z1) = (2, 3), (-1, 2.5), (100, -100): the second is more probable, the first has the larger z1."""
-    logits = np.array([[2.0, 3.0], [-1.0, 2.5], [100.0, -100.0]], dtype=np.float32)
-    expected = {
-        "logit": [3.0, 2.5, -100.0],
-        "logit_diff": [1.0, 3.5, -200.0],
-        "logprob": [-math.log1p(math.exp(-1)), -math.log1p(math.exp(-3.5)), -200.0],
-        "prob": [1 / (1 + math.exp(-1)), 1 / (1 + math.exp(-3.5)), 0.0],
-    }
-    for unit in SCORES:
-        assert _score(logits, unit, 1).tolist() == pytest.approx(expected[unit], rel=1e-6)
-        assert _score(logits[:, ::-1], unit, 0).tolist() == pytest.approx(expected[unit], rel=1e-6)
-    single = {
-        "logit": [3.0, -100.0],
-        "logprob": [-math.log1p(math.exp(-3)), -100.0],
-        "prob": [1 / (1 + math.exp(-3)), math.exp(-100)],
-    }
-    for unit, values in single.items():
-        found = _score(np.array([[3.0], [-100.0]], dtype=np.float32), unit, 0)
-        assert found.dtype == np.float32
-        assert found.tolist() == pytest.approx(values, rel=1e-5, abs=1e-40)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -1,0 +1,92 @@
+"""The classification heads of cross-encoders: which one a model's files hold.
+
+sequence classification   any encoder of transformers; one output or two
+next sentence             ``...ForNextSentencePrediction``, as the released Birch models; two outputs.
+                          Pre-training calls output 0 "is next"; Birch fine-tuned output 1 to mean relevant
+                          and scores by it, as Capreolus does with the same weights.
+ELECTRA, [CLS] only       Capreolus/electra-base-msmarco and its kin: one linear layer on [CLS], where the
+                          stock head of ELECTRA has a dense layer before it
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from longrank.errors import InputError
+from longrank.scoring.models import Model, read_json
+from longrank.scoring.network import check_network
+from longrank.scoring.pretrained import Pretrained, load_pretrained
+from longrank.types import Notes
+
+_NEXT_SENTENCE = "ForNextSentencePrediction"
+_DENSE = ("classifier.dense.weight", "classifier.dense.bias")
+
+
+def load_classifier(model: Model, notes: Notes) -> Pretrained:
+    """Load a cross-encoder with the head its files hold, on the CPU.
+
+    Args:
+        model: the model's files.
+        notes: says what was found other than the stock head.
+
+    Raises:
+        InputError: the weights would score wrongly, as `check_network`; or the tokenizer puts no mark
+            between query and passage.
+    """
+    if _holds_next_sentence_head(model):
+        loaded = load_pretrained(model, "AutoModelForNextSentencePrediction")
+        notes.say(
+            f"'{model.name}' has a next-sentence head: output 1 means relevant, as Birch trained it, "
+            "unless the option relevant = 0 says otherwise"
+        )
+    else:
+        loaded = load_pretrained(model, "AutoModelForSequenceClassification")
+    network, tokenizer, missing = loaded
+    if _is_cls_only_electra(network, missing):
+        _leave_out_dense(network)
+        missing = [name for name in missing if name not in _DENSE]
+        notes.say(f"the head of '{model.name}' is one layer on [CLS], as Capreolus trained ELECTRA")
+    check_network(model, network, tokenizer, missing)
+    _check_pairs(model, tokenizer)
+    return Pretrained(network, tokenizer, missing)
+
+
+def n_outputs(network: Any) -> int:
+    """Return how many logits the head has."""
+    return 2 if type(network).__name__.endswith(_NEXT_SENTENCE) else int(network.config.num_labels)
+
+
+def _holds_next_sentence_head(model: Model) -> bool:
+    architectures = read_json(model.network / "config.json").get("architectures") or []
+    return any(str(name).endswith(_NEXT_SENTENCE) for name in architectures)
+
+
+def _check_pairs(model: Model, tokenizer: Any) -> None:
+    """Refuse tokenizers that join query and passage into one text: those of decoders, which want a prompt."""
+    joined = tokenizer.backend_tokenizer.encode("a", "a").sequence_ids
+    if joined[joined.index(1) - 1] == 0:
+        raise InputError(
+            "the model's tokenizer puts no mark between query and passage",
+            path=model.path,
+            fix="a reranker made from a decoder wants a prompt: use the scorer 'decoder'",
+        )
+
+
+def _is_cls_only_electra(network: Any, missing: list[str]) -> bool:
+    """Say whether the dense layer of ELECTRA's stock head is not in the file, or there but never trained.
+
+    Checkpoints of a [CLS]-only head that went through the stock class carry the dense layer as it was
+    initialised: a bias of exact zeros beside an output layer whose bias has been trained.
+    """
+    if network.config.model_type != "electra" or not hasattr(network, "classifier"):
+        return False
+    if all(name in missing for name in _DENSE):
+        return "classifier.out_proj.weight" not in missing
+    head = network.classifier
+    return not head.dense.bias.any() and bool(head.out_proj.bias.any())
+
+
+def _leave_out_dense(network: Any) -> None:
+    from longrank.scoring.electra_head import ClsHead
+
+    network.classifier = ClsHead(network.classifier.out_proj)

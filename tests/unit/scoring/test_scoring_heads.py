@@ -1,0 +1,160 @@
+"""Which head a model's files hold, and that it scores as its makers compute it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from longrank.errors import InputError
+from longrank.scoring.cross_encoder import CrossEncoder
+from longrank.scoring.models import find_model
+from longrank.types import Notes
+from tiny_models import FAMILIES, save_cross_encoder, save_next_sentence, task
+
+pytestmark = pytest.mark.neural
+
+QUERY = "where is the river bank"
+PASSAGES = ["the fox jumped over the dog", "a long river in the north of the city", "money", ""]
+
+
+def features_of(folder: Path) -> object:
+    from transformers import AutoTokenizer
+
+    pairs = [(QUERY, passage) for passage in PASSAGES]
+    return AutoTokenizer.from_pretrained(folder)(pairs, padding=True, truncation=True, return_tensors="pt")
+
+
+def rewrite(folder: Path, change: object) -> Path:
+    """Change the tensors of a model's file in place."""
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(folder / "model.safetensors")
+    change(tensors)  # type: ignore[operator]
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    return folder
+
+
+def scorer(folder: Path, **options: object) -> CrossEncoder:
+    return CrossEncoder(find_model(str(folder)), **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_logits_are_those_of_sentence_transformers(tmp_path: Path, family: str) -> None:
+    from sentence_transformers import CrossEncoder as Peer
+    from torch.nn import Identity
+
+    folder = save_cross_encoder(tmp_path / family, family, 1)
+    peer = Peer(str(folder), activation_fn=Identity(), device="cpu")
+    expected = peer.predict([(QUERY, passage) for passage in PASSAGES])
+    found = scorer(folder).logits(QUERY, PASSAGES)[:, 0]
+    assert np.ptp(expected) > 0.01
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_next_sentence_logits_are_those_of_transformers(tmp_path: Path) -> None:
+    import torch
+    from transformers import BertForNextSentencePrediction
+
+    folder = save_next_sentence(tmp_path / "nsp")
+    network = BertForNextSentencePrediction.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        expected = network(**features_of(folder)).logits.numpy()
+    assert np.ptp(expected, axis=0).min() > 0.01
+    np.testing.assert_allclose(scorer(folder).logits(QUERY, PASSAGES), expected, atol=1e-5)
+
+
+def test_of_a_next_sentence_head_the_second_output_means_relevant_as_birch_trained_it(tmp_path: Path) -> None:
+    folder = save_next_sentence(tmp_path / "nsp")
+    logits = scorer(folder).logits(QUERY, PASSAGES)
+    notes = Notes()
+    scorer(folder, notes=notes)
+    assert "output 1 means relevant, as Birch trained it" in notes.lines()[0]
+    for options, column in (({"score": "logit"}, 1), ({"score": "logit", "relevant": 0}, 0)):
+        (found,) = scorer(folder, **options).score([task(QUERY, PASSAGES)])
+        np.testing.assert_array_equal(found.scores, logits[:, column])
+
+
+def cls_only_logits(folder: Path) -> np.ndarray:
+    """One linear layer on the vector of [CLS], by numpy from transformers' own encoder."""
+    import torch
+    from safetensors.torch import load_file
+    from transformers import ElectraModel
+
+    with torch.inference_mode():
+        hidden = ElectraModel.from_pretrained(folder).eval()(**features_of(folder)).last_hidden_state.numpy()
+    tensors = load_file(folder / "model.safetensors")
+    weight, bias = (tensors[f"classifier.out_proj.{name}"].numpy() for name in ("weight", "bias"))
+    return hidden[:, 0] @ weight.T + bias
+
+
+def test_an_electra_head_without_a_dense_layer_reads_cls_alone(tmp_path: Path) -> None:
+    """As Capreolus/electra-base-msmarco was trained."""
+
+    def drop_dense(tensors: dict[str, object]) -> None:
+        del tensors["classifier.dense.weight"], tensors["classifier.dense.bias"]
+
+    folder = rewrite(save_cross_encoder(tmp_path / "electra", "electra"), drop_dense)
+    notes = Notes()
+    found = scorer(folder, notes=notes).logits(QUERY, PASSAGES)
+    np.testing.assert_allclose(found, cls_only_logits(folder), atol=1e-5)
+    assert notes.lines() == ["the head of 'electra' is one layer on [CLS], as Capreolus trained ELECTRA"]
+
+
+def test_an_electra_head_whose_dense_layer_was_never_trained_reads_cls_alone(tmp_path: Path) -> None:
+    """As such a checkpoint becomes when the stock class saves it again: the dense layer is as initialised."""
+
+    def train_output(tensors: dict[str, object]) -> None:
+        assert not tensors["classifier.dense.bias"].any()  # type: ignore[attr-defined]
+        tensors["classifier.out_proj.bias"] += 0.25  # type: ignore[operator]
+
+    folder = rewrite(save_cross_encoder(tmp_path / "electra", "electra"), train_output)
+    np.testing.assert_allclose(scorer(folder).logits(QUERY, PASSAGES), cls_only_logits(folder), atol=1e-5)
+
+
+def test_an_electra_head_with_a_trained_dense_layer_is_the_stock_one(tmp_path: Path) -> None:
+    import torch
+    from transformers import ElectraForSequenceClassification
+
+    def train_all(tensors: dict[str, object]) -> None:
+        tensors["classifier.dense.bias"] += 0.5  # type: ignore[operator]
+        tensors["classifier.out_proj.bias"] += 0.25  # type: ignore[operator]
+
+    folder = rewrite(save_cross_encoder(tmp_path / "electra", "electra"), train_all)
+    network = ElectraForSequenceClassification.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        expected = network(**features_of(folder)).logits.numpy()
+    found = scorer(folder).logits(QUERY, PASSAGES)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert np.abs(found - cls_only_logits(folder)).max() > 0.01
+
+
+def test_an_electra_without_any_head_is_refused(tmp_path: Path) -> None:
+    def drop_head(tensors: dict[str, object]) -> None:
+        for name in [name for name in tensors if name.startswith("classifier")]:
+            del tensors[name]
+
+    folder = rewrite(save_cross_encoder(tmp_path / "electra", "electra"), drop_head)
+    with pytest.raises(InputError, match="the weights lack 4 parameters"):
+        scorer(folder)
+
+
+def test_a_next_sentence_model_without_its_head_is_refused(tmp_path: Path) -> None:
+    def drop_head(tensors: dict[str, object]) -> None:
+        for name in [name for name in tensors if name.startswith("cls")]:
+            del tensors[name]
+
+    folder = rewrite(save_next_sentence(tmp_path / "nsp"), drop_head)
+    with pytest.raises(InputError, match=r"the weights lack 2 parameters.*cls\.seq_relationship"):
+        scorer(folder)
+
+
+def test_a_tokenizer_that_puts_nothing_between_query_and_passage_is_refused(tmp_path: Path) -> None:
+    """That of a decoder with a classification head: its query and passage would run into each other."""
+    folder = save_cross_encoder(tmp_path / "m")
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer | {"post_processor": None}))
+    with pytest.raises(InputError, match=r"no mark between query and passage.*use the scorer 'decoder'"):
+        scorer(folder)
