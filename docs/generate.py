@@ -40,6 +40,7 @@ _REGISTRIES = {
     "Passage scorers": "longrank.scoring:PASSAGE_SCORERS",
     "Segmentation presets": "longrank.text.segment:PRESETS",
     "Selectors": "longrank.text.select:SELECTORS",
+    "Selectors by a cheap scorer": "longrank.ranking.cascade:CHEAP_SELECTORS",
     "Retrieval presets": "longrank.retrieval.presets:PRESETS",
     "Feedback models": "longrank.retrieval.feedback:FEEDBACKS",
     "Engines": "longrank.retrieval:ENGINES",

@@ -51,26 +51,6 @@ class Segmenter(Protocol):
         ...
 
 
-class Selected(NamedTuple):
-    """Passages that are worth scoring, in order of appearance, and a weight for each (float32[P])."""
-
-    passages: tuple[Passage, ...]
-    weights: Float32s
-
-
-class Selector(Protocol):
-    """Chooses the candidate passages of one document for one query; never none of them."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Names the rule and all its options."""
-        ...
-
-    def select(self, query: Query, passages: Sequence[Passage]) -> Selected:
-        """Return the chosen passages, in order of appearance, with their weights."""
-        ...
-
-
 class ScoringTask(NamedTuple):
     """One (query, document) pair as a passage scorer sees it.
 
@@ -82,6 +62,30 @@ class ScoringTask(NamedTuple):
     doc_id: str
     passages: tuple[Passage, ...]
     texts: tuple[str, ...]
+
+
+class Selected(NamedTuple):
+    """Which passages of a task are worth scoring, intp[P] ascending, and a weight for each, float32[P]."""
+
+    positions: NDArray[np.intp]
+    weights: Float32s
+
+
+class Selector(Protocol):
+    """Chooses the candidate passages of documents for queries; never none of a document's.
+
+    A call gets one block of tasks, all those of a query together, so that a budget may be shared out
+    among the documents of a query. What is chosen is a pure function of the tasks of the query.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the rule and all its options."""
+        ...
+
+    def select(self, tasks: Sequence[ScoringTask]) -> list[Selected]:
+        """Return what is chosen of each task."""
+        ...
 
 
 class PassageScores(NamedTuple):

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longrank.config import lookup
 from longrank.errors import InputError, LongRankError
 from longrank.index import Index
 from longrank.protocols import Candidate, PassageScorer, PassageScores, ScoringTask, Segmenter, Selector
 from longrank.ranking.build import attach_vectors
-from longrank.ranking.settings import PipelineSettings
+from longrank.ranking.cascade import open_selector
+from longrank.ranking.settings import DEFAULT_MODEL, PipelineSettings
 from longrank.ranking.settings import Scorer as ScorerSettings
 from longrank.scoring import PASSAGE_SCORERS, make_scorer, options_of
 from longrank.text.segment import make_segmenter
-from longrank.text.select import make_selector
 from longrank.types import Document, Evidence, Notes, Segmentation
-
-DEFAULT_MODEL = "minilm"
 
 
 class PassageDocumentScorer:
@@ -46,24 +45,31 @@ class PassageDocumentScorer:
         return f"{self.scorer.fingerprint} | {title}{self.segmenter.fingerprint} | {self.selector.fingerprint}"
 
     def evidence(self, block: Sequence[Candidate]) -> list[Evidence]:
-        """Score all passages of a block of candidates at once; one Evidence each, in order."""
+        """Score the selected passages of a block of candidates at once; one Evidence each, in order."""
         segmented: dict[str, Segmentation] = {}
-        tasks, weights = [], []
-        for query, document, _ in block:
+        for _, document, _ in block:
             if document.doc_id not in segmented:
                 segmented[document.doc_id] = self.segmenter.segment(document)
-            selected = self.selector.select(query, segmented[document.doc_id].passages)
-            texts = tuple(self._text(document, passage.text) for passage in selected.passages)
-            tasks.append(ScoringTask(query, document.doc_id, selected.passages, texts))
-            weights.append(selected.weights)
-        scored = self.scorer.score(tasks)
+        tasks = [self._task(candidate, segmented[candidate.document.doc_id]) for candidate in block]
+        selected = self.selector.select(tasks)
+        chosen = [_narrowed(task, one.positions) for task, one in zip(tasks, selected, strict=True)]
+        scored = self.scorer.score(chosen)
         return [
-            _evidence(candidate, task, scores, weight, segmented[task.doc_id].n_passages)
-            for candidate, task, scores, weight in zip(block, tasks, scored, weights, strict=True)
+            _evidence(candidate, task, scores, one.weights, segmented[task.doc_id].n_passages)
+            for candidate, task, scores, one in zip(block, chosen, scored, selected, strict=True)
         ]
+
+    def _task(self, candidate: Candidate, segmentation: Segmentation) -> ScoringTask:
+        texts = tuple(self._text(candidate.document, passage.text) for passage in segmentation.passages)
+        return ScoringTask(candidate.query, candidate.document.doc_id, segmentation.passages, texts)
 
     def _text(self, document: Document, passage: str) -> str:
         return f"{document.title} {passage}".strip() if self.title and document.title else passage
+
+
+def _narrowed(task: ScoringTask, positions: NDArray[np.intp]) -> ScoringTask:
+    chosen = positions.tolist()
+    return task._replace(passages=tuple(task.passages[n] for n in chosen), texts=tuple(task.texts[n] for n in chosen))
 
 
 def _evidence(
@@ -98,12 +104,12 @@ def open_document_scorer(
     """
     assert settings.scorer is not None
     name, model, options = _choose_scorer(settings.scorer, model, notes)
-    selector = make_selector(settings.select.name, n=settings.select.n)
     scorer = make_scorer(name, index=index, model=model, options=options, notes=notes)
     tokenizer = getattr(scorer, "offset_tokenizer", None)  # for passages counted in a model's wordpieces
     segmenter = make_segmenter(settings.passages.preset, settings.passages.options, tokenizer)
     selects = settings.select.name != "all"
     attach_vectors(scorer, index, segmenter, title=settings.title, selects=selects, notes=notes)
+    selector = open_selector(settings.select, index, segmenter, title=settings.title, notes=notes)
     return PassageDocumentScorer(segmenter, selector, scorer, title=settings.title)
 
 

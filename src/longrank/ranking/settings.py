@@ -5,7 +5,7 @@ title = false                  # whether the scorer reads the title before each 
 preset = "bm25-anserini"
 [passages]                     # see longrank.text.segment.PRESETS; any option of the preset may be set
 preset = "windows"
-[select]                       # candidate passages per query
+[select]                       # which passages the scorer reads; see longrank.text.select and ranking.cascade
 name = "all"
 [scorer]                       # see longrank.scoring.PASSAGE_SCORERS
 name = "cross-encoder"
@@ -26,6 +26,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from longrank.config import override, read_toml, suggestion, validated
 from longrank.errors import InputError
+
+DEFAULT_MODEL = "minilm"
+"""The bi-encoder that is used where none is named."""
 
 _SHIPPED = Path(__file__).parent / "pipelines"
 
@@ -58,10 +61,15 @@ class Passages(_Section):
 
 
 class Select(_Section):
-    """Which passages are worth scoring for a query."""
+    """Which passages are worth scoring for a query.
+
+    ``n`` of each document, or with a cheap scorer ``per_query`` in all; ``model`` is its bi-encoder.
+    """
 
     name: str = "all"
     n: int | None = Field(default=None, ge=1)
+    per_query: int | None = Field(default=None, ge=1)
+    model: str | None = None
 
 
 class Scorer(_Section):

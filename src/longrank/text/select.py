@@ -5,6 +5,8 @@
     termf         the n (10) with the largest tf(q, S): how often the query's terms occur in the passage
     first+termf   n (20) in all: the first half of them FIRST, then the best of TERMF not yet there
 
+What a cheap scorer chooses is in `longrank.ranking.cascade`.
+
 Terms are lower-cased words as they are written but for a possessive 's, without stop words and
 punctuation; each distinct term of the query counts once per occurrence in the passage. Ties go to
 the earlier passage, so TERMF of a document without any query term is FIRST. Whatever is chosen,
@@ -21,9 +23,9 @@ from numpy.typing import NDArray
 
 from longrank.config import lookup
 from longrank.errors import InputError
-from longrank.protocols import Selected, Selector
+from longrank.protocols import ScoringTask, Selected, Selector
 from longrank.text.analysis import ANALYZERS, STOP_WORDS
-from longrank.types import Float32s, Passage, Query
+from longrank.types import Float32s
 
 Choose = Callable[[Float32s, int], NDArray[np.intp]]
 """Takes tf(q, S) of every passage and n; returns the chosen positions, in any order."""
@@ -70,11 +72,14 @@ class TermCountSelector:
         """The rule, e.g. ``first+termf(n=20)``."""
         return f"{self.name}(n={self.n})" if self.n else self.name
 
-    def select(self, query: Query, passages: Sequence[Passage]) -> Selected:
-        """Return the chosen passages in order of appearance, with tf(q, S) as weights (float32[P])."""
-        counts = term_counts(query.text, [passage.text for passage in passages])
+    def select(self, tasks: Sequence[ScoringTask]) -> list[Selected]:
+        """Return the chosen passages of each task, with tf(q, S) as weights."""
+        return [self._select(task) for task in tasks]
+
+    def _select(self, task: ScoringTask) -> Selected:
+        counts = term_counts(task.query.text, [passage.text for passage in task.passages])
         chosen = np.sort(self.choose(counts, self.n))
-        return Selected(tuple(passages[i] for i in chosen.tolist()), counts[chosen])
+        return Selected(chosen, counts[chosen])
 
 
 def term_counts(query: str, texts: Sequence[str]) -> Float32s:

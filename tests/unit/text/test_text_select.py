@@ -3,13 +3,15 @@ from __future__ import annotations
 import pytest
 
 from longrank.errors import InputError
+from longrank.protocols import ScoringTask
 from longrank.text.select import make_selector, term_counts
 from longrank.types import Passage, Query
 
 
 def chosen(name: str, n: int | None, query: str, texts: list[str]) -> list[int]:
     passages = [Passage("d", i, text, 0, len(text)) for i, text in enumerate(texts)]
-    return [p.index for p in make_selector(name, n).select(Query("q", query), passages).passages]
+    (selected,) = make_selector(name, n).select([ScoringTask(Query("q", query), "d", tuple(passages), tuple(texts))])
+    return selected.positions.tolist()
 
 
 def test_the_weight_of_a_passage_counts_query_terms_as_written_without_stop_words_and_punctuation() -> None:
