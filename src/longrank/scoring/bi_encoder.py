@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from longrank.errors import InputError, LongRankError
 from longrank.index.vectors import PassageVectors
 from longrank.protocols import PassageScores, ScoringTask
+from longrank.scoring.acceleration import accelerate
 from longrank.scoring.models import Model, find_model
 from longrank.scoring.network import (
     DEFAULT_BATCH_TOKENS,
@@ -54,6 +55,7 @@ class BiEncoder:
         max_tokens: what is read of a text, special tokens included; default: the model's own limit.
         batch_tokens: padded tokens per batch.
         device: a torch device, or ``auto``.
+        dtype: ``float32`` or ``bf16``, in which the encoder's products are computed (`longrank.scoring.acceleration`).
         notes: counts queries that were cut.
 
     Raises:
@@ -70,6 +72,7 @@ class BiEncoder:
         max_tokens: int | None = None,
         batch_tokens: int = DEFAULT_BATCH_TOKENS,
         device: str = "auto",
+        dtype: str = "float32",
         notes: Notes | None = None,
     ) -> None:
         check_at_least("batch_tokens", batch_tokens, 1)
@@ -83,6 +86,7 @@ class BiEncoder:
         if (similarity := self._network.similarity_fn_name) != "cosine":
             self._notes.add(f"models made for the similarity '{similarity}': the cosine is used", model.name)
         self.max_tokens = choose_max_tokens(model, max_tokens, *_limits(self._network))
+        accelerate(self._network[0].auto_model, dtype=dtype)
         self._feeder = Feeder(
             self._network.tokenizer,
             self.max_tokens,
@@ -90,7 +94,8 @@ class BiEncoder:
             batch_tokens=batch_tokens,
             device=str(self._network.device),
         )
-        self._options = f"max_tokens={self.max_tokens} batch_tokens={batch_tokens} device={self._network.device.type}"
+        where = self._network.device.type
+        self._options = f"max_tokens={self.max_tokens} batch_tokens={batch_tokens} device={where} dtype={dtype}"
         self.offset_tokenizer = self._feeder.offset_tokenizer
         self._stored: PassageVectors | None = None
         self._stored_note = ""
@@ -187,6 +192,7 @@ def open_bi_encoder(
     max_tokens: int | None = None,
     batch_tokens: int = DEFAULT_BATCH_TOKENS,
     device: str = "auto",
+    dtype: str = "float32",
 ) -> BiEncoder:
     """Load a bi-encoder by alias, folder or Hugging Face name; the index is not needed.
 
@@ -195,7 +201,9 @@ def open_bi_encoder(
     """
     if model is None:
         raise InputError("the bi-encoder needs a model", fix="name one, or 'minilm'")
-    return BiEncoder(find_model(model), max_tokens=max_tokens, batch_tokens=batch_tokens, device=device, notes=notes)
+    return BiEncoder(
+        find_model(model), max_tokens=max_tokens, batch_tokens=batch_tokens, device=device, dtype=dtype, notes=notes
+    )
 
 
 def _load(model: Model, device: str) -> Any:

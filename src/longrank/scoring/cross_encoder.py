@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from longrank.errors import InputError
 from longrank.protocols import PassageScores, ScoringTask
+from longrank.scoring.acceleration import accelerate
 from longrank.scoring.heads import load_classifier, n_outputs
 from longrank.scoring.models import Model, find_model
 from longrank.scoring.network import (
@@ -45,6 +46,7 @@ class CrossEncoder:
         max_query_tokens: what is read of the query.
         batch_tokens: padded tokens per batch.
         device: a torch device, or ``auto``.
+        dtype: ``float32`` or ``bf16``, in which the encoder's products are computed (`longrank.scoring.acceleration`).
         notes: counts queries that were cut.
 
     Raises:
@@ -63,6 +65,7 @@ class CrossEncoder:
         max_query_tokens: int = DEFAULT_MAX_QUERY_TOKENS,
         batch_tokens: int = DEFAULT_BATCH_TOKENS,
         device: str = "auto",
+        dtype: str = "float32",
         notes: Notes | None = None,
     ) -> None:
         check_at_least("batch_tokens", batch_tokens, 1)
@@ -76,6 +79,7 @@ class CrossEncoder:
         self.max_tokens = choose_max_tokens(
             model, max_tokens, tokenizer.model_max_length, position_limit(self._network)
         )
+        accelerate(self._network.base_model, dtype=dtype, first_only=True)
         where = self._network.device
         self._feeder = Feeder(
             tokenizer,
@@ -87,7 +91,7 @@ class CrossEncoder:
         self.offset_tokenizer = self._feeder.offset_tokenizer
         self.fingerprint = (
             f"cross-encoder {model.fingerprint} score={self.unit} relevant={relevant} max_tokens={self.max_tokens} "
-            f"max_query_tokens={max_query_tokens} batch_tokens={batch_tokens} device={where.type}"
+            f"max_query_tokens={max_query_tokens} batch_tokens={batch_tokens} device={where.type} dtype={dtype}"
         )
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
@@ -126,6 +130,7 @@ def open_cross_encoder(
     max_query_tokens: int = DEFAULT_MAX_QUERY_TOKENS,
     batch_tokens: int = DEFAULT_BATCH_TOKENS,
     device: str = "auto",
+    dtype: str = "float32",
 ) -> CrossEncoder:
     """Load a cross-encoder by folder or Hugging Face name; the index is not needed.
 
@@ -142,6 +147,7 @@ def open_cross_encoder(
         max_query_tokens=max_query_tokens,
         batch_tokens=batch_tokens,
         device=device,
+        dtype=dtype,
         notes=notes,
     )
 

@@ -1,0 +1,83 @@
+"""Makes a loaded network as fast as its device allows, without changing what it computes.
+
+On a CPU, encoders of the BERT family go without padding (`unpadded`), and the dense layers of all others are
+computed by oneDNN (`dense`). Elsewhere Hugging Face's own forward pass is kept. ``bf16`` halves the encoder's weights
+and activations (8 bits of precision instead of 24); what comes out of it, and the head, stay float32, so that
+scores are not rounded to a handful of values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from longrank.errors import InputError
+from longrank.scoring.dense import use_onednn
+from longrank.scoring.unpadded import Unpadded, can_unpad
+
+DTYPES = ("float32", "bf16")
+
+
+def accelerate(encoder: Any, *, dtype: str = "float32", first_only: bool = False) -> None:
+    """Change the forward pass of an encoder in place; it cannot be trained afterwards.
+
+    Args:
+        encoder: a transformers model without head (``network.base_model``), float32, on its device.
+        dtype: one of `DTYPES`.
+        first_only: the head reads the first token only, so the others' last hidden state may be left out.
+
+    Raises:
+        InputError: no such dtype, or this machine computes it no faster than float32.
+    """
+    check_dtype(dtype, encoder.device.type)
+    if dtype == "bf16":
+        _to_bf16(encoder)
+    if encoder.device.type == "cpu" and can_unpad(encoder):
+        encoder.forward = Unpadded(encoder, first_only=first_only)
+        return
+    use_onednn(encoder)
+    if dtype == "bf16":
+        encoder.forward = _returning_float32(encoder.forward)
+
+
+def check_dtype(dtype: str, device: str) -> None:
+    """Refuse what is no dtype, or one that the machine has no instructions for.
+
+    Raises:
+        InputError: it is.
+    """
+    if dtype not in DTYPES:
+        raise InputError(f"dtype must be one of {', '.join(DTYPES)}", got=dtype)
+    if dtype == "bf16" and not _multiplies_bf16(device):
+        raise InputError(
+            "this machine has no instructions for products in bf16, which would be slower than float32",
+            got=f"dtype={dtype}, device={device}",
+            fix="use float32",
+        )
+
+
+def _multiplies_bf16(device: str) -> bool:
+    import torch
+
+    if device == "cpu":
+        return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    return device == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+
+
+def _to_bf16(encoder: Any) -> None:
+    import torch
+
+    for name, part in encoder.named_children():
+        if name != "pooler" or not can_unpad(encoder):  # reads one token: no time to gain, only precision to lose
+            part.to(torch.bfloat16)
+
+
+def _returning_float32(forward: Callable[..., Any]) -> Callable[..., Any]:
+    def rounded_inside(*args: Any, **named: Any) -> Any:
+        outputs = forward(*args, **named)
+        for name, value in outputs.items():
+            if hasattr(value, "is_floating_point") and value.is_floating_point():
+                outputs[name] = value.float()
+        return outputs
+
+    return rounded_inside

@@ -1,0 +1,71 @@
+"""Dense layers at the speed of the processor: y = activation(x W^T + b) as one call of oneDNN.
+
+PyTorch multiplies float32 matrices by MKL, which leaves AVX-512 unused on processors of other makers than
+Intel; oneDNN, which comes with PyTorch too, does not, and applies the activation while results are in cache.
+The same sums in another order: outputs differ in their last bits. On an accelerator, or where PyTorch was built
+without oneDNN, PyTorch's own functions do the work; which it is depends on the machine alone.
+"""
+
+from __future__ import annotations
+
+import platform
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+ACTIVATIONS = {
+    "gelu": ("gelu", "none"),
+    "gelu_new": ("gelu", "tanh"),
+    "gelu_pytorch_tanh": ("gelu", "tanh"),
+    "relu": ("relu", ""),
+}
+"""Hugging Face's name -> oneDNN's name, and which formula of it."""
+
+
+def dense(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, activation: str | None = None
+) -> torch.Tensor:
+    """Return activation(x W^T + b), [..., M], of x [..., N] and W [M, N], all of one dtype; not differentiable.
+
+    Args:
+        x: float32 or bfloat16.
+        weight: W.
+        bias: b, [M].
+        activation: a key of `ACTIVATIONS`.
+    """
+    import torch
+
+    name, formula = ACTIVATIONS[activation] if activation else ("none", "")
+    if x.device.type == "cpu" and has_onednn():
+        result: torch.Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, name, [], formula)
+        return result
+    y = torch.nn.functional.linear(x, weight, bias)
+    if name == "gelu":
+        return torch.nn.functional.gelu(y, approximate=formula)
+    return y.relu_() if name == "relu" else y
+
+
+@cache
+def has_onednn() -> bool:
+    """Say whether PyTorch brings oneDNN's dense layer; tried on x86 only."""
+    import torch
+
+    here = torch.backends.mkldnn.is_available() and platform.machine().lower() in ("x86_64", "amd64")
+    return here and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+def use_onednn(network: Any) -> None:
+    """Let every ``nn.Linear`` of a network on the CPU be computed by `dense`, without gradients from now on."""
+    import torch
+
+    if not has_onednn():
+        return
+    for module in network.modules():
+        if type(module) is torch.nn.Linear and module.weight.device.type == "cpu":
+            module.forward = partial(_forward, module)
+
+
+def _forward(module: Any, x: torch.Tensor) -> torch.Tensor:
+    return dense(x, module.weight, module.bias)

@@ -1,0 +1,75 @@
+"""dtype=bf16, and dense layers by oneDNN where the unpadded forward pass does not apply."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from longrank.errors import InputError
+from longrank.protocols import ScoringTask
+from longrank.scoring import acceleration
+from longrank.scoring.acceleration import check_dtype
+from longrank.scoring.bi_encoder import BiEncoder
+from longrank.scoring.cross_encoder import CrossEncoder
+from longrank.scoring.models import find_model
+from longrank.types import Passage, Query
+from tiny_models import FAMILIES, save_cross_encoder, save_encoder
+
+pytestmark = pytest.mark.neural
+
+TEXTS = ("the fox jumped over the dog", "", "a long river in the north of the city", "money", "who was the king " * 3)
+TASK = ScoringTask(
+    Query("q", "where is the river bank"), "d", tuple(Passage("d", n, t, 0, len(t)) for n, t in enumerate(TEXTS)), TEXTS
+)
+
+
+@pytest.fixture
+def bf16() -> None:
+    try:
+        check_dtype("bf16", "cpu")
+    except InputError:
+        pytest.skip("this processor has no bf16 instructions")
+
+
+@pytest.mark.usefixtures("bf16")
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kind", [CrossEncoder, BiEncoder])
+def test_bf16_scores_are_close_to_float32_and_are_not_themselves_rounded(
+    tmp_path: Path, family: str, kind: type[CrossEncoder | BiEncoder]
+) -> None:
+    save = save_cross_encoder if kind is CrossEncoder else save_encoder
+    model = find_model(str(save(tmp_path / "m", family)))
+    exact, rounded = kind(model), kind(model, dtype="bf16")
+    (expected,), (found,) = exact.score([TASK]), rounded.score([TASK])
+    assert found.scores.dtype == np.float32
+    assert 0 < np.abs(found.scores - expected.scores).max() < 0.3 * np.ptp(expected.scores)
+    assert (found.scores.view(np.uint32) & 0xFFFF).any()  # a bf16 number ends in 16 zero bits
+    assert exact.fingerprint != rounded.fingerprint
+    assert rounded.fingerprint.endswith("dtype=bf16")
+
+
+def test_bf16_is_refused_where_the_machine_has_no_instructions_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = find_model(str(save_cross_encoder(tmp_path / "m")))
+    monkeypatch.setattr(acceleration, "_multiplies_bf16", lambda device: False)
+    with pytest.raises(InputError, match=r"no instructions for products in bf16.*got 'dtype=bf16, device=cpu'"):
+        CrossEncoder(model, dtype="bf16", device="cpu")
+
+
+def test_another_dtype_is_refused() -> None:
+    with pytest.raises(InputError, match="dtype must be one of float32, bf16"):
+        check_dtype("float16", "cpu")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_without_onednn_scores_are_the_same_beyond_float_noise(
+    tmp_path: Path, family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = find_model(str(save_cross_encoder(tmp_path / "m", family)))
+    (usual,) = CrossEncoder(model).score([TASK])
+    monkeypatch.setattr("longrank.scoring.dense.has_onednn", lambda: False)
+    (found,) = CrossEncoder(model).score([TASK])
+    np.testing.assert_allclose(found.scores, usual.scores, atol=1e-5)
