@@ -306,6 +306,7 @@ def test_an_optimum_at_the_end_of_an_axis_is_said(folder: Path, capsys: pytest.C
         (["--grid", "kl=1"], "no numeric setting of this first stage (got 'kl'); one of b, k1"),
         (["--grid", "fb_docs=5"], "no numeric setting of this first stage (got 'fb_docs')"),
         (["--grid", "fb_dcs=5", "--preset", "bm25-lucene+rm3"], "(got 'fb_dcs'); did you mean 'fb_docs'?"),
+        (["--grid", "fb_docs=1e5000", "--preset", "bm25-lucene+rm3"], "a value of a grid is at most 1e+12"),
         (["--grid", "mu=100"], "no numeric setting of this first stage (got 'mu')"),
         (["--grid", "b=0,1", "--grid", "b=0.5"], "an axis is given twice (got 'b')"),
         ([*GRID, "--set", "b=0.3"], "both fixed and an axis of the grid (got 'b')"),

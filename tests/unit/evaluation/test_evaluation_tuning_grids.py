@@ -17,6 +17,12 @@ def test_values_are_sorted_and_kept_once() -> None:
     assert parse_axes(["k1= 2, .5,1,0.50"], KINDS) == {"k1": (0.5, 1.0, 2.0)}
 
 
+def test_the_largest_and_the_finest_values_are_told_apart() -> None:
+    axes = parse_axes(["k1=999999999999,1e12,0e5000,.000000001", "fb_docs=0e5000,1e12"], KINDS)
+    assert axes == {"k1": (0.0, 1e-9, 999999999999.0, 1e12), "fb_docs": (0, 10**12)}
+    assert parse_axes(["k1=999999999999.000000001,999999999999"], KINDS) == {"k1": (999999999999.0,)}  # as a float
+
+
 def test_whole_numbers_stay_whole_and_fractions_are_refused_for_them() -> None:
     axes = parse_axes(["fb_docs=5:15:5", "k1=1"], KINDS)
     assert axes == {"fb_docs": (5, 10, 15), "k1": (1.0,)}
@@ -69,7 +75,10 @@ def test_settings_are_shown_as_they_are_typed() -> None:
         (["k1=1:2:-0.1"], "range of a grid is empty"),
         (["k1=2:1:-0.1"], "range of a grid is empty"),
         (["k1=0:1:1e-9"], "more than 100000 settings"),
-        (["k1=0:1:1e-40"], "not an axis"),
+        (["k1=0:1:1e-40"], "has at most 9 decimals .got '1e-40'"),
+        (["fb_docs=1e5000"], "at most 1e[+]12 and has at most 9 decimals .got '1e5000'"),
+        (["k1=-1e999999:1:1"], "at most 1e[+]12"),
+        (["k1=1,1.0000000000000000000000000000000000001"], "has at most 9 decimals"),
         (["k1=0:1:0.001", "b=0:1:0.001"], "1002001 settings, more than"),
         (["fb_doc=1"], "no numeric setting of this first stage .got 'fb_doc'.; did you mean 'fb_docs'"),
         (["k1=1", "k1=2"], "given twice"),

@@ -15,6 +15,7 @@ from longrank.config import suggestion
 from longrank.errors import InputError
 
 MAX_SETTINGS = 100_000
+_LARGEST, _DECIMALS = 10**12, 9  # of a value: beyond them no setting is told from the next, or int() is endless
 _SHAPE = "an axis is NAME=FIRST:LAST:STEP or NAME=VALUE,VALUE,..., e.g. k1=0.6:1.2:0.1"
 
 Number: TypeAlias = int | float
@@ -33,7 +34,8 @@ def parse_axes(texts: Iterable[str], kinds: Mapping[str, type[Number]]) -> dict[
 
     Raises:
         InputError: no axis, another shape, an unknown setting (suggests the nearest), one given twice,
-            a fraction where whole numbers are needed, or more than `MAX_SETTINGS` settings.
+            a fraction where whole numbers are needed, a value above 1e12 or with more than 9 decimals, or
+            more than `MAX_SETTINGS` settings.
     """
     axes: dict[str, tuple[Number, ...]] = {}
     for text in texts:
@@ -44,7 +46,7 @@ def parse_axes(texts: Iterable[str], kinds: Mapping[str, type[Number]]) -> dict[
             raise InputError("no numeric setting of this first stage", got=name, fix=suggestion(name, kinds))
         if name in axes:
             raise InputError("an axis is given twice", got=name, fix="one --grid for each setting")
-        axes[name] = tuple(_typed(text, value, kinds[name]) for value in _values(text, values))
+        axes[name] = tuple(sorted({_typed(text, value, kinds[name]) for value in _values(text, values)}))
     if not axes:
         raise InputError("an empty grid: there is nothing to choose from", fix=_SHAPE)
     if (size := prod(map(len, axes.values()))) > MAX_SETTINGS:
@@ -73,7 +75,7 @@ def shown_setting(setting: Setting) -> str:
 def _values(axis: str, text: str) -> list[Decimal]:
     try:
         if ":" not in text:
-            return sorted({_decimal(part) for part in text.split(",")})
+            return [_decimal(part) for part in text.split(",")]
         first, last, step = map(_decimal, text.split(":"))
         steps = (last - first) // step
     except (ValueError, ArithmeticError):
@@ -89,6 +91,8 @@ def _decimal(text: str) -> Decimal:
     value = Decimal(text.strip())
     if not value.is_finite():
         raise InvalidOperation
+    if abs(value) > _LARGEST or round(value, _DECIMALS) != value:
+        raise InputError(f"a value of a grid is at most {_LARGEST:.0e} and has at most {_DECIMALS} decimals", got=text)
     return value
 
 
