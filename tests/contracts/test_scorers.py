@@ -14,9 +14,16 @@ from longrank.index import Index
 from longrank.protocols import PassageScorer, ScoringTask
 from longrank.scoring import PASSAGE_SCORERS, make_scorer
 from longrank.types import Notes, Passage, Query
+from tiny_language_models import SHORT_PROMPT, save_decoder, save_seq2seq
 from tiny_models import WORDS, save_cross_encoder, save_encoder
 
-NEURAL = {"bi-encoder": save_encoder, "cross-encoder": save_cross_encoder}
+NEURAL = {
+    "bi-encoder": save_encoder,
+    "cross-encoder": save_cross_encoder,
+    "monot5": save_seq2seq,
+    "decoder": save_decoder,
+}
+SHORT = {"decoder": {"prompt": SHORT_PROMPT}}  # options that suit the tiny models
 SCORERS = [pytest.param(name, marks=pytest.mark.neural if name in NEURAL else ()) for name in PASSAGE_SCORERS]
 
 
@@ -42,8 +49,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def make(request: pytest.FixtureRequest, index: Index, models: dict[str, str]) -> object:
     """A function that builds the scorer afresh."""
     name = request.param
-    model = models[name] if name in NEURAL else None
-    return lambda **options: make_scorer(name, index=index, model=model, options=options, notes=Notes())
+    model, usual = models[name] if name in NEURAL else None, SHORT.get(name, {})
+    return lambda **options: make_scorer(name, index=index, model=model, options=usual | options, notes=Notes())
 
 
 def task(query: str, texts: Sequence[str], doc_id: str) -> ScoringTask:
@@ -104,7 +111,8 @@ def test_the_same_block_gives_the_same_bytes_whatever_was_scored_before(make) ->
 def test_empty_texts_and_queries_have_scores(make) -> None:
     (result,) = make().score([task("river", ["", " ", "river"], "d")])
     assert np.isfinite(result.scores).all()
-    assert result.scores[0] == result.scores[1]
+    if make().unit != "logprob":  # a language model reads spaces as well; passages come without them at their ends
+        assert result.scores[0] == result.scores[1]
     (result,) = make().score([task("", ["river", ""], "d")])
     assert np.isfinite(result.scores).all()
     assert make().score([]) == []

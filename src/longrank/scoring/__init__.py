@@ -22,6 +22,8 @@ PASSAGE_SCORERS: dict[str, str] = {
     "lexical": "longrank.scoring.lexical:open_lexical",
     "bi-encoder": "longrank.scoring.bi_encoder:open_bi_encoder",
     "cross-encoder": "longrank.scoring.cross_encoder:open_cross_encoder",
+    "monot5": "longrank.scoring.monot5:open_monot5",
+    "decoder": "longrank.scoring.decoder:open_decoder",
 }
 """name -> "module:function"; the function takes the index, the model, notes and the scorer's options."""
 

@@ -189,7 +189,8 @@ class Feeder:
         device: where the tensors go.
 
     Attributes:
-        packer: packs texts; works on a copy of the tokenizer.
+        tokenizer: a copy of the ``tokenizers.Tokenizer``, its truncation and padding switched off.
+        packer: packs texts with that copy.
         offset_tokenizer: the same copy, for windows of wordpieces.
     """
 
@@ -197,6 +198,7 @@ class Feeder:
         self, tokenizer: Any, max_tokens: int, *, max_query_tokens: int, batch_tokens: int, device: str
     ) -> None:
         own = copy.deepcopy(tokenizer.backend_tokenizer)  # transformers switches truncation and padding of its own on
+        self.tokenizer = own
         self.packer = Packer(own, max_tokens, max_query_tokens)
         self.offset_tokenizer = OffsetTokenizer(own)
         self._inputs = frozenset(tokenizer.model_input_names)

@@ -1,0 +1,185 @@
+"""What sequence-to-sequence and decoder rerankers share: a prompt, and the logits of two words as its answer.
+
+The network says how likely each of two words, such as "true" and "false", is to come next. Their two
+logits are scored like those of a cross-encoder of two outputs (`longrank.scoring.relevance`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.config import suggestion
+from longrank.errors import InputError
+from longrank.protocols import PassageScores, ScoringTask
+from longrank.scoring.models import Model
+from longrank.scoring.network import (
+    DEFAULT_BATCH_TOKENS,
+    Feeder,
+    check_at_least,
+    check_network,
+    choose_device,
+    choose_max_tokens,
+    loading,
+    position_limit,
+)
+from longrank.scoring.pretrained import load_pretrained
+from longrank.scoring.relevance import check_score, per_task, score_of
+from longrank.text.prompts import PromptPacker
+from longrank.types import Notes
+
+if TYPE_CHECKING:
+    import torch
+
+DEFAULT_MAX_QUERY_TOKENS = 256
+
+
+class Prompt(NamedTuple):
+    """A prompt with {query} and {passage}, the words for relevant and not relevant, and what the score is."""
+
+    template: str
+    positive: str
+    negative: str
+    score: str = "logprob"
+
+
+class PromptedScorer(ABC):
+    """Scores passages by a language model's answer to a prompt.
+
+    Args:
+        model: the model's files.
+        prompt: a name in `prompts`, or a text with {query} and {passage}; default: the first of `prompts`.
+        positive: the word that means relevant; default: that of the prompt. Words are single tokens: as the
+            tokenizer writes them at the beginning of a text, or as the vocabulary does, with their ▁ or Ġ.
+        negative: the word that means not relevant.
+        score: one of `longrank.scoring.relevance.SCORES`, of the logits (negative, positive); default: that
+            of the prompt.
+        max_tokens: what is read of the whole prompt; default: the model's own limit.
+        max_query_tokens: what is read of the query.
+        batch_tokens: padded tokens per batch.
+        device: a torch device, or ``auto``.
+        notes: counts queries that were cut.
+
+    Raises:
+        InputError: the model cannot be loaded, a word is not one token, or an option is out of range.
+        MissingExtra: torch or transformers are not installed.
+    """
+
+    name: ClassVar[str]
+    family: ClassVar[str]
+    prompts: ClassVar[Mapping[str, Prompt]]
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        prompt: str | None = None,
+        positive: str | None = None,
+        negative: str | None = None,
+        score: str | None = None,
+        max_tokens: int | None = None,
+        max_query_tokens: int = DEFAULT_MAX_QUERY_TOKENS,
+        batch_tokens: int = DEFAULT_BATCH_TOKENS,
+        device: str = "auto",
+        notes: Notes | None = None,
+    ) -> None:
+        check_at_least("batch_tokens", batch_tokens, 1)
+        check_at_least("max_query_tokens", max_query_tokens, 1)
+        chosen = self._choose_prompt(prompt)
+        template, self.unit = chosen.template, score or chosen.score
+        words = (negative or chosen.negative, positive or chosen.positive)
+        check_score(self.unit)
+        self.model, self._notes = model, Notes() if notes is None else notes
+        with loading(model):
+            network, tokenizer, missing = load_pretrained(model, self.family)
+            check_network(model, network, tokenizer, missing)
+            self.check(network)
+            self._network = network.to(choose_device(device))
+        self.max_tokens = choose_max_tokens(model, max_tokens, tokenizer.model_max_length, position_limit(network))
+        where = self._network.device
+        self._feeder = Feeder(
+            tokenizer,
+            self.max_tokens,
+            max_query_tokens=max_query_tokens,
+            batch_tokens=batch_tokens,
+            device=str(where),
+        )
+        self.offset_tokenizer = self._feeder.offset_tokenizer
+        self.answers = tuple(_token_of(model, self._feeder.tokenizer, tokenizer, word) for word in words)
+        if self.answers[0] == self.answers[1]:
+            raise InputError("the words for relevant and not relevant are the same", got=words[0])
+        self._packer = PromptPacker(self._feeder.tokenizer, template, self.max_tokens, max_query_tokens)
+        self.fingerprint = (
+            f"{self.name} {model.fingerprint} prompt={template!r} words={'/'.join(words)} score={self.unit} "
+            f"max_tokens={self.max_tokens} max_query_tokens={max_query_tokens} batch_tokens={batch_tokens} "
+            f"device={where.type}"
+        )
+
+    @abstractmethod
+    def next_logits(self, network: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the logits [B, vocabulary] of the word that comes next, for prompts int64[B, L], padded at the end."""
+
+    @abstractmethod
+    def check(self, network: Any) -> None:
+        """Refuse networks that `next_logits` cannot ask.
+
+        Raises:
+            InputError: this is one.
+        """
+
+    def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
+        """Return the score of each passage; batches are formed among all passages of the call.
+
+        Raises:
+            LongRankError: a score is not finite; names query, document and passage.
+        """
+        if not tasks:
+            return []
+        packed = [one for task in tasks for one in self._packer.prompts(task.query.text, task.texts)]
+        self._count_cut_queries(tasks)
+        logits = self._feeder.run(packed, self._answer)
+        return per_task(tasks, packed, score_of(logits, self.unit))
+
+    def logits(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
+        """Return the logits of the two words for one query, float32[P, 2]: not relevant, relevant."""
+        return self._feeder.run(list(self._packer.prompts(query, passages)), self._answer)
+
+    def _answer(self, features: dict[str, torch.Tensor]) -> torch.Tensor:
+        logits = self.next_logits(self._network, features["input_ids"], features["attention_mask"])
+        return logits[:, list(self.answers)]
+
+    def _choose_prompt(self, prompt: str | None) -> Prompt:
+        default = next(iter(self.prompts.values()))
+        if prompt is None:
+            return default
+        if "{" not in prompt and prompt not in self.prompts:
+            raise InputError("unknown prompt", got=prompt, fix=suggestion(prompt, list(self.prompts)))
+        return self.prompts.get(prompt, default._replace(template=prompt))
+
+    def _count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
+        for query_id, text in {task.query.query_id: task.query.text for task in tasks}.items():
+            if self._packer.cuts_query(text):
+                limit = self._packer.max_query_tokens
+                self._notes.add(f"queries cut at the scorer's {limit} tokens", f"query {query_id}")
+
+
+def _token_of(model: Model, raw: Any, tokenizer: Any, word: str) -> int:
+    """Return the id of the one token that is `word`.
+
+    Raises:
+        InputError: it is several tokens, or unknown.
+    """
+    ids: list[int] = raw.encode(word, add_special_tokens=False).ids
+    if word.startswith(("▁", "Ġ")) and (listed := raw.token_to_id(word)) is not None:
+        ids = [listed]
+    if len(ids) != 1 or ids[0] == tokenizer.unk_token_id:
+        raise InputError(
+            f"'{word}' is not one token for '{model.name}', so its next-token probability is undefined",
+            got=" ".join(raw.id_to_token(n) for n in ids) or "no token",
+            fix="set the options positive and negative to the words it was trained to answer",
+        )
+    return ids[0]

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from longrank.errors import InputError
+from longrank.scoring.decoder import PROMPTS, Decoder, open_decoder
+from longrank.scoring.models import find_model
+from longrank.types import Notes
+from tiny_language_models import SHORT_PROMPT, save_decoder
+from tiny_models import task
+
+pytestmark = pytest.mark.neural
+
+FAMILIES = ("Qwen2", "Llama", "GPT2")
+QUERY = "where is the river bank"
+PASSAGES = ["the fox jumped over the dog.", "", "a long river in the north of the city, and a boat", "money"]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("decoders")
+    return {family: save_decoder(root / family, family, max_tokens=400) for family in FAMILIES}
+
+
+def scorer(folder: Path, **options: object) -> Decoder:
+    return Decoder(find_model(str(folder)), **options)  # type: ignore[arg-type]
+
+
+def next_word(folder: Path, texts: list[str], words: list[str]) -> np.ndarray:
+    """The logits of `words` at the last position of each text alone, by Hugging Face's own model."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    network = AutoModelForCausalLM.from_pretrained(folder).eval()
+    ids = tokenizer.convert_tokens_to_ids(words)
+    with torch.inference_mode():
+        rows = [network(**tokenizer(text, return_tensors="pt")).logits[0, -1, ids].numpy() for text in texts]
+    return np.stack(rows)
+
+
+def log_softmax_of_second(logits: np.ndarray) -> np.ndarray:
+    z = logits.astype(np.float64)
+    return z[:, 1] - np.log(np.exp(z).sum(axis=1))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_scores_are_the_log_softmax_over_yes_and_no_after_the_last_token(folders: dict[str, Path], family: str) -> None:
+    """Prompts of different lengths go into one batch; the reference reads them one by one, unpadded."""
+    texts = [PROMPTS["qwen3"].template.format(query=QUERY, passage=passage) for passage in PASSAGES]
+    expected = log_softmax_of_second(next_word(folders[family], texts, ["no", "yes"]))
+    one = scorer(folders[family])
+    (found,) = one.score([task(QUERY, PASSAGES)])
+    assert one.unit == "logprob"
+    assert np.ptp(expected) > 0.01
+    np.testing.assert_allclose(found.scores, expected, atol=1e-5)
+    assert not found.truncated.any()
+
+
+def test_the_prompt_of_bge_scores_by_the_logit_of_yes(folders: dict[str, Path]) -> None:
+    texts = [PROMPTS["bge"].template.format(query=QUERY, passage=passage) for passage in PASSAGES]
+    expected = next_word(folders["Llama"], texts, ["Yes"])[:, 0]
+    one = scorer(folders["Llama"], prompt="bge")
+    (found,) = one.score([task(QUERY, PASSAGES)])
+    assert one.unit == "logit"
+    np.testing.assert_allclose(found.scores, expected, atol=1e-5)
+
+
+def test_a_passage_that_does_not_fit_is_cut_and_the_question_after_it_stays(folders: dict[str, Path]) -> None:
+    """Every word of the passage is one token, so the texts that just fit can be written down."""
+    one = scorer(folders["Qwen2"], prompt="fish | {passage} {query} ?", max_tokens=16)
+    (found,) = one.score([task("river", [" the the the", " the" * 30, " the" * 29 + " king"])])
+    fitting = next(n for n in range(16, 0, -1) if _length(folders["Qwen2"], f"fish | {' the' * n} river ?") <= 16)
+    expected = next_word(folders["Qwen2"], [f"fish | {' the' * fitting} river ?"], ["no", "yes"])
+    assert found.truncated.tolist() == [False, True, True]
+    np.testing.assert_allclose(found.scores[1:], [log_softmax_of_second(expected)[0]] * 2, atol=1e-5)
+
+
+def _length(folder: Path, text: str) -> int:
+    from transformers import AutoTokenizer
+
+    return len(AutoTokenizer.from_pretrained(folder)(text)["input_ids"])
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 100_000])
+def test_batches_change_nothing_beyond_float_noise(folders: dict[str, Path], batch_tokens: int) -> None:
+    for family in FAMILIES:
+        (usual,) = scorer(folders[family]).score([task(QUERY, PASSAGES)])
+        (other,) = scorer(folders[family], batch_tokens=batch_tokens).score([task(QUERY, PASSAGES)])
+        assert np.abs(usual.scores - other.scores).max() <= max(2e-6, 1e-4 * usual.scores.std())
+
+
+def test_slots_in_query_and_passage_are_only_text(folders: dict[str, Path]) -> None:
+    expected = next_word(folders["Qwen2"], ["the {passage} | a {query} ?"], ["no", "yes"])
+    (found,) = scorer(folders["Qwen2"], prompt=SHORT_PROMPT).score([task("the {passage}", ["a {query}"])])
+    np.testing.assert_allclose(found.scores, log_softmax_of_second(expected), atol=1e-5)
+
+
+def test_a_prompt_longer_than_the_model_reads_is_refused(folders: dict[str, Path]) -> None:
+    with pytest.raises(InputError, match="leaves no room for query and passage beside the prompt"):
+        scorer(folders["Qwen2"], max_tokens=64)
+
+
+def test_a_word_of_several_tokens_is_refused(folders: dict[str, Path]) -> None:
+    with pytest.raises(InputError, match="'certainly' is not one token"):
+        scorer(folders["Qwen2"], positive="certainly")
+
+
+def test_without_a_model_there_is_no_decoder() -> None:
+    with pytest.raises(InputError, match="needs a model"):
+        open_decoder(None, None, notes=Notes())
