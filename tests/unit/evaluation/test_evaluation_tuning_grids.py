@@ -55,7 +55,8 @@ def test_the_mean_of_whole_numbers_is_rounded_halves_up() -> None:
 
 
 def test_settings_are_shown_as_they_are_typed() -> None:
-    assert shown_setting({"k1": 0.82, "b": 2 / 3, "fb_docs": 10}) == "k1=0.82 b=0.666667 fb_docs=10"
+    assert shown_setting({"k1": 0.82, "b": 2 / 3, "fb_docs": 10}) == "k1=0.82 b=0.6666666667 fb_docs=10"
+    assert shown_setting({"mu": 1000004.0, "fb_docs": 12345678901}) == "mu=1000004 fb_docs=12345678901"
 
 
 @pytest.mark.parametrize(

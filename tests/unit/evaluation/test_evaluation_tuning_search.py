@@ -272,3 +272,13 @@ def test_each_query_is_ranked_with_its_own_setting(index: Path) -> None:
     assert [[row.doc_id for row in ranking] for ranking in found] == [["long-b", "short-b"], ["short-b", "long-b"]]
     assert [ranking[0].query_id for ranking in found] == ["b1", "b2"]
     assert search.figure({"b": 0.0}, ["a1", "b1"]) == 0.75
+
+
+def test_settings_that_look_alike_are_searched_apart(index: Path) -> None:
+    setting_of = {"a1": {"mu": 1000000.0}, "b1": {"mu": 1000004.0}, "a2": {"mu": 1000000.0}}
+    a1, b1, a2 = rankings(tunable.search_of(index, "ql"), setting_of, Notes())
+    for ranking, query_id in ((a1, "a1"), (b1, "b1"), (a2, "a2")):
+        alone = make_retriever(Index.open(index), "ql", **setting_of[query_id])
+        assert ranking == alone.retrieve(Query(query_id, tunable.QUERIES[query_id]), 10)
+    other = make_retriever(Index.open(index), "ql", mu=1000000.0)
+    assert b1 != other.retrieve(Query("b1", "beta"), 10)

@@ -69,7 +69,12 @@ def mean_setting(settings: Sequence[Setting]) -> dict[str, Number]:
 
 def shown_setting(setting: Setting) -> str:
     """Return ``k1=0.82 b=0.68``."""
-    return " ".join(f"{name}={value:.6g}" for name, value in setting.items())
+    return " ".join(f"{name}={shown_value(value)}" for name, value in setting.items())
+
+
+def shown_value(value: Number) -> str:
+    """Return a value to read, not to compare: whole numbers in full, others to ten digits."""
+    return str(value) if isinstance(value, int) else f"{value:.10g}"
 
 
 def _values(axis: str, text: str) -> list[Decimal]:

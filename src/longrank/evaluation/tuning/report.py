@@ -9,7 +9,7 @@ from typing import Any
 from longrank.errors import printable
 from longrank.evaluation.measures import is_count
 from longrank.evaluation.render import aligned, csv_text, json_text, markdown_text, pipes, spreadsheet_safe
-from longrank.evaluation.tuning.grids import shown_setting
+from longrank.evaluation.tuning.grids import shown_setting, shown_value
 from longrank.evaluation.tuning.table import Choice, Outcome, Table
 
 
@@ -78,7 +78,7 @@ def _lines(table: Table, outcome: Outcome, shown: Callable[[float], str]) -> lis
             value = _value(table, choice, query_ids)
             lines[-1] += ["-", "-"] if value is None else [str(len(query_ids)), shown(value)]
     if outcome.name != "all":
-        setting = ["-" if outcome.setting is None else f"{outcome.setting[axis]:.6g}" for axis in axes]
+        setting = ["-" if outcome.setting is None else shown_value(outcome.setting[axis]) for axis in axes]
         tested = [str(len(outcome.setting_of)), shown(outcome.value)]
         lines.append([outcome.name, *setting, *(["-", "-", *tested] if outcome.held_out else [*tested, "-", "-"])])
     return lines

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate_rankings, parse_measure, summarise
 from longrank.evaluation.own import Measure
-from longrank.evaluation.tuning.grids import Axes, Number, Setting, settings_of, shown_setting
+from longrank.evaluation.tuning.grids import Axes, Number, Setting, settings_of
 from longrank.evaluation.tuning.table import Table
 from longrank.index import Index
 from longrank.processes import distributed, in_order
@@ -201,14 +201,14 @@ def tabulate(
 
 def rankings(search: Search, setting_of: Mapping[str, Setting], notes: Notes) -> Iterator[list[ScoredDoc]]:
     """Yield the ranking of each query with its own setting, if it has results; those without are counted."""
-    retrievers: dict[str, Retriever] = {}
+    retrievers: dict[tuple[tuple[str, Number], ...], Retriever] = {}
     for query in search.queries:
         if query.query_id in setting_of:
             setting = setting_of[query.query_id]
-            name = shown_setting(setting)
-            if name not in retrievers:
-                retrievers[name] = search.retriever(setting, notes)
-            found = retrievers[name].retrieve(query, search.k)
+            key = tuple(setting.items())
+            if key not in retrievers:
+                retrievers[key] = search.retriever(setting, notes)
+            found = retrievers[key].retrieve(query, search.k)
             notes.add("queries without results, which count 0", query.query_id, int(not found))
             if found:
                 yield found
