@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -239,6 +240,30 @@ def test_a_value_out_of_range_is_refused_before_any_work(
     with pytest.raises(InputError, match=message):
         tabulate(tunable.search_of(index), axes, tmp_path / "journal")
     assert not (tmp_path / "journal").exists()
+
+
+def test_more_values_than_memory_should_hold_are_refused_before_any_work(index: Path) -> None:
+    queries = tuple(Query(str(number), "alpha") for number in range(1001))
+    axes = {"k1": tuple(i / 10 for i in range(500)), "b": tuple(i / 100 for i in range(100))}
+    with pytest.raises(InputError, match="50000 settings x 1001 queries are more than 50000000 values"):
+        check_axes(Search(index, "bm25-anserini", {}, queries, {}, "RR", 10), axes)
+    check_axes(Search(index, "bm25-anserini", {}, queries[:1000], {}, "RR", 10), axes)
+
+
+def test_values_are_in_memory_once(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = tuple(Query(f"q{number}", "alpha") for number in range(10_000))
+    search = Search(index, "bm25-anserini", {}, queries, {query.query_id: {} for query in queries}, "RR", 10)
+    axes = {"k1": tuple(i / 10 for i in range(100))}
+    monkeypatch.setattr(Search, "__call__", lambda _, setting: np.full(len(queries), setting["k1"]))
+    tabulate(search, axes, tmp_path / "journal")
+    tracemalloc.start()
+    try:
+        table = tabulate(search, axes, tmp_path / "journal")
+        assert table.best(table.query_ids) == 99
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert table.values.nbytes == 8_000_000 < peak < 14_000_000  # the queries' ids, digests, ... are the rest
 
 
 def test_an_axis_cannot_be_fixed_as_well(index: Path) -> None:

@@ -47,11 +47,11 @@ def best_sum_of_means(table: Table, name: str, folds: Mapping[str, Fold]) -> int
     equal sums takes the setting that is largest as text (``k1:0.7,b:0.4``). Here all are counted in units of
     .0001, so that sums are exact.
     """
-    printed = np.rint(table.values * 10_000)
     sums = np.zeros(len(table.settings))
     for other, fold in folds.items():
         if other != name and fold.test:
-            sums += np.rint(printed[:, table.columns(fold.test)].mean(axis=1))
+            printed = np.rint(table.values[:, table.columns(fold.test)] * 10_000)
+            sums += np.rint(printed.mean(axis=1))
     texts = [",".join(f"{axis}:{value}" for axis, value in setting.items()) for setting in table.settings]
     return max(range(len(texts)), key=lambda place: (float(sums[place]), texts[place]))
 

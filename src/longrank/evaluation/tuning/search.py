@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from longrank.retrieval.presets import SETTINGS
 from longrank.storage import Journal, digest_of, read_journal
 from longrank.types import Notes, Qrels, Query, ScoredDoc
 
+MAX_VALUES = 50_000_000  # settings x queries: 400 MB
 _BLOCK = 256  # queries whose rankings are in memory at a time
 _WITHOUT_EFFECT = {"bm25": {"mu"}, "ql": {"k1", "b"}}
 
@@ -151,10 +153,14 @@ def check_axes(search: Search, axes: Axes) -> None:
     """Try every value of every axis, with the first of the others, before any work.
 
     Raises:
-        InputError: a value out of range, or an axis that is also fixed.
+        InputError: a value out of range, an axis that is also fixed, or more than `MAX_VALUES` values.
     """
     if both := sorted(axes.keys() & search.fixed.keys()):
         raise InputError("a setting is both fixed and an axis of the grid", got=both[0])
+    n_settings, n_queries = prod(map(len, axes.values())), len(search.queries)
+    if n_settings * n_queries > MAX_VALUES:
+        what = f"{n_settings} settings x {n_queries} queries are more than {MAX_VALUES} values to keep in memory"
+        raise InputError(what, fix="use larger steps, or fewer queries")
     first = {name: values[0] for name, values in axes.items()}
     for name, values in axes.items():
         for value in values:
@@ -195,8 +201,10 @@ def tabulate(
             kept.append(values.astype("<f8").tobytes())
             kept.commit()
             progress(1)
-    rows = [np.frombuffer(body, "<f8") for body in read_journal(journal)]
-    return _table(search, settings, np.array(rows))
+    values = np.empty((len(settings), len(search.queries)))
+    for row, body in zip(values, read_journal(journal), strict=True):
+        row[:] = np.frombuffer(body, "<f8")
+    return _table(search, settings, values)
 
 
 def rankings(search: Search, setting_of: Mapping[str, Setting], notes: Notes) -> Iterator[list[ScoredDoc]]:

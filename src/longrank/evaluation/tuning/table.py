@@ -35,7 +35,8 @@ class Table(NamedTuple):
 
     def figures(self, query_ids: Collection[str]) -> list[float]:
         """Return the figure of every setting over some queries, exactly rounded: equal is equal; NaN of none."""
-        return [summarise(self.measure, row.tolist()) for row in self.values[:, self.columns(query_ids)]]
+        columns = np.array(self.columns(query_ids), np.intp)
+        return [summarise(self.measure, row[columns].tolist()) for row in self.values]  # by rows: no second table
 
     def figure(self, setting: int, query_ids: Collection[str]) -> float:
         """Return the figure of the setting at that place over some queries; NaN of none."""
