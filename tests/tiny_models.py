@@ -78,45 +78,49 @@ _SMALL = {
     "num_hidden_layers": 2,
     "num_attention_heads": 2,
     "intermediate_size": 32,
-    "max_position_embeddings": MAX_TOKENS,
 }
 
 
-def _configuration(family: str, **more: Any) -> Any:
+def _configuration(family: str, max_tokens: int, **more: Any) -> Any:
     import transformers as hf
 
+    small = _SMALL | {"max_position_embeddings": max_tokens}
+    padded = _SMALL | {"max_position_embeddings": max_tokens + 2}  # RoBERTa counts positions from the padding id on
     if family == "bert":
-        return hf.BertConfig(**_SMALL, **more)
+        return hf.BertConfig(**small, **more)
     if family == "electra":
-        return hf.ElectraConfig(**_SMALL, embedding_size=8, **more)
+        return hf.ElectraConfig(**small, embedding_size=8, **more)
     if family == "albert":
-        return hf.AlbertConfig(**_SMALL, embedding_size=8, **more)
+        return hf.AlbertConfig(**small, embedding_size=8, **more)
     if family == "distilbert":
         return hf.DistilBertConfig(
-            dim=16, n_layers=2, n_heads=2, hidden_dim=32, max_position_embeddings=MAX_TOKENS, **more
+            dim=16, n_layers=2, n_heads=2, hidden_dim=32, max_position_embeddings=max_tokens, **more
         )
     if family == "roberta":
-        padded = _SMALL | {"max_position_embeddings": MAX_TOKENS + 2}
         return hf.RobertaConfig(**padded, type_vocab_size=1, pad_token_id=1, bos_token_id=0, eos_token_id=2, **more)
+    if family == "longformer":
+        special = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "sep_token_id": 2, "attention_window": 8}
+        return hf.LongformerConfig(**padded, type_vocab_size=1, **special, **more)
     if family == "modernbert":
         special = {"pad_token_id": 0, "cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
         local = {"local_attention": 8, "global_attn_every_n_layers": 2}  # one layer sees all, one its neighbours
-        return hf.ModernBertConfig(**_SMALL, **special, **local, **more)
+        return hf.ModernBertConfig(**small, **special, **local, **more)
     raise ValueError(family)
 
 
-FAMILIES = ("bert", "roberta", "albert", "electra", "distilbert", "modernbert")
+FAMILIES = ("bert", "roberta", "albert", "electra", "distilbert", "modernbert", "longformer")
 
 
-def _save(folder: Path, family: str, make: Callable[[Any], Any], **more: Any) -> Path:
+def _save(folder: Path, family: str, make: Callable[[Any], Any], max_tokens: int = MAX_TOKENS, **more: Any) -> Path:
     import torch
 
-    tokenizer = _tokenizer("roberta" if family == "roberta" else "bert")
+    tokenizer = _tokenizer("roberta" if family in {"roberta", "longformer"} else "bert")
+    tokenizer.model_max_length = max_tokens
     if family in {"distilbert", "modernbert"}:
         tokenizer.model_input_names = ["input_ids", "attention_mask"]
     torch.set_num_threads(1)  # so small that threads would only wait for each other
     torch.manual_seed(7)
-    network = make(_configuration(family, vocab_size=len(tokenizer), **more))
+    network = make(_configuration(family, max_tokens, vocab_size=len(tokenizer), **more))
     with torch.no_grad():
         for values in network.parameters():
             if values.ndim > 1:  # large enough for outputs to differ; the norms' weights stay 1
@@ -126,11 +130,11 @@ def _save(folder: Path, family: str, make: Callable[[Any], Any], **more: Any) ->
     return folder
 
 
-def save_cross_encoder(folder: Path, family: str = "bert", n_outputs: int = 2) -> Path:
+def save_cross_encoder(folder: Path, family: str = "bert", n_outputs: int = 2, **more: Any) -> Path:
     """Write a sequence-classification model; return its folder."""
     from transformers import AutoModelForSequenceClassification
 
-    return _save(folder, family, AutoModelForSequenceClassification.from_config, num_labels=n_outputs)
+    return _save(folder, family, AutoModelForSequenceClassification.from_config, num_labels=n_outputs, **more)
 
 
 def save_next_sentence(folder: Path) -> Path:

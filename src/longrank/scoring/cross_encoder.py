@@ -9,6 +9,7 @@ says; by default the logit of one output, the difference of two.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from longrank.errors import InputError
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.scoring.acceleration import accelerate
 from longrank.scoring.heads import load_classifier, n_outputs
+from longrank.scoring.long_context import choose_global_attention, global_attention_mask
 from longrank.scoring.models import Model, find_model
 from longrank.scoring.network import (
     DEFAULT_BATCH_TOKENS,
@@ -31,6 +33,9 @@ from longrank.scoring.relevance import check_score, per_task, score_of
 from longrank.text.packing import Packed
 from longrank.types import Notes
 
+if TYPE_CHECKING:
+    import torch
+
 DEFAULT_MAX_QUERY_TOKENS = 64
 """As monoBERT reads queries."""
 
@@ -44,6 +49,7 @@ class CrossEncoder:
         relevant: which of two outputs means relevant, 0 or 1.
         max_tokens: what is read of query and passage together; default: the model's own limit.
         max_query_tokens: what is read of the query.
+        global_attention: of a Longformer, ``cls`` (default) or ``query`` (`longrank.scoring.long_context`).
         batch_tokens: padded tokens per batch.
         device: a torch device, or ``auto``.
         dtype: ``float32`` or ``bf16``, in which the encoder's products are computed (`longrank.scoring.acceleration`).
@@ -63,6 +69,7 @@ class CrossEncoder:
         relevant: int = 1,
         max_tokens: int | None = None,
         max_query_tokens: int = DEFAULT_MAX_QUERY_TOKENS,
+        global_attention: str | None = None,
         batch_tokens: int = DEFAULT_BATCH_TOKENS,
         device: str = "auto",
         dtype: str = "float32",
@@ -76,6 +83,8 @@ class CrossEncoder:
             network, tokenizer, _ = load_classifier(model, self._notes)
             self._network = network.to(choose_device(device))
         self.unit, self._relevant = _choose_score(model, n_outputs(network), score, relevant)
+        self._global = choose_global_attention(model, network, global_attention)
+        self._separator = tokenizer.sep_token_id
         self.max_tokens = choose_max_tokens(
             model, max_tokens, tokenizer.model_max_length, position_limit(self._network)
         )
@@ -87,11 +96,13 @@ class CrossEncoder:
             max_query_tokens=max_query_tokens,
             batch_tokens=batch_tokens,
             device=str(where),
+            notes=self._notes,
         )
         self.offset_tokenizer = self._feeder.offset_tokenizer
         self.fingerprint = (
             f"cross-encoder {model.fingerprint} score={self.unit} relevant={relevant} max_tokens={self.max_tokens} "
             f"max_query_tokens={max_query_tokens} batch_tokens={batch_tokens} device={where.type} dtype={dtype}"
+            + (f" global_attention={self._global}" if self._global else "")
         )
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
@@ -104,13 +115,20 @@ class CrossEncoder:
             return []
         packed = [pair for task in tasks for pair in self._feeder.packer.pairs(task.query.text, task.texts)]
         self._count_cut_queries(tasks)
-        logits = self._feeder.run(packed, lambda features: self._network(**features).logits)
+        logits = self._feeder.run(packed, self._forward)
         return per_task(tasks, packed, score_of(logits, self.unit, self._relevant))
 
     def logits(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """Return the network's own outputs for one query, float32[P, 1 or 2]."""
         packed: list[Packed] = list(self._feeder.packer.pairs(query, passages))
-        return self._feeder.run(packed, lambda features: self._network(**features).logits)
+        return self._feeder.run(packed, self._forward)
+
+    def _forward(self, features: dict[str, torch.Tensor]) -> torch.Tensor:
+        if self._global is not None:
+            mask = global_attention_mask(features["input_ids"], self._global, self._separator)
+            features = {**features, "global_attention_mask": mask}
+        logits: torch.Tensor = self._network(**features).logits
+        return logits
 
     def _count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
         for query_id, text in {task.query.query_id: task.query.text for task in tasks}.items():
@@ -128,6 +146,7 @@ def open_cross_encoder(
     relevant: int = 1,
     max_tokens: int | None = None,
     max_query_tokens: int = DEFAULT_MAX_QUERY_TOKENS,
+    global_attention: str | None = None,
     batch_tokens: int = DEFAULT_BATCH_TOKENS,
     device: str = "auto",
     dtype: str = "float32",
@@ -145,6 +164,7 @@ def open_cross_encoder(
         relevant=relevant,
         max_tokens=max_tokens,
         max_query_tokens=max_query_tokens,
+        global_attention=global_attention,
         batch_tokens=batch_tokens,
         device=device,
         dtype=dtype,

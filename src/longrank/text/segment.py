@@ -1,4 +1,4 @@
-"""From a document to its passages: sliding windows, sentences, an even split, or the source's own spans.
+"""From a document to its passages: sliding windows, sentences, an even split, the source's own spans, or all of it.
 
 `make_segmenter` takes a preset of `PRESETS` and options that replace its own:
 
@@ -24,7 +24,7 @@ from typing import Any
 from longrank.config import lookup, suggestion
 from longrank.errors import InputError
 from longrank.protocols import Segmenter
-from longrank.text.segmenters import Cap, EvenSplit, GivenPassages, SlidingWindows, UnitFinder
+from longrank.text.segmenters import Cap, EvenSplit, GivenPassages, SlidingWindows, UnitFinder, WholeDocument
 from longrank.text.sentences import make_splitter
 from longrank.text.windows import OffsetTokenizer, whitespace_words, wordpieces
 
@@ -86,6 +86,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "doct5query": {"unit": "sentence", "length": 10, "stride": 5},
     # The spans the collection itself names.
     "given": {"rule": "given"},
+    # The whole document as one passage, for models that read it in one pass; what they cannot read they cut and count.
+    "whole": {"rule": "whole"},
 }
 
 
@@ -104,7 +106,7 @@ _DEFAULTS: dict[str, Any] = {
     "seed": 0,
 }
 _CHOICES = {
-    "rule": ("windows", "even", "given"),
+    "rule": ("windows", "even", "given", "whole"),
     "unit": ("word", "wordpiece", "sentence"),
     "tail": ("keep", "drop_contained"),
     "overflow": ("head", "first_last_random"),
@@ -115,6 +117,7 @@ _OF_RULE = {
     "windows": ("unit", "length", "stride", "tail", *_CAP),
     "even": ("unit", "length", "max_units"),
     "given": _CAP,
+    "whole": (),
 }
 _OF_SENTENCES = ("splitter", "language", "max_words")
 
@@ -182,6 +185,8 @@ def _build(settings: Mapping[str, Any], used: tuple[str, ...], tokenizer: Offset
     named = {option: settings[option] for option in used if cap.most or option not in _CAP}
     if settings["rule"] == "given":
         return GivenPassages(_fingerprint("given", named), cap)
+    if settings["rule"] == "whole":
+        return WholeDocument(_fingerprint("whole", named))
     units, detail = _unit_finder(settings, tokenizer)
     fingerprint = _fingerprint(settings["rule"], named | detail)
     length = settings["length"]

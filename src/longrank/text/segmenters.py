@@ -1,4 +1,4 @@
-"""The three rules by which a document becomes passages; `longrank.text.segment` builds them by name."""
+"""The rules by which a document becomes passages; `longrank.text.segment` builds them by name."""
 
 from __future__ import annotations
 
@@ -102,6 +102,18 @@ class GivenPassages:
         given = document.passages or (trimmed(text, 0, len(text)) or (0, 0),)
         spans = ((i, given[i]) for i in self.cap.choose(len(given), document.doc_id))
         return _segmentation(document, spans, len(given))
+
+
+@dataclass(frozen=True, slots=True)
+class WholeDocument:
+    """One passage: the document, without space at its ends."""
+
+    fingerprint: str
+
+    def segment(self, document: Document) -> Segmentation:
+        """Return the whole document as a passage."""
+        span = trimmed(document.text, 0, len(document.text))
+        return _segmentation(document, [(0, span)] if span else [], 1)
 
 
 def _segmentation(document: Document, spans: Iterable[tuple[int, Span]], n_passages: int) -> Segmentation:

@@ -93,6 +93,7 @@ def test_presets_are_the_published_numbers() -> None:
         "santos": "windows(unit=sentence,length=1,stride=1,tail=drop_contained," + sentences,
         "doct5query": "windows(unit=sentence,length=10,stride=5,tail=drop_contained," + sentences,
         "given": "given()",
+        "whole": "whole()",
     }
     found = {name: made(name).fingerprint for name in PRESETS}
     assert found.keys() == expected.keys()

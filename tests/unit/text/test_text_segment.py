@@ -204,6 +204,15 @@ def test_a_document_that_names_no_passages_is_one_given_passage_without_the_blan
     assert (passage.text, passage.start, passage.end) == ("one two", 2, 9)
 
 
+def test_a_whole_document_is_one_passage_without_the_blanks_around_it() -> None:
+    text = "  one two\n" * 5000
+    (passage,), n_passages = make_segmenter("whole").segment(Document("d", "title", text, ((0, 3),)))
+    assert (passage.start, passage.end, n_passages) == (2, len(text) - 1, 1)
+    assert make_segmenter("whole").segment(Document("e", "title", " \n")).passages[0].text == ""
+    with pytest.raises(InputError, match="no such option"):
+        make_segmenter("whole", {"length": 3})
+
+
 @pytest.mark.parametrize("span", [(0, 14), (-1, 3), (5, 4)])
 def test_a_given_span_outside_the_text_is_refused_by_document(span: tuple[int, int]) -> None:
     with pytest.raises(InputError, match=r"'d7'.*outside"):
