@@ -179,6 +179,21 @@ def test_another_protocol_reads_what_was_searched_and_leaves_only_its_own_files(
     assert contents()["run.txt"] != folds["run.txt"]
     assert tune("--protocol", "folds", "--folds", "folds.json") == 0
     assert contents() == folds
+    assert tune("--protocol", "folds", "--make-folds", "2") == 0
+    assert contents().keys() == folds.keys() | {"folds.json"}
+    assert tune("--protocol", "folds", "--folds", "folds.json") == 0
+    assert contents() == folds
+
+
+@pytest.mark.parametrize("name", ["out/folds.json", "out/../out/folds.json", "link.json"])
+def test_folds_that_were_made_stay_where_they_are_used(folder: Path, name: str) -> None:
+    assert tune("--protocol", "folds", "--make-folds", "2") == 0
+    before = contents()
+    Path("link.json").symlink_to("out/folds.json")
+    assert tune("--protocol", "folds", "--folds", name) == 0
+    assert contents() == before
+    assert tune() == 0
+    assert "folds.json" not in contents()
 
 
 def test_interrupted_while_searching_the_same_command_goes_on_to_the_same_bytes(
@@ -260,6 +275,26 @@ def test_without_the_extra_the_missing_heat_map_is_said(
     assert tune() == 0
     assert "no heat map: drawing needs the extra 'plots'; pip install 'longrank[plots]'" in capsys.readouterr().err
     assert sorted(contents()) == ["run.txt", "tuning.json", "values.journal"]
+
+
+@pytest.mark.skipif(not PLOTS, reason="needs the extra plots")
+def test_a_crash_while_drawing_costs_the_drawing_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import longrank.evaluation.plots
+
+    assert tune() == 0
+    whole, printed = contents(), capsys.readouterr().out
+    assert tune("--protocol", "folds", "--folds", "folds.json") == 0
+    capsys.readouterr()
+
+    def killed(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(longrank.evaluation.plots, "plot_grid", killed)
+    assert tune() == 1
+    assert contents() == {name: body for name, body in whole.items() if not name.startswith("heatmap")}
+    assert capsys.readouterr().out == printed
 
 
 def test_formats_hold_the_same_choices(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -142,11 +142,11 @@ def tune(
             table = tabulate(search, axes, output / JOURNAL, workers=workers or console.cores(), progress=advance)
         outcome = how.conclude(table, how.choose(table), search.figure)
         everything = as_json(table, outcome, {"protocol": how.about(), **search.header(axes)})
-        with write_outcome(output, everything, rankings(search, outcome.setting_of, notes), made):
-            _draw(output, axes, table, outcome)
-    _about_edges(axes, table, notes)
-    print(everything if format == "json" else RENDERERS[format](table, outcome), end="")
-    console.show_notes(notes)
+        write_outcome(output, everything, rankings(search, outcome.setting_of, notes), made, folds)
+        _about_edges(axes, table, notes)
+        print(everything if format == "json" else RENDERERS[format](table, outcome), end="")
+        console.show_notes(notes)
+        _draw(output, axes, table, outcome)
 
 
 def _protocol(name: str, given: Mapping[str, Any], seed: int, notes: Notes) -> TuningProtocol:

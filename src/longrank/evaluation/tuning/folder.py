@@ -1,10 +1,10 @@
 """The folder of a tuning: what has been searched, so that another call goes on, and what came of it.
 
 values.journal   the values of every setting and query; any protocol reads it
-folds.json       folds that were made, not given
+folds.json       the folds, if they were made, not given
 run.txt          the test queries (or all, if there are none), each searched with its setting
-heatmap.*        the grid drawn
-tuning.json      protocol, choices and values; written last
+tuning.json      protocol, choices and values; written when all above is
+heatmap.*        the grid drawn, when the outcome is safe
 """
 
 from __future__ import annotations
@@ -57,22 +57,30 @@ def locked(folder: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
-@contextmanager
 def write_outcome(
-    folder: Path, everything: str, rankings: Iterable[Sequence[ScoredDoc]], folds: Mapping[str, Fold] | None
-) -> Iterator[None]:
-    """Replace what an earlier protocol has left; what else belongs to the outcome is written in the block.
+    folder: Path,
+    everything: str,
+    rankings: Iterable[Sequence[ScoredDoc]],
+    made: Mapping[str, Fold] | None = None,
+    given: Path | None = None,
+) -> None:
+    """Replace what an earlier protocol has left. The JSON comes last: what is beside it is its own.
 
-    The JSON comes last: what is beside it is its own.
+    Args:
+        folder: where to.
+        everything: the JSON.
+        rankings: the run.
+        made: folds that were made, if any.
+        given: the file that folds were read from, if any; one that an earlier call made then stays.
 
     Raises:
         LongRankError: writing failed.
     """
-    for path in (folder / TUNING, folder / RUN, *sorted(folder.glob("heatmap*"))):
-        path.unlink(missing_ok=True)
-    if folds is not None:
-        write_folds(folds, folder / FOLDS)
+    for path in (folder / TUNING, folder / RUN, folder / FOLDS, *sorted(folder.glob("heatmap*"))):
+        if given is None or path.resolve() != given.resolve():
+            path.unlink(missing_ok=True)
+    if made is not None:
+        write_folds(made, folder / FOLDS)
     write_rankings("longrank", rankings, folder / RUN)
-    yield
     with atomic_write(folder / TUNING, "w") as stream:
         stream.write(everything)
