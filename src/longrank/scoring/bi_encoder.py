@@ -93,6 +93,7 @@ class BiEncoder:
             max_query_tokens=self.max_tokens,
             batch_tokens=batch_tokens,
             device=str(self._network.device),
+            notes=self._notes,
         )
         where = self._network.device.type
         self._options = f"max_tokens={self.max_tokens} batch_tokens={batch_tokens} device={where} dtype={dtype}"

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from longrank.errors import InputError, LongRankError, MissingExtra
 from longrank.protocols import ScoringTask
+from longrank.scoring.backoff import halving
 from longrank.scoring.batching import batches
 from longrank.scoring.models import Model
 from longrank.text.packing import Packed, Packer
+from longrank.types import Notes
 
 if TYPE_CHECKING:
     import torch
@@ -187,6 +189,7 @@ class Feeder:
         max_query_tokens: longest query in a pair.
         batch_tokens: padded tokens per batch.
         device: where the tensors go.
+        notes: counts batches that were halved because memory ran out.
 
     Attributes:
         tokenizer: a copy of the ``tokenizers.Tokenizer``, its truncation and padding switched off.
@@ -195,7 +198,14 @@ class Feeder:
     """
 
     def __init__(
-        self, tokenizer: Any, max_tokens: int, *, max_query_tokens: int, batch_tokens: int, device: str
+        self,
+        tokenizer: Any,
+        max_tokens: int,
+        *,
+        max_query_tokens: int,
+        batch_tokens: int,
+        device: str,
+        notes: Notes,
     ) -> None:
         own = copy.deepcopy(tokenizer.backend_tokenizer)  # transformers switches truncation and padding of its own on
         self.tokenizer = own
@@ -203,23 +213,31 @@ class Feeder:
         self.offset_tokenizer = OffsetTokenizer(own)
         self._inputs = frozenset(tokenizer.model_input_names)
         self._padding = int(tokenizer.pad_token_id or 0)
-        self._batch_tokens, self._device = batch_tokens, device
+        self._batch_tokens, self._device, self._notes = batch_tokens, device, notes
 
     def run(
         self, packed: Sequence[Packed], forward: Callable[[dict[str, torch.Tensor]], torch.Tensor]
     ) -> NDArray[np.float32]:
         """Return ``forward``'s rows for all texts, float32[N, ...], in the order given.
 
-        Batches are formed among `packed` only, so the result is a pure function of it.
+        Batches are formed among `packed` only, so the result is a pure function of it; where memory runs out,
+        a batch is halved, which can change the last bits.
+
+        Raises:
+            LongRankError: there is no memory for one text alone.
         """
         import torch
 
+        def work(batch: list[int]) -> NDArray[np.float32]:
+            values: NDArray[np.float32] = forward(self._features([packed[n] for n in batch])).float().cpu().numpy()
+            return values
+
         rows: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(packed)
         with torch.inference_mode():
-            for batch in batches([len(one.ids) for one in packed], self._batch_tokens):
-                values = forward(self._features([packed[n] for n in batch])).float().cpu().numpy()
-                for n, value in zip(batch, values, strict=True):
-                    rows[n] = value
+            for wanted in batches([len(one.ids) for one in packed], self._batch_tokens):
+                for batch, values in halving(wanted, work, self._notes):
+                    for n, value in zip(batch, values, strict=True):
+                        rows[n] = value
         return np.stack(rows)
 
     def _features(self, packed: Sequence[Packed]) -> dict[str, torch.Tensor]:

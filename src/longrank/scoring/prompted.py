@@ -107,6 +107,7 @@ class PromptedScorer(ABC):
             max_query_tokens=max_query_tokens,
             batch_tokens=batch_tokens,
             device=str(where),
+            notes=self._notes,
         )
         self.offset_tokenizer = self._feeder.offset_tokenizer
         self.answers = tuple(_token_of(model, self._feeder.tokenizer, tokenizer, word) for word in words)

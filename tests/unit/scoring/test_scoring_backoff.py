@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from longrank.errors import LongRankError
+from longrank.scoring.backoff import halving
+from longrank.scoring.cross_encoder import CrossEncoder
+from longrank.scoring.models import find_model
+from longrank.types import Notes
+from tiny_models import save_cross_encoder
+
+pytestmark = pytest.mark.neural
+
+CPU = "[enforce fail at alloc_cpu.cpp:132] DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes."
+NOTE = "batches halved because memory ran out; fewer batch_tokens are faster"
+
+
+def errors() -> list[Exception]:
+    import torch
+
+    return [RuntimeError(CPU), MemoryError(), torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB")]
+
+
+@pytest.mark.parametrize("n", range(3))
+def test_a_batch_that_is_too_large_is_done_in_halves_in_order(n: int) -> None:
+    notes = Notes()
+
+    def work(batch: list[int]) -> list[int]:
+        if len(batch) > 2:
+            raise errors()[n]
+        return [10 * position for position in batch]
+
+    done = list(halving([5, 3, 8, 1, 2], work, notes))
+    assert done == [([5, 3], [50, 30]), ([8], [80]), ([1, 2], [10, 20])]
+    assert notes[NOTE] == 2
+
+
+def test_no_memory_for_a_single_text_is_an_error_that_says_so() -> None:
+    def work(batch: list[int]) -> None:
+        raise errors()[0]
+
+    with pytest.raises(LongRankError, match=r"out of memory with a batch of one text: .*can't allocate memory"):
+        list(halving([1, 2, 3], work, Notes()))
+
+
+def test_another_error_is_passed_on_at_once() -> None:
+    calls = []
+
+    def work(batch: list[int]) -> None:
+        calls.append(batch)
+        raise RuntimeError("shapes cannot be multiplied")
+
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        list(halving([1, 2, 3], work, Notes()))
+    assert len(calls) == 1
+
+
+def test_a_network_that_runs_out_of_memory_gives_the_same_logits(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = Notes()
+    scorer = CrossEncoder(find_model(str(save_cross_encoder(tmp_path_factory.mktemp("m") / "m"))), notes=notes)
+    passages = ["the long river " * n for n in range(1, 12)]
+    expected = scorer.logits("the fish", passages)
+    forward = scorer._network.forward
+
+    def short_of_memory(**features: object) -> object:
+        if features["input_ids"].shape[0] > 3:  # type: ignore[attr-defined]
+            raise RuntimeError(CPU)
+        return forward(**features)
+
+    monkeypatch.setattr(scorer._network, "forward", short_of_memory)
+    found = scorer.logits("the fish", passages)
+    assert notes[NOTE] > 0
+    assert np.abs(found - expected).max() <= max(1e-4 * expected.std(), 2e-6)
