@@ -47,7 +47,7 @@ class Agreement:
         queries: how many were compared.
         top: of them, those with the same first ten documents in the same order.
         all: those with all the same documents in the same order.
-        score: the largest difference of two scores at the same rank.
+        score: the largest difference of two scores, over those.
     """
 
     queries: int
@@ -93,13 +93,14 @@ def agreement(found: Mapping[str, list[ScoredDoc]], expected: Mapping[str, Ranki
         ([row.doc_id for row in found[query_id]], [doc_id for doc_id, _ in wanted])
         for query_id, wanted in expected.items()
     ]
-    scores = [
+    differences = [
         abs(row.score - score)
         for query_id, wanted in expected.items()
+        if [row.doc_id for row in found[query_id]] == [doc_id for doc_id, _ in wanted]
         for row, (_, score) in zip(found[query_id], wanted, strict=True)
     ]
     same_top, same = (sum(ours[:n] == theirs[:n] for ours, theirs in pairs) for n in (10, None))
-    return Agreement(len(pairs), same_top, same, max(scores))
+    return Agreement(len(pairs), same_top, same, max(differences))
 
 
 def compared(index: Index, folder: Path, name: str, n: int | None = None) -> Agreement | None:

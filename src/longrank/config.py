@@ -33,8 +33,8 @@ def lookup(registry: Mapping[str, T | str], name: str, kind: str) -> T:
     Raises:
         InputError: no such name; suggests the nearest and lists all.
     """
-    if name not in registry:
-        raise InputError(f"unknown {kind}", got=name, fix=suggestion(name, registry))
+    if not isinstance(name, str) or name not in registry:  # a file or an option may say anything
+        raise InputError(f"unknown {kind}", got=name, fix=suggestion(str(name), registry))
     entry = registry[name]
     if isinstance(entry, str):
         module, _, attribute = entry.partition(":")

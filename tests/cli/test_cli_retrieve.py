@@ -72,16 +72,25 @@ def test_queries_are_shown_and_written_as_they_are_searched_for(at: Path, capsys
     ("options", "message"),
     [
         (["--b", "1.2"], "b must be between 0 and 1 (got 1.2)"),
-        (["--k1", "-1"], "k1 must be a finite number from 0"),
+        (["--k1", "-1"], "k1 must be between 0 and 1e6"),
+        (["--k1", "1e39"], "k1 must be between 0 and 1e6"),
         (["--similarity", "bm26"], "unknown similarity (got 'bm26'); did you mean 'bm25'"),
-        (["--similarity", "ql", "--mu", "0"], "mu must be a finite number above 0"),
+        (["--similarity", "ql", "--mu", "0"], "mu must be between 1e-6 and 1e12"),
+        (["--similarity", "ql", "--k1", "1"], "similarity 'ql' has no such parameter (got 'k1')"),
+        (["--mu", "10"], "similarity 'bm25' has no such parameter (got 'mu')"),
         (["--preset", "bm25-anserin"], "did you mean 'bm25-anserini'"),
         (["--doc-lengths", "short"], "doc_lengths must be lucene or exact"),
         (["--set", "k3=1"], "unknown setting (got 'k3')"),
         (["--set", "k1"], "--set takes key=value"),
+        (["--set", "notes=1"], "unknown setting (got 'notes')"),
+        (["--set", "index=y"], "unknown setting (got 'index')"),
+        (["--set", "preset=5"], "unknown preset (got 5)"),
+        (["--set", "preset=[1]"], "unknown preset (got [1])"),
         (["--set", "k1=high"], "k1 must be a number (got 'high')"),
         (["-k", "0"], "-k must be at least 1"),
         (["--expanded-queries", "queries.tsv"], "is also an input"),
+        (["--expanded-queries", "run"], "is also an input"),
+        (["--expanded-queries", "index/manifest.json"], "lies inside an input"),
         (["--expanded-queries", "nowhere/x"], "its folder does not exist"),
     ],
 )
@@ -93,3 +102,13 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(
     assert len(error) == 1
     assert message in error[0]
     assert not Path("run").exists()
+
+
+def test_the_queries_of_a_collection_folder_are_not_overwritten(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path("collection")
+    folder.mkdir()
+    for name, line in (("docs", '{"id": "a", "text": "a long document"}'), ("queries", '{"id": "q", "text": "long"}')):
+        (folder / f"{name}.jsonl").write_text(f"{line}\n")
+    assert main(["retrieve", "index", "collection", "-o", "collection/queries.jsonl"]) == 2
+    assert "is also an input" in capsys.readouterr().err
+    assert main(["retrieve", "index", "collection", "-o", "collection/run"]) == 0

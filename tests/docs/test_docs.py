@@ -76,3 +76,9 @@ def test_every_command_has_help_that_teaches() -> None:
     page = generate.cli_page()
     for name in COMMANDS:
         assert f"## longrank {name}\n" in page
+
+
+def test_every_decision_is_listed() -> None:
+    decisions = ROOT / "docs" / "decisions"
+    listed = re.findall(r"^\| \[[a-z0-9-]+\]\(([a-z0-9-]+\.md)\)", (decisions / "README.md").read_text(), re.MULTILINE)
+    assert sorted([*listed, "README.md"]) == sorted(page.name for page in decisions.glob("*.md"))

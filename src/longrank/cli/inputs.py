@@ -64,15 +64,18 @@ def part_of(source: str, part: Literal["queries", "qrels"]) -> str:
 
 
 def output_file(output: Path, *inputs: Path | str | None) -> None:
-    """Fail before any work if `output` cannot be written, or is a file that the command reads.
+    """Fail before any work if `output` cannot be written, or is something that the command reads or writes besides.
 
     Raises:
-        InputError: it is one of `inputs` (those that are None do not count), or as `check_writable` says.
+        InputError: it is one of `inputs` (None and "" do not count) or lies inside one, an
+            index for instance; or as `check_writable` says.
     """
     check_writable(output)
-    places = [os.path.realpath(one) for one in inputs if one is not None]  # Path.resolve fails on a link to itself
+    places = [os.path.realpath(one) for one in inputs if one]  # Path.resolve fails on a link to itself
     if os.path.realpath(output) in places:
         raise InputError("is also an input and would be overwritten", path=output, fix="choose another output")
+    if set(places) & set(map(str, Path(os.path.realpath(output)).parents)):
+        raise InputError("lies inside an input", path=output, fix="choose another output")
 
 
 def choice(option: str, value: str, allowed: Sequence[str]) -> str:

@@ -45,7 +45,7 @@ def rerank(
 
     Example: longrank rerank my.index topics.jsonl bm25.run -o maxp.run --pipeline maxp --model ./monobert
     """
-    from longrank.cli.inputs import choice, load_queries, output_file
+    from longrank.cli.inputs import choice, load_queries, output_file, part_of
     from longrank.formats.trec import read_run, write_run
     from longrank.index import Index
     from longrank.ranking.pipeline import open_pipeline
@@ -54,7 +54,7 @@ def rerank(
 
     notes = Notes()
     evidence = evidence or output.with_name(output.name + ".evidence")
-    output_file(output, queries, run, evidence)
+    output_file(output, part_of(queries, "queries"), run, evidence, index)
     choice("--missing", missing, ("error", "keep"))
     assignments = list(assignments or ())
     assignments += [f"final.depth={depth}"] if depth is not None else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,7 +53,12 @@ def retrieve(
         Path | None, typer.Option("--expanded-queries", help="Write them to this file, as JSON lines.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option("--threads", help="Queries searched at a time, at most; all cores.", min=1)
+        int | None,
+        typer.Option(
+            "--threads",
+            help="Queries searched at a time, at most: all cores; over fewer than 500,000 documents 1, since it is faster.",
+            min=1,
+        ),
     ] = None,
     field: Annotated[str | None, typer.Option("--field", help="Topic field to use: title, description, ...")] = None,
     query_format: Annotated[
@@ -69,26 +75,27 @@ def retrieve(
 
     Example: longrank retrieve my.index topics.jsonl -o rm3.run --feedback rm3 --set fb_docs=5
     """
-    from longrank.cli.inputs import load_queries, output_file
+    from longrank.cli.inputs import load_queries, output_file, part_of
     from longrank.config import override
     from longrank.formats.trec import write_rankings
-    from longrank.retrieval import Searcher, WithFeedback, open_retriever, retrieve_all
+    from longrank.retrieval import Searcher, WithFeedback, first_stage, open_retriever, retrieve_all
     from longrank.types import Notes
 
     notes = Notes()
-    for written in filter(None, (output, expanded_queries)):
-        output_file(written, queries)
+    output_file(output, part_of(queries, "queries"), index, expanded_queries)
+    if expanded_queries:
+        output_file(expanded_queries, part_of(queries, "queries"), index)
     if k < 1:
         raise InputError("-k must be at least 1", got=k)
     options = {"similarity": similarity, "k1": k1, "b": b, "mu": mu, "doc_lengths": doc_lengths, "feedback": feedback}
     settings = override(options, assignments or ())
-    first_stage = open_retriever(str(index), settings.pop("preset", preset), notes=notes, **settings)
-    explained = first_stage if explain_query or expanded_queries else None
+    retriever = open_retriever(str(index), first_stage(settings.pop("preset", preset), settings), notes=notes)
+    explained = retriever if explain_query or expanded_queries else None
     if explained is not None and not isinstance(explained, Searcher | WithFeedback):
         raise InputError("only for an index of our own can queries be shown as they are searched for", got=str(index))
     wanted = load_queries(queries, notes, query_format, field, allow_empty_query)
     with console.progress("retrieving", len(wanted), "queries") as advance:
-        rankings = retrieve_all(first_stage, wanted, k, threads or console.cores())
+        rankings = retrieve_all(retriever, wanted, k, threads or console.cores())
         write_rankings(tag, _found(rankings, wanted, notes, advance), output)
     if explained is not None:
         _explain(explained, wanted, shown=explain_query, path=expanded_queries)
@@ -114,14 +121,13 @@ def _explain(first_stage: Searcher | WithFeedback, queries: Sequence[Query], *, 
     from longrank.types import Notes
 
     quiet = first_stage.noting(Notes())  # its remarks have been made
-    lines = []
-    for query in queries:
-        found = quiet.expand(query)
-        terms = dict(sorted(found.terms.items(), key=lambda item: (-item[1], item[0])))
-        if shown:
-            weighted = " ".join(f"{printable(term)}^{weight:.4g}" for term, weight in terms.items())
-            typer.echo(f"{query.query_id}\t{'expanded' if found.expanded else 'as it is'}\t{weighted}")
-        lines.append(json.dumps({"query_id": query.query_id, "expanded": found.expanded, "terms": terms}))
-    if path:
-        with atomic_write(path, "w") as stream:
-            stream.writelines(f"{line}\n" for line in lines)
+    with atomic_write(path, "w") if path else nullcontext() as stream:
+        for query in queries:
+            found = quiet.expand(query)
+            terms = dict(sorted(found.terms.items(), key=lambda item: (-item[1], item[0])))
+            if shown:
+                weighted = " ".join(f"{printable(term)}^{weight:.4g}" for term, weight in terms.items())
+                typer.echo(f"{query.query_id}\t{'expanded' if found.expanded else 'as it is'}\t{weighted}")
+            if stream:
+                record = {"query_id": query.query_id, "expanded": found.expanded, "terms": terms}
+                stream.write(f"{json.dumps(record)}\n")

@@ -15,6 +15,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from math import isfinite
 from pathlib import Path
 from typing import IO
 
@@ -228,6 +229,11 @@ def _write_rows(
     tag: str, rankings: Iterable[Sequence[ScoredDoc]], stream: IO[bytes] | gzip.GzipFile, path: Path
 ) -> None:
     for ranking in rankings:
+        if not all(isfinite(row.score) for row in ranking):
+            bad = next(row for row in ranking if not isfinite(row.score))
+            raise LongRankError(
+                f"score {bad.score} of document {bad.doc_id!r} for query {bad.query_id!r} is not finite"
+            )
         check_ids([*{row.query_id for row in ranking}, *(row.doc_id for row in ranking)], "id", path)
         rows = [f"{row.query_id} Q0 {row.doc_id} {rank} {row.score:.9g} {tag}\n" for rank, row in enumerate(ranking, 1)]
         stream.write("".join(rows).encode())

@@ -2,13 +2,15 @@
 
 Sums are float64 and begin at -0.0. Adding +0.0 to it gives +0.0, so the sign alone tells a document
 that was met with a score of 0 from one that was not met. As none is below zero, sums compare like the
-integers that their bits are. Term scores are float32: their sums are exact in float64 for all weights
-within nine orders of magnitude, hence the same in whatever order terms and documents are visited.
+integers that their bits are. Term scores are float32 and visited in the order of term numbers, so sums are the same in
+every run; where term scores lie within five orders of magnitude they are also exact (29 bits are left to sum up 1024).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -22,7 +24,15 @@ _ONE = np.float32(1)
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _compiled(function: Callable[..., None]) -> Any:
+    """Compile at the first call, without Python's lock; kept on disk for the next process where there is a place."""
+    try:
+        return njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # neither beside this file nor in a home folder can anything be written
+        return njit(nogil=True)(function)
+
+
+@_compiled
 def add_bm25(  # noqa: PLR0917 - compiled code takes plain arrays, by position
     docs: NDArray[np.uint32],
     tfs: Array,
@@ -52,7 +62,7 @@ def add_bm25(  # noqa: PLR0917 - compiled code takes plain arrays, by position
             sums[doc] += weight - weight / (_ONE + np.float32(tfs[i]) * norms[classes[doc]])
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@_compiled
 def add_dirichlet(  # noqa: PLR0917
     docs: NDArray[np.uint32],
     tfs: Array,

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from longrank.formats.corpora import Located
     from longrank.formats.expansions import Expansion
 
+_MOST_COPIES = 100
+
 
 def build_index(
     documents: Iterable[Located],
@@ -55,14 +57,15 @@ def build_index(
 
     Raises:
         InputError: no document, a doc_id twice, an unknown analyzer, or a folder that is not ours;
-            expansions of another collection, or whose ids can mean two documents.
+            expansions of another collection, or whose ids can mean two documents; too many `original_copies`.
         LongRankError: writing failed.
     """
     options = options or IndexOptions()
     if options.analyzer not in ANALYZERS:
         raise InputError("unknown analyzer", got=options.analyzer, fix=f"one of {', '.join(sorted(ANALYZERS))}")
-    if options.original_copies < 1:
-        raise InputError("original_copies must be 1 or more", got=options.original_copies)
+    if not 1 <= options.original_copies <= (1 if expansions is None else _MOST_COPIES):
+        fix = f"1 to {_MOST_COPIES} where there are expansions, else 1"
+        raise InputError("a document cannot be indexed so many times", got=options.original_copies, fix=fix)
     folder, notes = Path(folder), Notes() if notes is None else notes
     try:
         with building(folder) as work:

@@ -103,10 +103,6 @@ class Index:
         """
         return self._documents.at(self._documents.number(doc_id))
 
-    def document_at(self, number: int) -> Document:
-        """Return the document of that number."""
-        return self._documents.at(number)
-
     def doc_id(self, number: int) -> str:
         """Return the id of the document of that number."""
         return self._documents.doc_id(number)

@@ -4,7 +4,7 @@
     score(t, d) = w * idf * tf / (tf + k1 * (1 - b + b * dl / avgdl))
 
 N counts documents with at least one term, and there is no factor (k1 + 1). Lucene keeps dl in one
-byte: lengths to 39 exactly, longer ones with the leading 4 bits of dl - 24 (SmallFloat.intToByte4).
+byte: lengths to 40 exactly, longer ones with the leading 4 bits of dl - 24 (SmallFloat.intToByte4).
 
     p(t)        = (cf + 1) / (terms of the collection + 1)
     score(t, d) = max(0, w * (ln(1 + tf / (mu * p(t))) + ln(mu / (dl + mu))))

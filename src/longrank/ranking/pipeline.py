@@ -23,7 +23,7 @@ from longrank.index import Index
 from longrank.protocols import Aggregator, Candidate, DocumentScorer, Retriever
 from longrank.ranking.passages import open_document_scorer
 from longrank.ranking.settings import PipelineSettings, load_pipeline
-from longrank.retrieval import make_retriever
+from longrank.retrieval import first_stage, make_retriever
 from longrank.storage import digest_of
 from longrank.types import Evidence, Notes, Query, Run, ScoredDoc
 
@@ -80,8 +80,7 @@ def open_pipeline(
     first, aggregate = settings.first_stage, settings.aggregate
     if settings.scorer is None and model is not None:
         raise InputError(f"pipeline '{name_or_path}' has no passage scorer, so --model means nothing", got=model)
-    replaced = first.model_dump(exclude={"preset", "options"})
-    retriever = make_retriever(index, first.preset, notes=notes, **replaced, **first.options)
+    retriever = make_retriever(index, first_stage(first.preset, first.settings), notes=notes)
     aggregator = make_aggregator(aggregate.name, k=aggregate.k, weights=aggregate.weights)
     if settings.scorer is not None and aggregate.name == "document":
         raise InputError(

@@ -37,20 +37,21 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class FirstStage(_Section):
+class Candidates(_Section):
     """Where `search` gets its candidates; `rerank` takes them from a run file instead.
 
-    A preset, and settings that replace its own; ``options`` are those of the feedback model.
+    A preset, and settings that replace its own (``k1``, ``feedback``, ``fb_docs``, ...), which
+    `longrank.retrieval.first_stage` checks.
     """
 
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
     preset: str = "bm25-anserini"
-    similarity: str | None = None
-    k1: float | None = Field(default=None, ge=0)
-    b: float | None = Field(default=None, ge=0, le=1)
-    mu: float | None = Field(default=None, gt=0)
-    doc_lengths: str | None = None
-    feedback: str | None = None
-    options: dict[str, Any] = {}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What replaces settings of the preset."""
+        return self.model_extra or {}
 
 
 class Passages(_Section):
@@ -110,7 +111,7 @@ class PipelineSettings(_Section):
     """A whole pipeline; without a scorer it is the first stage alone."""
 
     title: bool = False
-    first_stage: FirstStage = FirstStage()
+    first_stage: Candidates = Candidates()
     passages: Passages = Passages()
     select: Select = Select()
     scorer: Scorer | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,52 +25,47 @@ if TYPE_CHECKING:
 SIMILARITIES: dict[str, type[Searcher]] = {"bm25": BM25, "ql": QueryLikelihood}
 """Searchers by the name of their similarity."""
 
+PARAMETERS = {"bm25": ("k1", "b"), "ql": ("mu",)}
+"""Which settings are of one similarity alone."""
+
 ENGINES: dict[str, type[LuceneRetriever] | str] = {"lucene": "longrank.retrieval.lucene:LuceneRetriever"}
 """First stages over the indexes of other engines, by what stands before the colon of ``lucene:PATH``."""
 
 
 def open_retriever(
-    source: str, preset: str = "bm25-anserini", *, notes: Notes | None = None, **settings: Any
+    source: str, stage: FirstStage, *, notes: Notes | None = None
 ) -> Searcher | WithFeedback | LuceneRetriever:
-    """Return the retriever of a preset over an index of ours, or over one of another engine (``lucene:PATH``).
-
-    Args:
-        source: the index.
-        preset: as for `make_retriever`; so are `notes` and `settings`.
-        notes: where remarks go.
-        settings: replace some of the preset.
+    """Return the retriever of a first stage over an index of ours, or over one of another engine (``lucene:PATH``).
 
     Raises:
         InputError: as `make_retriever`, `Index` or the engine says.
     """
     engine, _, path = source.partition(":")
     if path and engine in ENGINES:
-        return lookup(ENGINES, engine, "engine")(path, first_stage(preset, settings), notes=notes)
-    return make_retriever(Index.open(source), preset, notes=notes, **settings)
+        return lookup(ENGINES, engine, "engine")(path, stage, notes=notes)
+    return make_retriever(Index.open(source), stage, notes=notes)
 
 
 def make_retriever(
-    index: Index, preset: str = "bm25-anserini", *, notes: Notes | None = None, **settings: Any
+    index: Index, preset: str | FirstStage = "bm25-anserini", *, notes: Notes | None = None, **settings: Any
 ) -> Searcher | WithFeedback:
-    """Return the retriever of a preset, with some of its settings replaced.
+    """Return the retriever of a first stage, with some of its settings replaced.
 
     Args:
         index: what is searched.
-        preset: a key of `PRESETS`.
+        preset: a key of `PRESETS`, or what `first_stage` gave.
         notes: counts queries without terms, and those that feedback could not expand.
-        settings: settings of `FirstStage`, and options of the feedback model (``fb_docs=5``). Those
-            that are None count as not given.
+        settings: as for `first_stage`.
 
     Raises:
-        InputError: unknown preset or setting (suggests the nearest), a value out of range, or an
-            index built with another analyzer than the preset needs.
+        InputError: as `first_stage`, a value out of range, or an index built with another analyzer
+            than the preset needs.
     """
     stage = first_stage(preset, settings)
     if stage.analyzer not in ("", index.options.analyzer):
         fix = f"build it with --analyzer {stage.analyzer}, or take another preset"
-        raise InputError(f"preset '{preset}' is of another kind of index", got=index.options.analyzer, fix=fix)
+        raise InputError("this first stage is of another kind of index", got=index.options.analyzer, fix=fix)
     notes = Notes() if notes is None else notes
-    lookup(SIMILARITIES, stage.similarity, "similarity")
     if stage.similarity == "bm25":
         searcher: Searcher = BM25(index, stage.k1, stage.b, doc_lengths=stage.doc_lengths, notes=notes)
     else:
@@ -87,15 +83,25 @@ def make_feedback(stage: FirstStage) -> Feedback | None:
     return None if stage.feedback == "none" else FEEDBACKS[stage.feedback](**stage.options)
 
 
-def first_stage(preset: str, settings: dict[str, Any]) -> FirstStage:
-    """Return a preset with some settings replaced; see `make_retriever`.
+def first_stage(preset: str | FirstStage, settings: Mapping[str, Any]) -> FirstStage:
+    """Return a preset with some settings replaced.
+
+    Args:
+        preset: a key of `PRESETS`, or a first stage.
+        settings: settings of `FirstStage`, and options of the feedback model (``fb_docs``). Those
+            that are None count as not given.
 
     Raises:
-        InputError: unknown preset or setting, or an option of a feedback model that is not used.
+        InputError: unknown preset or setting (suggests the nearest), a value of another type, or a
+            setting of a similarity or a feedback model that is not used.
     """
     given = {name: value for name, value in settings.items() if value is not None}
-    stage = lookup(PRESETS, preset, "preset")
+    stage = preset if isinstance(preset, FirstStage) else lookup(PRESETS, preset, "preset")
     stage = replace(stage, **{n: _like(getattr(stage, n), n, given[n]) for n in SETTINGS if n in given})
+    lookup(SIMILARITIES, stage.similarity, "similarity")
+    for similarity, parameters in PARAMETERS.items():
+        if similarity != stage.similarity and (idle := [name for name in parameters if name in given]):
+            raise InputError(f"similarity '{stage.similarity}' has no such parameter", got=idle[0])
     if stage.feedback != "none":
         lookup(FEEDBACKS, stage.feedback, "feedback")
     options = {name: value for name, value in given.items() if name not in SETTINGS}
@@ -129,6 +135,7 @@ __all__ = [
     "BM25",
     "ENGINES",
     "FEEDBACKS",
+    "PARAMETERS",
     "PRESETS",
     "SETTINGS",
     "SIMILARITIES",

@@ -16,7 +16,7 @@ class BM25(Searcher):
     """Ranks by BM25.
 
     Attributes:
-        k1: saturation of term frequency, >= 0; 0 counts only whether a term occurs.
+        k1: saturation of term frequency, 0 to 1e6; 0 counts only whether a term occurs.
         b: how much document length counts, 0 (not at all) to 1.
         idf: whether rare terms count more; without, the weights of the query decide alone.
     """
@@ -37,7 +37,7 @@ class BM25(Searcher):
         Raises:
             InputError: a parameter out of range.
         """
-        check("k1", k1, 0 <= k1 < float("inf"), "a finite number from 0")
+        check("k1", k1, 0 <= k1 <= 1e6, "between 0 and 1e6")
         check("b", b, 0 <= b <= 1, "between 0 and 1")
         super().__init__(index, doc_lengths, ties, notes)
         self.k1, self.b, self.idf = k1, b, idf

@@ -40,7 +40,9 @@ class WithFeedback:
         expanded = self.feedback.expand(terms, hits, self.searcher.index) if len(hits.numbers) else {}
         if not expanded and terms:
             self.searcher.notes.add("queries searched as they are, since feedback found nothing", query.query_id)
-        return ExpandedQuery(expanded or terms, bool(expanded))
+        if expanded:
+            return ExpandedQuery(self.searcher.heaviest(expanded, query.query_id), expanded=True)
+        return ExpandedQuery(terms, expanded=False)
 
     def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
         """Return at most `k` documents, best first; raises as `Searcher.search`."""

@@ -16,7 +16,7 @@ class QueryLikelihood(Searcher):
     """Ranks by ``sum of max(0, w * (ln(1 + tf / (mu * p(t))) + ln(mu / (dl + mu))))`` over the terms of the query.
 
     Attributes:
-        mu: how strongly documents are smoothed with the collection, > 0.
+        mu: how strongly documents are smoothed with the collection, 1e-6 to 1e12.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class QueryLikelihood(Searcher):
         Raises:
             InputError: a parameter out of range.
         """
-        check("mu", mu, 0 < mu < float("inf"), "a finite number above 0")
+        check("mu", mu, 1e-6 <= mu <= 1e12, "between 1e-6 and 1e12")
         super().__init__(index, doc_lengths, ties, notes)
         self.mu = mu
         self._offsets = dirichlet_offsets(self.lengths, mu)

@@ -106,9 +106,14 @@ class Searcher(ABC):
         terms = Counter(self.index.analyzer(query.text))
         if not terms:
             self.notes.add("queries without terms after analysis", query.query_id)
-        left_out = len(terms) - MAX_TERMS
-        self.notes.add(f"query terms left out, beyond the {MAX_TERMS} heaviest", query.query_id, left_out)
-        return dict(terms)
+        return self.heaviest(terms, query.query_id)
+
+    def heaviest(self, weights: Mapping[str, float], query_id: str) -> dict[str, float]:
+        """Return the `MAX_TERMS` heaviest terms, of equal ones the first in the alphabet; the others are counted."""
+        self.notes.add(f"query terms left out, beyond the {MAX_TERMS} heaviest", query_id, len(weights) - MAX_TERMS)
+        if len(weights) <= MAX_TERMS:
+            return dict(weights)
+        return dict(sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:MAX_TERMS])
 
     def expand(self, query: Query) -> ExpandedQuery:
         """Return what is searched for: the terms of the query, as they are."""
@@ -118,8 +123,7 @@ class Searcher(ABC):
         """Return the best documents for weighted terms; only documents that hold one of them.
 
         Args:
-            weights: analysed terms with positive weights; of more than `MAX_TERMS` the heaviest
-                (equal ones in alphabetical order).
+            weights: analysed terms with positive weights.
             k: how many at most, >= 1.
 
         Raises:
@@ -157,8 +161,7 @@ class Searcher(ABC):
         for term, weight in weights.items():
             if not 0 < weight < float("inf"):
                 raise InputError(f"weight of term {term!r} must be positive and finite", got=weight)
-        heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:MAX_TERMS]
-        found = {number: weight for term, weight in heaviest if (number := self.index.term_number(term)) is not None}
+        found = {number: w for term, w in weights.items() if (number := self.index.term_number(term)) is not None}
         numbers = np.array(sorted(found), np.int64)
         starts = self.index.inverted.starts
         return QueryTerms(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longrank.errors import InputError, LongRankError
-from longrank.formats.trec import read_qrels, read_run, write_run
+from longrank.formats.trec import read_qrels, read_run, write_rankings, write_run
 from longrank.types import Notes, Run, ScoredDoc
 
 
@@ -209,6 +209,12 @@ def test_both_constructors_build_the_same_run() -> None:
 def test_a_run_refuses_scores_that_are_not_finite_in_float32(score: float) -> None:
     with pytest.raises(LongRankError, match="document 'b' for query '1' is not finite"):
         run_of([("1", "a", 1.0), ("1", "b", score)])
+
+
+def test_rankings_with_a_score_that_is_not_finite_are_not_written(tmp_path: Path) -> None:
+    with pytest.raises(LongRankError, match="score inf of document 'b' for query '1' is not finite"):
+        write_rankings("tag", [[ScoredDoc("1", "a", 1.0), ScoredDoc("1", "b", float("inf"))]], tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_refuses_a_document_twice() -> None:

@@ -211,7 +211,12 @@ def test_documents_are_read_as_they_are_needed(tmp_path: Path) -> None:
     assert len(taken) < len(DOCUMENTS)
 
 
-@pytest.mark.parametrize("copies", [0, -1])
-def test_a_text_counts_at_least_once(tmp_path: Path, copies: int) -> None:
-    with pytest.raises(InputError, match="original_copies must be 1 or more"):
-        build_index(located(ABC), tmp_path / "index", options=IndexOptions(original_copies=copies))
+@pytest.mark.parametrize("copies", [0, -1, 101])
+def test_a_text_counts_once_to_a_hundred_times(tmp_path: Path, copies: int) -> None:
+    with pytest.raises(InputError, match="cannot be indexed so many times"):
+        build_index(located(ABC), tmp_path / "index", options=IndexOptions(original_copies=copies), expansions=[])
+
+
+def test_without_expansions_a_text_counts_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be indexed so many times"):
+        build_index(located(ABC), tmp_path / "index", options=IndexOptions(original_copies=2))

@@ -4,8 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from collections_of_words import located, random_documents
 from longrank.errors import InputError
+from longrank.index import build_index
+from longrank.ranking.pipeline import open_pipeline
 from longrank.ranking.settings import load_pipeline, shipped_pipelines
+from longrank.retrieval import BM25, WithFeedback
+from longrank.retrieval.feedback import RM3
 
 
 @pytest.mark.parametrize("name", shipped_pipelines())
@@ -61,6 +66,19 @@ def test_set_replaces_one_value_and_keeps_the_others() -> None:
     assert settings.final.depth == 30
     assert settings.final.interpolate == 0.3
     assert settings.passages.options == {"length": 200}
+
+
+def test_the_first_stage_takes_any_setting_of_the_retrieval(tmp_path: Path) -> None:
+    index = build_index(located(random_documents(20)), tmp_path / "index")
+    pipeline = open_pipeline(index, "rm3", assignments=["first_stage.k1=2", "first_stage.fb_docs=3"])
+    assert isinstance(pipeline.retriever, WithFeedback)
+    assert isinstance(pipeline.retriever.searcher, BM25)
+    assert isinstance(pipeline.retriever.feedback, RM3)
+    assert pipeline.retriever.searcher.k1 == 2
+    assert pipeline.retriever.feedback.fb_docs == 3
+    for assignment, message in (("notes=1", "unknown setting"), ("mu=5", "no such parameter"), ("preset=3", "preset")):
+        with pytest.raises(InputError, match=message):
+            open_pipeline(index, "rm3", assignments=[f"first_stage.{assignment}"])
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from feedback_collections import index_of, with_others
 from longrank.index import Index
 from longrank.retrieval import BM25, Hits, Searcher, WithFeedback
+from longrank.retrieval.searcher import MAX_TERMS
 from longrank.types import Notes, Query
 
 NOTE = "queries searched as they are, since feedback found nothing: 1 (first: q)"
@@ -71,3 +72,11 @@ def test_remarks_can_go_to_another_place(index: Index) -> None:
     ours, theirs = Notes(), Notes()
     WithFeedback(BM25(index, notes=ours), Fixed({})).noting(theirs).retrieve(Query("q", "apple"), 9)
     assert (ours.lines(), theirs.lines()) == ([], [NOTE])
+
+
+def test_only_the_heaviest_terms_of_a_new_query_are_shown_and_searched_for(index: Index) -> None:
+    notes = Notes()
+    new = {"fig": 0.5, "pear": 2.0} | {f"t{i:04d}": 1.0 for i in range(MAX_TERMS)}
+    expanded = WithFeedback(BM25(index, notes=notes), Fixed(new)).expand(Query("q", "apple")).terms
+    assert set(expanded) == {"pear", *(f"t{i:04d}" for i in range(MAX_TERMS - 1))}
+    assert notes.lines() == ["query terms left out, beyond the 1024 heaviest: 2 (first: q)"]

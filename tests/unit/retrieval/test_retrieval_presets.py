@@ -65,8 +65,9 @@ def test_the_sixteen_baselines_of_h2oloo_are_two_bases_with_each_feedback(
     [
         ({"k2": 1}, r"unknown setting \(got 'k2'\)"),
         ({"similarity": "bm52"}, "unknown similarity.*did you mean 'bm25'"),
-        ({"k1": -1.0}, "k1 must be a finite number from 0"),
-        ({"similarity": "ql", "mu": 0.0}, "mu must be a finite number above 0"),
+        ({"k1": -1.0}, "k1 must be between 0 and 1e6"),
+        ({"similarity": "ql", "mu": 1e-320}, "mu must be between 1e-6 and 1e12"),
+        ({"similarity": "ql", "b": 0.4}, "similarity 'ql' has no such parameter .got 'b'"),
         ({"doc_lengths": "long"}, "doc_lengths must be lucene or exact"),
         ({"feedback": "rm2"}, "unknown feedback.*did you mean 'rm3'"),
     ],

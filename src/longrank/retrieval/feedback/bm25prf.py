@@ -56,7 +56,7 @@ class BM25PRF:
         check("fb_terms", self.fb_terms, self.fb_terms >= 1, "at least 1")
         weight, k1, b = self.new_term_weight, self.second_k1, self.second_b
         check("new_term_weight", weight, 0 <= weight < float("inf"), "a finite number from 0")
-        check("second_k1", k1, 0 <= k1 < float("inf"), "a finite number from 0")
+        check("second_k1", k1, 0 <= k1 <= 1e6, "between 0 and 1e6")
         check("second_b", b, 0 <= b <= 1, "between 0 and 1")
 
     @property

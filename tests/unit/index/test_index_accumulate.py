@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from longrank.index import accumulate
+
+
+def test_where_compiled_code_cannot_be_kept_it_is_compiled_for_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def njit(**options: Any) -> Callable[[Any], Any]:
+        asked.append(options)
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function: no locator available")
+        return lambda function: function
+
+    monkeypatch.setattr(accumulate, "njit", njit)
+    assert accumulate._compiled(print) is print
+    assert asked == [{"nogil": True, "cache": True}, {"nogil": True}]
