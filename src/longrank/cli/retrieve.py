@@ -56,7 +56,7 @@ def retrieve(
         int | None,
         typer.Option(
             "--threads",
-            help="Queries searched at a time, at most: all cores; over fewer than 500,000 documents 1, since it is faster.",
+            help="Queries searched at a time; all cores. Below 500,000 documents one at a time is faster, and done.",
             min=1,
         ),
     ] = None,
