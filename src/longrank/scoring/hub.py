@@ -1,0 +1,69 @@
+"""A model's files by its Hugging Face name: from the cache if they are there, without any network; else downloaded.
+
+``name`` is what the cache calls ``main``, the newest version when it was first fetched; ``name@revision`` is
+a branch, a tag or a commit (40 hexadecimal digits), which alone names the same files for ever.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from longrank.errors import InputError, MissingExtra
+
+_UNWANTED = ("onnx/*", "openvino/*")
+
+
+def find_on_hub(name: str, revision: str | None, suffixes: tuple[str, ...]) -> Path:
+    """Return the folder of a model in the cache of Hugging Face; its last part is the commit.
+
+    Args:
+        name: ``owner/model``, or the name of one of the first models, without owner.
+        revision: a branch, a tag or a commit; None: main.
+        suffixes: of the files that are wanted.
+
+    Raises:
+        InputError: neither in the cache nor to be had.
+        MissingExtra: the hub's client is not installed.
+    """
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        raise MissingExtra(f"the model '{name}'", "neural") from None
+    wanted = [f"*{suffix}" for suffix in suffixes]
+    fetch: Callable[..., str] = partial(
+        snapshot_download, name, revision=revision, allow_patterns=wanted, ignore_patterns=list(_UNWANTED)
+    )
+    cached: Path | None = None
+    with suppress(Exception):  # the client's own errors: not there, or a part of it
+        cached = Path(fetch(local_files_only=True))
+    if cached is not None and _is_whole(cached):
+        return cached
+    try:
+        return Path(fetch())
+    except Exception as error:  # the hub's client raises its own, the network's and the system's errors
+        if cached is not None:
+            return cached  # what it lacks is said when it is checked
+        reason = str(error).strip().splitlines()[0].removeprefix("Got: ") if str(error).strip() else ""
+        raise InputError(
+            f"model is not in the cache and cannot be had from the Hugging Face hub: "
+            f"{type(error).__name__}: {reason[:200]}",
+            got=name if revision is None else f"{name}@{revision}",
+            fix="name a folder with its files, the alias 'minilm', or check name, revision and network",
+        ) from None
+
+
+def _is_whole(folder: Path) -> bool:
+    """Say whether a snapshot holds a configuration and all its weights; other programs fetch single files."""
+    if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
+        return False
+    try:
+        index = json.loads((folder / "model.safetensors.index.json").read_text(encoding="utf-8"))
+        return all((folder / shard).is_file() for shard in index["weight_map"].values())
+    except FileNotFoundError:
+        return any(folder.rglob("*.safetensors"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return True  # refused by name when it is checked
