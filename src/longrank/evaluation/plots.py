@@ -1,6 +1,7 @@
 """Plots of evaluations, by the extra ``plots`` (matplotlib, imported only here and only when something is drawn).
 
 Equal values give equal files: no date is written, and what matplotlib would name at random has a fixed seed.
+A picture grows with the grid up to 24 cells each way; beyond, cells become smaller, so that any grid can be drawn.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import MissingExtra
-from longrank.evaluation.tuning.grids import Axes, Setting
+from longrank.evaluation.tuning.grids import Axes, Number, Setting, shown_value
 from longrank.storage import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Panel
     from matplotlib.figure import Figure
 
+_MOST_CELLS = 24  # each way that have their full size and their own tick
 _MOST_NUMBERS = 150  # cells that have their figure written in them
+_MOST_DOTS = 200  # values of a line that have a dot
 _COARSE = 0.02  # figures that differ by less have one more digit
 _MARK = "#e4002b"
 _OPTIMUM = "optimum over all queries"
@@ -90,11 +93,11 @@ def _heat_map(title: str, axes: Axes, values: NDArray[np.float64], marks: _Marks
     from matplotlib.patches import Rectangle
 
     (down, rows), (across, columns) = axes.items()
-    figure, panel = _panel(2.6 + 0.55 * len(columns), 1.9 + 0.42 * len(rows))
+    figure, panel = _panel(2.6 + 0.55 * min(len(columns), _MOST_CELLS), 1.9 + 0.42 * min(len(rows), _MOST_CELLS))
     image = panel.imshow(values, cmap="viridis", origin="lower", aspect="auto")
     figure.colorbar(image, ax=panel)
     panel.set_title(title)
-    if values.size <= _MOST_NUMBERS:
+    if values.size <= _MOST_NUMBERS and max(values.shape) <= _MOST_CELLS:
         _write_figures(panel, values, above=0.24 if marks else 0.0)
     row, column = np.unravel_index(np.argmax(values), values.shape)
     cell = Rectangle((column - 0.48, row - 0.47), 0.96, 0.94, fill=False, ec=_MARK, lw=2, label=_OPTIMUM)
@@ -102,17 +105,23 @@ def _heat_map(title: str, axes: Axes, values: NDArray[np.float64], marks: _Marks
     for (label, places), shape in zip(_counted(marks, axes).items(), _SHAPES, strict=False):
         for (y, x), count in places.items():
             panel.plot(x, y, shape, ms=_size(count), mfc=_MARK, mec="white", label=label)
-    panel.set_xticks(range(len(columns)), [f"{value:g}" for value in columns])
-    panel.set_yticks(range(len(rows)), [f"{value:g}" for value in rows])
+    panel.set_xticks(*_ticks(columns))
+    panel.set_yticks(*_ticks(rows))
     _label(figure, panel, across, down)
     return figure
+
+
+def _ticks(values: Sequence[Number]) -> tuple[range, list[str]]:
+    """Return places and labels: of every value, or of every second, third, ... if there are many."""
+    places = range(0, len(values), math.ceil(len(values) / _MOST_CELLS))
+    return places, [shown_value(values[place]) for place in places]
 
 
 def _line(title: str, axes: Axes, values: NDArray[np.float64], marks: _Marks) -> Figure:
     ((across, columns),) = axes.items()
     figure, panel = _panel(5, 3.4)
     places = range(len(columns))
-    panel.plot(columns, values, "-o", color="#30638e", ms=3, label=title)
+    panel.plot(columns, values, "-o" if len(columns) <= _MOST_DOTS else "-", color="#30638e", ms=3, label=title)
     best = int(np.argmax(values))
     panel.plot(columns[best], values[best], "s", ms=12, mfc="none", mec=_MARK, mew=2, label=_OPTIMUM)
     for (label, counted), shape in zip(_counted(marks, axes).items(), _SHAPES, strict=False):

@@ -69,6 +69,40 @@ def test_equal_values_give_equal_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("image")
+@pytest.mark.parametrize(
+    "shape", [(60, 2), (2, 60), (40, 40), (100_000,), (5000, 20)], ids=lambda shape: "x".join(map(str, shape))
+)
+def test_however_large_the_grid_a_picture_stays_small_and_its_labels_few(
+    tmp_path: Path, shape: tuple[int, ...]
+) -> None:
+    import matplotlib.image
+
+    axes = {name: tuple(i / 10 for i in range(n)) for name, n in zip(("k1", "b"), shape, strict=False)}
+    figures = (0.5 + np.arange(np.prod(shape)) / 1e7).tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        import matplotlib as mpl
+
+        patch.setitem(mpl.rcParams, "svg.fonttype", "none")  # text as text
+        png, svg = plot_grid(tmp_path, "AP", axes, figures, {"optima": [{"k1": 0.3, "b": 0.1}]})
+    height, width = matplotlib.image.imread(png).shape[:2]
+    assert width <= 16 * 150 and height <= 12 * 150
+    texts = [text.text for text in ElementTree.parse(svg).getroot().iter("{http://www.w3.org/2000/svg}text")]
+    assert len(texts) <= 24 + 24 + 20  # ticks, and a few for the colours, the title, the axes and the legend
+    assert svg.stat().st_size < 300_000
+
+
+@pytest.mark.usefixtures("image")
+def test_ticks_tell_every_value_of_a_small_grid_apart(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        import matplotlib as mpl
+
+        patch.setitem(mpl.rcParams, "svg.fonttype", "none")
+        plot_grid(tmp_path, "AP", {"mu": (1000000.0, 1000004.0), "b": tuple(i / 50 for i in range(24))}, [0.0] * 48, {})
+    drawn = (tmp_path / "heatmap.svg").read_text(encoding="utf-8")
+    assert all(f">{label}<" in drawn for label in ("1000000", "1000004", "0.02", "0.46"))
+
+
+@pytest.mark.usefixtures("image")
 def test_a_cell_is_the_best_over_the_axes_that_are_not_shown(tmp_path: Path) -> None:
     axes = {"k1": (1.0, 2.0), "b": (0.3, 0.5), "fb_docs": (5, 10)}
     figures = [0.111, 0.222, 0.333, 0.444, 0.555, 0.666, 0.777, 0.888]
