@@ -142,8 +142,8 @@ class DocumentScorer(Protocol):
         """Names everything the evidence depends on besides query and document."""
         ...
 
-    def evidence(self, block: Sequence[Candidate]) -> list[Evidence]:
-        """Return one Evidence per candidate, in order."""
+    def evidence(self, block: Sequence[Candidate]) -> Sequence[Evidence | None]:
+        """Return one Evidence per candidate, in order; None: left alone, since it cannot rank high."""
         ...
 
 

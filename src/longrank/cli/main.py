@@ -29,6 +29,7 @@ COMMANDS = {
     "retrieve": "longrank.cli.retrieve:retrieve",
     "rerank": "longrank.cli.rerank:rerank",
     "aggregate": "longrank.cli.aggregate:aggregate",
+    "calibrate": "longrank.cli.calibrate:calibrate",
     "fuse": "longrank.cli.fuse:fuse",
     "evaluate": "longrank.cli.evaluate:evaluate",
     "tune": "longrank.cli.tune:tune",

@@ -129,7 +129,28 @@ def choose(found: Sequence[Sequence[Scores]], budget: Budget) -> list[NDArray[np
     return [np.flatnonzero(some) for some in np.split(taken, ends[:-1])]
 
 
-def open_selector(settings: Select, index: Index, segmenter: Segmenter, *, title: bool, notes: Notes) -> Selector:
+class CheapScorers:
+    """Loads the scorers that read every passage of an index, each once."""
+
+    def __init__(self, index: Index, segmenter: Segmenter, *, title: bool, notes: Notes) -> None:
+        self._index, self._segmenter, self._title, self._notes = index, segmenter, title, notes
+        self._open: dict[tuple[str, str | None], PassageScorer] = {}
+
+    def open(self, name: str, model: str | None) -> PassageScorer:
+        """Return a passage scorer; `model` is a bi-encoder's, ``minilm`` if None.
+
+        Raises:
+            InputError, MissingExtra, IntegrityError: as `make_scorer`.
+        """
+        wanted = (name, (model or DEFAULT_MODEL) if name == "bi-encoder" else model)
+        if wanted not in self._open:
+            scorer = make_scorer(name, index=self._index, model=wanted[1], notes=self._notes)
+            attach_vectors(scorer, self._index, self._segmenter, title=self._title, selects=False, notes=self._notes)
+            self._open[wanted] = scorer
+        return self._open[wanted]
+
+
+def open_selector(settings: Select, cheap_scorers: CheapScorers) -> Selector:
     """Build the selector that a pipeline names, with its cheap models.
 
     Raises:
@@ -146,19 +167,8 @@ def open_selector(settings: Select, index: Index, segmenter: Segmenter, *, title
         return make_selector(settings.name, settings.n)
     default = DEFAULT_N if settings.per_query is None else None
     budget = Budget(default if settings.n is None else settings.n, settings.per_query)
-    scorers = [open_cheap(name, settings.model, index, segmenter, title=title, notes=notes) for name in cheap.scorers]
-    return CheapSelector(settings.name, scorers, budget)
-
-
-def open_cheap(
-    name: str, model: str | None, index: Index, segmenter: Segmenter, *, title: bool, notes: Notes
-) -> PassageScorer:
-    """Load a scorer that reads every passage; `model` is the bi-encoder's, ``minilm`` if None."""
-    scorer = make_scorer(
-        name, index=index, model=(model or DEFAULT_MODEL) if name == "bi-encoder" else None, notes=notes
-    )
-    attach_vectors(scorer, index, segmenter, title=title, selects=False, notes=notes)
-    return scorer
+    models = {"bi-encoder": settings.model}
+    return CheapSelector(settings.name, [cheap_scorers.open(name, models.get(name)) for name in cheap.scorers], budget)
 
 
 def _combined(scores: Sequence[Scores]) -> Scores:

@@ -10,13 +10,24 @@ from numpy.typing import NDArray
 from longrank.config import lookup
 from longrank.errors import InputError, LongRankError
 from longrank.index import Index
-from longrank.protocols import Candidate, PassageScorer, PassageScores, ScoringTask, Segmenter, Selector
+from longrank.protocols import (
+    Aggregator,
+    Candidate,
+    DocumentScorer,
+    PassageScorer,
+    PassageScores,
+    ScoringTask,
+    Segmenter,
+    Selector,
+)
 from longrank.ranking.build import attach_vectors
-from longrank.ranking.cascade import open_selector
+from longrank.ranking.cascade import CheapScorers, open_selector
 from longrank.ranking.settings import DEFAULT_MODEL, PipelineSettings
 from longrank.ranking.settings import Scorer as ScorerSettings
+from longrank.ranking.stopping import open_stopping
 from longrank.scoring import PASSAGE_SCORERS, make_scorer, options_of
 from longrank.text.segment import make_segmenter
+from longrank.text.select import make_selector
 from longrank.types import Document, Evidence, Notes, Segmentation
 
 
@@ -95,9 +106,9 @@ def _evidence(
 
 
 def open_document_scorer(
-    index: Index, settings: PipelineSettings, model: str | None, notes: Notes
-) -> PassageDocumentScorer:
-    """Build the document scorer a pipeline describes.
+    index: Index, settings: PipelineSettings, model: str | None, aggregator: Aggregator, notes: Notes
+) -> DocumentScorer:
+    """Build the document scorer a pipeline describes; `aggregator` is what its scores become documents' by.
 
     Raises:
         InputError: a name is unknown, or the scorer needs a model and none is given.
@@ -109,8 +120,14 @@ def open_document_scorer(
     segmenter = make_segmenter(settings.passages.preset, settings.passages.options, tokenizer)
     selects = settings.select.name != "all"
     attach_vectors(scorer, index, segmenter, title=settings.title, selects=selects, notes=notes)
-    selector = open_selector(settings.select, index, segmenter, title=settings.title, notes=notes)
-    return PassageDocumentScorer(segmenter, selector, scorer, title=settings.title)
+    cheap = CheapScorers(index, segmenter, title=settings.title, notes=notes)
+    found = PassageDocumentScorer(segmenter, open_selector(settings.select, cheap), scorer, title=settings.title)
+    if settings.stop is None:
+        return found
+    every = PassageDocumentScorer(
+        segmenter, make_selector("all"), cheap.open(settings.stop.scorer, settings.stop.model), title=settings.title
+    )
+    return open_stopping(every, found, aggregator, settings, notes)
 
 
 def _choose_scorer(

@@ -86,7 +86,8 @@ def open_pipeline(
         raise InputError(
             f"the {settings.scorer.name} scorer scores passages, not documents", got="aggregate.name=document"
         )
-    scorer = open_document_scorer(index, settings, model, notes) if settings.scorer else None  # last: it takes long
+    # last: it takes long
+    scorer = open_document_scorer(index, settings, model, aggregator, notes) if settings.scorer else None
     return Pipeline(settings, index, retriever, scorer, aggregator)
 
 
@@ -100,7 +101,8 @@ def rank_one(pipeline: Pipeline, query: Query, k: int) -> tuple[Run, list[Eviden
     first_stage = Run(pipeline.settings.first_stage.preset, pipeline.retriever.retrieve(query, max(k, depth)))
     if pipeline.scorer is None or not first_stage.get(query.query_id):
         return first_stage, []
-    evidence = pipeline.scorer.evidence(_candidates(pipeline.index, query, first_stage, depth))
+    found = pipeline.scorer.evidence(_candidates(pipeline.index, query, first_stage, depth))
+    evidence = [one for one in found if one is not None]
     return pipeline.run(evidence, first_stage, "search"), evidence
 
 
@@ -144,7 +146,8 @@ def rerank(
     notes.add("documents not in the index, ranked last", min(absent, default=""), len(absent))
     header = _header(pipeline, pipeline.scorer, wanted, first_stage, absent)
     collect_evidence(pipeline, wanted, first_stage, evidence_path, header=header, absent=absent, progress=progress)
-    evidence = _counting_unread(read_evidence(evidence_path)[1], notes)
+    n_candidates = sum(row.doc_id not in absent for row in _reranked(pipeline, wanted, first_stage))
+    evidence = _counting_unread(read_evidence(evidence_path)[1], n_candidates, notes)
     return pipeline.run(evidence, first_stage, tag, frozenset(absent))
 
 
@@ -172,7 +175,8 @@ def collect_evidence(
             per_query = [_candidates(pipeline.index, q, first_stage, final.depth, absent) for q in block]
             evidence = iter(scorer.evidence([c for candidates in per_query for c in candidates]))
             for query, candidates in zip(block, per_query, strict=True):
-                writer.write_query(query.query_id, list(islice(evidence, len(candidates))))
+                found = islice(evidence, len(candidates))
+                writer.write_query(query.query_id, [one for one in found if one is not None])
             writer.commit()
             progress(len(block))
 
@@ -205,27 +209,32 @@ def _header(
     pipeline: Pipeline, scorer: DocumentScorer, queries: Sequence[Query], first_stage: Run, absent: set[str]
 ) -> dict[str, object]:
     final = pipeline.settings.final
-    top: list[ScoredDoc] = [row for query in queries for row in first_stage[query.query_id][: final.depth]]
     return evidence_header(
         unit=scorer.unit,
         scorer=scorer.fingerprint,
         collection=pipeline.index.digest,
         queries=digest_of([[query.query_id, query.text] for query in queries]),
         n_queries=len(queries),
-        candidates=digest_of(top),
+        candidates=digest_of(_reranked(pipeline, queries, first_stage)),
         options={"depth": final.depth, "block_queries": final.block_queries, "missing": sorted(absent)},
     )
 
 
-def _counting_unread(evidence: Iterable[Evidence], notes: Notes) -> Iterator[Evidence]:
+def _reranked(pipeline: Pipeline, queries: Sequence[Query], first_stage: Run) -> list[ScoredDoc]:
+    depth = pipeline.settings.final.depth
+    return [row for query in queries for row in first_stage[query.query_id][:depth]]
+
+
+def _counting_unread(evidence: Iterable[Evidence], n_candidates: int, notes: Notes) -> Iterator[Evidence]:
     """Pass evidence on and count unread passages: of documents, since one that is cut is cut for every query.
 
     What was saved is counted over queries and documents.
     """
     cut: dict[str, int] = {}
     unread: dict[str, int] = {}
-    n_scored = n_passages = 0
+    n_scored = n_passages = n_documents = 0
     for one in evidence:
+        n_documents += 1
         n_scored, n_passages = n_scored + len(one.passage_index), n_passages + one.n_passages
         cut[one.doc_id] = max(one.n_truncated, cut.get(one.doc_id, 0))
         unread[one.doc_id] = max(one.n_passages - len(one.passage_index), unread.get(one.doc_id, 0))
@@ -233,5 +242,6 @@ def _counting_unread(evidence: Iterable[Evidence], notes: Notes) -> Iterator[Evi
     for what, counts in (("cut at the scorer's length limit", cut), ("not scored (cap or selection)", unread)):
         for doc_id, count in counts.items():
             notes.add(f"passages {what}", f"document {doc_id}", count)
+    notes.add(f"candidates left alone by early stopping, of {n_candidates}", count=n_candidates - n_documents)
     if n_scored < n_passages:
         notes.say(f"passages scored: {n_scored} of {n_passages} ({n_scored / n_passages:.1%})")

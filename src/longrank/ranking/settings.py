@@ -7,6 +7,8 @@ preset = "bm25-anserini"
 preset = "windows"
 [select]                       # which passages the scorer reads; see longrank.text.select and ranking.cascade
 name = "all"
+[stop]                         # documents that cannot rank high are left alone; see ranking.stopping
+calibration = "stop.json"
 [scorer]                       # see longrank.scoring.PASSAGE_SCORERS
 name = "cross-encoder"
 [aggregate]                    # see longrank.aggregation.AGGREGATORS
@@ -73,6 +75,17 @@ class Select(_Section):
     model: str | None = None
 
 
+class Stop(_Section):
+    """Which documents are left alone: those that a calibration (`longrank calibrate`) keeps out of the top.
+
+    ``scorer`` and ``model`` are the cheap ones that it was learned from.
+    """
+
+    calibration: str
+    scorer: Literal["lexical", "bi-encoder"] = "bi-encoder"
+    model: str | None = None
+
+
 class Scorer(_Section):
     """Who says how relevant a passage is.
 
@@ -114,6 +127,7 @@ class PipelineSettings(_Section):
     first_stage: Candidates = Candidates()
     passages: Passages = Passages()
     select: Select = Select()
+    stop: Stop | None = None
     scorer: Scorer | None = None
     aggregate: Aggregate = Aggregate()
     final: Final = Final()
