@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -121,13 +120,14 @@ def _explain(first_stage: Searcher | WithFeedback, queries: Sequence[Query], *, 
     from longrank.types import Notes
 
     quiet = first_stage.noting(Notes())  # its remarks have been made
-    with atomic_write(path, "w") if path else nullcontext() as stream:
-        for query in queries:
-            found = quiet.expand(query)
-            terms = dict(sorted(found.terms.items(), key=lambda item: (-item[1], item[0])))
-            if shown:
-                weighted = " ".join(f"{printable(term)}^{weight:.4g}" for term, weight in terms.items())
-                typer.echo(f"{query.query_id}\t{'expanded' if found.expanded else 'as it is'}\t{weighted}")
-            if stream:
-                record = {"query_id": query.query_id, "expanded": found.expanded, "terms": terms}
-                stream.write(f"{json.dumps(record)}\n")
+    records: list[dict[str, Any]] = []
+    for query in queries:
+        found = quiet.expand(query)
+        terms = dict(sorted(found.terms.items(), key=lambda item: (-item[1], item[0])))
+        records.append({"query_id": query.query_id, "expanded": found.expanded, "terms": terms})
+    if path:
+        with atomic_write(path, "w") as stream:
+            stream.writelines(f"{json.dumps(record)}\n" for record in records)
+    for record in records if shown else ():
+        weighted = " ".join(f"{printable(term)}^{weight:.4g}" for term, weight in record["terms"].items())
+        typer.echo(f"{record['query_id']}\t{'expanded' if record['expanded'] else 'as it is'}\t{weighted}")
