@@ -18,7 +18,7 @@ import bisect
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,7 +128,7 @@ def calibrate(
     if k < 1 or not 0 < risk < 1:
         raise InputError("k must be 1 or more, and the risk between 0 and 1", got=f"k={k} risk={risk}")
     (cheap_header, cheap), (header, expensive) = read_evidence(cheap_path), read_evidence(expensive_path)
-    pairs = joined(_scores(cheap, score), _scores(expensive, score), cheap_path)
+    pairs = joined(document_scores(cheap, score), document_scores(expensive, score), cheap_path)
     bound = fit(list(pairs.values()), k, risk)
     missed, left_alone = held_out(pairs, k, risk)
     return Calibration(
@@ -174,14 +174,21 @@ def held_out(pairs: Mapping[str, Pairs], k: int, risk: float) -> tuple[float, fl
     Raises:
         InputError: too few queries for this risk.
     """
-    missed, n_left, n_all = [], 0, 0
-    for fold in range(_FOLDS):
-        bound = fit([one for query_id, one in pairs.items() if _fold(query_id) != fold], k, risk)
-        for one in (one for query_id, one in pairs.items() if _fold(query_id) == fold):
-            read = n_read(one, bound, k)
-            missed.append(_missed(one, read, k))
-            n_left, n_all = n_left + len(one.cheap) - read, n_all + len(one.cheap)
-    return math.fsum(missed) / len(missed), n_left / n_all
+    bounds = held_out_bounds(pairs, k, risk)
+    read = {query_id: n_read(one, bounds[query_id], k) for query_id, one in pairs.items()}
+    missed = math.fsum(_missed(one, read[query_id], k) for query_id, one in pairs.items()) / len(pairs)
+    return missed, 1 - sum(read.values()) / sum(len(one.cheap) for one in pairs.values())
+
+
+def held_out_bounds(pairs: Mapping[str, Pairs], k: int, risk: float) -> dict[str, Bound]:
+    """Return for each query the bound that is learned from the four fifths of queries without it.
+
+    Raises:
+        InputError: too few queries for this risk.
+    """
+    others = [[one for query_id, one in pairs.items() if _fold(query_id) != fold] for fold in range(_FOLDS)]
+    bounds = [fit(some, k, risk) for some in others]
+    return {query_id: bounds[_fold(query_id)] for query_id in pairs}
 
 
 def n_read(pairs: Pairs, bound: Bound, k: int) -> int:
@@ -206,6 +213,14 @@ def monotone(x: Floats, y: Floats) -> tuple[Floats, Floats]:
         pools.append((sum_x, sum_y, n))
     sums = np.array(pools)
     return sums[:, 0] / sums[:, 2], sums[:, 1] / sums[:, 2]
+
+
+def document_scores(evidence: Iterable[Evidence], score: Aggregator) -> dict[str, dict[str, float]]:
+    """Return query_id -> doc_id -> score."""
+    result: dict[str, dict[str, float]] = {}
+    for one in evidence:
+        result.setdefault(one.query_id, {})[one.doc_id] = score(one)
+    return result
 
 
 def joined(
@@ -263,13 +278,6 @@ def read_calibration(path: Path) -> Calibration:
         raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError("is not a calibration", path=path, fix="longrank calibrate writes them") from None
-
-
-def _scores(evidence: Iterator[Evidence], score: Aggregator) -> dict[str, dict[str, float]]:
-    result: dict[str, dict[str, float]] = {}
-    for one in evidence:
-        result.setdefault(one.query_id, {})[one.doc_id] = score(one)
-    return result
 
 
 def _distances(pairs: Pairs, bound: Bound, k: int) -> Iterator[float]:

@@ -1,0 +1,329 @@
+"""How few passages need the expensive model? Budgets and selectors of the cascade against scoring every passage.
+
+    make model
+    python -m benchmarks.cascade DATA [--folder work/cascade] [--only time] [--dtype bf16]
+
+DATA is a folder of collection folders. Candidates by BM25, windows of 150 words, half overlapping. Every
+passage is scored once by the cross-encoder and by both cheap scorers; a selector only chooses rows of the
+evidence, so all budgets follow from these three files. MaxP, alone and mixed with the first stage (min-max,
+fixed weight). Early stopping is measured on held-out queries: each fifth by a bound learned from the others,
+with the vectors' MaxP as the cheap score.
+
+The folder keeps indexes and evidence: run the same command again to go on. It writes cascade.json and
+cascade.svg there and prints a table for each collection.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.train_cross_encoder import model_folder
+from benchmarks.training_examples import sample, training_articles
+from longrank.aggregation import make_aggregator
+from longrank.aggregation.run import aggregate_run
+from longrank.cli.console import note, progress
+from longrank.evaluation.measures import evaluate
+from longrank.evaluation.significance import differences
+from longrank.formats.evidence import read_evidence
+from longrank.formats.queries import read_queries
+from longrank.formats.trec import read_qrels
+from longrank.index import Index, index_files
+from longrank.ranking.build import add_vectors
+from longrank.ranking.calibration import Pairs, document_scores, held_out, held_out_bounds, joined, n_read, walk
+from longrank.ranking.cascade import Budget, choose
+from longrank.ranking.pipeline import open_pipeline, rerank
+from longrank.retrieval import make_retriever
+from longrank.types import Evidence, Notes, Qrels, Query, Run
+
+BUDGETS = (1, 2, 3, 4, 8)
+SELECTORS = {"bm25": ("bm25",), "vectors": ("vectors",), "bm25+vectors": ("bm25", "vectors")}
+ALPHAS = (None, 0.3)
+RISKS = (0.05, 0.1)
+TARGET_SHARE, TARGET_LOSS = 0.25, 0.005
+
+
+class Task(NamedTuple):
+    """A collection and its measure.
+
+    `depth` documents of `n_queries` (None: all) are reranked; `k` is the top that early stopping is to keep.
+    """
+
+    collection: str
+    measure: str
+    depth: int
+    n_queries: int | None
+    k: int
+
+
+TASKS = (
+    Task("time", "nDCG@10", 50, None, 10),
+    Task("squad-dev-mixed", "RR@10", 20, 200, 5),
+    Task("qmsum", "RR@10", 10, 60, 3),
+)
+
+MAXP = make_aggregator("maxp")
+
+Candidates = dict[str, list[Evidence]]
+"""Scorer -> the evidence of all candidates of one query, in one order."""
+
+
+def main() -> None:
+    """Score what is not scored yet, then derive, print and plot the trade-off."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--folder", type=Path, default=Path("work/cascade"))
+    parser.add_argument("--model", default=str(model_folder()), help="the cross-encoder")
+    parser.add_argument("--dtype", default="float32", help="of the cross-encoder")
+    parser.add_argument("--only", choices=[task.collection for task in TASKS], action="append")
+    parser.add_argument("--cheap", action="store_true", help="only prepare: index, vectors and cheap evidence")
+    args = parser.parse_args()
+    results = {}
+    for task in TASKS:
+        if args.only is None or task.collection in args.only:
+            prepared = Prepared(args.data, task, args.folder / task.collection)
+            paths = {"bm25": prepared.evidence("lexical", None), "vectors": prepared.evidence("minilm", None)}
+            if not args.cheap:
+                paths["cross-encoder"] = prepared.evidence("maxp", args.model, f"scorer.options.dtype={args.dtype}")
+                results[task.collection] = trade_off(task, list(by_query(paths)), prepared)
+                print(table(results[task.collection]))
+    if results:
+        (args.folder / "cascade.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
+        plot(results, args.folder / "cascade.svg")
+
+
+class Prepared:
+    """A collection with its index, queries, judgments and candidates."""
+
+    def __init__(self, data: Path, task: Task, folder: Path) -> None:
+        self._task, self._folder, notes = task, folder, Notes()
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / "index").exists():
+            index_files([str(data / task.collection)], folder / "index", notes=notes)
+        self.queries = evaluated_queries(data, task)
+        wanted = {query.query_id for query in self.queries}
+        judged = read_qrels(data / task.collection / "qrels.txt", notes)
+        self.qrels: Qrels = {query_id: docs for query_id, docs in judged.items() if query_id in wanted}
+        retriever = make_retriever(Index.open(folder / "index"), "bm25-anserini")
+        self.first = Run("bm25", (row for query in self.queries for row in retriever.retrieve(query, task.depth)))
+
+    def evidence(self, pipeline: str, model: str | None, *assignments: str) -> Path:
+        """Score all windows of all candidates with the scorer of a shipped pipeline; goes on where it stopped."""
+        notes, path = Notes(), self._folder / f"{pipeline}.evidence"
+        if pipeline == "minilm":
+            with progress(f"{self._task.collection}, vectors", None, "documents") as advance:
+                add_vectors(self._folder / "index", "minilm", "windows", notes, advance)
+        settings = ["passages.preset=windows", f"final.depth={self._task.depth}", "final.block_queries=4", *assignments]
+        index = Index.open(self._folder / "index")
+        bound = open_pipeline(index, pipeline, model=model, assignments=settings, notes=notes)
+        with progress(f"{self._task.collection}, {pipeline}", len(self.queries), "queries") as advance:
+            rerank(bound, self.queries, self.first, path, tag=pipeline, progress=advance, notes=notes)
+        for line in notes.lines():
+            note(f"{self._task.collection}, {pipeline}: {line}")
+        return path
+
+
+def evaluated_queries(data: Path, task: Task) -> list[Query]:
+    """Return the queries of a task: none of them, and no question about their article, was trained on."""
+    queries = read_queries(data / task.collection / "queries.jsonl", Notes())
+    if task.collection == "squad-dev-mixed":
+        articles = read_qrels(data / "squad-dev-v1.1" / "qrels.txt", Notes())
+        trained = training_articles(sorted({doc_id for docs in articles.values() for doc_id in docs}))
+        queries = [query for query in queries if trained.isdisjoint(articles[query.query_id])]
+    if task.collection == "qmsum":
+        queries = [query for query in queries if query.fields["split"] in ("val", "test")]
+    if task.n_queries is None:
+        return queries
+    return sample(queries, task.n_queries, 0, lambda query: query.query_id)
+
+
+def by_query(paths: dict[str, Path]) -> Iterator[Candidates]:
+    """Yield the evidence of query after query."""
+    streams = [groupby(read_evidence(path)[1], key=lambda one: one.query_id) for path in paths.values()]
+    for groups in zip(*streams, strict=True):
+        found = dict(zip(paths, (list(group) for _, group in groups), strict=True))
+        if len({tuple((one.query_id, one.doc_id, one.n_passages) for one in rows) for rows in found.values()}) != 1:
+            raise ValueError("evidence of different candidates or passages")
+        yield found
+
+
+def trade_off(task: Task, queries: Sequence[Candidates], prepared: Prepared) -> dict[str, Any]:
+    """Return the measure with every passage, and for each selector and budget its loss and its share of passages."""
+    scored = [one for found in queries for one in found["cross-encoder"]]
+    every = {alpha: _measured(task, scored, alpha, prepared) for alpha in ALPHAS}
+    n_passages = sum(len(one.passage_index) for one in scored)
+    points = []
+    for selector, scorers in SELECTORS.items():
+        for per in ("document", "query"):
+            for budget in BUDGETS:
+                chosen = [one for found in queries for one in selected(found, scorers, per, budget)]
+                share = sum(len(one.passage_index) for one in chosen) / n_passages
+                for alpha in ALPHAS:
+                    values = _measured(task, chosen, alpha, prepared)
+                    points.append(
+                        {"selector": selector, "per": per, "budget": budget, "alpha": alpha, "share": round(share, 4)}
+                        | compared(values, every[alpha])
+                    )
+    return {
+        **task._asdict(),
+        "queries": len(queries),
+        "passages": n_passages,
+        "first_stage": _mean(evaluate(prepared.qrels, prepared.first, [task.measure])[task.measure]),
+        "every_passage": {str(alpha): _mean(values) for alpha, values in every.items()},
+        "cheap_alone": {
+            name: _mean(_measured(task, [one for found in queries for one in found[name]], None, prepared))
+            for name in ("bm25", "vectors")
+        },
+        "points": points,
+        "early_stopping": [
+            point for of in (None, ("bm25+vectors", 3)) for point in early_stopping(task, queries, of, prepared)
+        ],
+    }
+
+
+def early_stopping(
+    task: Task, queries: Sequence[Candidates], selection: tuple[str, int] | None, prepared: Prepared
+) -> Iterator[dict[str, Any]]:
+    """Yield for each risk what early stopping saves and costs, on every passage or on so many per document."""
+    every = [one for found in queries for one in found["cross-encoder"]]
+    read = every
+    if selection is not None:
+        read = [one for found in queries for one in selected(found, SELECTORS[selection[0]], "document", selection[1])]
+    cheap = [one for found in queries for one in found["vectors"]]
+    pairs = joined(document_scores(cheap, MAXP), document_scores(read, MAXP), Path("vectors"))
+    for risk in RISKS:
+        kept = _kept(read, cheap, pairs, task.k, risk)
+        missed, left_alone = held_out(pairs, task.k, risk)
+        share = sum(len(one.passage_index) for one in kept) / sum(len(one.passage_index) for one in every)
+        costs = compared(_measured(task, kept, None, prepared), _measured(task, every, None, prepared))
+        yield {
+            "selection": selection,
+            "risk": risk,
+            "missed": round(missed, 4),
+            "left_alone": round(left_alone, 4),
+            "share": round(share, 4),
+        } | costs
+
+
+def _kept(
+    read: Sequence[Evidence], cheap: Sequence[Evidence], pairs: dict[str, Pairs], k: int, risk: float
+) -> list[Evidence]:
+    """Return the evidence of the documents that the walk of each query reads."""
+    bounds, scores = held_out_bounds(pairs, k, risk), document_scores(cheap, MAXP)
+    kept: set[tuple[str, str]] = set()
+    for query_id, known in scores.items():
+        order = walk(list(known), list(known.values()))[: n_read(pairs[query_id], bounds[query_id], k)]
+        kept |= {(query_id, list(known)[n]) for n in order}
+    return [one for one in read if (one.query_id, one.doc_id) in kept]
+
+
+def selected(found: Candidates, scorers: Sequence[str], per: str, budget: int) -> list[Evidence]:
+    """Return the cross-encoder's evidence of one query, cut to the rows that a selector chooses."""
+    scored = found["cross-encoder"]
+    size = Budget(n=budget) if per == "document" else Budget(per_query=budget * len(scored))
+    places = choose([[one.passage_score for one in found[name]] for name in scorers], size)
+    names = ("passage_index", "passage_start", "passage_end", "passage_score", "passage_weight")
+    return [
+        replace(one, **{name: getattr(one, name)[rows] for name in names})
+        for one, rows in zip(scored, places, strict=True)
+    ]
+
+
+def compared(values: dict[str, float], every: dict[str, float]) -> dict[str, Any]:
+    """Return the measure and its difference to scoring every passage, with a 95% interval by a paired bootstrap."""
+    d = differences(values, every)
+    drawn = np.random.default_rng(0).integers(0, len(d), size=(10_000, len(d)))
+    low, high = np.quantile(d[drawn].mean(axis=1), [0.025, 0.975])
+    rounded = {"measure": _mean(values), "difference": float(d.mean()), "low": float(low), "high": float(high)}
+    return {name: round(value, 4) for name, value in rounded.items()}
+
+
+def _measured(task: Task, evidence: Sequence[Evidence], alpha: float | None, prepared: Prepared) -> dict[str, float]:
+    run = aggregate_run(
+        evidence,
+        MAXP,
+        first_stage=prepared.first,
+        alpha=alpha,
+        normalize="none" if alpha is None else "minmax",
+        tail="keep",
+        tag="cascade",
+    )
+    return dict(evaluate(prepared.qrels, run, [task.measure])[task.measure])
+
+
+def _mean(values: dict[str, float] | Any) -> float:
+    return round(sum(values.values()) / len(values), 4)
+
+
+def table(result: dict[str, Any]) -> str:
+    """Return a Markdown table of the points without the first stage, the target marked where it is met."""
+    measure = result["measure"]
+    lines = [
+        f"{result['collection']}: {result['queries']} queries, depth {result['depth']}, {result['passages']} passages; "
+        f"{measure}: BM25 {result['first_stage']:.4f}, every passage {result['every_passage']}, "
+        f"cheap MaxP {result['cheap_alone']}",
+        "",
+        f"| selector | budget | passages | {measure} | difference | 95% | target | with .3 BM25 |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    mixed = {(p["selector"], p["per"], p["budget"]): p for p in result["points"] if p["alpha"] is not None}
+    for point in result["points"]:
+        if point["alpha"] is None:
+            met = "met" if point["share"] <= TARGET_SHARE and point["difference"] >= -TARGET_LOSS else ""
+            other = mixed[point["selector"], point["per"], point["budget"]]
+            lines.append(
+                f"| {point['selector']} | {point['budget']} per {point['per']} | {point['share']:.1%} "
+                f"| {point['measure']:.4f} | {point['difference']:+.4f} | {point['low']:+.4f} .. {point['high']:+.4f} "
+                f"| {met} | {other['difference']:+.4f} |"
+            )
+    lines += ["", "| early stopping | risk asked for | missed | left alone | passages | difference | 95% |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    for point in result["early_stopping"]:
+        of = "every passage" if point["selection"] is None else "{1} per document by {0}".format(*point["selection"])
+        lines.append(
+            f"| {of}, top {result['k']} | {point['risk']:.0%} | {point['missed']:.1%} | {point['left_alone']:.1%} "
+            f"| {point['share']:.1%} | {point['difference']:+.4f} | {point['low']:+.4f} .. {point['high']:+.4f} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def plot(results: dict[str, Any], path: Path) -> None:
+    """Draw the difference to scoring every passage over the share of passages scored, one panel per collection."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot as plt
+
+    mpl.rcParams["svg.hashsalt"] = "longrank"  # the same bytes every time
+    figure, panels = plt.subplots(
+        1, len(results), figsize=(4.2 * len(results), 3.6), squeeze=False, layout="constrained"
+    )
+    for panel, result in zip(panels[0], results.values(), strict=True):
+        panel.axhspan(-TARGET_LOSS, 0, color="0.9")
+        panel.axvline(TARGET_SHARE, color="0.8", linewidth=1)
+        for colour, selector in enumerate(SELECTORS):
+            for per, line in (("document", "-"), ("query", "--")):
+                points = [p for p in result["points"] if (p["selector"], p["per"], p["alpha"]) == (selector, per, None)]
+                panel.plot(
+                    [p["share"] for p in points],
+                    [p["difference"] for p in points],
+                    f"C{colour}o{line}",
+                    markersize=3,
+                    label=f"{selector}, per {per}",
+                )
+        panel.set(title=result["collection"], xlabel="share of passages scored", xscale="log")
+        panel.set_ylabel(f"{result['measure']} - every passage")
+    panels[0][0].legend(fontsize="x-small")
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    main()
