@@ -81,7 +81,7 @@ def test_settings_are_shown_as_they_are_typed() -> None:
         (["k1=-1e999999:1:1"], "at most 1e[+]12"),
         (["k1=1,1.0000000000000000000000000000000000001"], "has at most 9 decimals"),
         (["k1=0:1:0.001", "b=0:1:0.001"], "1002001 settings, more than"),
-        (["fb_doc=1"], "no numeric setting of this first stage .got 'fb_doc'.; did you mean 'fb_docs'"),
+        (["fb_doc=1"], "no setting to tune in this first stage .got 'fb_doc'.; did you mean 'fb_docs'"),
         (["k1=1", "k1=2"], "given twice"),
     ],
 )

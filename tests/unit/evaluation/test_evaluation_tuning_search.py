@@ -242,6 +242,29 @@ def test_a_value_out_of_range_is_refused_before_any_work(
     assert not (tmp_path / "journal").exists()
 
 
+def test_a_seed_is_no_setting_to_tune() -> None:
+    assert tunable_settings("bm25-anserini+axiomatic", {"seed": 7}).keys() == {
+        "k1",
+        "b",
+        "fb_docs",
+        "pool_factor",
+        "fb_terms",
+        "beta",
+    }
+
+
+@pytest.mark.parametrize("name", ["negative_docs", "negative_terms"])
+def test_an_axis_is_refused_while_the_weight_of_what_it_counts_is_0(index: Path, name: str) -> None:
+    def check(fixed: dict[str, Any], **axes: tuple[float, ...]) -> None:
+        check_axes(Search(index, "bm25-anserini+rocchio", fixed, (), {}, "AP", 10), {**axes, name: (5, 10)})
+
+    for fixed, axes in (({}, {}), ({"gamma": 0}, {}), ({}, {"gamma": (0.0,)})):
+        with pytest.raises(InputError, match=rf"an axis has no effect while gamma is 0 \(got '{name}'\)"):
+            check(fixed, **axes)
+    check({"gamma": 0.15})
+    check({}, gamma=(0.0, 0.15))
+
+
 def test_more_values_than_memory_should_hold_are_refused_before_any_work(index: Path) -> None:
     queries = tuple(Query(str(number), "alpha") for number in range(1001))
     axes = {"k1": tuple(i / 10 for i in range(500)), "b": tuple(i / 100 for i in range(100))}

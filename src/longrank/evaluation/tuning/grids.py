@@ -43,7 +43,7 @@ def parse_axes(texts: Iterable[str], kinds: Mapping[str, type[Number]]) -> dict[
         if not equals:
             raise InputError("not an axis of a grid", got=text, fix=_SHAPE)
         if name not in kinds:
-            raise InputError("no numeric setting of this first stage", got=name, fix=suggestion(name, kinds))
+            raise InputError("no setting to tune in this first stage", got=name, fix=suggestion(name, kinds))
         if name in axes:
             raise InputError("an axis is given twice", got=name, fix="one --grid for each setting")
         axes[name] = tuple(sorted({_typed(text, value, kinds[name]) for value in _values(text, values)}))

@@ -24,14 +24,14 @@ from longrank.evaluation.tuning.table import Table
 from longrank.index import Index
 from longrank.processes import distributed, in_order
 from longrank.protocols import Retriever
-from longrank.retrieval import feedback_options, first_stage, make_feedback, make_retriever
-from longrank.retrieval.presets import SETTINGS
+from longrank.retrieval import PARAMETERS, feedback_options, first_stage, make_feedback, make_retriever
 from longrank.storage import Journal, digest_of, read_journal
 from longrank.types import Notes, Qrels, Query, ScoredDoc
 
 MAX_VALUES = 50_000_000  # settings x queries: 400 MB
 _BLOCK = 256  # queries whose rankings are in memory at a time
-_WITHOUT_EFFECT = {"bm25": {"mu"}, "ql": {"k1", "b"}}
+_CHANCE = "seed"  # is no setting: the best seed is the luckiest
+_FACTORS = {"negative_docs": "gamma", "negative_terms": "gamma"}  # what is without effect while another is 0
 
 
 @dataclass(frozen=True)
@@ -136,24 +136,26 @@ def judged_queries(queries: Sequence[Query], qrels: Qrels, notes: Notes) -> tupl
 
 
 def tunable(preset: str, fixed: Mapping[str, Any]) -> dict[str, type[Number]]:
-    """Return the numeric settings of a first stage that have an effect: name -> int or float.
+    """Return the settings of a first stage that can be axes: name -> int or float.
+
+    They are the parameters of its similarity and the numeric options of its feedback, but for seeds.
 
     Raises:
         InputError: no such preset, setting or feedback model, or a value out of range.
     """
     stage = first_stage(preset, dict(fixed))
     feedback = make_feedback(stage)
-    defaults = {name: getattr(stage, name) for name in SETTINGS}
-    defaults |= {name: getattr(feedback, name) for name in feedback_options(stage.feedback)}
-    idle = _WITHOUT_EFFECT.get(stage.similarity, set())
-    return {name: type(value) for name, value in defaults.items() if type(value) in (int, float) and name not in idle}
+    values = {name: getattr(stage, name) for name in PARAMETERS[stage.similarity]}
+    values |= {name: getattr(feedback, name) for name in feedback_options(stage.feedback) if name != _CHANCE}
+    return {name: type(value) for name, value in values.items() if type(value) in (int, float)}
 
 
 def check_axes(search: Search, axes: Axes) -> None:
     """Try every value of every axis, with the first of the others, before any work.
 
     Raises:
-        InputError: a value out of range, an axis that is also fixed, or more than `MAX_VALUES` values.
+        InputError: a value out of range, an axis that is also fixed or without effect, or more than
+            `MAX_VALUES` values.
     """
     if both := sorted(axes.keys() & search.fixed.keys()):
         raise InputError("a setting is both fixed and an axis of the grid", got=both[0])
@@ -165,6 +167,10 @@ def check_axes(search: Search, axes: Axes) -> None:
     for name, values in axes.items():
         for value in values:
             search.retriever({**first, name: value})
+    largest = make_feedback(first_stage(search.preset, {**search.fixed, **{n: axes[n][-1] for n in axes}}))
+    for name in axes:
+        if name in _FACTORS and not getattr(largest, _FACTORS[name]):
+            raise InputError(f"an axis has no effect while {_FACTORS[name]} is 0", got=name)
 
 
 def untried(search: Search, axes: Axes) -> Table:
