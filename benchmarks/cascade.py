@@ -36,8 +36,9 @@ from longrank.formats.evidence import read_evidence
 from longrank.formats.queries import read_queries
 from longrank.formats.trec import read_qrels
 from longrank.index import Index, index_files
+from longrank.ranking.bounds import Pairs, held_out, held_out_bounds, n_read, walk
 from longrank.ranking.build import add_vectors
-from longrank.ranking.calibration import Pairs, document_scores, held_out, held_out_bounds, joined, n_read, walk
+from longrank.ranking.calibration import document_scores, joined
 from longrank.ranking.cascade import Budget, choose
 from longrank.ranking.pipeline import open_pipeline, rerank
 from longrank.retrieval import make_retriever

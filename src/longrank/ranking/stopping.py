@@ -2,7 +2,7 @@
 
 A cheap scorer scores every candidate. They are then read by the expensive scorer in that order, k at a
 time, until the calibrated bound of the next one is below the k-th best score so far
-(`longrank.ranking.calibration`). What is left alone has no evidence, and follows below in the order
+(`longrank.ranking.bounds`). What is left alone has no evidence, and follows below in the order
 of the first stage.
 """
 
@@ -16,7 +16,8 @@ import numpy as np
 
 from longrank.errors import InputError
 from longrank.protocols import Aggregator, Candidate, DocumentScorer
-from longrank.ranking.calibration import Bound, Calibration, may_stop, read_calibration, walk
+from longrank.ranking.bounds import Bound, may_stop, walk
+from longrank.ranking.calibration import Calibration, read_calibration
 from longrank.ranking.settings import PipelineSettings
 from longrank.storage import digest_of
 from longrank.types import Evidence, Notes

@@ -14,7 +14,8 @@ from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
 from longrank.index import Index
 from longrank.protocols import Candidate, PassageScorer
-from longrank.ranking.calibration import Bound, Calibration, Pairs, calibrate, n_read, write_calibration
+from longrank.ranking.bounds import Bound, Pairs, n_read
+from longrank.ranking.calibration import Calibration, calibrate, write_calibration
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import open_pipeline, rerank
 from longrank.ranking.stopping import StoppingScorer
