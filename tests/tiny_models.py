@@ -105,6 +105,8 @@ def _configuration(family: str, max_tokens: int, **more: Any) -> Any:
         special = {"pad_token_id": 0, "cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
         local = {"local_attention": 8, "global_attn_every_n_layers": 2}  # one layer sees all, one its neighbours
         return hf.ModernBertConfig(**small, **special, **local, **more)
+    if family == "fnet":
+        return hf.FNetConfig(**small, tpu_short_seq_length=max_tokens, **more)
     raise ValueError(family)
 
 

@@ -34,6 +34,7 @@ from longrank.scoring.network import (
     loading,
     position_limit,
 )
+from longrank.scoring.padding import check_padding
 from longrank.types import Float32s, Notes
 
 _KEPT_BYTES = 256 << 20  # passage vectors kept in memory
@@ -216,6 +217,7 @@ def _load(model: Model, device: str) -> Any:
     network = network.float().eval()
     encoder = network[0].auto_model
     check_network(model, encoder, network.tokenizer, _missing(model, encoder))
+    check_padding(model, network, network.tokenizer, lambda features: network(features)["sentence_embedding"], "a")
     return network
 
 

@@ -99,10 +99,11 @@ class CrossEncoder:
             notes=self._notes,
         )
         self.offset_tokenizer = self._feeder.offset_tokenizer
+        attention = f"global_attention={self._global} " if self._global else ""
         self.fingerprint = (
             f"cross-encoder {model.fingerprint} score={self.unit} relevant={relevant} max_tokens={self.max_tokens} "
-            f"max_query_tokens={max_query_tokens} batch_tokens={batch_tokens} device={where.type} dtype={dtype}"
-            + (f" global_attention={self._global}" if self._global else "")
+            f"max_query_tokens={max_query_tokens} {attention}batch_tokens={batch_tokens} "
+            f"device={where.type} dtype={dtype}"
         )
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:

@@ -15,6 +15,7 @@ from typing import Any
 from longrank.errors import InputError
 from longrank.scoring.models import Model, read_json
 from longrank.scoring.network import check_network
+from longrank.scoring.padding import check_padding
 from longrank.scoring.pretrained import Pretrained, load_pretrained
 from longrank.types import Notes
 
@@ -31,7 +32,7 @@ def load_classifier(model: Model, notes: Notes) -> Pretrained:
 
     Raises:
         InputError: the weights would score wrongly, as `check_network`; or the tokenizer puts no mark
-            between query and passage.
+            between query and passage; or padding changes the output.
     """
     if _holds_next_sentence_head(model):
         loaded = load_pretrained(model, "AutoModelForNextSentencePrediction")
@@ -48,6 +49,7 @@ def load_classifier(model: Model, notes: Notes) -> Pretrained:
         notes.say(f"the head of '{model.name}' is one layer on [CLS], as Capreolus trained ELECTRA")
     check_network(model, network, tokenizer, missing)
     _check_pairs(model, tokenizer)
+    check_padding(model, network, tokenizer, lambda features: network(**features).logits, "a", "b")
     return Pretrained(network, tokenizer, missing)
 
 

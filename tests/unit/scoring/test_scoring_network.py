@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,11 @@ def test_importing_the_scorers_loads_no_torch() -> None:
     modules = ("scoring", "scoring.lexical", "scoring.bi_encoder", "scoring.cross_encoder", "ranking.build")
     code = f"import sys, {', '.join(f'longrank.{m}' for m in modules)}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("kind", "save"), [(CrossEncoder, save_cross_encoder), (BiEncoder, save_encoder)])
+def test_a_network_that_mixes_padding_into_its_output_is_refused(tmp_path: Path, kind: type, save: Callable) -> None:
+    """FNet's Fourier transform runs over the padding, so a score would depend on the longest text of the batch."""
+    model = find_model(str(save(tmp_path / "fnet", "fnet")))
+    with pytest.raises(InputError, match="output changes with the padding beside a text"):
+        kind(model)

@@ -1,0 +1,49 @@
+"""Networks whose output changes with the padding beside a text would score by chance of the batch: refused.
+
+XLNet reads its summary off the last position, padding or not; ConvBERT's convolutions and FNet's Fourier
+transforms run over padding as over text. Hugging Face's own scores of such models change with the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from longrank.errors import InputError
+from longrank.scoring.models import Model
+
+if TYPE_CHECKING:
+    import torch
+
+_PADDING = 8  # tokens
+_NOISE = 1e-3  # of the output's size; float32 gives 1e-6
+
+
+def check_padding(
+    model: Model, network: Any, tokenizer: Any, forward: Callable[[dict[str, torch.Tensor]], torch.Tensor], *texts: str
+) -> None:
+    """Read one short input without padding and with it.
+
+    Args:
+        model: where the network comes from, for the message.
+        network: float32, on its device.
+        tokenizer: a transformers tokenizer.
+        forward: what the network makes of its input, any tensor.
+        texts: one text, or a pair.
+
+    Raises:
+        InputError: the two outputs differ by more than noise.
+    """
+    import torch
+
+    alone = {name: row.to(network.device) for name, row in tokenizer(*texts, return_tensors="pt").items()}
+    fill = {"input_ids": int(tokenizer.pad_token_id or 0)}
+    padded = {name: torch.nn.functional.pad(row, (0, _PADDING), value=fill.get(name, 0)) for name, row in alone.items()}
+    with torch.inference_mode():
+        one, other = forward(alone), forward(padded)
+    if (one - other).abs().max() > _NOISE * one.abs().max().clamp(min=1e-3):
+        raise InputError(
+            "the network's output changes with the padding beside a text, so its scores would depend on the batch",
+            path=model.path,
+            fix="use a model of another architecture",
+        )
