@@ -68,14 +68,22 @@ def _save(folder: Path, network: Any, tokenizer: Any) -> Path:
 
 
 def save_seq2seq(folder: Path, family: str = "T5", max_tokens: int = MAX_TOKENS) -> Path:
-    """Write a sequence-to-sequence model of the `family` T5 or MT5; return its folder."""
+    """Write a sequence-to-sequence model of the `family` T5, MT5 or Bart; return its folder."""
+    import torch
     import transformers as hf
 
     tokenizer = _t5_tokenizer()
     tokenizer.model_max_length = max_tokens
     shape = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2}
+    if family == "Bart":
+        shape = {"d_model": 16, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "max_position_embeddings": max_tokens}
+        shape |= {f"{part}_{what}": 2 for part in ("encoder", "decoder") for what in ("layers", "attention_heads")}
+        shape |= {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1, "forced_eos_token_id": None}
     config = getattr(hf, f"{family}Config")(vocab_size=len(tokenizer) + 3, decoder_start_token_id=0, **shape)
-    return _save(folder, getattr(hf, f"{family}ForConditionalGeneration")(config), tokenizer)
+    network = getattr(hf, f"{family}ForConditionalGeneration")(config)
+    if family == "Bart":  # a bias per word, which is stored with the weights
+        network.final_logits_bias.copy_(torch.linspace(-1, 1, len(tokenizer) + 3))
+    return _save(folder, network, tokenizer)
 
 
 def save_decoder(folder: Path, family: str = "Qwen2", max_tokens: int = MAX_TOKENS) -> Path:

@@ -56,7 +56,7 @@ class Decoder(PromptedScorer):
             raise InputError("a decoder of this kind cannot be a reranker here", path=self.model.path, got=kind)
 
     def next_logits(self, network: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the logits [B, vocabulary] after the last token of each prompt."""
+        """Return the logits [B, 2] after the last token of each prompt."""
         last, column = (mask.sum(dim=1) - 1).unique(return_inverse=True)
         logits: torch.Tensor = network(input_ids=ids, attention_mask=mask, logits_to_keep=last, use_cache=False).logits
         return logits[range(len(ids)), column]
@@ -75,6 +75,7 @@ def open_decoder(
     max_query_tokens: int = DEFAULT_MAX_QUERY_TOKENS,
     batch_tokens: int = DEFAULT_BATCH_TOKENS,
     device: str = "auto",
+    dtype: str = "float32",
 ) -> Decoder:
     """Load a decoder reranker such as Qwen3-Reranker: log-probability of "yes" against "no" after a prompt.
 
@@ -93,5 +94,6 @@ def open_decoder(
         max_query_tokens=max_query_tokens,
         batch_tokens=batch_tokens,
         device=device,
+        dtype=dtype,
         notes=notes,
     )

@@ -89,6 +89,6 @@ def _is_cls_only_electra(network: Any, missing: list[str]) -> bool:
 
 
 def _leave_out_dense(network: Any) -> None:
-    from longrank.scoring.electra_head import ClsHead
+    from longrank.scoring.head_modules import ClsHead
 
     network.classifier = ClsHead(network.classifier.out_proj)

@@ -38,7 +38,7 @@ class MonoT5(PromptedScorer):
             raise InputError("config.json names no decoder_start_token_id", path=self.model.path)
 
     def next_logits(self, network: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the logits [B, vocabulary] of the first decoding step."""
+        """Return the logits [B, 2] of the first decoding step."""
         begin = ids.new_full((len(ids), 1), network.config.decoder_start_token_id)
         logits: torch.Tensor = network(input_ids=ids, attention_mask=mask, decoder_input_ids=begin).logits[:, 0]
         return logits
@@ -57,6 +57,7 @@ def open_monot5(
     max_query_tokens: int = DEFAULT_MAX_QUERY_TOKENS,
     batch_tokens: int = DEFAULT_BATCH_TOKENS,
     device: str = "auto",
+    dtype: str = "float32",
 ) -> MonoT5:
     """Load monoT5 or another sequence-to-sequence reranker: log-probability of "true" against "false".
 
@@ -75,5 +76,6 @@ def open_monot5(
         max_query_tokens=max_query_tokens,
         batch_tokens=batch_tokens,
         device=device,
+        dtype=dtype,
         notes=notes,
     )

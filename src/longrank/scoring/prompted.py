@@ -1,7 +1,8 @@
 """What sequence-to-sequence and decoder rerankers share: a prompt, and the logits of two words as its answer.
 
 The network says how likely each of two words, such as "true" and "false", is to come next. Their two
-logits are scored like those of a cross-encoder of two outputs (`longrank.scoring.relevance`).
+logits are scored like those of a cross-encoder of two outputs (`longrank.scoring.relevance`). Of the
+output layer only their two rows are kept.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.protocols import PassageScores, ScoringTask
+from longrank.scoring.acceleration import check_dtype
+from longrank.scoring.dense import use_onednn
 from longrank.scoring.models import Model
 from longrank.scoring.network import (
     DEFAULT_BATCH_TOKENS,
@@ -62,6 +65,7 @@ class PromptedScorer(ABC):
         max_query_tokens: what is read of the query.
         batch_tokens: padded tokens per batch.
         device: a torch device, or ``auto``.
+        dtype: ``float32`` or ``bf16``, in which all but the output layer is computed.
         notes: counts queries that were cut.
 
     Raises:
@@ -85,6 +89,7 @@ class PromptedScorer(ABC):
         max_query_tokens: int = DEFAULT_MAX_QUERY_TOKENS,
         batch_tokens: int = DEFAULT_BATCH_TOKENS,
         device: str = "auto",
+        dtype: str = "float32",
         notes: Notes | None = None,
     ) -> None:
         check_at_least("batch_tokens", batch_tokens, 1)
@@ -98,8 +103,8 @@ class PromptedScorer(ABC):
             network, tokenizer, missing = load_pretrained(model, self.family)
             check_network(model, network, tokenizer, missing)
             self.check(network)
+            self.max_tokens = choose_max_tokens(model, max_tokens, tokenizer.model_max_length, position_limit(network))
             self._network = network.to(choose_device(device))
-        self.max_tokens = choose_max_tokens(model, max_tokens, tokenizer.model_max_length, position_limit(network))
         where = self._network.device
         self._feeder = Feeder(
             tokenizer,
@@ -110,19 +115,20 @@ class PromptedScorer(ABC):
             notes=self._notes,
         )
         self.offset_tokenizer = self._feeder.offset_tokenizer
-        self.answers = tuple(_token_of(model, self._feeder.tokenizer, tokenizer, word) for word in words)
-        if self.answers[0] == self.answers[1]:
+        tokens = [_token_of(model, self._feeder.tokenizer, tokenizer, word) for word in words]
+        if tokens[0] == tokens[1]:
             raise InputError("the words for relevant and not relevant are the same", got=words[0])
+        _keep_answers(self._network, tokens, dtype)
         self._packer = PromptPacker(self._feeder.tokenizer, template, self.max_tokens, max_query_tokens)
         self.fingerprint = (
             f"{self.name} {model.fingerprint} prompt={template!r} words={'/'.join(words)} score={self.unit} "
             f"max_tokens={self.max_tokens} max_query_tokens={max_query_tokens} batch_tokens={batch_tokens} "
-            f"device={where.type}"
+            f"device={where.type} dtype={dtype}"
         )
 
     @abstractmethod
     def next_logits(self, network: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the logits [B, vocabulary] of the word that comes next, for prompts int64[B, L], padded at the end."""
+        """Return the logits [B, 2] of the two words to come next, for prompts int64[B, L], padded at the end."""
 
     @abstractmethod
     def check(self, network: Any) -> None:
@@ -150,8 +156,7 @@ class PromptedScorer(ABC):
         return self._feeder.run(list(self._packer.prompts(query, passages)), self._answer)
 
     def _answer(self, features: dict[str, torch.Tensor]) -> torch.Tensor:
-        logits = self.next_logits(self._network, features["input_ids"], features["attention_mask"])
-        return logits[:, list(self.answers)]
+        return self.next_logits(self._network, features["input_ids"], features["attention_mask"])
 
     def _choose_prompt(self, prompt: str | None) -> Prompt:
         default = next(iter(self.prompts.values()))
@@ -166,6 +171,22 @@ class PromptedScorer(ABC):
             if self._packer.cuts_query(text):
                 limit = self._packer.max_query_tokens
                 self._notes.add(f"queries cut at the scorer's {limit} tokens", f"query {query_id}")
+
+
+def _keep_answers(network: Any, tokens: Sequence[int], dtype: str) -> None:
+    """Reduce the output layer to the rows of `tokens`, and compute all before it in `dtype`."""
+    import torch
+
+    from longrank.scoring.head_modules import AnswerHead
+
+    check_dtype(dtype, network.device.type)
+    head = AnswerHead(network.get_output_embeddings(), tokens)
+    if dtype == "bf16":
+        network.to(torch.bfloat16)
+    network.set_output_embeddings(head)
+    if getattr(network, "final_logits_bias", None) is not None:  # of BART and its kin, [1, vocabulary]
+        network.final_logits_bias = network.final_logits_bias[:, list(tokens)].float()
+    use_onednn(network)
 
 
 def _token_of(model: Model, raw: Any, tokenizer: Any, word: str) -> int:

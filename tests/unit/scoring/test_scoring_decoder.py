@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from longrank.errors import InputError
+from longrank.scoring.acceleration import _multiplies_bf16
 from longrank.scoring.decoder import PROMPTS, Decoder, open_decoder
 from longrank.scoring.models import find_model
 from longrank.types import Notes
@@ -91,6 +92,16 @@ def test_batches_change_nothing_beyond_float_noise(folders: dict[str, Path], bat
         (usual,) = scorer(folders[family]).score([task(QUERY, PASSAGES)])
         (other,) = scorer(folders[family], batch_tokens=batch_tokens).score([task(QUERY, PASSAGES)])
         assert np.abs(usual.scores - other.scores).max() <= max(2e-6, 1e-4 * usual.scores.std())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_bf16_scores_are_close_to_float32_and_are_not_themselves_rounded(folders: dict[str, Path], family: str) -> None:
+    if not _multiplies_bf16("cpu"):
+        pytest.skip("this processor has no bf16 instructions")
+    exact, rounded = scorer(folders[family]), scorer(folders[family], dtype="bf16")
+    (expected,), (found,) = (one.score([task(QUERY, PASSAGES)]) for one in (exact, rounded))
+    assert 0 < np.abs(found.scores - expected.scores).max() < 0.3 * np.ptp(expected.scores)
+    assert (rounded.logits(QUERY, PASSAGES).view(np.uint32) & 0xFFFF).any()  # a bf16 number ends in 16 zero bits
 
 
 def test_slots_in_query_and_passage_are_only_text(folders: dict[str, Path]) -> None:

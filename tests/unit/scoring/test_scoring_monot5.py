@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from longrank.errors import InputError
+from longrank.scoring.acceleration import _multiplies_bf16
 from longrank.scoring.models import find_model
 from longrank.scoring.monot5 import MonoT5, open_monot5
 from longrank.types import Notes
@@ -43,7 +44,7 @@ def first_step(folder: Path, texts: list[str]) -> np.ndarray:
     return np.stack(rows)
 
 
-@pytest.mark.parametrize("family", ["T5", "MT5"])
+@pytest.mark.parametrize("family", ["T5", "MT5", "Bart"])
 def test_scores_are_the_log_softmax_over_true_and_false_of_the_first_step(tmp_path: Path, family: str) -> None:
     folder = save_seq2seq(tmp_path / family, family)
     expected = first_step(folder, [f"Query: {QUERY} Document: {passage} Relevant:" for passage in PASSAGES])
@@ -53,6 +54,16 @@ def test_scores_are_the_log_softmax_over_true_and_false_of_the_first_step(tmp_pa
     assert np.ptp(expected[:, 1]) > 0.01
     np.testing.assert_allclose(found.scores, expected[:, 1], atol=1e-5)
     assert not found.truncated.any()
+
+
+def test_bf16_scores_are_close_to_float32_and_are_not_themselves_rounded(folder: Path) -> None:
+    if not _multiplies_bf16("cpu"):
+        pytest.skip("this processor has no bf16 instructions")
+    exact, rounded = scorer(folder), scorer(folder, dtype="bf16")
+    (expected,), (found,) = (one.score([task(QUERY, PASSAGES)]) for one in (exact, rounded))
+    assert 0 < np.abs(found.scores - expected.scores).max() < 0.3 * np.ptp(expected.scores)
+    assert (rounded.logits(QUERY, PASSAGES).view(np.uint32) & 0xFFFF).any()  # a bf16 number ends in 16 zero bits
+    assert rounded.fingerprint == exact.fingerprint.replace("float32", "bf16")
 
 
 def test_a_passage_that_does_not_fit_is_cut_before_relevant(folder: Path) -> None:
@@ -98,6 +109,7 @@ def test_options_out_of_range_are_refused(folder: Path) -> None:
         ({"score": "log"}, "unknown score"),
         ({"max_tokens": 49}, "between 8 and 48"),
         ({"max_tokens": 8}, "leaves no room for query and passage beside the prompt of 7 tokens"),
+        ({"dtype": "fp8"}, "dtype must be one of float32, bf16"),
         ({"max_query_tokens": 0}, "max_query_tokens must be 1 or more"),
     ]:
         with pytest.raises(InputError, match=message):
