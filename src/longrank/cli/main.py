@@ -33,6 +33,7 @@ COMMANDS = {
     "fuse": "longrank.cli.fuse:fuse",
     "evaluate": "longrank.cli.evaluate:evaluate",
     "tune": "longrank.cli.tune:tune",
+    "bench": "longrank.cli.bench:bench",
 }
 """name -> "module:function", in the order of the help page; imported only when needed."""
 

@@ -1,0 +1,77 @@
+"""``longrank bench``: how fast a model reads passages here, and how much of the machine that uses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from longrank.cli import console
+
+if TYPE_CHECKING:
+    from longrank.scoring.speed import Speed
+
+
+def bench(
+    model: Annotated[str, typer.Argument(help="A Hugging Face name, a folder, or an alias.", metavar="MODEL")],
+    scorer: Annotated[str, typer.Option("--scorer", help="The passage scorer that reads with it.")] = "bi-encoder",
+    lengths: Annotated[
+        list[int] | None, typer.Option("--length", help="Tokens per passage; repeatable. [default: 64, 128, 256]")
+    ] = None,
+    dtypes: Annotated[
+        list[str] | None, typer.Option("--dtype", help="float32 or bf16; repeatable. [default: float32]")
+    ] = None,
+    device: Annotated[str, typer.Option("--device", help="A torch device, or auto.")] = "auto",
+    threads: Annotated[int | None, typer.Option("--threads", min=1, help="CPU threads. [default: all cores]")] = None,
+    seconds: Annotated[float, typer.Option("--seconds", min=0, help="How long to measure each.")] = 5.0,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the measurements as JSON, with the machine named.")
+    ] = None,
+) -> None:
+    """Measure how fast a model reads passages here.
+
+    Passages are generated and all of one length, documents have 2,000 tokens. The peak is the rate of one large
+    matrix product on this machine.
+
+    Example: longrank bench minilm --dtype float32 --dtype bf16
+    """
+    from longrank.scoring.speed import machine, measure, use_threads
+    from longrank.storage import atomic_write, check_writable
+
+    if output is not None:
+        check_writable(output)
+    use_threads(threads or console.cores())
+    rows: list[Speed] = []
+    for row in measure(scorer, model, lengths or [64, 128, 256], dtypes or ["float32"], device=device, seconds=seconds):
+        rows.append(row)
+        console.note(f"{model}: {row.dtype}, {row.length} tokens: {row.passages:,.1f} passages/s")
+    named = machine()
+    if output is not None:
+        record = {"machine": named, "measurements": [asdict(row) for row in rows]}
+        with atomic_write(output, "w") as stream:
+            stream.write(json.dumps(record, indent=2) + "\n")
+    typer.echo(f"{named['accelerator'] or named['processor']}, {named['threads']} threads, PyTorch {named['torch']}")
+    for line in table(rows):
+        typer.echo(line)
+
+
+def table(rows: list[Speed]) -> list[str]:
+    """Return the lines of a table of measurements, one row each."""
+    head = ("dtype", "tokens each", "passages/s", "tokens/s", "documents/s", "GFLOP/s", "of the peak")
+    cells = [
+        (
+            row.dtype,
+            str(row.length),
+            f"{row.passages:,.1f}",
+            f"{row.tokens:,.0f}",
+            f"{row.documents:,.2f}",
+            f"{row.gflops:,.0f}",
+            f"{row.share:.0%}",
+        )
+        for row in rows
+    ]
+    widths = [max(len(line[n]) for line in [head, *cells]) for n in range(len(head))]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in [head, *cells]]

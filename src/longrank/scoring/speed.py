@@ -1,0 +1,229 @@
+"""How fast a passage scorer is on this machine, and what share that is of what the machine can do.
+
+The share is products computed per second over the *matrix peak*: the best rate that one large matrix product
+reaches here, just now. Products are counted by watching the network, so what is left out (padding, tokens that
+the head does not read) counts for nothing on either side.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from longrank.errors import MissingExtra
+from longrank.protocols import PassageScorer, ScoringTask
+from longrank.scoring import make_scorer
+from longrank.scoring.network import choose_device
+from longrank.types import Passage, Query
+
+DOCUMENT_TOKENS = 2000
+_ROUND_TOKENS = 16_000  # scored at a time: several batches
+_SHAPES = ((2048, 384, 1536), (2048, 768, 3072), (4096, 1024, 1024))  # rows, inputs, outputs
+_WORDS = [
+    "the",
+    "river",
+    "of",
+    "stone",
+    "moved",
+    "slowly",
+    "under",
+    "a",
+    "blue",
+    "house",
+    "while",
+    "seven",
+    "boats",
+    "carried",
+    "bread",
+    "to",
+    "another",
+    "town",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """One measurement; rates are per second of wall time, tokenisation included.
+
+    Attributes:
+        scorer: the scorer's name.
+        model: the model's name.
+        dtype: of the products.
+        device: where they were computed.
+        length: L, tokens read of each query and passage together.
+        passages: passages per second.
+        tokens: passages x L.
+        documents: documents of 2,000 tokens, in ceil(2000 / L) passages each, per second.
+        gflops: 1e9 products and additions per second.
+        share: of the matrix peak, 0 .. 1.
+    """
+
+    scorer: str
+    model: str
+    dtype: str
+    device: str
+    length: int
+    passages: float
+    tokens: float
+    documents: float
+    gflops: float
+    share: float
+
+
+def measure(
+    scorer: str, model: str, lengths: Sequence[int], dtypes: Sequence[str], *, device: str = "auto", seconds: float = 5
+) -> Iterator[Speed]:
+    """Score generated passages of each length in each dtype for so many seconds; the median round counts.
+
+    Raises:
+        InputError, MissingExtra, IntegrityError: as `longrank.scoring.make_scorer`.
+    """
+    device = choose_device(device)
+    for dtype in dtypes:
+        peak = None
+        for length in lengths:
+            options = {"max_tokens": length, "device": device} | ({} if dtype == "float32" else {"dtype": dtype})
+            index: Any = None  # networks read passages only
+            scoring = make_scorer(scorer, index=index, model=model, options=options)
+            peak = peak or matrix_peak(dtype, device)
+            operations, taken = _measured(scoring, length, seconds)
+            rate, gflops = _n_passages(length) / taken, operations / taken / 1e9
+            yield Speed(
+                scorer=scorer,
+                model=model,
+                dtype=dtype,
+                device=device,
+                length=length,
+                passages=rate,
+                tokens=rate * length,
+                documents=rate / math.ceil(DOCUMENT_TOKENS / length),
+                gflops=gflops,
+                share=gflops / peak,
+            )
+
+
+def _measured(scoring: PassageScorer, length: int, seconds: float) -> tuple[int, float]:
+    """Return the operations of one round, and the seconds it takes."""
+    rounds = _rounds(length)
+    operations = count_operations(lambda: scoring.score(next(rounds)))
+    return operations, median_seconds(lambda: scoring.score(next(rounds)), seconds)
+
+
+def use_threads(n: int) -> None:
+    """Let PyTorch compute with `n` threads of the CPU from now on.
+
+    Raises:
+        MissingExtra: there is no PyTorch.
+    """
+    try:
+        import torch
+    except ModuleNotFoundError:
+        raise MissingExtra("measuring networks", "neural") from None
+    torch.set_num_threads(n)
+
+
+def median_seconds(work: Callable[[], object], seconds: float) -> float:
+    """Return the median wall time of one call, of at least three, repeated for so many seconds."""
+    times: list[float] = []
+    while len(times) < 3 or sum(times) < seconds:
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def matrix_peak(dtype: str = "float32", device: str = "cpu", repeats: int = 12) -> float:
+    """Return the best rate of a matrix product here, in GFLOP/s: of three shapes and two libraries."""
+    import torch
+
+    from longrank.scoring.dense import dense
+
+    best, kind = 0.0, torch.bfloat16 if dtype == "bf16" else torch.float32
+    with torch.inference_mode():
+        for rows, inputs, outputs in _SHAPES:
+            x = torch.randn(rows, inputs, dtype=kind, device=device)
+            weight = torch.randn(outputs, inputs, dtype=kind, device=device)
+            for product in (dense, torch.nn.functional.linear):
+                taken = min(_seconds(product, x, weight, device) for _ in range(repeats))
+                best = max(best, 2e-9 * rows * inputs * outputs / taken)
+    return best
+
+
+def _seconds(product: Callable[..., Any], x: Any, weight: Any, device: str) -> float:
+    import torch
+
+    start = time.perf_counter()
+    product(x, weight, None)
+    if device != "cpu":
+        getattr(torch, device).synchronize()
+    return time.perf_counter() - start
+
+
+def count_operations(work: Callable[[], object]) -> int:
+    """Return how many multiplications and additions of matrix products a call computes."""
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    own: dict[Any, Callable[..., int]] = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _of_attention}
+    if hasattr(torch.ops.mkldnn, "_linear_pointwise"):
+        own[torch.ops.mkldnn._linear_pointwise] = _of_dense
+    with FlopCounterMode(display=False, custom_mapping=own) as counter:
+        work()
+    return int(counter.get_total_flops())
+
+
+def _of_dense(x: Any, weight: Any, *_: Any, **__: Any) -> int:
+    return 2 * int(math.prod(x)) * int(weight[0])
+
+
+def _of_attention(query: Any, key: Any, *_: Any, **__: Any) -> int:
+    return 4 * int(math.prod(query)) * int(key[2])
+
+
+def machine() -> dict[str, object]:
+    """Return what a measurement depends on: processor, cores, threads, accelerator and versions."""
+    import torch
+
+    return {
+        "processor": _processor(),
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
+def _processor() -> str:
+    """Return the processor's name, as Linux tells it; elsewhere what Python knows."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _n_passages(length: int) -> int:
+    return math.ceil(_ROUND_TOKENS / length)
+
+
+def _rounds(length: int) -> Iterator[list[ScoringTask]]:
+    """Yield tasks of other words each time: what was scored before is never asked again."""
+    source, each = random.Random(7), math.ceil(DOCUMENT_TOKENS / length)  # noqa: S311
+    while True:
+        texts = [" ".join(source.choices(_WORDS, k=length)) for _ in range(_n_passages(length))]
+        yield [_task(texts[start : start + each], str(start)) for start in range(0, len(texts), each)]
+
+
+def _task(texts: list[str], doc_id: str) -> ScoringTask:
+    passages = tuple(Passage(doc_id, n, text, 0, len(text)) for n, text in enumerate(texts))
+    return ScoringTask(Query("q", "where do boats carry bread"), doc_id, passages, tuple(texts))
