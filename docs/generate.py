@@ -62,7 +62,8 @@ def names_page() -> str:
     for title, place in _REGISTRIES.items():
         module, _, attribute = place.partition(":")
         registry: Mapping[str, object] = getattr(import_module(module), attribute)
-        rows = "".join(f"| `{name}` | {_about(entry)} |\n" for name, entry in registry.items())
+        options = _options if title == "Passage scorers" else lambda entry: ""
+        rows = "".join(f"| `{name}` | {_about(entry)}{options(entry)} |\n" for name, entry in registry.items())
         parts.append(f"\n## {title}\n\n`{module}.{attribute}`\n\n| name | what |\n|---|---|\n{rows}")
     return "".join(parts)
 
@@ -85,6 +86,14 @@ def _about(entry: object) -> str:
     if isinstance(entry, type) and is_dataclass(entry):
         about += " Options: " + ", ".join(f"`{one.name}` = {one.default}" for one in fields(entry)) + "."
     return about.replace("|", "\\|")
+
+
+def _options(place: object) -> str:
+    """Return the keyword options of a function named by its place, with their defaults."""
+    module, _, attribute = str(place).partition(":")
+    parameters = inspect.signature(getattr(import_module(module), attribute)).parameters.values()
+    options = [f"`{one.name}` = {one.default}" for one in parameters if one.kind is one.KEYWORD_ONLY]
+    return " Options: " + ", ".join(option for option in options if not option.startswith("`notes`")) + "."
 
 
 PAGES = {"cli.md": cli_page, "names.md": names_page}
