@@ -29,7 +29,7 @@ from longrank.scoring.network import (
     loading,
     position_limit,
 )
-from longrank.scoring.relevance import check_score, per_task, score_of
+from longrank.scoring.relevance import check_score, count_cut_queries, per_task, score_of
 from longrank.text.packing import Packed
 from longrank.types import Notes
 
@@ -115,7 +115,7 @@ class CrossEncoder:
         if not tasks:
             return []
         packed = [pair for task in tasks for pair in self._feeder.packer.pairs(task.query.text, task.texts)]
-        self._count_cut_queries(tasks)
+        count_cut_queries(tasks, self._feeder.packer, self._notes)
         logits = self._feeder.run(packed, self._forward)
         return per_task(tasks, packed, score_of(logits, self.unit, self._relevant))
 
@@ -130,12 +130,6 @@ class CrossEncoder:
             features = {**features, "global_attention_mask": mask}
         logits: torch.Tensor = self._network(**features).logits
         return logits
-
-    def _count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
-        for query_id, text in {task.query.query_id: task.query.text for task in tasks}.items():
-            if self._feeder.packer.cuts_query(text):
-                limit = self._feeder.packer.max_query_tokens
-                self._notes.add(f"queries cut at the scorer's {limit} tokens", f"query {query_id}")
 
 
 def open_cross_encoder(

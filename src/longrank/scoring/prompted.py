@@ -31,7 +31,7 @@ from longrank.scoring.network import (
     position_limit,
 )
 from longrank.scoring.pretrained import load_pretrained
-from longrank.scoring.relevance import check_score, per_task, score_of
+from longrank.scoring.relevance import check_score, count_cut_queries, per_task, score_of
 from longrank.text.prompts import PromptPacker
 from longrank.types import Notes
 
@@ -147,7 +147,7 @@ class PromptedScorer(ABC):
         if not tasks:
             return []
         packed = [one for task in tasks for one in self._packer.prompts(task.query.text, task.texts)]
-        self._count_cut_queries(tasks)
+        count_cut_queries(tasks, self._packer, self._notes)
         logits = self._feeder.run(packed, self._answer)
         return per_task(tasks, packed, score_of(logits, self.unit))
 
@@ -165,12 +165,6 @@ class PromptedScorer(ABC):
         if "{" not in prompt and prompt not in self.prompts:
             raise InputError("unknown prompt", got=prompt, fix=suggestion(prompt, list(self.prompts)))
         return self.prompts.get(prompt, default._replace(template=prompt))
-
-    def _count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
-        for query_id, text in {task.query.query_id: task.query.text for task in tasks}.items():
-            if self._packer.cuts_query(text):
-                limit = self._packer.max_query_tokens
-                self._notes.add(f"queries cut at the scorer's {limit} tokens", f"query {query_id}")
 
 
 def _keep_answers(network: Any, tokens: Sequence[int], dtype: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.scoring.cross_encoder import CrossEncoder
-from longrank.scoring.models import find_model
+from longrank.scoring.models import find_model, tensor_names
 from longrank.types import Notes
 from tiny_models import FAMILIES, save_cross_encoder, save_next_sentence, task
 
@@ -104,14 +104,22 @@ def test_an_electra_head_without_a_dense_layer_reads_cls_alone(tmp_path: Path) -
 
 
 def test_an_electra_head_whose_dense_layer_was_never_trained_reads_cls_alone(tmp_path: Path) -> None:
-    """As such a checkpoint becomes when the stock class saves it again: the dense layer is as initialised."""
+    """As such a checkpoint becomes when the stock class loads and saves it: the dense layer is as initialised."""
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    def train_output(tensors: dict[str, object]) -> None:
-        assert not tensors["classifier.dense.bias"].any()  # type: ignore[attr-defined]
+    def keep_trained_output_alone(tensors: dict[str, object]) -> None:
+        del tensors["classifier.dense.weight"], tensors["classifier.dense.bias"]
         tensors["classifier.out_proj.bias"] += 0.25  # type: ignore[operator]
 
-    folder = rewrite(save_cross_encoder(tmp_path / "electra", "electra"), train_output)
-    np.testing.assert_allclose(scorer(folder).logits(QUERY, PASSAGES), cls_only_logits(folder), atol=1e-5)
+    folder = rewrite(save_cross_encoder(tmp_path / "electra", "electra"), keep_trained_output_alone)
+    for kind in (AutoModelForSequenceClassification, AutoTokenizer):
+        kind.from_pretrained(folder).save_pretrained(tmp_path / "again")
+    assert (
+        len(tensor_names(tmp_path / "again" / "model.safetensors"))
+        == len(tensor_names(folder / "model.safetensors")) + 2
+    )
+    found = scorer(tmp_path / "again").logits(QUERY, PASSAGES)
+    np.testing.assert_allclose(found, cls_only_logits(folder), atol=1e-5)
 
 
 def test_an_electra_head_with_a_trained_dense_layer_is_the_stock_one(tmp_path: Path) -> None:
