@@ -56,7 +56,7 @@ class Decoder(PromptedScorer):
             raise InputError("a decoder of this kind cannot be a reranker here", path=self.model.path, got=kind)
 
     def next_logits(self, network: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the logits [B, 2] after the last token of each prompt."""
+        """Return the logits [B, words] after the last token of each prompt."""
         last, column = (mask.sum(dim=1) - 1).unique(return_inverse=True)
         logits: torch.Tensor = network(input_ids=ids, attention_mask=mask, logits_to_keep=last, use_cache=False).logits
         return logits[range(len(ids)), column]

@@ -38,7 +38,7 @@ class MonoT5(PromptedScorer):
             raise InputError("config.json names no decoder_start_token_id", path=self.model.path)
 
     def next_logits(self, network: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the logits [B, 2] of the first decoding step."""
+        """Return the logits [B, words] of the first decoding step."""
         begin = ids.new_full((len(ids), 1), network.config.decoder_start_token_id)
         logits: torch.Tensor = network(input_ids=ids, attention_mask=mask, decoder_input_ids=begin).logits[:, 0]
         return logits

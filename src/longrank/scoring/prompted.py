@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -30,9 +31,10 @@ from longrank.scoring.network import (
     loading,
     position_limit,
 )
+from longrank.scoring.padding import check_padding
 from longrank.scoring.pretrained import load_pretrained
 from longrank.scoring.relevance import check_score, count_cut_queries, per_task, score_of
-from longrank.text.prompts import PromptPacker
+from longrank.text.prompts import PromptPacker, Template
 from longrank.types import Notes
 
 if TYPE_CHECKING:
@@ -95,16 +97,15 @@ class PromptedScorer(ABC):
         check_at_least("batch_tokens", batch_tokens, 1)
         check_at_least("max_query_tokens", max_query_tokens, 1)
         chosen = self._choose_prompt(prompt)
-        template, self.unit = chosen.template, score or chosen.score
-        words = (negative or chosen.negative, positive or chosen.positive)
+        self.unit = score or chosen.score
         check_score(self.unit)
         self.model, self._notes = model, Notes() if notes is None else notes
         with loading(model):
-            network, tokenizer, missing = load_pretrained(model, self.family)
-            check_network(model, network, tokenizer, missing)
-            self.check(network)
-            self.max_tokens = choose_max_tokens(model, max_tokens, tokenizer.model_max_length, position_limit(network))
-            self._network = network.to(choose_device(device))
+            check_dtype(dtype, choose_device(device))
+            self._network, tokenizer = self._load(device)
+        self.max_tokens = choose_max_tokens(
+            model, max_tokens, tokenizer.model_max_length, position_limit(self._network)
+        )
         where = self._network.device
         self._feeder = Feeder(
             tokenizer,
@@ -114,21 +115,26 @@ class PromptedScorer(ABC):
             device=str(where),
             notes=self._notes,
         )
+        raw, words = self._feeder.tokenizer, (negative or chosen.negative, positive or chosen.positive)
         self.offset_tokenizer = self._feeder.offset_tokenizer
-        tokens = [_token_of(model, self._feeder.tokenizer, tokenizer, word) for word in words]
-        if tokens[0] == tokens[1]:
-            raise InputError("the words for relevant and not relevant are the same", got=words[0])
-        _keep_answers(self._network, tokens, dtype)
-        self._packer = PromptPacker(self._feeder.tokenizer, template, self.max_tokens, max_query_tokens)
+        self._packer = PromptPacker(raw, chosen.template, self.max_tokens, max_query_tokens)
+        _keep_answers(self._network, _tokens_of(model, raw, tokenizer.unk_token_id, words), dtype)
         self.fingerprint = (
-            f"{self.name} {model.fingerprint} prompt={template!r} words={'/'.join(words)} score={self.unit} "
+            f"{self.name} {model.fingerprint} prompt={chosen.template!r} words={'/'.join(words)} score={self.unit} "
             f"max_tokens={self.max_tokens} max_query_tokens={max_query_tokens} batch_tokens={batch_tokens} "
             f"device={where.type} dtype={dtype}"
         )
 
+    def _load(self, device: str) -> tuple[Any, Any]:
+        network, tokenizer, missing = load_pretrained(self.model, self.family)
+        check_network(self.model, network, tokenizer, missing)
+        self.check(network)
+        check_padding(self.model, network, tokenizer, partial(self._answer, network), "a")
+        return network.to(choose_device(device)), tokenizer
+
     @abstractmethod
     def next_logits(self, network: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the logits [B, 2] of the two words to come next, for prompts int64[B, L], padded at the end."""
+        """Return the logits of the words that may come next, for prompts int64[B, L], padded at the end."""
 
     @abstractmethod
     def check(self, network: Any) -> None:
@@ -148,23 +154,26 @@ class PromptedScorer(ABC):
             return []
         packed = [one for task in tasks for one in self._packer.prompts(task.query.text, task.texts)]
         count_cut_queries(tasks, self._packer, self._notes)
-        logits = self._feeder.run(packed, self._answer)
+        logits = self._feeder.run(packed, partial(self._answer, self._network))
         return per_task(tasks, packed, score_of(logits, self.unit))
 
     def logits(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """Return the logits of the two words for one query, float32[P, 2]: not relevant, relevant."""
-        return self._feeder.run(list(self._packer.prompts(query, passages)), self._answer)
+        return self._feeder.run(list(self._packer.prompts(query, passages)), partial(self._answer, self._network))
 
-    def _answer(self, features: dict[str, torch.Tensor]) -> torch.Tensor:
-        return self.next_logits(self._network, features["input_ids"], features["attention_mask"])
+    def _answer(self, network: Any, features: dict[str, torch.Tensor]) -> torch.Tensor:
+        return self.next_logits(network, features["input_ids"], features["attention_mask"])
 
     def _choose_prompt(self, prompt: str | None) -> Prompt:
         default = next(iter(self.prompts.values()))
         if prompt is None:
             return default
-        if "{" not in prompt and prompt not in self.prompts:
+        if prompt in self.prompts:
+            return self.prompts[prompt]
+        if "{" not in prompt:
             raise InputError("unknown prompt", got=prompt, fix=suggestion(prompt, list(self.prompts)))
-        return self.prompts.get(prompt, default._replace(template=prompt))
+        Template.of(prompt)  # refused before a network is loaded
+        return default._replace(template=prompt)
 
 
 def _keep_answers(network: Any, tokens: Sequence[int], dtype: str) -> None:
@@ -173,7 +182,6 @@ def _keep_answers(network: Any, tokens: Sequence[int], dtype: str) -> None:
 
     from longrank.scoring.head_modules import AnswerHead
 
-    check_dtype(dtype, network.device.type)
     head = AnswerHead(network.get_output_embeddings(), tokens)
     if dtype == "bf16":
         network.to(torch.bfloat16)
@@ -183,19 +191,24 @@ def _keep_answers(network: Any, tokens: Sequence[int], dtype: str) -> None:
     use_onednn(network)
 
 
-def _token_of(model: Model, raw: Any, tokenizer: Any, word: str) -> int:
-    """Return the id of the one token that is `word`.
+def _tokens_of(model: Model, raw: Any, unknown: int | None, words: Sequence[str]) -> list[int]:
+    """Return the ids of the tokens that are `words`.
 
     Raises:
-        InputError: it is several tokens, or unknown.
+        InputError: one is several tokens, or unknown, or all are the same.
     """
-    ids: list[int] = raw.encode(word, add_special_tokens=False).ids
-    if word.startswith(("▁", "Ġ")) and (listed := raw.token_to_id(word)) is not None:
-        ids = [listed]
-    if len(ids) != 1 or ids[0] == tokenizer.unk_token_id:
-        raise InputError(
-            f"'{word}' is not one token for '{model.name}', so its next-token probability is undefined",
-            got=" ".join(raw.id_to_token(n) for n in ids) or "no token",
-            fix="set the options positive and negative to the words it was trained to answer",
-        )
-    return ids[0]
+    tokens = []
+    for word in words:
+        ids: list[int] = raw.encode(word, add_special_tokens=False).ids
+        if word.startswith(("▁", "Ġ")) and (listed := raw.token_to_id(word)) is not None:
+            ids = [listed]
+        if len(ids) != 1 or ids[0] == unknown:
+            raise InputError(
+                f"'{word}' is not one token for '{model.name}', so its next-token probability is undefined",
+                got=" ".join(raw.id_to_token(n) for n in ids) or "no token",
+                fix="set the options positive and negative to the words it was trained to answer",
+            )
+        tokens += ids
+    if len(set(tokens)) < len(tokens):
+        raise InputError("the words for relevant and not relevant are the same", got=words[0])
+    return tokens
