@@ -84,41 +84,40 @@ _SMALL = {
 def _configuration(family: str, max_tokens: int, **more: Any) -> Any:
     import transformers as hf
 
-    small = _SMALL | {"max_position_embeddings": max_tokens}
-    padded = _SMALL | {"max_position_embeddings": max_tokens + 2}  # RoBERTa counts positions from the padding id on
-    if family == "bert":
-        return hf.BertConfig(**small, **more)
-    if family == "electra":
-        return hf.ElectraConfig(**small, embedding_size=8, **more)
-    if family == "albert":
-        return hf.AlbertConfig(**small, embedding_size=8, **more)
-    if family == "distilbert":
-        return hf.DistilBertConfig(
-            dim=16, n_layers=2, n_heads=2, hidden_dim=32, max_position_embeddings=max_tokens, **more
-        )
-    if family == "roberta":
-        return hf.RobertaConfig(**padded, type_vocab_size=1, pad_token_id=1, bos_token_id=0, eos_token_id=2, **more)
-    if family == "longformer":
-        special = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "sep_token_id": 2, "attention_window": 8}
-        return hf.LongformerConfig(**padded, type_vocab_size=1, **special, **more)
-    if family == "modernbert":
-        special = {"pad_token_id": 0, "cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
-        local = {"local_attention": 8, "global_attn_every_n_layers": 2}  # one layer sees all, one its neighbours
-        return hf.ModernBertConfig(**small, **special, **local, **more)
-    if family == "fnet":
-        return hf.FNetConfig(**small, tpu_short_seq_length=max_tokens, **more)
-    raise ValueError(family)
+    small = _SMALL | {"max_position_embeddings": max_tokens} | more
+    # RoBERTa and its kin count positions from the padding id on.
+    padded = _SMALL | {"max_position_embeddings": max_tokens + 2, "pad_token_id": 1, "bos_token_id": 0} | more
+    padded |= {"eos_token_id": 2}
+    special = {"pad_token_id": 0, "cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
+    local = {"local_attention": 8, "global_attn_every_n_layers": 2}  # one layer sees all, one its neighbours
+    relative = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 8}
+    distil = {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32, "max_position_embeddings": max_tokens}
+    made: dict[str, tuple[str, dict[str, Any]]] = {
+        "bert": ("Bert", small),
+        "electra": ("Electra", small | {"embedding_size": 8}),
+        "albert": ("Albert", small | {"embedding_size": 8}),
+        "distilbert": ("DistilBert", distil | more),
+        "roberta": ("Roberta", padded | {"type_vocab_size": 1}),
+        "longformer": ("Longformer", padded | {"type_vocab_size": 1, "sep_token_id": 2, "attention_window": 8}),
+        "mpnet": ("MPNet", padded),
+        "modernbert": ("ModernBert", small | special | local),
+        "deberta-v2": ("DebertaV2", small | relative | {"type_vocab_size": 0}),
+        "fnet": ("FNet", small | {"tpu_short_seq_length": max_tokens}),
+    }
+    name, options = made[family]
+    return getattr(hf, f"{name}Config")(**options)
 
 
+MORE_FAMILIES = ("deberta-v2", "mpnet")
 FAMILIES = ("bert", "roberta", "albert", "electra", "distilbert", "modernbert", "longformer")
 
 
 def _save(folder: Path, family: str, make: Callable[[Any], Any], max_tokens: int = MAX_TOKENS, **more: Any) -> Path:
     import torch
 
-    tokenizer = _tokenizer("roberta" if family in {"roberta", "longformer"} else "bert")
+    tokenizer = _tokenizer("roberta" if family in {"roberta", "longformer", "mpnet"} else "bert")
     tokenizer.model_max_length = max_tokens
-    if family in {"distilbert", "modernbert"}:
+    if family in {"distilbert", "modernbert", "deberta-v2"}:
         tokenizer.model_input_names = ["input_ids", "attention_mask"]
     torch.set_num_threads(1)  # so small that threads would only wait for each other
     torch.manual_seed(7)

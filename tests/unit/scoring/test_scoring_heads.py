@@ -12,7 +12,7 @@ from longrank.errors import InputError
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.models import find_model, tensor_names
 from longrank.types import Notes
-from tiny_models import FAMILIES, save_cross_encoder, save_next_sentence, task
+from tiny_models import FAMILIES, MORE_FAMILIES, save_cross_encoder, save_next_sentence, task
 
 pytestmark = pytest.mark.neural
 
@@ -41,7 +41,7 @@ def scorer(folder: Path, **options: object) -> CrossEncoder:
     return CrossEncoder(find_model(str(folder)), **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", FAMILIES + MORE_FAMILIES)
 def test_logits_are_those_of_sentence_transformers(tmp_path: Path, family: str) -> None:
     from sentence_transformers import CrossEncoder as Peer
     from torch.nn import Identity
