@@ -28,10 +28,9 @@ from benchmarks.training_examples import Example, Settings, draw, examples, scif
 from longrank.cli.console import progress
 from longrank.cli.demo import cache_folder
 from longrank.config import read_toml
-from longrank.scoring.bi_encoder import open_bi_encoder
+from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.models import find_model
 from longrank.scoring.network import loading
-from longrank.types import Notes
 
 CONFIG = Path(__file__).with_name("cross_encoder.toml")
 _SORTED_BATCHES = 16  # batches whose examples are sorted by length together
@@ -60,7 +59,7 @@ def main() -> None:
 
 def training_data(data: Path, settings: Settings) -> list[Example]:
     """Return all examples, in a seeded order."""
-    teacher, pools = open_bi_encoder(None, settings.teacher, notes=Notes()), []
+    teacher, pools = BiEncoder(find_model(settings.teacher)), []
     for read in (squad_pool, scifact_pool):
         pools.append(read(data, settings))
     with progress("encoding passages", sum(len(pool.texts) for pool in pools), "passages") as advance:

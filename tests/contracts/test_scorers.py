@@ -149,3 +149,9 @@ def test_an_unknown_scorer_is_answered_with_the_nearest(index: Index) -> None:
 def test_a_model_for_the_lexical_scorer_is_refused(index: Index) -> None:
     with pytest.raises(InputError, match="takes no model"):
         make_scorer("lexical", index=index, model="minilm")
+
+
+@pytest.mark.parametrize("name", sorted(PASSAGE_SCORERS.keys() - {"lexical"}))
+def test_every_other_scorer_needs_a_model_and_names_one(index: Index, name: str) -> None:
+    with pytest.raises(InputError, match=rf"the {name} scorer needs a model; name one, such as [\w/.-]+$"):
+        make_scorer(name, index=index)

@@ -16,7 +16,8 @@ from longrank.errors import IntegrityError
 from longrank.index import Index
 from longrank.index.vectors import DocumentVectors, PassageVectors, VectorsKey, find_vectors, write_vectors
 from longrank.protocols import PassageScorer, Segmenter
-from longrank.scoring.bi_encoder import BiEncoder, open_bi_encoder
+from longrank.scoring.bi_encoder import BiEncoder
+from longrank.scoring.models import find_model
 from longrank.text.segment import make_segmenter
 from longrank.types import Document, Notes
 
@@ -27,7 +28,7 @@ def check_vectors(model: str, preset: str, notes: Notes) -> None:
     Raises:
         InputError, MissingExtra, IntegrityError: as `add_vectors`.
     """
-    make_segmenter(preset, tokenizer=open_bi_encoder(None, model, notes=notes).offset_tokenizer)
+    make_segmenter(preset, tokenizer=BiEncoder(find_model(model), notes=notes).offset_tokenizer)
 
 
 def add_vectors(index_path: Path, model: str, preset: str, notes: Notes, progress: Callable[[int], object]) -> Path:
@@ -47,7 +48,7 @@ def add_vectors(index_path: Path, model: str, preset: str, notes: Notes, progres
         InputError: no such index, model or preset, or the index cannot be written to.
         MissingExtra, IntegrityError: as `make_scorer`.
     """
-    index, scorer = Index.open(index_path), open_bi_encoder(None, model, notes=notes)
+    index, scorer = Index.open(index_path), BiEncoder(find_model(model), notes=notes)
     segmenter = make_segmenter(preset, tokenizer=scorer.offset_tokenizer)
     key = VectorsKey(scorer.encoder_fingerprint, segmenter.fingerprint)
     found = _stored(index, key, notes)

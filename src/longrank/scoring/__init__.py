@@ -1,7 +1,7 @@
 """Passage scorers: how relevant is each passage to a query?
 
-To add one, write a class with the `PassageScorer` seam and a function ``open_...(index, model, *,
-notes, <options>)`` that loads it, and add a line to `PASSAGE_SCORERS`.
+To add one, write a class with the `PassageScorer` seam whose options are keywords, and add a line to
+`PASSAGE_SCORERS`. One that has an ``example`` of a model is made with a `Model` and ``notes``, else with the index.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from longrank.config import lookup, suggestion
 from longrank.errors import InputError
+from longrank.scoring.models import find_model
 from longrank.types import Notes
 
 if TYPE_CHECKING:
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from longrank.protocols import PassageScorer
 
 PASSAGE_SCORERS: dict[str, str] = {
-    "lexical": "longrank.scoring.lexical:open_lexical",
-    "bi-encoder": "longrank.scoring.bi_encoder:open_bi_encoder",
-    "cross-encoder": "longrank.scoring.cross_encoder:open_cross_encoder",
-    "monot5": "longrank.scoring.monot5:open_monot5",
-    "decoder": "longrank.scoring.decoder:open_decoder",
+    "lexical": "longrank.scoring.lexical:LexicalScorer",
+    "bi-encoder": "longrank.scoring.bi_encoder:BiEncoder",
+    "cross-encoder": "longrank.scoring.cross_encoder:CrossEncoder",
+    "monot5": "longrank.scoring.monot5:MonoT5",
+    "decoder": "longrank.scoring.decoder:Decoder",
 }
-"""name -> "module:function"; the function takes the index, the model, notes and the scorer's options."""
+"""Passage scorers by name; each is imported when it is used."""
 
 
 def make_scorer(
@@ -50,13 +51,20 @@ def make_scorer(
         MissingExtra: the scorer's optional dependency is not installed.
         IntegrityError: the model's files are damaged.
     """
-    opener: Callable[..., PassageScorer] = lookup(PASSAGE_SCORERS, name, "passage scorer")
+    kind: Callable[..., PassageScorer] = lookup(PASSAGE_SCORERS, name, "passage scorer")
     options = options or {}
     known = options_of(name)
     for option in options:
         if option not in known:
             raise InputError(f"the {name} scorer has no option", got=option, fix=suggestion(option, known))
-    return opener(index, model, notes=Notes() if notes is None else notes, **options)
+    example = getattr(kind, "example", None)
+    if example is None and model is not None:
+        raise InputError(f"the {name} scorer takes no model", got=model)
+    if example is None:
+        return kind(index, **options)
+    if model is None:
+        raise InputError(f"the {name} scorer needs a model", fix=f"name one, such as {example}")
+    return kind(find_model(model), notes=Notes() if notes is None else notes, **options)
 
 
 def options_of(name: str) -> list[str]:

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.errors import InputError, LongRankError
+from longrank.errors import LongRankError
 from longrank.index.vectors import PassageVectors
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.scoring.acceleration import accelerate
-from longrank.scoring.models import Model, find_model
+from longrank.scoring.models import Model
 from longrank.scoring.network import (
     DEFAULT_BATCH_TOKENS,
     Feeder,
@@ -49,7 +49,7 @@ class Vectors(NamedTuple):
 
 
 class BiEncoder:
-    """Scores passages by the cosine of their vector with the query's, in -1 .. 1.
+    """A bi-encoder of sentence-transformers: the cosine of the passage's vector and the query's, -1 to 1.
 
     Args:
         model: the model's files.
@@ -64,7 +64,7 @@ class BiEncoder:
         MissingExtra: sentence-transformers is not installed.
     """
 
-    unit = "cosine"
+    example, unit = "minilm", "cosine"
 
     def __init__(
         self,
@@ -184,28 +184,6 @@ class BiEncoder:
         extra = {"prompt_length": self._feeder.packer.leading_tokens(prompt)} if prompt else {}
         rows = self._feeder.run(packed, lambda features: self._network({**features, **extra})["sentence_embedding"])
         return Vectors(_unit(rows), np.array([one.truncated for one in packed], dtype=np.bool_))
-
-
-def open_bi_encoder(
-    index: object,
-    model: str | None,
-    *,
-    notes: Notes,
-    max_tokens: int | None = None,
-    batch_tokens: int = DEFAULT_BATCH_TOKENS,
-    device: str = "auto",
-    dtype: str = "float32",
-) -> BiEncoder:
-    """Load a bi-encoder by alias, folder or Hugging Face name; the index is not needed.
-
-    Raises:
-        InputError, MissingExtra, IntegrityError: as `find_model` and `BiEncoder`.
-    """
-    if model is None:
-        raise InputError("the bi-encoder needs a model", fix="name one, or 'minilm'")
-    return BiEncoder(
-        find_model(model), max_tokens=max_tokens, batch_tokens=batch_tokens, device=device, dtype=dtype, notes=notes
-    )
 
 
 def _load(model: Model, device: str) -> Any:

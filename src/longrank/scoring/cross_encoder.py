@@ -19,7 +19,7 @@ from longrank.protocols import PassageScores, ScoringTask
 from longrank.scoring.acceleration import accelerate
 from longrank.scoring.heads import load_classifier, n_outputs
 from longrank.scoring.long_context import choose_global_attention, global_attention_mask
-from longrank.scoring.models import Model, find_model
+from longrank.scoring.models import Model
 from longrank.scoring.network import (
     DEFAULT_BATCH_TOKENS,
     Feeder,
@@ -41,7 +41,7 @@ DEFAULT_MAX_QUERY_TOKENS = 64
 
 
 class CrossEncoder:
-    """Scores passages with a sequence-classification model.
+    """A cross-encoder such as monoBERT: query and passage are read together.
 
     Args:
         model: the model's files.
@@ -60,6 +60,8 @@ class CrossEncoder:
             is out of range.
         MissingExtra: torch or transformers are not installed.
     """
+
+    example = "cross-encoder/ms-marco-MiniLM-L6-v2"
 
     def __init__(
         self,
@@ -130,41 +132,6 @@ class CrossEncoder:
             features = {**features, "global_attention_mask": mask}
         logits: torch.Tensor = self._network(**features).logits
         return logits
-
-
-def open_cross_encoder(
-    index: object,
-    model: str | None,
-    *,
-    notes: Notes,
-    score: str | None = None,
-    relevant: int = 1,
-    max_tokens: int | None = None,
-    max_query_tokens: int = DEFAULT_MAX_QUERY_TOKENS,
-    global_attention: str | None = None,
-    batch_tokens: int = DEFAULT_BATCH_TOKENS,
-    device: str = "auto",
-    dtype: str = "float32",
-) -> CrossEncoder:
-    """Load a cross-encoder by folder or Hugging Face name; the index is not needed.
-
-    Raises:
-        InputError, MissingExtra, IntegrityError: as `find_model` and `CrossEncoder`.
-    """
-    if model is None:
-        raise InputError("the cross-encoder needs a model", fix="name one")
-    return CrossEncoder(
-        find_model(model),
-        score=score,
-        relevant=relevant,
-        max_tokens=max_tokens,
-        max_query_tokens=max_query_tokens,
-        global_attention=global_attention,
-        batch_tokens=batch_tokens,
-        device=device,
-        dtype=dtype,
-        notes=notes,
-    )
 
 
 def _choose_score(model: Model, n_outputs: int, score: str | None, relevant: int) -> tuple[str, int]:

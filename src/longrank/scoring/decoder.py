@@ -17,10 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from longrank.errors import InputError
-from longrank.scoring.models import find_model
-from longrank.scoring.network import DEFAULT_BATCH_TOKENS
-from longrank.scoring.prompted import DEFAULT_MAX_QUERY_TOKENS, Prompt, PromptedScorer
-from longrank.types import Notes
+from longrank.scoring.prompted import Prompt, PromptedScorer
 
 if TYPE_CHECKING:
     import torch
@@ -41,8 +38,9 @@ PROMPTS = MappingProxyType({"qwen3": Prompt(_QWEN3, "yes", "no"), "bge": Prompt(
 
 
 class Decoder(PromptedScorer):
-    """Scores passages by the word with which a decoder would go on."""
+    """A decoder reranker such as Qwen3-Reranker: log-probability of "yes" against "no" after a prompt."""
 
+    example = "Qwen/Qwen3-Reranker-0.6B"
     name, family, prompts = "decoder", "AutoModelForCausalLM", PROMPTS
 
     def check(self, network: Any) -> None:
@@ -60,40 +58,3 @@ class Decoder(PromptedScorer):
         last, column = (mask.sum(dim=1) - 1).unique(return_inverse=True)
         logits: torch.Tensor = network(input_ids=ids, attention_mask=mask, logits_to_keep=last, use_cache=False).logits
         return logits[range(len(ids)), column]
-
-
-def open_decoder(
-    index: object,
-    model: str | None,
-    *,
-    notes: Notes,
-    prompt: str | None = None,
-    positive: str | None = None,
-    negative: str | None = None,
-    score: str | None = None,
-    max_tokens: int | None = None,
-    max_query_tokens: int = DEFAULT_MAX_QUERY_TOKENS,
-    batch_tokens: int = DEFAULT_BATCH_TOKENS,
-    device: str = "auto",
-    dtype: str = "float32",
-) -> Decoder:
-    """Load a decoder reranker such as Qwen3-Reranker: log-probability of "yes" against "no" after a prompt.
-
-    Raises:
-        InputError, MissingExtra, IntegrityError: as `find_model` and `PromptedScorer`.
-    """
-    if model is None:
-        raise InputError("the decoder needs a model", fix="name one, such as Qwen/Qwen3-Reranker-0.6B")
-    return Decoder(
-        find_model(model),
-        prompt=prompt,
-        positive=positive,
-        negative=negative,
-        score=score,
-        max_tokens=max_tokens,
-        max_query_tokens=max_query_tokens,
-        batch_tokens=batch_tokens,
-        device=device,
-        dtype=dtype,
-        notes=notes,
-    )

@@ -22,7 +22,6 @@ from longrank.errors import InputError
 from longrank.index.similarity import idf
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.text.analysis import Analyzer
-from longrank.types import Notes
 
 
 class CollectionStatistics(Protocol):
@@ -54,7 +53,7 @@ class CollectionStatistics(Protocol):
 
 
 class LexicalScorer:
-    """Scores passages by BM25 with the statistics of a collection.
+    """BM25 of the passage with the statistics of the index; no torch.
 
     Args:
         statistics: usually an index.
@@ -103,16 +102,3 @@ class LexicalScorer:
         saturation = self._k1 * (1 - self._b + self._b * relative)
         present = ((weight, counts[term]) for term, weight in weights.items() if term in counts)
         return math.fsum(weight * tf / (tf + saturation) for weight, tf in present)
-
-
-def open_lexical(
-    index: CollectionStatistics, model: str | None, *, notes: Notes, k1: float = 0.9, b: float = 0.4
-) -> LexicalScorer:
-    """BM25 of the passage with the statistics of the index; no torch.
-
-    Raises:
-        InputError: a model was named, or a parameter is out of range.
-    """
-    if model is not None:
-        raise InputError("the lexical scorer takes no model", got=model)
-    return LexicalScorer(index, k1=k1, b=b)

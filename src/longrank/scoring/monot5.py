@@ -12,10 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from longrank.errors import InputError
-from longrank.scoring.models import find_model
-from longrank.scoring.network import DEFAULT_BATCH_TOKENS
-from longrank.scoring.prompted import DEFAULT_MAX_QUERY_TOKENS, Prompt, PromptedScorer
-from longrank.types import Notes
+from longrank.scoring.prompted import Prompt, PromptedScorer
 
 if TYPE_CHECKING:
     import torch
@@ -24,8 +21,9 @@ PROMPTS = MappingProxyType({"monot5": Prompt("Query: {query} Document: {passage}
 
 
 class MonoT5(PromptedScorer):
-    """Scores passages by the first word that a sequence-to-sequence model would write."""
+    """MonoT5, or another sequence-to-sequence reranker: log-probability of "true" against "false"."""
 
+    example = "castorini/monot5-base-msmarco"
     name, family, prompts = "monot5", "AutoModelForSeq2SeqLM", PROMPTS
 
     def check(self, network: Any) -> None:
@@ -42,40 +40,3 @@ class MonoT5(PromptedScorer):
         begin = ids.new_full((len(ids), 1), network.config.decoder_start_token_id)
         logits: torch.Tensor = network(input_ids=ids, attention_mask=mask, decoder_input_ids=begin).logits[:, 0]
         return logits
-
-
-def open_monot5(
-    index: object,
-    model: str | None,
-    *,
-    notes: Notes,
-    prompt: str | None = None,
-    positive: str | None = None,
-    negative: str | None = None,
-    score: str | None = None,
-    max_tokens: int | None = None,
-    max_query_tokens: int = DEFAULT_MAX_QUERY_TOKENS,
-    batch_tokens: int = DEFAULT_BATCH_TOKENS,
-    device: str = "auto",
-    dtype: str = "float32",
-) -> MonoT5:
-    """Load monoT5 or another sequence-to-sequence reranker: log-probability of "true" against "false".
-
-    Raises:
-        InputError, MissingExtra, IntegrityError: as `find_model` and `PromptedScorer`.
-    """
-    if model is None:
-        raise InputError("monoT5 needs a model", fix="name one, such as castorini/monot5-base-msmarco")
-    return MonoT5(
-        find_model(model),
-        prompt=prompt,
-        positive=positive,
-        negative=negative,
-        score=score,
-        max_tokens=max_tokens,
-        max_query_tokens=max_query_tokens,
-        batch_tokens=batch_tokens,
-        device=device,
-        dtype=dtype,
-        notes=notes,
-    )

@@ -9,7 +9,7 @@ import pytest
 
 from longrank.errors import InputError, LongRankError
 from longrank.protocols import ScoringTask
-from longrank.scoring.bi_encoder import BiEncoder, open_bi_encoder
+from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.models import find_model
 from longrank.types import Notes, Passage, Query
 from tiny_models import FAMILIES, save_encoder
@@ -160,11 +160,6 @@ def test_a_vector_that_is_not_a_number_is_refused_by_name(tiny: Path) -> None:
         one.score([task(QUERY, ["fish", "money"])])
     with pytest.raises(LongRankError, match="passage 0 of document 'd' is not finite"):
         one.encode(["fish"], "d")
-
-
-def test_without_a_model_there_is_no_bi_encoder() -> None:
-    with pytest.raises(InputError, match="needs a model"):
-        open_bi_encoder(None, None, notes=Notes())
 
 
 def test_the_old_layout_with_the_network_in_a_subfolder_is_read(tiny: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from longrank.errors import InputError, LongRankError
-from longrank.scoring.cross_encoder import CrossEncoder, open_cross_encoder
+from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.models import find_model
 from longrank.types import Notes
 from tiny_models import FAMILIES, MAX_TOKENS, save_cross_encoder, task
@@ -186,11 +186,6 @@ def test_options_out_of_range_are_refused(folders: dict[tuple[str, int], Path]) 
 def test_a_model_of_three_classes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="one output or two"):
         scorer(save_cross_encoder(tmp_path / "m", "bert", 3))
-
-
-def test_without_a_model_there_is_no_cross_encoder() -> None:
-    with pytest.raises(InputError, match="needs a model"):
-        open_cross_encoder(None, None, notes=Notes())
 
 
 def test_a_score_that_is_not_a_number_names_query_document_and_passage(folders: dict[tuple[str, int], Path]) -> None:

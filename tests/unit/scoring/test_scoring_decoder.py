@@ -7,9 +7,8 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.scoring.acceleration import _multiplies_bf16
-from longrank.scoring.decoder import PROMPTS, Decoder, open_decoder
+from longrank.scoring.decoder import PROMPTS, Decoder
 from longrank.scoring.models import find_model
-from longrank.types import Notes
 from tiny_language_models import SHORT_PROMPT, save_decoder
 from tiny_models import task
 
@@ -118,8 +117,3 @@ def test_a_prompt_longer_than_the_model_reads_is_refused(folders: dict[str, Path
 def test_a_word_of_several_tokens_is_refused(folders: dict[str, Path]) -> None:
     with pytest.raises(InputError, match="'certainly' is not one token"):
         scorer(folders["Qwen2"], positive="certainly")
-
-
-def test_without_a_model_there_is_no_decoder() -> None:
-    with pytest.raises(InputError, match="needs a model"):
-        open_decoder(None, None, notes=Notes())

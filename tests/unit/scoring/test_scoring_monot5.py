@@ -8,7 +8,7 @@ import pytest
 from longrank.errors import InputError
 from longrank.scoring.acceleration import _multiplies_bf16
 from longrank.scoring.models import find_model
-from longrank.scoring.monot5 import MonoT5, open_monot5
+from longrank.scoring.monot5 import MonoT5
 from longrank.types import Notes
 from tiny_language_models import save_seq2seq
 from tiny_models import MAX_TOKENS, task
@@ -121,11 +121,6 @@ def test_an_encoder_is_no_monot5(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="the model cannot be loaded"):
         scorer(save_cross_encoder(tmp_path / "bert"))
-
-
-def test_without_a_model_there_is_no_monot5() -> None:
-    with pytest.raises(InputError, match="needs a model"):
-        open_monot5(None, None, notes=Notes())
 
 
 def test_its_limit_is_the_tokenizers(folder: Path) -> None:
