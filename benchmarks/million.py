@@ -44,11 +44,11 @@ def ranks(rng: np.random.Generator, n: int) -> np.ndarray:
     return np.minimum(drawn, 2.0**40).astype(np.int64)
 
 
-def documents(n: int, seed: int) -> Iterator[str]:
-    """Yield the lines of a JSONL collection."""
+def documents(n: int, seed: int, n_words: int = WORDS_PER_DOC) -> Iterator[str]:
+    """Yield the lines of a JSONL collection; a document has `n_words` in the mean."""
     for first in range(0, n, BLOCK):
         rng = np.random.default_rng([seed, first])
-        lengths = rng.poisson(WORDS_PER_DOC, min(BLOCK, n - first))
+        lengths = rng.poisson(n_words, min(BLOCK, n - first))
         words = [word(rank) for rank in ranks(rng, int(lengths.sum())).tolist()]
         end = 0
         for number, length in enumerate(lengths.tolist(), first):

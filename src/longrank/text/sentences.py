@@ -43,7 +43,7 @@ class SentenceSplitter:
         A sentence of more than `max_words` words is cut into chunks of that many; what remains is
         a chunk too (Birch's released code loses it).
         """
-        return Units(chunk for span in self._spans(text) for chunk in _chunks(text, span, max_words))
+        return Units.of(chunk for span in self._spans(text) for chunk in _chunks(text, span, max_words))
 
     def _spans(self, text: str) -> Iterator[Span]:
         start = 0
