@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from longrank.scoring.dense import ACTIVATIONS, dense
+from longrank.scoring.dense import ACTIVATIONS, dense, rounded_up
 
 if TYPE_CHECKING:
     import torch
@@ -113,25 +113,38 @@ class Unpadded:
         lengths = mask.sum(1)
         runs = [(length, len(list(run))) for length, run in groupby(lengths.tolist())]
         first = lengths.cumsum(0) - lengths
-        x = self._embedded(input_ids, mask, token_type_ids)
+        ids, types, positions, extra = self._packed(input_ids, mask, token_type_ids)
+        x = self._embedded(ids, types, positions)
         for layer in self._layers[:-1]:
             x = layer(x, runs)
         x = self._layers[-1](x, runs, first if self._first_only else None).float()
         hidden = x[:, None] if self._first_only else x.new_zeros(*mask.shape, x.shape[1])
         if not self._first_only:
-            hidden[mask] = x
+            hidden[mask] = x[: len(x) - extra]
         pooler = getattr(self._encoder, "pooler", None)
         return BaseModelOutputWithPooling(hidden, pooler(hidden) if pooler is not None else None)
 
-    def _embedded(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor | None) -> torch.Tensor:
+    def _packed(
+        self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor, int]:
+        """Return ids, segment ids and positions of all tokens, each [T + extra], and how many of them mean nothing.
+
+        Those let `dense` have a number of rows that it has had before; attention leaves them out.
+        """
+        from torch.nn.functional import pad
+
+        positions = _positions(self._encoder.embeddings.position_embeddings, ids, mask)[mask]
+        extra = rounded_up(len(positions)) - len(positions)
+        kinds = None if types is None else pad(types[mask], (0, extra))
+        return pad(ids[mask], (0, extra)), kinds, pad(positions, (0, extra)), extra
+
+    def _embedded(self, ids: torch.Tensor, types: torch.Tensor | None, positions: torch.Tensor) -> torch.Tensor:
         """Return the embedding of each token, [T, H]."""
         parts = self._encoder.embeddings
-        x = parts.word_embeddings.weight[ids[mask]]
+        x = parts.word_embeddings.weight[ids]
         if hasattr(parts, "token_type_embeddings"):
-            kinds = parts.token_type_embeddings.weight
-            x += kinds[0] if types is None else kinds[types[mask]]
-        x += parts.position_embeddings.weight[_positions(parts.position_embeddings, ids, mask)[mask]]
-        x = parts.LayerNorm(x)
+            x += parts.token_type_embeddings.weight[0 if types is None else types]
+        x = parts.LayerNorm(x.add_(parts.position_embeddings.weight[positions]))
         wider = getattr(self._encoder, "embeddings_project", None)  # ELECTRA's, where embeddings are narrower
         return x if wider is None else dense(x, wider.weight, wider.bias)
 
@@ -183,7 +196,7 @@ def _fused(parts: Sequence[Any]) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _attention(queries: torch.Tensor, keys_values: torch.Tensor, runs: Sequence[Run], heads: int) -> torch.Tensor:
-    """Return what each query row gathers from its own sequence.
+    """Return what each query row gathers from its own sequence; zeros for rows after the last one.
 
     Args:
         queries: [T, H], or [B, H]: one per sequence.
@@ -193,7 +206,7 @@ def _attention(queries: torch.Tensor, keys_values: torch.Tensor, runs: Sequence[
     """
     from torch.nn.functional import scaled_dot_product_attention
 
-    result = queries.new_empty(queries.shape)
+    result = queries.new_zeros(queries.shape)
     each = len(queries) == len(keys_values)
     token = row = 0
     for length, n in runs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -73,3 +74,37 @@ def test_without_onednn_scores_are_the_same_beyond_float_noise(
     monkeypatch.setattr("longrank.scoring.dense.has_onednn", lambda: False)
     (found,) = CrossEncoder(model).score([TASK])
     np.testing.assert_allclose(found.scores, usual.scores, atol=1e-5)
+
+
+def variations(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, BiEncoder, ScoringTask]]:
+    """Yield the same work done otherwise: batches, threads, order, and Hugging Face's own forward pass."""
+    import torch
+
+    minilm, texts = find_model("minilm"), [f"{text} {n} " * (1 + 5 * n % 17) for n, text in enumerate(TEXTS * 4)]
+    task = TASK._replace(texts=tuple(texts), passages=TASK.passages * 4)
+    yield "usual", BiEncoder(minilm, device="cpu"), task
+    for budget in (1, 300, 100_000):
+        yield f"batch_tokens={budget}", BiEncoder(minilm, batch_tokens=budget, device="cpu"), task
+    torch.set_num_threads(2)
+    yield "two threads", BiEncoder(minilm, device="cpu"), task
+    torch.set_num_threads(1)
+    yield "reversed", BiEncoder(minilm, device="cpu"), task._replace(texts=task.texts[::-1])
+    monkeypatch.setattr("longrank.scoring.dense.has_onednn", lambda: False)
+    yield "unpadded, by PyTorch's functions", BiEncoder(minilm, device="cpu"), task
+    monkeypatch.setattr(acceleration, "can_unpad", lambda encoder: False)
+    yield "padded, by transformers", BiEncoder(minilm, device="cpu"), task
+
+
+def test_batches_threads_order_and_packing_change_minilms_scores_by_at_most_2e_6(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scores = {}
+    for name, scorer, task in variations(monkeypatch):
+        (result,) = scorer.score([task])
+        scores[name] = result.scores[::-1] if name == "reversed" else result.scores
+    bound = max(1e-4 * scores["usual"].std(), 2e-6)
+    differences = {name: float(np.abs(one - scores["usual"]).max()) for name, one in scores.items()}
+    assert max(differences.values()) <= bound, differences
+    assert 0 < differences["padded, by transformers"]
+    ranks = {name: np.argsort(-one, kind="stable").tolist() for name, one in scores.items()}
+    assert all(order == ranks["usual"] for order in ranks.values())

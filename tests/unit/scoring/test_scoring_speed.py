@@ -22,9 +22,9 @@ def whole_layer(tokens: int) -> int:
     return 2 * tokens * (4 * H * H + 2 * H * FEED) + 4 * tokens * tokens * H
 
 
-def first_token_of_layer(tokens: int) -> int:
-    """Keys and values of all, everything else of one token."""
-    return 2 * tokens * 2 * H * H + 2 * (2 * H * H + 2 * H * FEED) + 4 * tokens * H
+def first_token_of_layer(tokens: int, rows: float) -> float:
+    """Keys and values of all, attention of one token, and all else of as many rows as dense layers are filled up to."""
+    return 2 * tokens * 2 * H * H + 4 * tokens * H + rows * 2 * (2 * H * H + 2 * H * FEED)
 
 
 @pytest.mark.parametrize("onednn", [True, False])
@@ -34,7 +34,8 @@ def test_operations_of_a_cross_encoder_are_those_counted_by_hand(
     monkeypatch.setattr("longrank.scoring.dense.has_onednn", lambda: onednn)
     scorer = CrossEncoder(find_model(str(save_cross_encoder(tmp_path / "m"))), max_tokens=L, device="cpu")
     head = 2 * H * H + 2 * H * 2  # pooler, two outputs
-    expected = 3 * ((LAYERS - 1) * whole_layer(L) + first_token_of_layer(L) + head)
+    rows = 8 / 3 if onednn else 1
+    expected = 3 * ((LAYERS - 1) * whole_layer(L) + first_token_of_layer(L, rows) + head)
     assert speed.count_operations(lambda: scorer.logits("the fish", ["river " * 50] * 3)) == expected
 
 
@@ -46,7 +47,7 @@ def test_rates_are_those_of_the_median_round(tmp_path: Path, monkeypatch: pytest
     (row,) = speed.measure("bi-encoder", folder, [L], ["float32"], device="cpu")
     assert (row.passages, row.tokens, row.documents) == (1334, 1334 * L, pytest.approx(1334 / 84))
     passages = 667 * (LAYERS * whole_layer(L) + 2 * H * H)  # and the pooler
-    assert row.gflops * 1e9 * 0.5 == pytest.approx(passages, rel=2e-3)  # and the query, once
+    assert row.gflops * 1e9 * 0.5 == pytest.approx(passages, rel=2e-2)  # and the query, and rows filled up
     assert row.share == row.gflops / 10
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longrank.scoring.dense import ACTIVATIONS, dense
+from longrank.scoring.dense import ACTIVATIONS, dense, rounded_up
 from longrank.scoring.models import find_model
 from longrank.scoring.unpadded import Unpadded, can_unpad
 from tiny_models import MAX_TOKENS, save_encoder
@@ -177,3 +177,10 @@ def test_a_dense_layer_is_its_formula(monkeypatch: pytest.MonkeyPatch, activatio
     with torch.inference_mode():
         found = dense(*(torch.from_numpy(one).float() for one in (x, weight, bias)), activation)
     np.testing.assert_allclose(found.numpy(), formulas.get(activation, tanh), atol=2e-5)
+
+
+def test_rows_are_filled_up_to_few_numbers_and_by_little() -> None:
+    """So that a kernel is seldom compiled: a 16th of the power of two below, and at least eight rows."""
+    assert [rounded_up(n) for n in (1, 8, 9, 255, 257, 1800, 2048, 2049)] == [8, 8, 16, 256, 272, 1856, 2048, 2176]
+    assert len({rounded_up(n) for n in range(1024, 2049)}) == 17
+    assert all(n <= rounded_up(n) <= max(n + 7, n * 17 / 16) for n in range(1, 5000))
