@@ -15,6 +15,7 @@ tf(q, S) is the weight that the Weighted Mean uses.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,10 @@ from longrank.errors import InputError
 from longrank.protocols import ScoringTask, Selected, Selector
 from longrank.text.analysis import ANALYZERS, STOP_WORDS
 from longrank.types import Float32s
+
+_PLAIN = re.compile("[a-z0-9]+")
+_WITHIN = re.compile("[a-z0-9_]")
+_JOINS_BEFORE, _JOINS_AFTER = re.compile("[a-z0-9_][.':,;]"), re.compile("[.':,;][a-z0-9_]")
 
 Choose = Callable[[Float32s, int], NDArray[np.intp]]
 """Takes tf(q, S) of every passage and n; returns the chosen positions, in any order."""
@@ -86,14 +91,32 @@ def term_counts(query: str, texts: Sequence[str]) -> Float32s:
     """Return tf(q, S) for each text S: occurrences of the query's distinct terms. float32[P]."""
     surface = ANALYZERS["none"]
     terms = frozenset(surface(query)) - STOP_WORDS
-    counts = [sum(map(terms.__contains__, surface(text))) if _may_hold(text, terms) else 0 for text in texts]
+    plain = all(map(_PLAIN.fullmatch, terms))
+    counts = []
+    for text in texts:
+        count = _seen(text, terms) if plain and text.isascii() else None
+        counts.append(sum(map(terms.__contains__, surface(text))) if count is None else count)
     return np.array(counts, dtype=np.float32)
 
 
-def _may_hold(text: str, terms: frozenset[str]) -> bool:
-    """Say no only if none of the terms can be in the text: most passages need not be taken apart."""
-    lowered = text.lower()
-    return not text.isascii() or any(term in lowered for term in terms)
+def _seen(text: str, terms: frozenset[str]) -> int | None:
+    """Count words of an ASCII text that are terms, without taking it apart; None if what stands beside one may join it.
+
+    Terms are letters and digits alone, so a word is a term if neither a letter, a digit nor ``_`` is beside
+    it. One of ``. ' : , ;`` may lie within a word (``u.s``) if such a character follows; then the analyzer must say.
+    """
+    lowered, count = text.lower(), 0
+    for term in terms:
+        at = lowered.find(term)
+        while at >= 0:
+            end = at + len(term)
+            before, after = lowered[max(at - 2, 0) : at], lowered[end : end + 2]
+            if _WITHIN.search(before[-1:] + after[:1]) is None:
+                if _JOINS_BEFORE.fullmatch(before) or _JOINS_AFTER.fullmatch(after):
+                    return None
+                count += 1
+            at = lowered.find(term, end)
+    return count
 
 
 SELECTORS: dict[str, tuple[Choose, int]] = {

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from longrank.errors import InputError
 from longrank.protocols import ScoringTask
+from longrank.text.analysis import ANALYZERS, STOP_WORDS
 from longrank.text.select import make_selector, term_counts
 from longrank.types import Passage, Query
 
@@ -58,3 +61,13 @@ def test_first_and_termf_never_count_a_passage_twice() -> None:
 def test_all_takes_no_n() -> None:
     with pytest.raises(InputError, match="takes no n"):
         make_selector("all", 3)
+
+
+@given(
+    st.text(st.sampled_from("abA1_ .':,;-sé\n"), max_size=40), st.sampled_from(["a", "ab a1", "b's", "1 a.b", "é a"])
+)
+def test_terms_are_counted_as_the_analyzer_finds_them(text: str, query: str) -> None:
+    surface = ANALYZERS["none"]
+    terms = set(surface(query)) - STOP_WORDS  # "a" is a stop word
+    expected = sum(term in terms for term in surface(text))
+    assert term_counts(query, [text, f"x {text}"]).tolist() == [expected, expected]
