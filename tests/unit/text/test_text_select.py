@@ -64,10 +64,11 @@ def test_all_takes_no_n() -> None:
 
 
 @given(
-    st.text(st.sampled_from("abA1_ .':,;-sé\n"), max_size=40), st.sampled_from(["a", "ab a1", "b's", "1 a.b", "é a"])
+    st.lists(st.sampled_from(["ab", "A1", "1", "b", "_", ".", "'", "'s", ":", ",", ";", " ", "-", "é"]), max_size=9),
+    st.sampled_from(["ab a1", "b 1", "b's", "1 a.b", "é ab"]),
 )
-def test_terms_are_counted_as_the_analyzer_finds_them(text: str, query: str) -> None:
-    surface = ANALYZERS["none"]
-    terms = set(surface(query)) - STOP_WORDS  # "a" is a stop word
+def test_terms_are_counted_as_the_analyzer_finds_them(pieces: list[str], query: str) -> None:
+    text, surface = "".join(pieces), ANALYZERS["none"]
+    terms = set(surface(query)) - STOP_WORDS
     expected = sum(term in terms for term in surface(text))
-    assert term_counts(query, [text, f"x {text}"]).tolist() == [expected, expected]
+    assert term_counts(query, [text]).tolist() == [expected]
