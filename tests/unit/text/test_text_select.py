@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longrank.errors import InputError
@@ -63,9 +63,10 @@ def test_all_takes_no_n() -> None:
         make_selector("all", 3)
 
 
+@settings(max_examples=1000)
 @given(
-    st.lists(st.sampled_from(["ab", "A1", "1", "b", "_", ".", "'", "'s", ":", ",", ";", " ", "-", "é"]), max_size=9),
-    st.sampled_from(["ab a1", "b 1", "b's", "1 a.b", "é ab"]),
+    st.lists(st.sampled_from(["ab", "1", "b", "_", ".", "'s", ":", ",", " ", "é"]), max_size=5),
+    st.sampled_from(["ab 1", "b's", "a.b 1", "é ab"]),
 )
 def test_terms_are_counted_as_the_analyzer_finds_them(pieces: list[str], query: str) -> None:
     text, surface = "".join(pieces), ANALYZERS["none"]
