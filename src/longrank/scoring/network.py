@@ -20,6 +20,7 @@ from longrank.protocols import ScoringTask
 from longrank.scoring.backoff import halving
 from longrank.scoring.batching import batches
 from longrank.scoring.models import Model
+from longrank.scoring.parallel import side_by_side
 from longrank.text.packing import Packed, Packer
 from longrank.types import Notes
 
@@ -226,18 +227,21 @@ class Feeder:
         Raises:
             LongRankError: there is no memory for one text alone.
         """
-        import torch
+        rows: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(packed)
 
-        def work(batch: list[int]) -> NDArray[np.float32]:
+        def numbers(batch: list[int]) -> NDArray[np.float32]:
             values: NDArray[np.float32] = forward(self._features([packed[n] for n in batch])).float().cpu().numpy()
             return values
 
-        rows: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(packed)
-        with torch.inference_mode():
-            for wanted in batches([len(one.ids) for one in packed], self._batch_tokens):
-                for batch, values in halving(wanted, work, self._notes):
-                    for n, value in zip(batch, values, strict=True):
-                        rows[n] = value
+        def work(batch: list[int]) -> Notes:
+            notes = Notes()
+            for part, values in halving(batch, numbers, notes):
+                for n, value in zip(part, values, strict=True):
+                    rows[n] = value
+            return notes
+
+        for notes in side_by_side(work, batches([len(one.ids) for one in packed], self._batch_tokens), self._device):
+            self._notes.merge(notes)
         return np.stack(rows)
 
     def _features(self, packed: Sequence[Packed]) -> dict[str, torch.Tensor]:

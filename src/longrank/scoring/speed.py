@@ -175,8 +175,13 @@ def count_operations(work: Callable[[], object]) -> int:
     own: dict[Any, Callable[..., int]] = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _of_attention}
     if hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         own[torch.ops.mkldnn._linear_pointwise] = _of_dense
-    with FlopCounterMode(display=False, custom_mapping=own) as counter:
-        work()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # the counter sees the thread that it is in
+    try:
+        with FlopCounterMode(display=False, custom_mapping=own) as counter:
+            work()
+    finally:
+        torch.set_num_threads(threads)
     return int(counter.get_total_flops())
 
 

@@ -39,6 +39,16 @@ def test_operations_of_a_cross_encoder_are_those_counted_by_hand(
     assert speed.count_operations(lambda: scorer.logits("the fish", ["river " * 50] * 3)) == expected
 
 
+def test_operations_are_counted_whatever_the_number_of_threads(tmp_path: Path) -> None:
+    scorer = CrossEncoder(find_model(str(save_cross_encoder(tmp_path / "m"))), batch_tokens=L, device="cpu")
+    counts = []
+    for threads in (1, 2):
+        speed.use_threads(threads)
+        counts.append(speed.count_operations(lambda: scorer.logits("the fish", ["river " * 50] * 4)))
+    speed.use_threads(1)
+    assert counts[0] == counts[1] > 0
+
+
 def test_rates_are_those_of_the_median_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """667 passages of 24 tokens are 16,000 tokens; a document of 2,000 tokens has 84 of them."""
     folder = str(save_encoder(tmp_path / "m"))
