@@ -31,6 +31,7 @@ DEFAULT_BATCH_TOKENS = 2048
 """Padded tokens per batch: about where a CPU is fastest; accelerators want more."""
 
 _NEURAL = ("torch", "transformers", "sentence_transformers", "tokenizers", "safetensors", "accelerate")
+_SMALL = 256  # tokens, a query for instance
 _UNLIMITED = 1 << 20  # tokenizers without a limit of their own say 1e30
 
 
@@ -240,7 +241,9 @@ class Feeder:
                     rows[n] = value
             return notes
 
-        for notes in side_by_side(work, batches([len(one.ids) for one in packed], self._batch_tokens), self._device):
+        lengths = [len(one.ids) for one in packed]
+        small = sum(lengths) <= _SMALL
+        for notes in side_by_side(work, batches(lengths, self._batch_tokens), self._device, small=small):
             self._notes.merge(notes)
         return np.stack(rows)
 

@@ -77,3 +77,11 @@ def test_logits_have_the_same_bytes_with_one_thread_and_with_three(tmp_path: Pat
     several = scorer.logits("the fish", passages)
     torch.set_num_threads(1)
     np.testing.assert_array_equal(scorer.logits("the fish", passages), several)
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_little_work_is_done_by_one_thread() -> None:
+    import torch
+
+    assert list(side_by_side(lambda item: torch.get_num_threads(), range(2), "cpu", small=True)) == [1, 1]
+    assert torch.get_num_threads() == 3
