@@ -64,12 +64,20 @@ def _multiplies_bf16(device: str) -> bool:
     return device == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
 
 
-def _to_bf16(encoder: Any) -> None:
+def to_bf16(network: Any) -> None:
+    """Round the weights of a network; what else it holds, rotary frequencies for instance, stays as it is."""
     import torch
 
+    for weights in network.parameters():
+        weights.data = weights.data.to(torch.bfloat16)
+
+
+def _to_bf16(encoder: Any) -> None:
     for name, part in encoder.named_children():
-        if name != "pooler" or not can_unpad(encoder):  # reads one token: no time to gain, only precision to lose
-            part.to(torch.bfloat16)
+        if name == "pooler":  # reads one token: no time to gain, only precision to lose
+            part.register_forward_pre_hook(lambda _, inputs: tuple(one.float() for one in inputs))
+        else:
+            to_bf16(part)
 
 
 def _returning_float32(forward: Callable[..., Any]) -> Callable[..., Any]:

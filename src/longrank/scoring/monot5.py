@@ -38,5 +38,7 @@ class MonoT5(PromptedScorer):
     def next_logits(self, network: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the logits [B, words] of the first decoding step."""
         begin = ids.new_full((len(ids), 1), network.config.decoder_start_token_id)
-        logits: torch.Tensor = network(input_ids=ids, attention_mask=mask, decoder_input_ids=begin).logits[:, 0]
+        logits: torch.Tensor = network(
+            input_ids=ids, attention_mask=mask, decoder_input_ids=begin, use_cache=False
+        ).logits[:, 0]
         return logits

@@ -36,6 +36,12 @@ def check_padding(
     """
     import torch
 
+    if getattr(network.config, "attention_type", None) == "block_sparse":
+        raise InputError(
+            "block-sparse attention, which transformers replaces by full attention at the first short text",
+            path=model.path,
+            fix='set "attention_type": "original_full" in config.json',
+        )
     alone = {name: row.to(network.device) for name, row in tokenizer(*texts, return_tensors="pt").items()}
     fill = {"input_ids": int(tokenizer.pad_token_id or 0)}
     padded = {name: torch.nn.functional.pad(row, (0, _PADDING), value=fill.get(name, 0)) for name, row in alone.items()}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.scoring.acceleration import check_dtype
+from longrank.scoring.acceleration import check_dtype, to_bf16
 from longrank.scoring.dense import use_onednn
 from longrank.scoring.models import Model
 from longrank.scoring.network import (
@@ -97,11 +97,11 @@ class PromptedScorer(ABC):
         check_at_least("batch_tokens", batch_tokens, 1)
         check_at_least("max_query_tokens", max_query_tokens, 1)
         chosen = self._choose_prompt(prompt)
-        self.unit = score or chosen.score
+        self.unit = chosen.score if score is None else score
         check_score(self.unit)
         self.model, self._notes = model, Notes() if notes is None else notes
         with loading(model):
-            check_dtype(dtype, choose_device(device))
+            check_dtype(dtype, choose_device(device).partition(":")[0])
             self._network, tokenizer = self._load(device)
         self.max_tokens = choose_max_tokens(
             model, max_tokens, tokenizer.model_max_length, position_limit(self._network)
@@ -115,7 +115,8 @@ class PromptedScorer(ABC):
             device=str(where),
             notes=self._notes,
         )
-        raw, words = self._feeder.tokenizer, (negative or chosen.negative, positive or chosen.positive)
+        words = (chosen.negative if negative is None else negative, chosen.positive if positive is None else positive)
+        raw = self._feeder.tokenizer
         self.offset_tokenizer = self._feeder.offset_tokenizer
         self._packer = PromptPacker(raw, chosen.template, self.max_tokens, max_query_tokens)
         _keep_answers(self._network, _tokens_of(model, raw, tokenizer.unk_token_id, words), dtype)
@@ -178,13 +179,12 @@ class PromptedScorer(ABC):
 
 def _keep_answers(network: Any, tokens: Sequence[int], dtype: str) -> None:
     """Reduce the output layer to the rows of `tokens`, and compute all before it in `dtype`."""
-    import torch
 
     from longrank.scoring.head_modules import AnswerHead
 
     head = AnswerHead(network.get_output_embeddings(), tokens)
     if dtype == "bf16":
-        network.to(torch.bfloat16)
+        to_bf16(network)
     network.set_output_embeddings(head)
     if getattr(network, "final_logits_bias", None) is not None:  # of BART and its kin, [1, vocabulary]
         network.final_logits_bias = network.final_logits_bias[:, list(tokens)].float()

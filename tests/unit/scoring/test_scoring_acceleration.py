@@ -51,6 +51,29 @@ def test_bf16_scores_are_close_to_float32_and_are_not_themselves_rounded(
     assert rounded.fingerprint.split().count("dtype=bf16") == 1
 
 
+@pytest.mark.usefixtures("bf16")
+@pytest.mark.parametrize("family", ["bert", "albert"])
+def test_in_bf16_a_pooler_stays_float32_however_the_encoder_is_computed(
+    tmp_path: Path, family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = find_model(str(save_cross_encoder(tmp_path / "m", family)))
+    (usual,) = CrossEncoder(model, dtype="bf16").score([TASK])
+    monkeypatch.setattr(acceleration, "can_unpad", lambda encoder: False)  # as on an accelerator
+    padded = CrossEncoder(model, dtype="bf16")
+    np.testing.assert_allclose(padded.score([TASK])[0].scores, usual.scores, atol=0.1)
+    types = {name: str(one.dtype) for name, one in padded._network.named_parameters()}
+    assert {one for name, one in types.items() if ".pooler." in name} == {"torch.float32"}
+    assert {one for name, one in types.items() if "layer" in name and "pooler" not in name} == {"torch.bfloat16"}
+
+
+@pytest.mark.usefixtures("bf16")
+def test_rotary_frequencies_are_not_rounded(tmp_path: Path) -> None:
+    network = CrossEncoder(find_model(str(save_cross_encoder(tmp_path / "m", "modernbert"))), dtype="bf16")._network
+    frequencies = [one for name, one in network.named_buffers() if "inv_freq" in name]
+    assert frequencies
+    assert {str(one.dtype) for one in frequencies} == {"torch.float32"}
+
+
 def test_bf16_is_refused_where_the_machine_has_no_instructions_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

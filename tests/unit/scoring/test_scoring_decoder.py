@@ -98,6 +98,9 @@ def test_bf16_scores_are_close_to_float32_and_are_not_themselves_rounded(folders
     if not _multiplies_bf16("cpu"):
         pytest.skip("this processor has no bf16 instructions")
     exact, rounded = scorer(folders[family]), scorer(folders[family], dtype="bf16")
+    rotary = [one.dtype for name, one in rounded._network.named_buffers() if "inv_freq" in name]
+    assert all(str(dtype) == "torch.float32" for dtype in rotary)
+    assert rotary or family == "GPT2"
     (expected,), (found,) = (one.score([task(QUERY, PASSAGES)]) for one in (exact, rounded))
     assert 0 < np.abs(found.scores - expected.scores).max() < 0.3 * np.ptp(expected.scores)
     assert (rounded.logits(QUERY, PASSAGES).view(np.uint32) & 0xFFFF).any()  # a bf16 number ends in 16 zero bits
@@ -117,3 +120,8 @@ def test_a_prompt_longer_than_the_model_reads_is_refused(folders: dict[str, Path
 def test_a_word_of_several_tokens_is_refused(folders: dict[str, Path]) -> None:
     with pytest.raises(InputError, match="'certainly' is not one token"):
         scorer(folders["Qwen2"], positive="certainly")
+
+
+def test_an_empty_word_is_refused(folders: dict[str, Path]) -> None:
+    with pytest.raises(InputError, match="'' is not one token"):
+        scorer(folders["Qwen2"], positive="")
