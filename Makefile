@@ -66,6 +66,7 @@ bench: $(VENV)/.test
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.lucene_parity $(DATA)
 	$(BIN)/python -m benchmarks.first_stage --folder work/first-stage --real $(DATA)/scifact $(DATA)/qmsum
 	$(BIN)/python -m benchmarks.passage_scoring $(DATA)
+	$(BIN)/python -m benchmarks.search_latency --folder work/latency
 	$(BIN)/python benchmarks/million.py --docs 1000000 --folder work/million
 
 clean:
