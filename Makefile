@@ -64,7 +64,7 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.passages $(DATA) time
 	$(BIN)/python -m benchmarks.passages $(DATA) squad-dev-mixed --queries 500 --measure RR@10 --alpha 0.5
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.lucene_parity $(DATA)
-	$(BIN)/python -m benchmarks.first_stage --folder work/first-stage --real $(DATA)/scifact $(DATA)/qmsum
+	$(BIN)/python -m benchmarks.first_stage --folder work/first-stage --queries 200 --real $(DATA)/scifact $(DATA)/qmsum
 	$(BIN)/python -m benchmarks.passage_scoring $(DATA)
 	$(BIN)/python -m benchmarks.search_latency --folder work/latency
 	$(BIN)/python benchmarks/million.py --docs 1000000 --folder work/million
