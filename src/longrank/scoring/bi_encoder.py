@@ -190,7 +190,11 @@ def _load(model: Model, device: str) -> Any:
     from sentence_transformers import SentenceTransformer
 
     network = SentenceTransformer(
-        str(model.path), device=choose_device(device), local_files_only=True, trust_remote_code=False
+        str(model.path),
+        device=choose_device(device),
+        local_files_only=True,
+        trust_remote_code=False,
+        model_kwargs={"use_safetensors": True},
     )
     network = network.float().eval()
     encoder = network[0].auto_model
@@ -201,8 +205,13 @@ def _load(model: Model, device: str) -> Any:
 
 def _missing(model: Model, encoder: Any) -> list[str]:
     """Return the parameters that the weights file lacks; the pooler is not read, and often not there."""
-    options = {"local_files_only": True, "trust_remote_code": False, "device_map": "meta"}  # names only, no values
-    _, info = type(encoder).from_pretrained(str(model.network), output_loading_info=True, **options)
+    options = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
+    _, info = type(encoder).from_pretrained(
+        str(model.network),
+        device_map="meta",  # names only, no values
+        output_loading_info=True,
+        **options,
+    )
     return [name for name in info["missing_keys"] if "pooler" not in name.split(".")]
 
 

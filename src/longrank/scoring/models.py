@@ -95,6 +95,12 @@ def _checked(
         path = places[0] / file
         if (path.is_file() or file == "config.json") and "auto_map" in read_json(path):
             raise InputError("the model brings code of its own (auto_map), which is never run", path=path)
+    if (other := read_json(places[0] / "config.json").get("transformers_weights")) is not None:
+        raise InputError(
+            "names other weights than model.safetensors (transformers_weights)",
+            path=places[0] / "config.json",
+            got=other,
+        )
     for place in places:
         _check_weights(place, required=place is places[0])
     if fingerprint is None:
@@ -140,14 +146,16 @@ def _module_folders(folder: Path) -> list[Path]:
 
 
 def _check_weights(folder: Path, required: bool) -> None:
-    files = sorted(folder.glob("*.safetensors"))
-    for path in files:
-        tensor_names(path)
+    """Check the files that are read as weights: model.safetensors, or the parts that its index names."""
+    files = [folder / "model.safetensors"] if (folder / "model.safetensors").is_file() else []
     if (folder / "model.safetensors.index.json").is_file():
         shards = read_json(folder / "model.safetensors.index.json").get("weight_map")
-        for shard in sorted(set(shards.values() if isinstance(shards, dict) else [])):
-            if not (folder / str(shard)).is_file():
+        for shard in sorted({str(name) for name in shards.values()} if isinstance(shards, dict) else []):
+            if Path(shard).name != shard or not shard.endswith(".safetensors") or not (folder / shard).is_file():
                 raise InputError("the model lacks a part of its weights", path=folder, got=shard)
+            files.append(folder / shard)
+    for path in files:
+        tensor_names(path)
     pickled = sorted(path.name for path in folder.iterdir() if path.suffix in _PICKLED) if folder.is_dir() else []
     if not files and pickled:
         raise InputError(

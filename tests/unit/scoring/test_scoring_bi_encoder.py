@@ -174,3 +174,26 @@ def test_the_old_layout_with_the_network_in_a_subfolder_is_read(tiny: Path, tmp_
     (old / "modules.json").write_text(json.dumps(modules))
     found, usual = (scorer(folder).score([task(QUERY, PASSAGES)])[0] for folder in (old, tiny))
     np.testing.assert_array_equal(found.scores, usual.scores)
+
+
+def with_pickled_weights(folder: Path) -> Path:
+    """Add pickled weights other than the model's."""
+    import torch
+    from safetensors.torch import load_file
+
+    tensors = load_file(folder / "model.safetensors")
+    torch.save({name: values * 2 for name, values in tensors.items()}, folder / "pytorch_model.bin")
+    return folder
+
+
+def test_pickled_weights_beside_safetensors_are_ignored(tiny: Path, tmp_path: Path) -> None:
+    both = with_pickled_weights(save_encoder(tmp_path / "both"))
+    found, usual = (scorer(folder).score([task(QUERY, PASSAGES)])[0] for folder in (both, tiny))
+    np.testing.assert_array_equal(found.scores, usual.scores)
+
+
+def test_pickled_weights_are_not_read_even_where_no_others_are_left(tmp_path: Path) -> None:
+    found = find_model(str(with_pickled_weights(save_encoder(tmp_path / "both"))))
+    (found.path / "model.safetensors").rename(found.path / "other.safetensors")
+    with pytest.raises(InputError, match=r"cannot be loaded.*no file named model\.safetensors"):
+        BiEncoder(found)

@@ -71,9 +71,40 @@ def test_pickled_weights_alone_are_refused_with_what_to_do(folder: Path) -> None
     refused(folder, r"pickled weights only.*got 'pytorch_model\.bin'.*convert them to safetensors")
 
 
-def test_pickled_weights_beside_safetensors_are_ignored(folder: Path) -> None:
+def test_pickled_weights_beside_safetensors_that_are_not_the_models_are_refused(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "other.safetensors")
     (folder / "pytorch_model.bin").write_bytes(b"never read")
+    refused(folder, r"pickled weights only.*got 'pytorch_model\.bin'")
+
+
+def test_pickled_weights_of_a_module_beside_other_safetensors_are_refused(folder: Path) -> None:
+    (folder / "2_Dense").mkdir()
+    write_safetensors(folder / "2_Dense" / "other.safetensors")
+    (folder / "2_Dense" / "pytorch_model.bin").write_bytes(b"")
+    modules = [("", "Transformer"), ("2_Dense", "Dense")]
+    listed = [{"path": path, "type": f"sentence_transformers.models.{kind}"} for path, kind in modules]
+    (folder / "modules.json").write_text(json.dumps(listed))
+    refused(folder, "2_Dense: holds pickled weights only")
+
+
+@pytest.mark.parametrize("part", ["pytorch_model.bin", "../elsewhere.safetensors"])
+def test_a_shard_that_is_pickled_or_lies_elsewhere_is_refused(folder: Path, part: str) -> None:
+    (folder / part).write_bytes((folder / "model.safetensors").read_bytes())
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"weight": part}}))
+    refused(folder, "lacks a part of its weights")
+
+
+def test_shards_need_no_other_weights(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "model-00001-of-00001.safetensors")
+    index = {"weight_map": {"weight": "model-00001-of-00001.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     assert find_model(str(folder)).path == folder
+
+
+def test_weights_of_another_name_given_by_the_configuration_are_refused(folder: Path) -> None:
+    (folder / "config.json").write_text('{"model_type": "bert", "transformers_weights": "pytorch_model.bin"}')
+    refused(folder, r"transformers_weights.*got 'pytorch_model\.bin'")
 
 
 def test_no_weights_at_all_are_refused(folder: Path) -> None:
