@@ -2,7 +2,7 @@
 
     python -m benchmarks.train_cross_encoder DATA [--config benchmarks/cross_encoder.toml] [-o FOLDER]
 
-DATA is a folder of collection folders, of which squad-dev-v1.1 and scifact are read. The loss of a
+DATA is a folder of collection folders, of which squad-dev-v1.1, scifact and cranfield are read. The loss of a
 query with four passages, the relevant one first, is
 
     cross-entropy(scores, 0) + distillation * KL(softmax(cosines / temperature) || softmax(scores))
@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from benchmarks.training_examples import Example, Settings, draw, examples, scifact_pool, squad_pool
+from benchmarks.training_examples import Example, Settings, cranfield_pool, draw, examples, scifact_pool, squad_pool
 from longrank.cli.console import progress
 from longrank.cli.demo import cache_folder
 from longrank.config import read_toml
@@ -60,7 +60,7 @@ def main() -> None:
 def training_data(data: Path, settings: Settings) -> list[Example]:
     """Return all examples, in a seeded order."""
     teacher, pools = BiEncoder(find_model(settings.teacher)), []
-    for read in (squad_pool, scifact_pool):
+    for read in (squad_pool, scifact_pool, cranfield_pool):
         pools.append(read(data, settings))
     with progress("encoding passages", sum(len(pool.texts) for pool in pools), "passages") as advance:
         found = [example for pool in pools for example in examples(pool, teacher, settings, advance)]

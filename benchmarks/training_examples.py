@@ -1,7 +1,8 @@
 """What the cross-encoder learns from: questions and claims, each with one relevant passage and three others.
 
-SQuAD's questions about one half of its articles (`training_articles`), with their paragraphs, and
-SciFact's training claims with abstracts. The other half of the articles is for evaluation.
+SQuAD's questions about one half of its articles (`training_articles`), with their paragraphs: the other
+half is for evaluation; SciFact's training claims with abstracts; and Cranfield's questions with abstracts, several
+of which are relevant because they are about the question's topic, as whole documents are.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Settings(NamedTuple):
     max_tokens: int
     squad_queries: int
     scifact_abstracts: int
+    cranfield_examples: int
     hard_from: int
     batch_queries: int
     learning_rate: float
@@ -48,11 +50,15 @@ class Example(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """Queries, the passages among which theirs are found, and per query_id the positions of the relevant ones."""
+    """Queries, the passages among which theirs are found, and per query_id the positions of the relevant ones.
+
+    `n_each` examples are made of each query.
+    """
 
     queries: Sequence[Query]
     texts: Sequence[str]
     relevant: Mapping[str, Sequence[int]]
+    n_each: int = 1
 
 
 def draw(seed: int, name: str) -> np.random.Generator:
@@ -96,6 +102,13 @@ def scifact_pool(data: Path, settings: Settings) -> Pool:
     return _pool(claims, texts, judged)
 
 
+def cranfield_pool(data: Path, settings: Settings) -> Pool:
+    """All questions, among all abstracts, which begin with their titles."""
+    documents, queries, judged = _collection(data / "cranfield")
+    pool = _pool(queries, {one.doc_id: one.text for one in documents}, judged)
+    return pool._replace(n_each=settings.cranfield_examples)
+
+
 def examples(pool: Pool, teacher: BiEncoder, settings: Settings, advance: Callable[[int], object]) -> list[Example]:
     """Draw the negatives of every query: two among the teacher's best, one among all."""
     rows = []
@@ -103,12 +116,18 @@ def examples(pool: Pool, teacher: BiEncoder, settings: Settings, advance: Callab
         rows.append(teacher.encode([text], "").vectors)
         advance(1)
     vectors = np.concatenate(rows)
-    return [_example(query, pool, teacher, vectors, settings) for query in pool.queries]
+    return [
+        _example(query, f"{query.query_id} {n}" if n else query.query_id, pool, teacher, vectors, settings)
+        for query in pool.queries
+        for n in range(pool.n_each)
+    ]
 
 
-def _example(query: Query, pool: Pool, teacher: BiEncoder, vectors: NDArray[np.float32], settings: Settings) -> Example:
+def _example(
+    query: Query, name: str, pool: Pool, teacher: BiEncoder, vectors: NDArray[np.float32], settings: Settings
+) -> Example:
     cosines = vectors @ teacher.encode([query.text], query.query_id).vectors[0]
-    relevant, generator = pool.relevant[query.query_id], draw(settings.seed, query.query_id)
+    relevant, generator = pool.relevant[query.query_id], draw(settings.seed, name)
     others = [n for n in np.argsort(-cosines, kind="stable").tolist() if n not in relevant]
     hard = generator.choice(settings.hard_from, 2, replace=False)
     random = generator.integers(settings.hard_from, len(others))
