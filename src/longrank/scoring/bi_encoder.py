@@ -35,6 +35,7 @@ from longrank.scoring.network import (
     position_limit,
 )
 from longrank.scoring.padding import check_padding
+from longrank.scoring.pretrained import check_unexpected
 from longrank.types import Float32s, Notes
 
 _KEPT_BYTES = 256 << 20  # passage vectors kept in memory
@@ -204,7 +205,11 @@ def _load(model: Model, device: str) -> Any:
 
 
 def _missing(model: Model, encoder: Any) -> list[str]:
-    """Return the parameters that the weights file lacks; the pooler is not read, and often not there."""
+    """Return the parameters that the weights file lacks; the pooler is not read, and often not there.
+
+    Raises:
+        InputError: it holds some that the encoder leaves out (`longrank.scoring.pretrained`).
+    """
     options = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
     _, info = type(encoder).from_pretrained(
         str(model.network),
@@ -212,7 +217,10 @@ def _missing(model: Model, encoder: Any) -> list[str]:
         output_loading_info=True,
         **options,
     )
-    return [name for name in info["missing_keys"] if "pooler" not in name.split(".")]
+    missing = [name for name in info["missing_keys"] if "pooler" not in name.split(".")]
+    if not missing:
+        check_unexpected(model, info["unexpected_keys"])
+    return missing
 
 
 def _limits(network: Any) -> tuple[int | None, ...]:

@@ -34,7 +34,7 @@ def load_classifier(model: Model, notes: Notes) -> Pretrained:
         InputError: the weights would score wrongly, as `check_network`; or the tokenizer puts no mark
             between query and passage; or padding changes the output.
     """
-    if _holds_next_sentence_head(model):
+    if _made_for(model, _NEXT_SENTENCE):
         loaded = load_pretrained(model, "AutoModelForNextSentencePrediction")
         notes.say(
             f"'{model.name}' has a next-sentence head: output 1 means relevant, as Birch trained it, "
@@ -47,8 +47,8 @@ def load_classifier(model: Model, notes: Notes) -> Pretrained:
         _leave_out_dense(network)
         missing = [name for name in missing if name not in _DENSE]
         notes.say(f"the head of '{model.name}' is one layer on [CLS], as Capreolus trained ELECTRA")
-    check_network(model, network, tokenizer, missing)
     _check_pairs(model, tokenizer)
+    check_network(model, network, tokenizer, missing)
     check_padding(model, network, tokenizer, lambda features: network(**features).logits, "a", "b")
     return Pretrained(network, tokenizer, missing)
 
@@ -58,19 +58,25 @@ def n_outputs(network: Any) -> int:
     return 2 if type(network).__name__.endswith(_NEXT_SENTENCE) else int(network.config.num_labels)
 
 
-def _holds_next_sentence_head(model: Model) -> bool:
+def _made_for(model: Model, task: str) -> bool:
+    """Say whether config.json names a class that ends so."""
     architectures = read_json(model.network / "config.json").get("architectures") or []
-    return any(str(name).endswith(_NEXT_SENTENCE) for name in architectures)
+    return any(str(name).endswith(task) for name in architectures)
 
 
 def _check_pairs(model: Model, tokenizer: Any) -> None:
     """Refuse tokenizers that join query and passage into one text: those of decoders, which want a prompt."""
+    if getattr(tokenizer, "backend_tokenizer", None) is None:
+        return  # refused by `check_network`
     joined = tokenizer.backend_tokenizer.encode("a", "a").sequence_ids
     if joined[joined.index(1) - 1] == 0:
+        decoder = _made_for(model, "ForCausalLM")
         raise InputError(
             "the model's tokenizer puts no mark between query and passage",
             path=model.path,
-            fix="a reranker made from a decoder wants a prompt: use the scorer 'decoder'",
+            fix="a reranker made from a decoder wants a prompt: use the scorer 'decoder'"
+            if decoder
+            else "decoders with a classification head are not supported: use an encoder, or a decoder that answers yes",
         )
 
 

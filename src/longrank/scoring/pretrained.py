@@ -1,10 +1,27 @@
-"""Loading a transformers network and its tokenizer: local files, float32, every parameter from the file."""
+"""Loading a transformers network and its tokenizer: local files, float32, every parameter from the file.
+
+And every parameter of the file in the network: what transformers would leave out in silence may be what the
+model was trained for. Allowed are the outputs of pre-training, which no scorer reads; the pooler of a network
+that has none, since a head that needs it is refused without; and constants that older versions stored.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from longrank.errors import InputError
 from longrank.scoring.models import Model
+
+_NEVER_READ = re.compile(
+    r"(^|\.)pooler\."
+    # pre-training: BERT, FNet; RoBERTa, MPNet and decoders; DistilBERT; ELECTRA; ALBERT; DeBERTa; ModernBERT
+    r"|^(cls|lm_head|vocab_(transform|layer_norm|projector)|(generator|discriminator)_predictions|generator_lm_head"
+    r"|predictions|sop_classifier|(lm|mask)_predictions|head\.(dense|norm)|decoder)\."
+    # constants: positions, segments, rotations, causal masks
+    r"|(^|\.)(position_ids|token_type_ids|inv_freq|(attn|attention)\.(masked_)?bias)$"
+)
 
 
 class Pretrained(NamedTuple):
@@ -23,6 +40,9 @@ def load_pretrained(model: Model, family: str) -> Pretrained:
     Args:
         model: the model's files.
         family: the class, such as ``AutoModelForSequenceClassification``.
+
+    Raises:
+        InputError: the class has no room for some parameter of the file, as `check_unexpected`.
     """
     import torch
     import transformers
@@ -32,4 +52,25 @@ def load_pretrained(model: Model, family: str) -> Pretrained:
     network, info = getattr(transformers, family).from_pretrained(
         str(model.path), dtype=torch.float32, use_safetensors=True, output_loading_info=True, **options
     )
+    check_unexpected(model, info["unexpected_keys"])
     return Pretrained(network.eval(), tokenizer, sorted(info["missing_keys"]))
+
+
+def check_unexpected(model: Model, names: Iterable[str]) -> None:
+    """Refuse a file with parameters that the network leaves out and that may matter.
+
+    Args:
+        model: where they come from, for the message.
+        names: the parameters left out.
+
+    Raises:
+        InputError: some are not of those that no scorer reads; names the first.
+    """
+    lost = sorted(name for name in names if not _NEVER_READ.search(name))
+    if lost:
+        raise InputError(
+            f"the weights hold {len(lost)} parameters that the network would leave out",
+            path=model.network,
+            got=lost[0],
+            fix="use a model trained for this task, with the scorer of its kind",
+        )

@@ -12,6 +12,7 @@ from longrank.errors import InputError
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.models import find_model, tensor_names
 from longrank.types import Notes
+from tiny_language_models import save_decoder
 from tiny_models import FAMILIES, MORE_FAMILIES, save_cross_encoder, save_next_sentence, task
 
 pytestmark = pytest.mark.neural
@@ -159,10 +160,21 @@ def test_a_next_sentence_model_without_its_head_is_refused(tmp_path: Path) -> No
         scorer(folder)
 
 
-def test_a_tokenizer_that_puts_nothing_between_query_and_passage_is_refused(tmp_path: Path) -> None:
-    """That of a decoder with a classification head: its query and passage would run into each other."""
+@pytest.mark.parametrize(
+    ("kind", "fix"),
+    [("BertForSequenceClassification", "classification head are not supported"), ("AForCausalLM", "scorer 'decoder'")],
+)
+def test_a_tokenizer_that_puts_nothing_between_query_and_passage_is_refused(
+    tmp_path: Path, kind: str, fix: str
+) -> None:
+    """That of a decoder: its query and passage would run into each other; only those that answer have a scorer."""
     folder = save_cross_encoder(tmp_path / "m")
-    tokenizer = json.loads((folder / "tokenizer.json").read_text())
-    (folder / "tokenizer.json").write_text(json.dumps(tokenizer | {"post_processor": None}))
-    with pytest.raises(InputError, match=r"no mark between query and passage.*use the scorer 'decoder'"):
+    for file, changed in (("tokenizer.json", {"post_processor": None}), ("config.json", {"architectures": [kind]})):
+        (folder / file).write_text(json.dumps(json.loads((folder / file).read_text()) | changed))
+    with pytest.raises(InputError, match=f"no mark between query and passage.*{fix}"):
         scorer(folder)
+
+
+def test_a_decoder_that_answers_is_sent_to_its_scorer(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no mark between query and passage.*use the scorer 'decoder'"):
+        scorer(save_decoder(tmp_path / "m"))

@@ -1,0 +1,74 @@
+"""Parameters of a file that the network would leave out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from longrank.errors import InputError
+from longrank.scoring.bi_encoder import BiEncoder
+from longrank.scoring.cross_encoder import CrossEncoder
+from longrank.scoring.decoder import Decoder
+from longrank.scoring.models import find_model
+from tiny_language_models import save_decoder
+from tiny_models import save_cross_encoder, save_encoder, task
+
+pytestmark = pytest.mark.neural
+
+HARMLESS = (
+    "bert.embeddings.position_ids",
+    "bert.embeddings.token_type_ids",
+    "roberta.pooler.dense.weight",
+    "cls.predictions.decoder.weight",
+    "cls.predictions.transform.dense.bias",
+    "cls.seq_relationship.bias",
+    "lm_head.dense.weight",
+    "vocab_projector.weight",
+    "discriminator_predictions.dense.bias",
+    "predictions.bias",
+    "transformer.h.0.attn.masked_bias",
+    "model.layers.0.self_attn.rotary_emb.inv_freq",
+)
+
+
+def add(folder: Path, *names: str) -> Path:
+    """Add parameters to a model's file."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    path = folder / "model.safetensors"
+    save_file(load_file(path) | {name: torch.ones(2) for name in names}, path, {"format": "pt"})
+    return folder
+
+
+def test_a_classifier_made_from_a_decoder_is_no_decoder_that_answers(tmp_path: Path) -> None:
+    """Its words are tied to its embeddings, so nothing is missing; the head it was trained for would be lost."""
+    import transformers
+
+    folder = save_decoder(tmp_path / "m", "Qwen3", max_tokens=400)
+    config = transformers.AutoConfig.from_pretrained(folder, tie_word_embeddings=True, num_labels=1)
+    transformers.Qwen3ForSequenceClassification(config).save_pretrained(folder)
+    with pytest.raises(InputError, match=r"hold 1 parameters that the network would leave out.*got 'score\.weight'"):
+        Decoder(find_model(str(folder)))
+
+
+def test_relative_positions_that_transformers_has_dropped_are_refused(tmp_path: Path) -> None:
+    name = "bert.encoder.layer.{}.attention.self.distance_embedding.weight"
+    folder = add(save_cross_encoder(tmp_path / "m"), name.format(1), name.format(0))
+    with pytest.raises(InputError, match=r"hold 2 parameters.*leave out.*got 'bert\.encoder\.layer\.0\..*distance"):
+        CrossEncoder(find_model(str(folder)))
+
+
+def test_a_cross_encoder_is_no_bi_encoder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"hold 2 parameters.*leave out.*got 'classifier\.bias'"):
+        BiEncoder(find_model(str(save_cross_encoder(tmp_path / "m"))))
+
+
+def test_outputs_of_pretraining_poolers_and_constants_are_left_out_as_nothing_reads_them(tmp_path: Path) -> None:
+    usual = save_cross_encoder(tmp_path / "usual")
+    more = add(save_cross_encoder(tmp_path / "more"), *HARMLESS)
+    found, expected = (CrossEncoder(find_model(str(folder))) for folder in (more, usual))
+    tasks = [task("river bank", ["money", "fish"])]
+    assert found.score(tasks)[0].scores.tolist() == expected.score(tasks)[0].scores.tolist()
+    BiEncoder(find_model(str(add(save_encoder(tmp_path / "encoder"), *HARMLESS))))
