@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.errors import LongRankError
+from longrank.errors import InputError, LongRankError
 from longrank.index.vectors import PassageVectors
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.scoring.acceleration import accelerate
@@ -190,6 +190,9 @@ class BiEncoder:
 def _load(model: Model, device: str) -> Any:
     from sentence_transformers import SentenceTransformer
 
+    modules = model.path / "modules.json"
+    if modules.is_file() and "LogitScore" in modules.read_text(encoding="utf-8"):  # its words would be left out
+        raise InputError("is a decoder reranker, no bi-encoder", path=modules, fix="use the scorer 'decoder'")
     network = SentenceTransformer(
         str(model.path),
         device=choose_device(device),

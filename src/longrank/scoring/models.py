@@ -23,8 +23,8 @@ from longrank.storage import digest_of, sha256_of
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of the weights of sentence-transformers/all-MiniLM-L6-v2."""
 
-MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout")
-"""The modules of sentence-transformers that a model may consist of."""
+MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout", "LogitScore")
+"""The modules of sentence-transformers that a model may consist of; the last holds the words of a decoder reranker."""
 
 _SUFFIXES = (".json", ".txt", ".model", ".safetensors")  # what the result depends on
 _PICKLED = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
@@ -138,7 +138,9 @@ def _module_folders(folder: Path) -> list[Path]:
         package, _, module = kind.partition(".")
         if package != "sentence_transformers" or kind.rpartition(".")[2] not in MODULES or not module:
             raise InputError(
-                "module that is not one of sentence-transformers' own; it is never run", path=path, got=kind
+                f"names a module other than sentence-transformers' {', '.join(MODULES)}; it is never run",
+                path=path,
+                got=kind,
             )
         if place.startswith("/") or ".." in Path(place).parts:
             raise InputError("module outside the model's folder", path=path, got=place)

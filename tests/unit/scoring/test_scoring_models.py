@@ -10,7 +10,11 @@ import pytest
 
 from longrank.errors import InputError, IntegrityError, MissingExtra
 from longrank.scoring import models
+from longrank.scoring.bi_encoder import BiEncoder
+from longrank.scoring.decoder import Decoder
 from longrank.scoring.models import find_model, tensor_names
+from tiny_language_models import save_decoder
+from tiny_models import task
 
 
 def write_safetensors(path: Path, values: bytes = b"\0" * 8, name: str = "weight") -> None:
@@ -146,6 +150,21 @@ def test_code_of_the_models_own_is_refused(folder: Path, name: str) -> None:
 def test_a_module_that_is_not_of_sentence_transformers_is_refused(folder: Path, kind: str) -> None:
     (folder / "modules.json").write_text(json.dumps([{"idx": 0, "name": "0", "path": "", "type": kind}]))
     refused(folder, "never run")
+
+
+@pytest.mark.neural
+def test_a_decoder_saved_by_sentence_transformers_is_a_decoder_and_no_bi_encoder(tmp_path: Path) -> None:
+    import sentence_transformers
+
+    saved = sentence_transformers.CrossEncoder(str(save_decoder(tmp_path / "m", max_tokens=400)), device="cpu")
+    saved.save_pretrained(str(tmp_path / "saved"))
+    assert "LogitScore" in (tmp_path / "saved" / "modules.json").read_text()
+    found = find_model(str(tmp_path / "saved"))
+    tasks = [task("river bank", ["money", "fish"])]
+    by_saved, usual = (Decoder(model).score(tasks)[0] for model in (found, find_model(str(tmp_path / "m"))))
+    assert by_saved.scores.tolist() == usual.scores.tolist()
+    with pytest.raises(InputError, match=r"modules\.json: is a decoder reranker, no bi-encoder; use the scorer"):
+        BiEncoder(found)
 
 
 def test_a_module_outside_the_folder_is_refused(folder: Path) -> None:
