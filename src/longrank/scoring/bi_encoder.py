@@ -84,7 +84,11 @@ class BiEncoder:
             self._network = _load(model, device)
             self._prompts = dict(self._network.prompts or {})
         if not (model.path / "modules.json").is_file():
-            self._notes.add("models that name no pooling: the mean of all tokens is used", model.name)
+            self._notes.add(
+                "models without modules.json, which names the pooling (folder or cache may lack it): "
+                "the mean of all tokens is used",
+                model.name,
+            )
         if (similarity := self._network.similarity_fn_name) != "cosine":
             self._notes.add(f"models made for the similarity '{similarity}': the cosine is used", model.name)
         self.max_tokens = choose_max_tokens(model, max_tokens, *_limits(self._network))

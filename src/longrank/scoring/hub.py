@@ -15,6 +15,7 @@ from pathlib import Path
 from longrank.errors import InputError, MissingExtra
 
 _UNWANTED = ("onnx/*", "openvino/*")
+_VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 
 
 def find_on_hub(name: str, revision: str | None, suffixes: tuple[str, ...]) -> Path:
@@ -57,13 +58,41 @@ def find_on_hub(name: str, revision: str | None, suffixes: tuple[str, ...]) -> P
 
 
 def _is_whole(folder: Path) -> bool:
-    """Say whether a snapshot holds a configuration and all its weights; other programs fetch single files."""
-    if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
-        return False
+    """Say whether a snapshot holds all that a scorer reads; other programs fetch single files.
+
+    Where a configuration names no head, as a bi-encoder's, modules.json has to be there: without it, it would
+    be pooled otherwise than it was trained.
+    """
     try:
-        index = json.loads((folder / "model.safetensors.index.json").read_text(encoding="utf-8"))
-        return all((folder / shard).is_file() for shard in index["weight_map"].values())
+        modules = _modules(folder)
+        network = next((place for place, kind in modules if kind == "Transformer"), folder)
+        config = json.loads((network / "config.json").read_text(encoding="utf-8"))
+        return (
+            (bool(modules) or _names_head(config.get("architectures") or []))
+            and _has_weights(network)
+            and any(any(network.glob(pattern)) for pattern in _VOCABULARIES)
+            and all((place / "config.json").is_file() for place, kind in modules if kind != "Normalize")
+        )
     except FileNotFoundError:
-        return any(folder.rglob("*.safetensors"))
-    except (ValueError, KeyError, TypeError, AttributeError):
+        return False
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return True  # refused by name when it is checked
+
+
+def _modules(folder: Path) -> list[tuple[Path, str]]:
+    """Return the folders that modules.json names, if there is one, and what is in them."""
+    path = folder / "modules.json"
+    listed = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    return [(folder / entry["path"], entry["type"].rpartition(".")[2]) for entry in listed]
+
+
+def _names_head(architectures: list[str]) -> bool:
+    encoders = ("Model", "ForMaskedLM", "ForPreTraining")
+    return any(name.endswith("LMHeadModel") or not name.endswith(encoders) for name in architectures)
+
+
+def _has_weights(folder: Path) -> bool:
+    if (folder / "model.safetensors").is_file():
+        return True
+    index = json.loads((folder / "model.safetensors.index.json").read_text(encoding="utf-8"))
+    return all((folder / shard).is_file() for shard in index["weight_map"].values())

@@ -39,8 +39,9 @@ class Model:
         name: as the user knows it: an alias, a folder's name or a Hugging Face name.
         path: the folder with its files.
         network: the folder of the transformer; another than `path` only in old bi-encoders.
-        fingerprint: names its weights, tokenizer and settings: ``name@commit`` for a Hugging Face
-            name, else a digest of the files, wherever the folder lies.
+        fingerprint: names its weights, tokenizer and settings: a digest of the files, wherever the folder
+            lies; for a Hugging Face name ``name@commit``, which names the weights, and a digest of the other
+            files, since a cache may hold a part of them.
     """
 
     name: str
@@ -70,7 +71,8 @@ def find_model(name: str) -> Model:
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or path.exists():
         raise InputError("no such model folder", path=path)
     found = find_on_hub(name, revision or None, _SUFFIXES)
-    return _checked(name, found, fingerprint=f"{name}@{found.name}")
+    named = {path: found.name for path in found.rglob("*.safetensors")}  # by the commit
+    return _checked(name, found, prefix=f"{name}@{found.name} ", known=named)
 
 
 def _minilm() -> Model:
@@ -86,9 +88,7 @@ def _minilm() -> Model:
     return _checked("minilm", folder, known={weights: found})
 
 
-def _checked(
-    name: str, folder: Path, *, fingerprint: str | None = None, known: Mapping[Path, str] = MappingProxyType({})
-) -> Model:
+def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, str] = MappingProxyType({})) -> Model:
     """Check the files in `folder`; `known` are digests that need not be computed again."""
     places = _module_folders(folder) or [folder]  # the network itself comes first
     for file in ("config.json", "tokenizer_config.json"):
@@ -103,8 +103,7 @@ def _checked(
         )
     for place in places:
         _check_weights(place, required=place is places[0])
-    if fingerprint is None:
-        fingerprint = f"sha256:{_digest(folder, sorted({folder, *places}), known)[:16]}"
+    fingerprint = f"{prefix}sha256:{_digest(folder, sorted({folder, *places}), known)[:16]}"
     return Model(name, folder, places[0], fingerprint)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from longrank.errors import InputError, MissingExtra
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.models import find_model
-from tiny_models import save_cross_encoder, task
+from tiny_models import save_cross_encoder, save_encoder, task
 
 pytestmark = pytest.mark.neural
 
@@ -54,7 +55,8 @@ def refused(name: str, message: str) -> None:
 def test_a_name_is_found_in_the_cache_and_named_by_its_commit(cache: Path, revision: str, commit: str) -> None:
     found = find_model(NAME + revision)
     assert found.path == cache / "snapshots" / commit
-    assert (found.name, found.fingerprint) == (NAME, f"{NAME}@{commit}")
+    assert found.name == NAME
+    assert found.fingerprint.startswith(f"{NAME}@{commit} sha256:")
 
 
 def test_a_model_in_the_cache_scores_as_its_folder_does(cache: Path, made: dict[str, Path]) -> None:
@@ -93,6 +95,55 @@ def test_what_the_cache_lacks_is_downloaded(cache: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(huggingface_hub, "snapshot_download", downloads)
     assert find_model(NAME).path == weights.parent
     assert asked == [(NAME, None)]
+
+
+@pytest.mark.parametrize(
+    "lacking", ["model.safetensors", "config.json", "tokenizer.json", "modules.json", "1_Pooling/config.json"]
+)
+def test_a_bi_encoder_that_another_program_fetched_in_part_is_completed(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    import huggingface_hub
+
+    snapshot = cache / "snapshots" / COMMITS["main"]
+    shutil.rmtree(snapshot)
+    save_encoder(snapshot)
+    (snapshot / lacking).rename(tmp_path / "kept")
+    usual = huggingface_hub.snapshot_download
+
+    def downloads(name: str, **options: object) -> str:
+        if not options.get("local_files_only"):
+            (tmp_path / "kept").rename(snapshot / lacking)
+        return str(usual(name, **(options | {"local_files_only": True})))
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", downloads)
+    find_model(NAME)
+    assert (snapshot / lacking).is_file()
+
+
+def test_a_whole_bi_encoder_asks_no_network_and_a_part_has_a_fingerprint_of_its_own(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub
+
+    snapshot = cache / "snapshots" / COMMITS["main"]
+    shutil.rmtree(snapshot)
+    save_encoder(snapshot)
+    modules = json.loads((snapshot / "modules.json").read_text())
+    modules.append({"path": "2_Normalize", "type": "sentence_transformers.models.Normalize"})  # without files
+    (snapshot / "modules.json").write_text(json.dumps(modules))
+    asked, usual = [], huggingface_hub.snapshot_download
+
+    def counted(*given: object, **options: object) -> str:
+        asked.append(options.get("local_files_only", False))
+        return str(usual(*given, **options))
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", counted)
+    whole = find_model(NAME).fingerprint
+    assert asked == [True]
+    (snapshot / "modules.json").unlink()
+    assert find_model(NAME).fingerprint != whole
+    assert asked == [True, True, False]
 
 
 def test_a_name_that_is_neither_in_the_cache_nor_to_be_had_is_one_line(cache: Path) -> None:

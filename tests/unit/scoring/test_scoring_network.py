@@ -93,7 +93,10 @@ def test_loading_writes_nothing_to_stderr_and_a_pooling_chosen_for_the_user_is_s
     capfd.readouterr()
     BiEncoder(found, notes=notes)
     assert capfd.readouterr() == ("", "")
-    assert notes.lines() == ["models that name no pooling: the mean of all tokens is used: 1 (first: m)"]
+    assert notes.lines() == [
+        "models without modules.json, which names the pooling (folder or cache may lack it): "
+        "the mean of all tokens is used: 1 (first: m)"
+    ]
 
 
 @pytest.mark.parametrize(
