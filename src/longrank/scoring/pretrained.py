@@ -48,9 +48,9 @@ def load_pretrained(model: Model, family: str) -> Pretrained:
     import transformers
 
     options = {"local_files_only": True, "trust_remote_code": False}
-    tokenizer = transformers.AutoTokenizer.from_pretrained(str(model.path), **options)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(model.network), **options)
     network, info = getattr(transformers, family).from_pretrained(
-        str(model.path), dtype=torch.float32, use_safetensors=True, output_loading_info=True, **options
+        str(model.network), dtype=torch.float32, use_safetensors=True, output_loading_info=True, **options
     )
     check_unexpected(model, info["unexpected_keys"])
     return Pretrained(network.eval(), tokenizer, sorted(info["missing_keys"]))

@@ -72,3 +72,17 @@ def test_outputs_of_pretraining_poolers_and_constants_are_left_out_as_nothing_re
     tasks = [task("river bank", ["money", "fish"])]
     assert found.score(tasks)[0].scores.tolist() == expected.score(tasks)[0].scores.tolist()
     BiEncoder(find_model(str(add(save_encoder(tmp_path / "encoder"), *HARMLESS))))
+
+
+def test_the_network_is_read_from_the_folder_that_its_configuration_is_read_from(tmp_path: Path) -> None:
+    """A folder that modules.json names holds the network; what lies beside it is another."""
+    import json
+    import shutil
+
+    folder = save_cross_encoder(tmp_path / "m", n_outputs=1)
+    shutil.copytree(save_cross_encoder(tmp_path / "inner"), folder / "0_Transformer")
+    module = {"path": "0_Transformer", "type": "sentence_transformers.models.Transformer"}
+    (folder / "modules.json").write_text(json.dumps([module]))
+    tasks = [task("river bank", ["money", "fish"])]
+    found, expected = (CrossEncoder(find_model(str(place))) for place in (folder, tmp_path / "inner"))
+    assert found.score(tasks)[0].scores.tolist() == expected.score(tasks)[0].scores.tolist()
