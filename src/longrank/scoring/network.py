@@ -32,6 +32,8 @@ DEFAULT_BATCH_TOKENS = 2048
 
 _NEURAL = ("torch", "transformers", "sentence_transformers", "tokenizers", "safetensors", "accelerate")
 _SMALL = 256  # tokens, a query for instance
+_DEVICES = ("cpu", "cuda", "mps", "xpu")
+_LEAST_TOKENS = 8  # special tokens and a word or two
 _UNLIMITED = 1 << 20  # tokenizers without a limit of their own say 1e30
 
 
@@ -88,12 +90,14 @@ def choose_device(device: str) -> str:
     """Return the torch device for ``auto`` (an accelerator if there is one), or the one named.
 
     Raises:
-        InputError: no such device here.
+        InputError: no such device here, or none that a network can be computed on.
     """
     import torch
 
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    if device.partition(":")[0] not in _DEVICES:
+        raise InputError(f"device must be auto, or one of {', '.join(_DEVICES)}", got=device)
     try:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError):
@@ -147,11 +151,15 @@ def choose_max_tokens(model: Model, wanted: int | None, *limits: int | None) -> 
     """Return the length to read: the least of the model's limits, or a lesser one that is wanted.
 
     Raises:
-        InputError: more is wanted than the model can read, or hardly anything.
+        InputError: more is wanted than the model can read, or hardly anything; or it can read hardly anything.
     """
     limit = min([limit for limit in limits if limit is not None and limit < _UNLIMITED], default=512)
-    if wanted is not None and not 8 <= wanted <= limit:
-        raise InputError(f"max_tokens must be between 8 and {limit}, what '{model.name}' can read", got=wanted)
+    if limit < _LEAST_TOKENS:
+        raise InputError(f"the model reads {limit} tokens at most, too few for a passage", path=model.path)
+    if wanted is not None and not _LEAST_TOKENS <= wanted <= limit:
+        raise InputError(
+            f"max_tokens must be between {_LEAST_TOKENS} and {limit}, what '{model.name}' can read", got=wanted
+        )
     return limit if wanted is None else wanted
 
 

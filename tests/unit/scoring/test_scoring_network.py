@@ -14,7 +14,7 @@ from longrank.errors import InputError, MissingExtra
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.models import Model, find_model
-from longrank.scoring.network import choose_max_tokens
+from longrank.scoring.network import choose_device, choose_max_tokens
 from longrank.types import Notes
 from tiny_models import save_cross_encoder, save_encoder
 
@@ -130,3 +130,14 @@ def test_a_network_that_mixes_padding_into_its_output_is_refused(tmp_path: Path,
     model = find_model(str(save(tmp_path / "fnet", "fnet")))
     with pytest.raises(InputError, match="output changes with the padding beside a text"):
         kind(model)
+
+
+def test_a_model_that_reads_hardly_anything_is_refused() -> None:
+    with pytest.raises(InputError, match="the model reads 4 tokens at most, too few"):
+        choose_max_tokens(Model("m", Path("m"), Path("m"), "m"), None, 4, 512)
+
+
+@pytest.mark.parametrize("device", ["meta", "meta:0", "tpu", ""])
+def test_a_device_that_computes_nothing_is_refused(device: str) -> None:
+    with pytest.raises(InputError, match="device must be auto, or one of cpu, cuda, mps, xpu"):
+        choose_device(device)
