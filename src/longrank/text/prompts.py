@@ -2,9 +2,9 @@
 
     Query: {query} Document: {passage} Relevant:
 
-The text is tokenised whole, as the models' own code does, so where nothing is cut the ids are those of
-the tokenizer. The query is cut first, at its own limit; then the last tokens of the passage are left
-out until the whole fits: what asks the question, before and after, always stays. Every cut is reported.
+The text is tokenised whole, so where nothing is cut the ids are those of the tokenizer. The query is cut
+first, at its own limit; then the last tokens of the passage are left out until the whole fits: what asks
+the question, before and after, always stays. Every cut is reported.
 """
 
 from __future__ import annotations
