@@ -113,7 +113,7 @@ def examples(pool: Pool, teacher: BiEncoder, settings: Settings, advance: Callab
     """Draw the negatives of every query: two among the teacher's best, one among all."""
     rows = []
     for text in pool.texts:  # one by one: no padding
-        rows.append(teacher.encode([text], "").vectors)
+        rows.append(teacher.encode({"": [text]})[0].vectors)
         advance(1)
     vectors = np.concatenate(rows)
     return [
@@ -126,7 +126,7 @@ def examples(pool: Pool, teacher: BiEncoder, settings: Settings, advance: Callab
 def _example(
     query: Query, name: str, pool: Pool, teacher: BiEncoder, vectors: NDArray[np.float32], settings: Settings
 ) -> Example:
-    cosines = vectors @ teacher.encode([query.text], query.query_id).vectors[0]
+    cosines = vectors @ teacher.encode({query.query_id: [query.text]})[0].vectors[0]
     relevant, generator = pool.relevant[query.query_id], draw(settings.seed, name)
     others = [n for n in np.argsort(-cosines, kind="stable").tolist() if n not in relevant]
     hard = generator.choice(settings.hard_from, 2, replace=False)

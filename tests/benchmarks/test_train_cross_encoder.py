@@ -33,10 +33,12 @@ def data(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 class WordTeacher:
     """Its vector of a text says which of four words occur."""
 
-    def encode(self, texts: list[str], doc_id: str) -> object:
+    def encode(self, documents: dict[str, list[str]]) -> list[object]:
         words = ["river", "stone", "moon", "bread"]
-        rows = np.array([[float(word in text) for word in words] for text in texts], np.float32)
-        return type("Vectors", (), {"vectors": rows})
+        rows = [
+            np.array([[float(w in text) for w in words] for text in texts], np.float32) for texts in documents.values()
+        ]
+        return [type("Vectors", (), {"vectors": one}) for one in rows]
 
 
 def settings(trainer: ModuleType, **replaced: object) -> object:

@@ -8,6 +8,7 @@ attach_vectors  let a scorer use them where they fit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,9 @@ from longrank.protocols import PassageScorer, Segmenter
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.models import find_model
 from longrank.text.segment import make_segmenter
-from longrank.types import Document, Notes
+from longrank.types import Notes
+
+_AT_ONCE = 16  # documents whose passages are encoded side by side
 
 
 def check_vectors(model: str, preset: str, notes: Notes) -> None:
@@ -95,14 +98,11 @@ def attach_vectors(
 def _encoded(
     index: Index, segmenter: Segmenter, scorer: BiEncoder, notes: Notes, progress: Callable[[int], object]
 ) -> Iterator[DocumentVectors]:
-    for document in index:
-        yield _document_vectors(document, segmenter, scorer, notes)
-        progress(1)
-
-
-def _document_vectors(document: Document, segmenter: Segmenter, scorer: BiEncoder, notes: Notes) -> DocumentVectors:
-    passages = segmenter.segment(document).passages
-    encoded = scorer.encode([passage.text for passage in passages], document.doc_id)
-    notes.add("passages cut at the encoder's length limit", f"document {document.doc_id}", int(encoded.truncated.sum()))
-    indices = np.array([passage.index for passage in passages], dtype=np.int32)
-    return DocumentVectors(indices, encoded.vectors, encoded.truncated)
+    rest = iter(index)
+    while some := list(islice(rest, _AT_ONCE)):
+        passages = {document.doc_id: segmenter.segment(document).passages for document in some}
+        encoded = scorer.encode({doc_id: [one.text for one in own] for doc_id, own in passages.items()})
+        for (doc_id, own), (vectors, truncated) in zip(passages.items(), encoded, strict=True):
+            notes.add("passages cut at the encoder's length limit", f"document {doc_id}", int(truncated.sum()))
+            yield DocumentVectors(np.array([one.index for one in own], dtype=np.int32), vectors, truncated)
+        progress(len(some))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,55 +140,76 @@ class BiEncoder:
             LongRankError: a vector is not finite; names query, document and passage.
         """
         queries = {task.query.text: task.query.query_id for task in tasks}
-        vectors = {text: self._query_vector(text, query_id) for text, query_id in queries.items()}
-        return [self._score(task, vectors[task.query.text]) for task in tasks]
+        vectors = self._query_vectors(queries)
+        passages = self._passage_vectors(tasks)
+        return [_cosines(task, vectors[task.query.text], one) for task, one in zip(tasks, passages, strict=True)]
 
-    def _score(self, task: ScoringTask, query: Float32s) -> PassageScores:
-        passages = self._passage_vectors(task)
-        # Row by row, not by a matrix product: its last bits would depend on how many rows there are.
-        scores = (passages.vectors * query).sum(axis=1, dtype=np.float32)
-        check_finite(scores, task)
-        return PassageScores(scores, passages.truncated)
+    def _passage_vectors(self, tasks: Sequence[ScoringTask]) -> list[Vectors]:
+        """Return the vectors of each task's passages: those stored, those kept, and others that are encoded now."""
+        stored = [self._stored_vectors(task) for task in tasks]
+        keys = [_key(task.texts) if one is None else b"" for task, one in zip(tasks, stored, strict=True)]
+        texts = {key: task.texts for key, task in zip(keys, tasks, strict=True) if key}
+        known = {key: kept for key in texts if (kept := self._kept.get(key)) is not None}
+        fresh = [key for key in texts if key not in known]
+        encoded = self._encode([texts[key] for key in fresh], self._prompt(*_DOCUMENT_PROMPTS))
+        for key, one in zip(fresh, encoded, strict=True):
+            known[key] = one
+            self._kept.add(key, one)
+        return [known[key] if one is None else one for key, one in zip(keys, stored, strict=True)]
 
-    def _passage_vectors(self, task: ScoringTask) -> Vectors:
-        if self._stored is not None and (found := self._stored.rows(task.doc_id, task.passages)) is not None:
-            return Vectors(*found)
-        key = _key(task.texts)
-        if (kept := self._kept.get(key)) is None:
-            kept = self._encode(task.texts, self._prompt(*_DOCUMENT_PROMPTS))
-            self._kept.add(key, kept)
-        return kept
+    def _stored_vectors(self, task: ScoringTask) -> Vectors | None:
+        found = None if self._stored is None else self._stored.rows(task.doc_id, task.passages)
+        return None if found is None else Vectors(*found)
 
-    def encode(self, texts: Sequence[str], doc_id: str) -> Vectors:
-        """Return the vectors of all passages of one document.
+    def encode(self, documents: Mapping[str, Sequence[str]]) -> list[Vectors]:
+        """Return the vectors of all passages of some documents; each as if it were encoded alone.
+
+        Args:
+            documents: doc_id -> the texts of its passages.
 
         Raises:
             LongRankError: a vector is not finite; names document and passage.
         """
-        result = self._encode(texts, self._prompt(*_DOCUMENT_PROMPTS))
-        bad = np.flatnonzero(~np.isfinite(result.vectors).all(axis=1))
-        if bad.size:
-            raise LongRankError(f"vector of passage {bad[0]} of document {doc_id!r} is not finite")
-        return result
+        results = self._encode(list(documents.values()), self._prompt(*_DOCUMENT_PROMPTS))
+        for doc_id, result in zip(documents, results, strict=True):
+            bad = np.flatnonzero(~np.isfinite(result.vectors).all(axis=1))
+            if bad.size:
+                raise LongRankError(f"vector of passage {bad[0]} of document {doc_id!r} is not finite")
+        return results
 
     def _prompt(self, *names: str) -> str:
         return next((self._prompts[name] for name in names if name in self._prompts), "")
 
-    def _query_vector(self, text: str, query_id: str) -> Float32s:
-        vectors, truncated = self._encode([text], self._prompt("query"))
-        if truncated[0]:
-            self._notes.add(f"queries cut at the scorer's {self.max_tokens} tokens", f"query {query_id}")
-        if not np.isfinite(vectors).all():
-            raise LongRankError(f"vector of query {query_id!r} is not finite")
-        vector: Float32s = vectors[0]
-        return vector
+    def _query_vectors(self, queries: Mapping[str, str]) -> dict[str, Float32s]:
+        """Return the vector of each query, by its text; `queries` are text -> query_id."""
+        found = {}
+        results = self._encode([[text] for text in queries], self._prompt("query"))
+        for (text, query_id), (vectors, truncated) in zip(queries.items(), results, strict=True):
+            if truncated[0]:
+                self._notes.add(f"queries cut at the scorer's {self.max_tokens} tokens", f"query {query_id}")
+            if not np.isfinite(vectors).all():
+                raise LongRankError(f"vector of query {query_id!r} is not finite")
+            found[text] = vectors[0]
+        return found
 
-    def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
-        packed = list(self._feeder.packer.texts([prompt + text for text in texts]))
+    def _encode(self, documents: Sequence[Sequence[str]], prompt: str) -> list[Vectors]:
+        packed = [list(self._feeder.packer.texts([prompt + text for text in texts])) for texts in documents]
         # Some poolings leave the prompt out; they need to know how long it is.
         extra = {"prompt_length": self._feeder.packer.leading_tokens(prompt)} if prompt else {}
-        rows = self._feeder.run(packed, lambda features: self._network({**features, **extra})["sentence_embedding"])
-        return Vectors(_unit(rows), np.array([one.truncated for one in packed], dtype=np.bool_))
+        rows = self._feeder.run_apart(
+            packed, lambda features: self._network({**features, **extra})["sentence_embedding"]
+        )
+        return [
+            Vectors(_unit(vectors), np.array([one.truncated for one in texts], dtype=np.bool_))
+            for vectors, texts in zip(rows, packed, strict=True)
+        ]
+
+
+def _cosines(task: ScoringTask, query: Float32s, passages: Vectors) -> PassageScores:
+    # Row by row, not by a matrix product: its last bits would depend on how many rows there are.
+    scores = (passages.vectors * query).sum(axis=1, dtype=np.float32)
+    check_finite(scores, task)
+    return PassageScores(scores, passages.truncated)
 
 
 def _load(model: Model, device: str) -> Any:

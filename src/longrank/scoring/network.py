@@ -10,6 +10,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,6 @@ DEFAULT_BATCH_TOKENS = 2048
 """Padded tokens per batch: about where a CPU is fastest; accelerators want more."""
 
 _NEURAL = ("torch", "transformers", "sentence_transformers", "tokenizers", "safetensors", "accelerate")
-_SMALL = 256  # tokens, a query for instance
 _DEVICES = ("cpu", "cuda", "mps", "xpu")
 _LEAST_TOKENS = 8  # special tokens and a word or two
 _UNLIMITED = 1 << 20  # tokenizers without a limit of their own say 1e30
@@ -236,6 +236,13 @@ class Feeder:
         Raises:
             LongRankError: there is no memory for one text alone.
         """
+        return self.run_apart([packed], forward)[0]
+
+    def run_apart(
+        self, groups: Sequence[Sequence[Packed]], forward: Callable[[dict[str, torch.Tensor]], torch.Tensor]
+    ) -> list[NDArray[np.float32]]:
+        """Return what `run` returns for each group: the same bytes, but the batches of all run side by side."""
+        packed = [one for group in groups for one in group]
         rows: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(packed)
 
         def numbers(batch: list[int]) -> NDArray[np.float32]:
@@ -249,11 +256,15 @@ class Feeder:
                     rows[n] = value
             return notes
 
-        lengths = [len(one.ids) for one in packed]
-        small = sum(lengths) <= _SMALL
-        for notes in side_by_side(work, batches(lengths, self._batch_tokens), self._device, small=small):
+        bounds = list(pairwise(accumulate(map(len, groups), initial=0)))
+        every = [batch for first, last in bounds for batch in self._batches(packed, first, last)]
+        for notes in side_by_side(work, every, self._device):
             self._notes.merge(notes)
-        return np.stack(rows)
+        return [np.stack(rows[first:last]) for first, last in bounds]
+
+    def _batches(self, packed: Sequence[Packed], first: int, last: int) -> list[list[int]]:
+        lengths = [len(one.ids) for one in packed[first:last]]
+        return [[first + n for n in batch] for batch in batches(lengths, self._batch_tokens)]
 
     def _features(self, packed: Sequence[Packed]) -> dict[str, torch.Tensor]:
         import torch

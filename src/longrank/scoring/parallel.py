@@ -15,17 +15,15 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def side_by_side(work: Callable[[T], R], items: Sequence[T], device: str, *, small: bool = False) -> Iterator[R]:
+def side_by_side(work: Callable[[T], R], items: Sequence[T], device: str) -> Iterator[R]:
     """Yield ``work(item)`` of each item, in order, without gradients.
 
-    On the CPU as many run at a time as PyTorch has threads, each with one, if there are that many items; else, and on
-    an accelerator, one after the other.
+    On the CPU as many run at a time as PyTorch has threads, each with one; on an accelerator, one after the other.
 
     Args:
         work: uses PyTorch; called from several threads.
         items: what to work on.
         device: the torch device that the work runs on.
-        small: whether all items together are so little work that one thread does it soonest.
     """
     import torch
 
@@ -34,11 +32,10 @@ def side_by_side(work: Callable[[T], R], items: Sequence[T], device: str, *, sma
             return work(item)
 
     threads = torch.get_num_threads()
-    if device != "cpu" or threads == 1 or (len(items) < threads and not small):
+    if device != "cpu" or threads == 1 or not items:
         yield from map(alone, items)
         return
-    threads_used = 1 if small else threads
-    pool = ThreadPoolExecutor(threads_used, initializer=torch.set_num_threads, initargs=(1,))
+    pool = ThreadPoolExecutor(min(threads, len(items)), initializer=torch.set_num_threads, initargs=(1,))
     try:
         yield from pool.map(alone, items)
     finally:

@@ -159,7 +159,7 @@ def test_a_vector_that_is_not_a_number_is_refused_by_name(tiny: Path) -> None:
     with pytest.raises(LongRankError, match="query 'q' is not finite"):
         one.score([task(QUERY, ["fish", "money"])])
     with pytest.raises(LongRankError, match="passage 0 of document 'd' is not finite"):
-        one.encode(["fish"], "d")
+        one.encode({"d": ["fish"]})
 
 
 def test_the_old_layout_with_the_network_in_a_subfolder_is_read(tiny: Path, tmp_path: Path) -> None:
@@ -197,3 +197,22 @@ def test_pickled_weights_are_not_read_even_where_no_others_are_left(tmp_path: Pa
     (found.path / "model.safetensors").rename(found.path / "other.safetensors")
     with pytest.raises(InputError, match=r"cannot be loaded.*no file named model\.safetensors"):
         BiEncoder(found)
+
+
+def test_documents_together_have_the_bytes_of_each_alone_and_of_any_number_of_threads(tiny: Path) -> None:
+    import torch
+
+    documents = {f"d{n}": ["the fish " * (1 + i) for i in range(1 + 3 * n % 7)] for n in range(9)}
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            one = scorer(tiny, batch_tokens=40)
+            found.append(one.encode(documents))
+            found.append([one.encode({doc_id: texts})[0] for doc_id, texts in documents.items()])
+    finally:
+        torch.set_num_threads(before)
+    for other in found[1:]:
+        for a, b in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(a.vectors, b.vectors)
+            np.testing.assert_array_equal(a.truncated, b.truncated)

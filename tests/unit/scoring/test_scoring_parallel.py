@@ -45,10 +45,18 @@ def test_results_come_in_order_from_as_many_threads_each_with_one_of_pytorchs() 
 
 
 @pytest.mark.usefixtures("three_threads")
-@pytest.mark.parametrize(("n", "device"), [(2, "cpu"), (6, "cuda")])
-def test_few_items_and_accelerators_are_served_one_after_the_other(n: int, device: str) -> None:
+def test_few_items_have_a_thread_each_too() -> None:
+    import torch
+
+    assert list(side_by_side(lambda item: torch.get_num_threads(), range(1), "cpu")) == [1]
+    assert list(side_by_side(lambda item: item, range(0), "cpu")) == []
+    assert torch.get_num_threads() == 3
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_accelerators_are_served_one_after_the_other() -> None:
     here = threading.get_ident()
-    assert list(side_by_side(lambda item: threading.get_ident(), range(n), device)) == [here] * n
+    assert list(side_by_side(lambda item: threading.get_ident(), range(6), "cuda")) == [here] * 6
 
 
 @pytest.mark.usefixtures("three_threads")
@@ -77,11 +85,3 @@ def test_logits_have_the_same_bytes_with_one_thread_and_with_three(tmp_path: Pat
     several = scorer.logits("the fish", passages)
     torch.set_num_threads(1)
     np.testing.assert_array_equal(scorer.logits("the fish", passages), several)
-
-
-@pytest.mark.usefixtures("three_threads")
-def test_little_work_is_done_by_one_thread() -> None:
-    import torch
-
-    assert list(side_by_side(lambda item: torch.get_num_threads(), range(2), "cpu", small=True)) == [1, 1]
-    assert torch.get_num_threads() == 3
