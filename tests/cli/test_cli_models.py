@@ -93,7 +93,7 @@ DAMAGES: dict[Callable[[Path], None], str] = {
     cut_off: "is damaged",
     giant_header: "not a safetensors file, or cut off",
     custom_code: "code of its own",
-    custom_module: "not one of sentence-transformers' own",
+    custom_module: "names a module other than sentence-transformers'",
     not_a_number: "NaN or an infinity",
     missing_weights: "of the network, which would be random",
     large_vocabulary: "token ids reach",
