@@ -164,7 +164,7 @@ def bi_encoder(data: Path, sentences: int) -> tuple[str, Work, dict[str, Work]]:
     return (
         "bi-encoder, sentences",
         lambda: _cosines(peer.encode(texts, show_progress_bar=False)),
-        {dtype: lambda one=one: _cosines(one.encode(texts, "d").vectors) for dtype, one in encoders.items()},
+        {dtype: lambda one=one: _cosines(one.encode({"d": texts})[0].vectors) for dtype, one in encoders.items()},
     )
 
 
