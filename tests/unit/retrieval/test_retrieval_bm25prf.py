@@ -16,7 +16,6 @@ from feedback_collections import (
     RARE,
     counts_of,
     dfs_of,
-    feedback_texts,
     hits_of,
     index_of,
     is_usual,
@@ -27,11 +26,6 @@ from longrank.index import Index
 from longrank.retrieval import BM25, Hits
 from longrank.retrieval.feedback import BM25PRF
 from longrank.retrieval.feedback.java import hash_of, table_size
-
-
-@pytest.fixture(scope="module")
-def indexes(tmp_path_factory: pytest.TempPathFactory) -> list[Index]:
-    return [index_of(tmp_path_factory.mktemp(f"seed{seed}"), feedback_texts(seed)) for seed in range(3)]
 
 
 def test_the_weights_by_hand(tmp_path: Path) -> None:

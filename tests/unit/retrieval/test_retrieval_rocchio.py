@@ -16,7 +16,6 @@ from feedback_collections import (
     RARE,
     counts_of,
     dfs_of,
-    feedback_texts,
     hits_of,
     index_of,
     n_characters,
@@ -26,16 +25,6 @@ from longrank.errors import InputError
 from longrank.index import Index
 from longrank.retrieval import BM25, Hits
 from longrank.retrieval.feedback import Rocchio
-
-
-@pytest.fixture(scope="module")
-def fruit(tmp_path_factory: pytest.TempPathFactory) -> Index:
-    return index_of(tmp_path_factory.mktemp("fruit"), with_others(["apple pear pear", "apple plum"]))
-
-
-@pytest.fixture(scope="module")
-def indexes(tmp_path_factory: pytest.TempPathFactory) -> list[Index]:
-    return [index_of(tmp_path_factory.mktemp(f"seed{seed}"), feedback_texts(seed)) for seed in range(3)]
 
 
 def test_the_sum_by_hand(fruit: Index) -> None:
