@@ -82,7 +82,7 @@ class CrossEncoder:
         self.model = model
         self._notes = Notes() if notes is None else notes
         with loading(model):
-            network, tokenizer, _ = load_classifier(model, self._notes)
+            network, tokenizer = load_classifier(model, self._notes)
             self._network = network.to(choose_device(device))
         self.unit, self._relevant = _choose_score(model, n_outputs(network), score, relevant)
         self._global = choose_global_attention(model, network, global_attention)

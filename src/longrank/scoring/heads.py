@@ -16,15 +16,15 @@ from longrank.errors import InputError
 from longrank.scoring.models import Model, read_json
 from longrank.scoring.network import check_network
 from longrank.scoring.padding import check_padding
-from longrank.scoring.pretrained import Pretrained, load_pretrained
+from longrank.scoring.pretrained import load_pretrained
 from longrank.types import Notes
 
 _NEXT_SENTENCE = "ForNextSentencePrediction"
 _DENSE = ("classifier.dense.weight", "classifier.dense.bias")
 
 
-def load_classifier(model: Model, notes: Notes) -> Pretrained:
-    """Load a cross-encoder with the head its files hold, on the CPU.
+def load_classifier(model: Model, notes: Notes) -> tuple[Any, Any]:
+    """Load a cross-encoder with the head its files hold, on the CPU: (network, tokenizer).
 
     Args:
         model: the model's files.
@@ -50,7 +50,7 @@ def load_classifier(model: Model, notes: Notes) -> Pretrained:
     _check_pairs(model, tokenizer)
     check_network(model, network, tokenizer, missing)
     check_padding(model, network, tokenizer, lambda features: network(**features).logits, "a", "b")
-    return Pretrained(network, tokenizer, missing)
+    return network, tokenizer
 
 
 def n_outputs(network: Any) -> int:

@@ -22,7 +22,8 @@ MAX_CHARACTERS_PER_TOKEN = 100
 """Text beyond this many characters per token that may be read is not even tokenised: tokenising one
 endless "word" takes gigabytes, and no prose is that long."""
 
-_PIECE = 256  # texts tokenised at once; bounds memory
+TEXTS_AT_ONCE = 256
+"""Texts tokenised at once; bounds memory."""
 
 
 class Encoding(Protocol):
@@ -121,8 +122,8 @@ class Packer:
     def _tokenised(self, texts: Sequence[str], room: int) -> Iterator[tuple[list[int], bool]]:
         """Yield at most `room` token ids of each text, and whether that is not all of it."""
         limit = MAX_CHARACTERS_PER_TOKEN * self.max_tokens
-        for start in range(0, len(texts), _PIECE):
-            piece = texts[start : start + _PIECE]
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            piece = texts[start : start + TEXTS_AT_ONCE]
             encodings = self._tokenizer.encode_batch([text[:limit] for text in piece], add_special_tokens=False)
             for text, encoding in zip(piece, encodings, strict=True):
                 ids = encoding.ids

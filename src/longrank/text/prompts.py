@@ -15,9 +15,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from longrank.errors import InputError
-from longrank.text.packing import MAX_CHARACTERS_PER_TOKEN, Packed
+from longrank.text.packing import MAX_CHARACTERS_PER_TOKEN, TEXTS_AT_ONCE, Packed
 
-_PIECE = 256  # texts tokenised at once; bounds memory
 _SLACK = 4  # tokens left for the passage beside the longest query; also covers tokens that span a boundary
 
 
@@ -104,8 +103,8 @@ class PromptPacker:
     def prompts(self, query: str, passages: Sequence[str]) -> Iterator[Packed]:
         """Yield the prompt for each passage; ``truncated`` is about the passage."""
         query, limit = self._read_of(query), MAX_CHARACTERS_PER_TOKEN * self.max_tokens
-        for start in range(0, len(passages), _PIECE):
-            piece = passages[start : start + _PIECE]
+        for start in range(0, len(passages), TEXTS_AT_ONCE):
+            piece = passages[start : start + TEXTS_AT_ONCE]
             filled = [self._template.filled(query, passage[:limit]) for passage in piece]
             encodings = self._tokenizer.encode_batch([text for text, _, _ in filled], add_special_tokens=True)
             for passage, (_, first, last), encoding in zip(piece, filled, encodings, strict=True):
