@@ -5,9 +5,10 @@
     bm25+vectors   both, by the sum of their reciprocal ranks 1 / (60 + rank) (Cormack, Clarke and
                    Buettcher, SIGIR 2009); equal scores have equal ranks
 
-The budget is a number of passages per document (`n`) or per query (`per_query`): the best passage of
-each document, then the best of all that are left, whichever documents they are in. Ranks are those
-within the document, or within the query. Ties go to the earlier candidate, then to the earlier passage.
+The budget is a number of passages per document (`n`) or per query: `per_query` in all, or `n` times the
+number of candidates (`pooled`). A query's budget goes to the best passage of each document, then to the
+best of all that are left, whichever documents they are in. Ranks are those within the document, or
+within the query. Ties go to the earlier candidate, then to the earlier passage.
 """
 
 from __future__ import annotations
@@ -61,24 +62,33 @@ class Budget:
     Attributes:
         n: per document, or ...
         per_query: ... per query, at least one of each document all the same.
+        pooled: whether a query's documents share their `n` each; what is `per_query` is shared anyway.
 
     Raises:
-        InputError: not one of the two is given, or it is below 1.
+        InputError: not one of the two numbers is given, or it is below 1.
     """
 
     n: int | None = None
     per_query: int | None = None
+    pooled: bool = False
 
     def __post_init__(self) -> None:
         if (self.n is None) == (self.per_query is None):
-            raise InputError("a budget is n passages per document or per_query, one of the two", got=str(self))
+            got = f"n={self.n} per_query={self.per_query}"
+            raise InputError("a budget is n passages per document or per_query, one of the two", got=got)
         if min(self.n or 1, self.per_query or 1) < 1 or 0 in (self.n, self.per_query):
             raise InputError("a selector chooses at least one passage", got=str(self), fix="give 1 or more")
 
     def __str__(self) -> str:
-        return " ".join(
-            f"{key}={value}" for key, value in (("n", self.n), ("per_query", self.per_query)) if value is not None
-        )
+        if self.n is None:
+            return f"per_query={self.per_query}"
+        return f"n={self.n}{' pooled' if self.pooled else ''}"
+
+    def of_query(self, n_documents: int) -> int | None:
+        """Return how many passages of a query's documents are read together; None: of each document by itself."""
+        if self.n is None:
+            return self.per_query
+        return self.n * n_documents if self.pooled else None
 
 
 class CheapSelector:
@@ -115,7 +125,8 @@ def choose(found: Sequence[Sequence[Scores]], budget: Budget) -> list[NDArray[np
         found: per scorer, per document, the scores of its passages; at least one of each.
         budget: how many to choose.
     """
-    if budget.per_query is None:
+    in_all = budget.of_query(len(found[0]))
+    if in_all is None:
         per_document = [_combined(scores) for scores in zip(*found, strict=True)]
         return [np.sort(_best_first(scores)[: budget.n]) for scores in per_document]
     ends = np.cumsum([len(scores) for scores in found[0]])
@@ -125,7 +136,7 @@ def choose(found: Sequence[Sequence[Scores]], budget: Budget) -> list[NDArray[np
     for scores, end in zip(per_document, ends.tolist(), strict=True):
         taken[end - len(scores) + int(np.argmax(scores))] = True
     others = [n for n in _best_first(every).tolist() if not taken[n]]
-    taken[others[: max(0, budget.per_query - len(ends))]] = True
+    taken[others[: max(0, in_all - len(ends))]] = True
     return [np.flatnonzero(some) for some in np.split(taken, ends[:-1])]
 
 
@@ -162,11 +173,12 @@ def open_selector(settings: Select, cheap_scorers: CheapScorers) -> Selector:
     if settings.model is not None and (cheap is None or "bi-encoder" not in cheap.scorers):
         raise InputError(f"selector '{settings.name}' takes no model", got=settings.model)
     if cheap is None:
-        if settings.per_query is not None:
-            raise InputError(f"selector '{settings.name}' takes no per_query", got=settings.per_query)
+        for name, value in (("per_query", settings.per_query), ("pooled", settings.pooled or None)):
+            if value is not None:
+                raise InputError(f"selector '{settings.name}' takes no {name}", got=value)
         return make_selector(settings.name, settings.n)
     default = DEFAULT_N if settings.per_query is None else None
-    budget = Budget(default if settings.n is None else settings.n, settings.per_query)
+    budget = Budget(default if settings.n is None else settings.n, settings.per_query, settings.pooled)
     models = {"bi-encoder": settings.model}
     return CheapSelector(settings.name, [cheap_scorers.open(name, models.get(name)) for name in cheap.scorers], budget)
 

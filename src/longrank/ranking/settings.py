@@ -66,12 +66,14 @@ class Passages(_Section):
 class Select(_Section):
     """Which passages are worth scoring for a query.
 
-    ``n`` of each document, or with a cheap scorer ``per_query`` in all; ``model`` is its bi-encoder.
+    ``n`` of each document, or with a cheap scorer ``per_query`` in all; ``pooled``: ``n`` times the number of
+    candidates in all; ``model`` is its bi-encoder.
     """
 
     name: str = "all"
     n: int | None = Field(default=None, ge=1)
     per_query: int | None = Field(default=None, ge=1)
+    pooled: bool = False
     model: str | None = None
 
 

@@ -109,10 +109,13 @@ def open_stopping(
         raise InputError(
             "stop bounds the passages' score alone", got="final.interpolate", fix="leave one of the two out"
         )
-    if settings.select.per_query is not None:
-        raise InputError(
-            "stop reads some documents of a query before others", got="select.per_query", fix="use select.n"
-        )
+    for name, value in (("per_query", settings.select.per_query), ("pooled", settings.select.pooled or None)):
+        if value is not None:
+            raise InputError(
+                "stop reads some documents of a query before others",
+                got=f"select.{name}",
+                fix="use select.n with select.pooled=false",
+            )
     calibration = read_calibration(path)
     for what, learned, ours in (
         ("cheap scorer", calibration.cheap, cheap.fingerprint),

@@ -44,6 +44,13 @@ def test_a_budget_per_query_takes_one_of_each_document_and_then_the_best_of_all(
     assert chosen(found, per_query=2) == [[1], [0], [0]]
 
 
+def test_a_pooled_budget_is_that_of_the_query_times_its_candidates() -> None:
+    found = [rows([1, 3, 2], [0, -1], [9, 8, 7])]
+    assert chosen(found, n=2, pooled=True) == chosen(found, per_query=6) == [[1, 2], [0], [0, 1, 2]]
+    assert Budget(n=2, pooled=True).of_query(50) == 100
+    assert str(Budget(per_query=9, pooled=True)) == str(Budget(per_query=9))
+
+
 def test_two_scorers_agree_by_reciprocal_ranks_in_which_equal_scores_have_equal_ranks() -> None:
     """1/61 + 1/62 twice, then 1/63 + 1/63: the third passage is left out; a constant scorer changes nothing."""
     assert chosen([rows([9, 5, 1]), rows([0.2, 0.3, 0.1])], n=2) == [[0, 1]]
@@ -129,6 +136,7 @@ def test_the_saving_is_told(index: Index, tmp_path: Path) -> None:
         (["select.name=bm25", "select.model=minilm"], "selector 'bm25' takes no model"),
         (["select.name=first", "select.model=minilm"], "selector 'first' takes no model"),
         (["select.name=first", "select.per_query=3"], "selector 'first' takes no per_query"),
+        (["select.name=first", "select.pooled=true"], "selector 'first' takes no pooled"),
         (["select.name=bm25", "select.n=3", "select.per_query=3"], "one of the two"),
         (["select.name=vector"], "did you mean 'vectors'"),
     ],
@@ -151,5 +159,6 @@ def test_vectors_choose_for_a_cross_encoder_and_those_of_the_index_choose_the_sa
         add_vectors(index.path, str(encoder), "windows", Notes(), lambda n: None)
     assert (tmp_path / "encoded").read_bytes() == (tmp_path / "stored").read_bytes()
     header, found = read_evidence(tmp_path / "stored")
-    assert "bm25+vectors(n=2; lexical" in header["scorer"]
-    assert {len(one.passage_index) for one in found} == {2}
+    assert "bm25+vectors(n=2 pooled; lexical" in header["scorer"]
+    sizes = [len(one.passage_index) for one in found]
+    assert sum(sizes) == 2 * len(sizes)

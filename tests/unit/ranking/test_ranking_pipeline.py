@@ -136,6 +136,7 @@ WINDOWS = "passages.options.max_passages=3"
         ([], "select.name='bm25'"),
         (["select.name='bm25'"], "select.n=2"),
         (["select.name='bm25'"], "select.per_query=20"),
+        (["select.name='bm25'"], "select.pooled=true"),
         ([], "final.depth=5"),
         ([], "final.block_queries=2"),
     ],

@@ -152,6 +152,7 @@ def test_evidence_with_early_stopping_does_not_depend_on_interruptions(
     [
         (["final.interpolate=0.3"], "bounds the passages' score alone"),
         (["select.name=bm25", "select.per_query=9"], "use select.n"),
+        (["select.name=bm25", "select.pooled=true"], "use select.n with select.pooled=false"),
         (["select.name=bm25"], "was learned from another scorer"),
         (["scorer.options.k1=4.0"], "was learned from another scorer"),
         (["passages.options.length=100"], "was learned from another cheap scorer"),
