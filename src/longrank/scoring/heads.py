@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.scoring.models import Model, read_json
+from longrank.models.checks import read_json
+from longrank.scoring.models import Model
 from longrank.scoring.network import check_network
 from longrank.scoring.padding import check_padding
 from longrank.scoring.pretrained import load_pretrained

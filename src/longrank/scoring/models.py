@@ -9,14 +9,13 @@ torch here.
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from longrank.errors import InputError, IntegrityError, MissingExtra
+from longrank.models.checks import read_json, tensor_names
 from longrank.scoring.hub import find_on_hub
 from longrank.storage import digest_of, sha256_of
 
@@ -28,7 +27,6 @@ MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout
 
 _SUFFIXES = (".json", ".txt", ".model", ".safetensors")  # what the result depends on
 _PICKLED = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
-_MAX_HEADER = 100 << 20  # bytes; the limit of the safetensors format
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,23 +105,6 @@ def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, 
     return Model(name, folder, places[0], fingerprint)
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object of a model's folder.
-
-    Raises:
-        InputError: absent, or not a JSON object.
-    """
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"holds no {path.name}: not a model folder", path=path.parent) from None
-    except (OSError, ValueError):
-        value = None
-    if not isinstance(value, dict):
-        raise InputError("is not a JSON object", path=path)
-    return value
-
-
 def _module_folders(folder: Path) -> list[Path]:
     """Return the subfolders that modules.json names, if there is one, after checking what it names."""
     path = folder / "modules.json"
@@ -171,31 +152,6 @@ def _check_weights(folder: Path, required: bool) -> None:
             path=folder,
             fix="where its weights are there in another form, convert them (save_pretrained of transformers does)",
         )
-
-
-def tensor_names(path: Path) -> list[str]:
-    """Return the names of the tensors in a safetensors file, after checking that it is whole.
-
-    Raises:
-        InputError: damaged or cut off.
-    """
-    size = path.stat().st_size
-    with path.open("rb") as stream:
-        head = stream.read(8)
-        length = struct.unpack("<Q", head)[0] if len(head) == 8 else 0
-        if not 0 < length <= min(_MAX_HEADER, size):
-            raise InputError("is not a safetensors file, or cut off", path=path)
-        try:
-            header = json.loads(stream.read(length))
-            tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
-            end = max((int(entry["data_offsets"][1]) for entry in tensors.values()), default=0)
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-            raise InputError("has a damaged header; not a safetensors file, or cut off", path=path) from None
-    if 8 + length + end != size:
-        raise InputError(
-            f"is damaged: {size} bytes instead of {8 + length + end}", path=path, fix="fetch or copy it again"
-        )
-    return sorted(tensors)
 
 
 def _digest(root: Path, places: list[Path], known: Mapping[Path, str]) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError, LongRankError, MissingExtra
+from longrank.models.checks import check_weights
 from longrank.protocols import ScoringTask
 from longrank.scoring.backoff import halving
 from longrank.scoring.batching import batches
@@ -118,22 +119,7 @@ def check_network(model: Model, network: Any, tokenizer: Any, missing: Sequence[
         InputError: parameters are missing, not finite, or too few for the tokenizer's vocabulary; or
             the tokenizer is not one of the tokenizers library.
     """
-    if missing:
-        raise InputError(
-            f"the weights lack {len(missing)} parameters of the network, which would be random",
-            path=model.path,
-            got=sorted(missing)[0],
-            fix="use a model trained for this task",
-        )
-    for name, values in network.named_parameters():
-        if not values.isfinite().all():
-            raise InputError("the model's weights hold a NaN or an infinity", path=model.path, got=name)
-    if getattr(tokenizer, "backend_tokenizer", None) is None:
-        raise InputError("the model's tokenizer has no tokenizer.json and cannot be converted", path=model.path)
-    largest = max(tokenizer.get_vocab().values(), default=0)
-    rows = network.get_input_embeddings().weight.shape[0]
-    if largest >= rows:
-        raise InputError(f"the tokenizer's token ids reach {largest}, the network knows {rows} tokens", path=model.path)
+    check_weights(model.path, network, tokenizer, missing)
 
 
 def position_limit(network: Any) -> int:

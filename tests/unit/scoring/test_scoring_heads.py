@@ -10,7 +10,8 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.scoring.cross_encoder import CrossEncoder
-from longrank.scoring.models import find_model, tensor_names
+from longrank.models.checks import tensor_names
+from longrank.scoring.models import find_model
 from longrank.types import Notes
 from tiny_language_models import save_decoder
 from tiny_models import FAMILIES, MORE_FAMILIES, save_cross_encoder, save_next_sentence, task

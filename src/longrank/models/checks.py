@@ -1,0 +1,89 @@
+"""Checks of a model's files and of the weights that were read from them; no torch.
+
+A network that would score wrongly without a warning is refused here, whichever class it is of.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from longrank.errors import InputError
+
+_MAX_HEADER = 100 << 20  # bytes; the limit of the safetensors format
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object of a model's folder.
+
+    Raises:
+        InputError: absent, or not a JSON object.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"holds no {path.name}: not a model folder", path=path.parent) from None
+    except (OSError, ValueError):
+        value = None
+    if not isinstance(value, dict):
+        raise InputError("is not a JSON object", path=path)
+    return value
+
+
+def tensor_names(path: Path) -> list[str]:
+    """Return the names of the tensors in a safetensors file, after checking that it is whole.
+
+    Raises:
+        InputError: damaged or cut off.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        head = stream.read(8)
+        length = struct.unpack("<Q", head)[0] if len(head) == 8 else 0
+        if not 0 < length <= min(_MAX_HEADER, size):
+            raise InputError("is not a safetensors file, or cut off", path=path)
+        try:
+            header = json.loads(stream.read(length))
+            tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
+            end = max((int(entry["data_offsets"][1]) for entry in tensors.values()), default=0)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+            raise InputError("has a damaged header; not a safetensors file, or cut off", path=path) from None
+    if 8 + length + end != size:
+        raise InputError(
+            f"is damaged: {size} bytes instead of {8 + length + end}", path=path, fix="fetch or copy it again"
+        )
+    return sorted(tensors)
+
+
+def check_weights(path: Path, network: Any, tokenizer: Any, missing: Sequence[str]) -> None:
+    """Refuse weights that would score without a warning, but wrongly.
+
+    Args:
+        path: the folder they come from, for the message.
+        network: a torch module; a transformers model, or one that has its ``get_input_embeddings``.
+        tokenizer: its tokenizer.
+        missing: parameters that the weights file lacks, so that chance has set them.
+
+    Raises:
+        InputError: parameters are missing, not finite, or too few for the tokenizer's vocabulary; or
+            the tokenizer is not one of the tokenizers library.
+    """
+    if missing:
+        raise InputError(
+            f"the weights lack {len(missing)} parameters of the network, which would be random",
+            path=path,
+            got=sorted(missing)[0],
+            fix="use a model trained for this task",
+        )
+    for name, values in network.named_parameters():
+        if not values.isfinite().all():
+            raise InputError("the model's weights hold a NaN or an infinity", path=path, got=name)
+    if getattr(tokenizer, "backend_tokenizer", None) is None:
+        raise InputError("the model's tokenizer has no tokenizer.json and cannot be converted", path=path)
+    largest = max(tokenizer.get_vocab().values(), default=0)
+    rows = network.get_input_embeddings().weight.shape[0]
+    if largest >= rows:
+        raise InputError(f"the tokenizer's token ids reach {largest}, the network knows {rows} tokens", path=path)

@@ -1,0 +1,104 @@
+"""New document networks by name: their options and presets, and weights drawn by a seed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from longrank.config import lookup, suggestion
+from longrank.errors import InputError
+from longrank.models import DOCUMENT_NETWORKS, PRESETS
+from longrank.models.network import DocumentNetwork
+
+
+def create_network(
+    name: str,
+    model: Any,
+    options: Mapping[str, Any] | None = None,
+    *,
+    tokenizer: Any = None,
+    preset: str | None = None,
+    seed: int = 0,
+) -> DocumentNetwork:
+    """Build a document network on a pre-trained model; what is not the model's is drawn at random.
+
+    Args:
+        name: a key of `DOCUMENT_NETWORKS`.
+        model: a transformers model, which becomes a part of the network. Its encoder is taken; the networks of
+            passage scores keep its head, too, if it is a sequence classifier.
+        options: keyword options of the network.
+        tokenizer: the model's; says which word embedding PARADE-Transformer's [CLS] begins as. Without one
+            that is drawn at random, too.
+        preset: a key of `PRESETS`, whose options hold where `options` says nothing.
+        seed: of the new weights; the same seed gives the same weights.
+
+    Returns:
+        float32, on the model's device, in evaluation mode; dropout and gradients want ``.train()``.
+
+    Raises:
+        InputError: no such network, preset or option, or a value of the wrong type or out of range.
+    """
+    kind: type[DocumentNetwork] = lookup(DOCUMENT_NETWORKS, name, "document network")
+    chosen = checked_options(name, preset_options(name, preset) | dict(options or {}))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network: DocumentNetwork = kind(model if kind.from_classifier else model.base_model, **chosen)
+    network.name, network.options = name, chosen
+    if tokenizer is not None:
+        network.begin(tokenizer)
+    network.float().to(model.device)
+    network.eval()
+    return network
+
+
+def options_of(name: str) -> dict[str, Any]:
+    """Return the options of a document network and their defaults.
+
+    Raises:
+        InputError: no such network.
+    """
+    kind: type[DocumentNetwork] = lookup(DOCUMENT_NETWORKS, name, "document network")
+    found: dict[str, Any] = {}
+    for one in kind.__mro__:  # a subclass hands on what it does not know, and may have defaults of its own
+        if one is DocumentNetwork:
+            break
+        for parameter in inspect.signature(one).parameters.values():
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                found.setdefault(parameter.name, parameter.default)
+    return found
+
+
+def checked_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `options`, whole numbers as such where a fraction may stand.
+
+    Raises:
+        InputError: no such network or option, or a value of another type than the default's.
+    """
+    known, checked = options_of(name), {}
+    for option, value in options.items():
+        if option not in known:
+            raise InputError(f"the network {name} has no option", got=option, fix=suggestion(option, known))
+        wanted = type(known[option])
+        if wanted is float and type(value) is int:
+            value = float(value)  # noqa: PLW2901 - as TOML writes 0
+        if type(value) is not wanted:
+            raise InputError(f"{option} must be of the type {wanted.__name__}", got=value)
+        checked[option] = value
+    return checked
+
+
+def preset_options(name: str, preset: str | None) -> dict[str, Any]:
+    """Return the options of a preset for a network, none without a preset.
+
+    Raises:
+        InputError: no such preset, or it says nothing of this network.
+    """
+    if preset is None:
+        return {}
+    networks: Mapping[str, Mapping[str, Any]] = lookup(PRESETS, preset, "preset")
+    if name not in networks:
+        raise InputError(f"the preset '{preset}' has no network", got=name, fix=f"it has {', '.join(sorted(networks))}")
+    return dict(networks[name])

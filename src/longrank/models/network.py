@@ -1,0 +1,217 @@
+"""What every document network is: an encoder, a way to aggregate its passages, and what each contributed.
+
+A passage is encoded on its own, so its representation can be cached, and an aggregator trained without the encoder.
+Documents of different lengths are padded for aggregation only; padding is replaced by zeros and masked before a
+network sees it, so whatever stands in padding rows never matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import torch
+
+from longrank.config import suggestion
+from longrank.errors import InputError
+
+_ENCODER_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+
+SHARE = "share"
+WEIGHT = "weight"
+SCORE_CHANGE = "score change"
+
+
+class DocumentNetwork(torch.nn.Module):  # type: ignore[misc]
+    """A network that scores documents by their passages.
+
+    A subclass has an `encoder`, and defines `encode` and `_logits`; `_contributed` where there is something
+    better than leaving passages out.
+
+    Attributes:
+        encoder: a transformers model without head.
+        name: the key of `longrank.models.DOCUMENT_NETWORKS` it was created by, and `options`, its options.
+        max_passages: most passages of a document; None: any number.
+        max_query_tokens: most tokens of a query; None: whatever the encoder reads.
+        first_only: `encode` reads nothing but the last hidden state of the first token.
+        extra_features: what `encode` needs besides the encoder's own inputs.
+        contribution: what `contributions` are: `SHARE` (they sum to 1), `WEIGHT`, or `SCORE_CHANGE`.
+    """
+
+    encoder: Any
+    name: str = ""
+    options: Mapping[str, Any]
+    max_passages: int | None = None
+    max_query_tokens: int | None = None
+    first_only: bool = True
+    extra_features: tuple[str, ...] = ()
+    contribution: str = SCORE_CHANGE
+    from_classifier: ClassVar[bool] = False  # saved and loaded as a sequence classifier of transformers
+
+    def encode(self, features: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Return the representation of each passage.
+
+        Args:
+            features: ``input_ids``, ``attention_mask``, ``token_type_ids`` (where the tokenizer has them), and
+                `extra_features`, each [N, L]; the passages of all documents end to end.
+
+        Returns:
+            [N, *F].
+        """
+        raise NotImplementedError
+
+    def logits(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the outputs for each document, [B, 1], or [B, 2]: not relevant, relevant.
+
+        Args:
+            passages: [B, P, *F].
+            mask: bool [B, P]; the valid passages come first, at least one per document.
+
+        Raises:
+            ValueError: `mask` is none of that.
+            InputError: a document has more than `max_passages`.
+        """
+        return self._logits(*self._without_padding(passages, mask))
+
+    def aggregate(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the scores of documents, [B]: the output, or the log-probability of the second of two.
+
+        Args and Raises: as `logits`.
+        """
+        return _score(self.logits(passages, mask))
+
+    @torch.no_grad()  # type: ignore[untyped-decorator]
+    def contributions(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return what each passage contributed to its document's score, [B, P]; 0 for padding.
+
+        A score change is what the score loses when the passage is left out and later ones move up; without its only
+        passage, a document counts as 0.
+
+        Args and Raises: as `logits`.
+        """
+        found = mask.new_zeros(mask.shape, dtype=passages.dtype)
+        inner, valid = self._without_padding(passages, mask)
+        found[:, : valid.shape[1]] = self._contributed(inner, valid).masked_fill(~valid, 0)
+        return found
+
+    def forward(self, features: Mapping[str, torch.Tensor], sizes: torch.Tensor) -> torch.Tensor:
+        """Return the scores of documents, [B], from their encoded passages end to end; for training.
+
+        Args:
+            features: as of `encode`.
+            sizes: int64 [B], passages of each document.
+        """
+        return self.aggregate(*padded(self.encode(features), sizes))
+
+    def begin(self, tokenizer: Any) -> None:
+        """Set what a new network takes from its vocabulary; nothing, unless a subclass says otherwise."""
+
+    @property
+    def pretrained(self) -> Any:
+        """The model of transformers inside, whose configuration is saved."""
+        return self.encoder
+
+    def get_input_embeddings(self) -> torch.nn.Module:
+        """Return the encoder's word embeddings, as models of transformers do."""
+        return self.encoder.get_input_embeddings()
+
+    def files(self) -> dict[str, torch.nn.Module]:
+        """Return the modules whose weights are saved, by file name."""
+        return {"model.safetensors": self}
+
+    def _logits(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """As `logits`; padding is zeros, and the longest document fills its row."""
+        raise NotImplementedError
+
+    def _contributed(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """As `contributions`, whatever for padding."""
+        whole = _score(self._logits(passages, mask))
+        if mask.shape[1] == 1:
+            return whole[:, None]
+        changes = []
+        for n in range(mask.shape[1]):
+            rest = torch.cat([passages[:, :n], passages[:, n + 1 :]], dim=1)
+            kept = torch.cat([mask[:, :n], mask[:, n + 1 :]], dim=1)
+            nothing = ~kept[:, 0]
+            kept[:, 0] = True  # what is scored then is not used
+            changes.append(whole - _score(self._logits(rest, kept)).masked_fill(nothing, 0))
+        return torch.stack(changes, dim=1)
+
+    def _without_padding(self, passages: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return both, cut to the longest document, and zeros for what is still padding."""
+        sizes = mask.sum(1)
+        if mask.dtype != torch.bool or not torch.equal(mask, _prefixes(sizes, mask.shape[1])) or not sizes.all():
+            raise ValueError("the mask must be bool [B, P] with a document's passages first, one at least")
+        longest = int(sizes.max())
+        if self.max_passages is not None and longest > self.max_passages:
+            raise InputError(
+                f"the network reads at most {self.max_passages} passages of a document",
+                got=longest,
+                fix=f"segment with max_passages = {self.max_passages}",
+            )
+        mask = mask[:, :longest]
+        return passages[:, :longest].masked_fill(~_wide(mask, passages), 0), mask
+
+
+def padded(passages: torch.Tensor, sizes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the passages of documents that lie end to end, [N, *F], one document a row, [B, P, *F], and its mask.
+
+    Args:
+        passages: [N, *F].
+        sizes: int64 [B], passages of each document; they sum to N.
+    """
+    mask = _prefixes(sizes.to(passages.device), int(sizes.max()))
+    rows = passages.new_zeros(*mask.shape, *passages.shape[1:])
+    rows[mask] = passages
+    return rows, mask
+
+
+def inputs_of(features: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the features that an encoder takes."""
+    return {name: features[name] for name in _ENCODER_INPUTS if name in features}
+
+
+def won(passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Return the share of dimensions in which each passage is the largest, [B, P]; ties are shared.
+
+    Args:
+        passages: [B, P, *F].
+        mask: bool [B, P].
+    """
+    passages = passages.masked_fill(~_wide(mask, passages), -torch.inf)
+    largest = (passages == passages.amax(1, keepdim=True)).to(passages.dtype)
+    return (largest / largest.sum(1, keepdim=True)).reshape(*mask.shape, -1).mean(2)
+
+
+def check_choice(option: str, got: object, choices: Sequence[object]) -> None:
+    """Refuse a value that is not among the choices of an option.
+
+    Raises:
+        InputError: it is not.
+    """
+    if got not in choices:
+        raise InputError(f"unknown {option}", got=got, fix=suggestion(str(got), map(str, choices)))
+
+
+def check_range(option: str, got: float, least: float, most: float = float("inf")) -> None:
+    """Refuse a number out of range.
+
+    Raises:
+        InputError: it is.
+    """
+    if not least <= got <= most:
+        limits = f"{least} or more" if most == float("inf") else f"between {least} and {most}"
+        raise InputError(f"{option} must be {limits}", got=got)
+
+
+def _score(logits: torch.Tensor) -> torch.Tensor:
+    return logits[:, 0] if logits.shape[1] == 1 else logits.log_softmax(1)[:, 1]
+
+
+def _prefixes(sizes: torch.Tensor, width: int) -> torch.Tensor:
+    return torch.arange(width, device=sizes.device) < sizes[:, None]
+
+
+def _wide(mask: torch.Tensor, passages: torch.Tensor) -> torch.Tensor:
+    """Return the mask with as many dimensions as the passages have."""
+    return mask.view(*mask.shape, *(1,) * (passages.ndim - 2))

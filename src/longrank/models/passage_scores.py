@@ -1,0 +1,185 @@
+"""Networks that score each passage and aggregate the scores, trained end to end on documents.
+
+    MaxP, FirstP, SumP, AvgP    Dai and Callan 2019; Zhang, Yates and Lin 2021
+    Birch-Passage               sum_j w_j s_(j), s_(1) >= .. >= s_(k): the k best, with learned weights (Li et al. 2020)
+
+The network inside is a stock sequence classifier of transformers, and is saved as one: sentence-transformers'
+CrossEncoder reads its passage scores.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+import transformers
+
+from longrank.errors import InputError
+from longrank.models.network import SHARE, WEIGHT, DocumentNetwork, check_choice, check_range, inputs_of, won
+
+
+class PassageScoreNetwork(DocumentNetwork):
+    """A sequence classifier that scores passages.
+
+    Args:
+        model: a transformers model: an encoder, which gets a new head; or a stock sequence classifier.
+        outputs: of the head, 1 or 2; 0: those of the classifier, 1 for an encoder.
+        score: of two outputs, ``logit``, the second, which means relevant; or ``logit_diff``, that less the first.
+
+    Raises:
+        InputError: no such option value; or the model's head is not the stock one, or has another number of outputs.
+    """
+
+    from_classifier: ClassVar[bool] = True
+
+    def __init__(self, model: Any, *, outputs: int = 0, score: str = "logit") -> None:
+        super().__init__()
+        check_choice("outputs", outputs, (0, 1, 2))
+        check_choice("score", score, ("logit", "logit_diff"))
+        has_head = model.base_model is not model
+        self.classifier = _stock(model, outputs) if has_head else _with_new_head(model, outputs or 1)
+        self._difference = score == "logit_diff"
+        if self._difference and self.classifier.config.num_labels == 1:
+            raise InputError("one output has no difference", got="score = logit_diff", fix="use score = logit")
+
+    @property
+    def encoder(self) -> Any:
+        """The classifier's encoder."""
+        return self.classifier.base_model
+
+    def encode(self, features: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Return the score of each passage, [N]."""
+        logits = self.classifier(**inputs_of(features)).logits
+        scores: torch.Tensor = logits[:, -1] - logits[:, 0] if self._difference else logits[:, -1]
+        return scores
+
+    @property
+    def pretrained(self) -> Any:
+        """The classifier."""
+        return self.classifier
+
+    def files(self) -> dict[str, torch.nn.Module]:
+        """Return the classifier alone: it is all there is to learn."""
+        return {"model.safetensors": self.classifier}
+
+
+class MaxP(PassageScoreNetwork):
+    """End-to-end MaxP: the score of the best passage."""
+
+    contribution = SHARE
+
+    def _logits(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return passages.masked_fill(~mask, -torch.inf).amax(1, keepdim=True)
+
+    def _contributed(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return won(passages, mask)
+
+
+class FirstP(PassageScoreNetwork):
+    """End-to-end FirstP: the score of the first passage."""
+
+    contribution = SHARE
+
+    def _logits(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return passages[:, :1]
+
+    def _contributed(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return torch.zeros_like(passages).index_fill_(1, torch.tensor([0], device=passages.device), 1)
+
+
+class SumP(PassageScoreNetwork):
+    """End-to-end SumP: the sum of the passages' scores."""
+
+    def _logits(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return passages.sum(1, keepdim=True)
+
+
+class AvgP(PassageScoreNetwork):
+    """End-to-end AvgP: the mean of the passages' scores."""
+
+    def _logits(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return passages.sum(1, keepdim=True) / mask.sum(1, keepdim=True)
+
+
+class BirchPassage(PassageScoreNetwork):
+    """Birch-Passage: the k best passages' scores with learned weights; of fewer, the worst stands for the missing.
+
+    Args:
+        model: as of `PassageScoreNetwork`.
+        k: how many.
+        initial: the weights before training, ``mean`` (1/k each, PARADE) or ``ones`` (survey and Capreolus).
+
+    Raises:
+        InputError: as `PassageScoreNetwork`.
+    """
+
+    contribution = WEIGHT
+
+    def __init__(self, model: Any, *, k: int = 3, initial: str = "mean", **options: Any) -> None:
+        super().__init__(model, **options)
+        check_range("k", k, 1)
+        check_choice("initial", initial, ("mean", "ones"))
+        self.best = torch.nn.Linear(k, 1, bias=False)
+        torch.nn.init.constant_(self.best.weight, 1 / k if initial == "mean" else 1)
+
+    def files(self) -> dict[str, torch.nn.Module]:
+        """Return the classifier and, beside it, the weights of the k best."""
+        return super().files() | {"aggregator.safetensors": self.best}
+
+    def _logits(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self.best(passages.gather(1, self._chosen(passages, mask)))
+        return logits
+
+    def _contributed(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the weight of each passage: of a missing one, too, where it stands for that."""
+        weights = self.best.weight.expand(len(passages), -1)
+        return torch.zeros_like(passages).scatter_add(1, self._chosen(passages, mask), weights)
+
+    def _chosen(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return which passages are the k best, best first, [B, k]; the last valid one again if there are fewer."""
+        order = passages.masked_fill(~mask, -torch.inf).argsort(dim=1, descending=True, stable=True)
+        ranks = torch.arange(self.best.in_features, device=passages.device)
+        return order.gather(1, torch.minimum(ranks, mask.sum(1, keepdim=True) - 1))
+
+
+def _stock(model: Any, outputs: int) -> Any:
+    """Return a classifier as it is.
+
+    Raises:
+        InputError: transformers would make another network of its configuration, or it has other outputs.
+    """
+    family = transformers.AutoModelForSequenceClassification
+    with torch.device("meta"):
+        stock = family.from_config(model.config)
+    if _shapes(stock) != _shapes(model):
+        raise InputError(
+            "the model's head is not the stock one of its architecture, so it could not be saved as a cross-encoder",
+            got=type(model).__name__,
+            fix="begin with its encoder, which gets a new head",
+        )
+    found = model.config.num_labels
+    if found != (outputs or found) or found > 2:
+        raise InputError("the model's head has another number of outputs", got=found, fix="leave `outputs` out")
+    return model
+
+
+def _with_new_head(encoder: Any, outputs: int) -> Any:
+    """Return a classifier with the weights of an encoder, and a head drawn at random.
+
+    Raises:
+        InputError: the classifier's encoder is another.
+    """
+    config = copy.deepcopy(encoder.config)
+    config.num_labels = outputs
+    classifier = transformers.AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
+    lost = classifier.base_model.load_state_dict(encoder.state_dict(), strict=False)
+    other = [name for name in (*lost.missing_keys, *lost.unexpected_keys) if not name.startswith("pooler.")]
+    if other:
+        raise InputError("the encoder is not that of its architecture's classifier", got=other[0])
+    return classifier
+
+
+def _shapes(network: torch.nn.Module) -> dict[str, torch.Size]:
+    return {name: values.shape for name, values in network.state_dict().items()}

@@ -1,0 +1,67 @@
+"""Folders that are whole or absent whatever happens."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from longrank.errors import InputError, LongRankError
+from longrank.storage.files import sync_folder
+
+_NAME_BEGINS = 50  # characters of a folder's name that its temporary name repeats
+
+
+@contextmanager
+def atomic_folder(folder: Path) -> Iterator[Path]:
+    """Give an empty folder that appears as `folder` when the block ends without an error.
+
+    One that is there is replaced if it holds nothing but files that the new one has, too. Killed between two
+    renames, the old one is left in a hidden folder beside its place.
+
+    Args:
+        folder: where it goes; the folder above must exist.
+
+    Raises:
+        InputError: the folder above does not exist or cannot be written to, or `folder` holds other files.
+        LongRankError: writing failed (no space left, ...).
+    """
+    folder = Path(os.path.realpath(folder))
+    parent = folder.parent
+    if not parent.is_dir():
+        raise InputError("its folder does not exist", path=folder, fix=f"mkdir -p {parent}")
+    if not os.access(parent, os.W_OK):
+        raise InputError("its folder cannot be written to", path=folder)
+    work = Path(tempfile.mkdtemp(prefix=f".{folder.name[:_NAME_BEGINS]}.", suffix=".tmp", dir=parent))
+    try:
+        new = work / "new"
+        new.mkdir()
+        yield new
+        _sync(new)
+        if folder.exists():
+            _check_same_names(folder, new)
+            folder.rename(work / "old")
+        new.rename(folder)
+        sync_folder(parent)
+    except OSError as error:
+        raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _check_same_names(folder: Path, new: Path) -> None:
+    if not folder.is_dir():
+        raise InputError("is a file; a folder is needed", path=folder)
+    other = sorted({path.name for path in folder.iterdir()} - {path.name for path in new.iterdir()})
+    if other:
+        raise InputError("holds other files, which would be lost", path=folder, got=other[0], fix="choose a new folder")
+
+
+def _sync(folder: Path) -> None:
+    for path in folder.iterdir():
+        with path.open("rb") as stream:
+            os.fsync(stream.fileno())
+    sync_folder(folder)
