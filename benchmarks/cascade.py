@@ -2,12 +2,15 @@
 
     make model
     python -m benchmarks.cascade DATA [--folder work/cascade] [--only time] [--dtype bf16]
+    python -m benchmarks.cascade DATA --held-out --folder work/held-out-NAME --model NAME
 
 DATA is a folder of collection folders. Candidates by BM25, windows of 150 words, half overlapping. Every
 passage is scored once by the cross-encoder and by both cheap scorers; a selector only chooses rows of the
 evidence, so all budgets follow from these three files. MaxP, alone and mixed with the first stage (min-max,
 fixed weight). Early stopping is measured on held-out queries: each fifth by a bound learned from the others,
 with the vectors' MaxP as the cheap score.
+
+`--held-out` compares models on queries that are neither trained on nor reported: for choosing a recipe.
 
 The folder keeps indexes and evidence: run the same command again to go on. It writes cascade.json and
 cascade.svg there and prints a table for each collection.
@@ -25,6 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.cascade_report import plot, table
 from benchmarks.train_cross_encoder import model_folder
 from benchmarks.training_examples import sample, training_articles
 from longrank.aggregation import make_aggregator
@@ -44,11 +48,10 @@ from longrank.ranking.pipeline import open_pipeline, rerank
 from longrank.retrieval import make_retriever
 from longrank.types import Evidence, Notes, Qrels, Query, Run
 
-BUDGETS = (1, 2, 3, 4, 8)
+BUDGETS = (1, 2, 3, 4, 6, 8, 16, 32, 64)  # passages per candidate
 SELECTORS = {"bm25": ("bm25",), "vectors": ("vectors",), "bm25+vectors": ("bm25", "vectors")}
 ALPHAS = (None, 0.3)
 RISKS = (0.05, 0.1)
-TARGET_SHARE, TARGET_LOSS = 0.25, 0.005
 
 
 class Task(NamedTuple):
@@ -70,6 +73,16 @@ TASKS = (
     Task("qmsum", "RR@10", 10, 60, 3),
 )
 
+HELD_OUT = (
+    Task("scifact", "nDCG@10", 20, 150, 10),
+    Task("cacm", "nDCG@10", 30, None, 10),
+    Task("adi", "nDCG@10", 20, None, 10),
+)
+"""What recipes of the training are compared by: neither trained on nor reported."""
+
+SPLITS = {"qmsum": ("val", "test"), "scifact": ("dev",)}
+"""Which queries are not for training."""
+
 MAXP = make_aggregator("maxp")
 
 Candidates = dict[str, list[Evidence]]
@@ -85,7 +98,11 @@ def main() -> None:
     parser.add_argument("--dtype", default="float32", help="of the cross-encoder")
     parser.add_argument("--only", choices=[task.collection for task in TASKS], action="append")
     parser.add_argument("--cheap", action="store_true", help="only prepare: index, vectors and cheap evidence")
+    parser.add_argument("--held-out", action="store_true", help="only compare the model with BM25 on other collections")
     args = parser.parse_args()
+    if args.held_out:
+        held_out_table(args.data, args.folder, args.model, args.dtype)
+        return
     results = {}
     for task in TASKS:
         if args.only is None or task.collection in args.only:
@@ -98,6 +115,18 @@ def main() -> None:
     if results:
         (args.folder / "cascade.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
         plot(results, args.folder / "cascade.svg")
+
+
+def held_out_table(data: Path, folder: Path, model: str, dtype: str) -> None:
+    """Print the measure of the held-out queries, with every passage of all candidates scored; titles are read, too."""
+    print("| collection | queries | depth | measure | BM25 | MaxP | with .3 BM25 |\n" + "|---" * 7 + "|")
+    for task in HELD_OUT:
+        prepared = Prepared(data, task, folder / task.collection)
+        scored = list(read_evidence(prepared.evidence("maxp", model, "title=true", f"scorer.options.dtype={dtype}"))[1])
+        first = evaluate(prepared.qrels, prepared.first, [task.measure])[task.measure]
+        alone, mixed = (_mean(_measured(task, scored, alpha, prepared)) for alpha in ALPHAS)
+        row = (task.collection, len(first), task.depth, task.measure, _mean(first), alone, mixed)
+        print(f"| {' | '.join(map(str, row))} |", flush=True)
 
 
 class Prepared:
@@ -138,8 +167,8 @@ def evaluated_queries(data: Path, task: Task) -> list[Query]:
         articles = read_qrels(data / "squad-dev-v1.1" / "qrels.txt", Notes())
         trained = training_articles(sorted({doc_id for docs in articles.values() for doc_id in docs}))
         queries = [query for query in queries if trained.isdisjoint(articles[query.query_id])]
-    if task.collection == "qmsum":
-        queries = [query for query in queries if query.fields["split"] in ("val", "test")]
+    if task.collection in SPLITS:
+        queries = [query for query in queries if query.fields["split"] in SPLITS[task.collection]]
     if task.n_queries is None:
         return queries
     return sample(queries, task.n_queries, 0, lambda query: query.query_id)
@@ -162,14 +191,14 @@ def trade_off(task: Task, queries: Sequence[Candidates], prepared: Prepared) -> 
     n_passages = sum(len(one.passage_index) for one in scored)
     points = []
     for selector, scorers in SELECTORS.items():
-        for per in ("document", "query"):
-            for budget in BUDGETS:
-                chosen = [one for found in queries for one in selected(found, scorers, per, budget)]
+        for pooled in (False, True):
+            for n in BUDGETS:
+                chosen = [one for found in queries for one in selected(found, scorers, Budget(n, pooled=pooled))]
                 share = sum(len(one.passage_index) for one in chosen) / n_passages
                 for alpha in ALPHAS:
                     values = _measured(task, chosen, alpha, prepared)
                     points.append(
-                        {"selector": selector, "per": per, "budget": budget, "alpha": alpha, "share": round(share, 4)}
+                        {"selector": selector, "n": n, "pooled": pooled, "alpha": alpha, "share": round(share, 4)}
                         | compared(values, every[alpha])
                     )
     return {
@@ -196,7 +225,7 @@ def early_stopping(
     every = [one for found in queries for one in found["cross-encoder"]]
     read = every
     if selection is not None:
-        read = [one for found in queries for one in selected(found, SELECTORS[selection[0]], "document", selection[1])]
+        read = [one for found in queries for one in selected(found, SELECTORS[selection[0]], Budget(selection[1]))]
     cheap = [one for found in queries for one in found["vectors"]]
     pairs = joined(document_scores(cheap, MAXP), document_scores(read, MAXP), Path("vectors"))
     for risk in RISKS:
@@ -225,11 +254,10 @@ def _kept(
     return [one for one in read if (one.query_id, one.doc_id) in kept]
 
 
-def selected(found: Candidates, scorers: Sequence[str], per: str, budget: int) -> list[Evidence]:
+def selected(found: Candidates, scorers: Sequence[str], budget: Budget) -> list[Evidence]:
     """Return the cross-encoder's evidence of one query, cut to the rows that a selector chooses."""
     scored = found["cross-encoder"]
-    size = Budget(n=budget) if per == "document" else Budget(per_query=budget * len(scored))
-    places = choose([[one.passage_score for one in found[name]] for name in scorers], size)
+    places = choose([[one.passage_score for one in found[name]] for name in scorers], budget)
     names = ("passage_index", "passage_start", "passage_end", "passage_score", "passage_weight")
     return [
         replace(one, **{name: getattr(one, name)[rows] for name in names})
@@ -261,69 +289,6 @@ def _measured(task: Task, evidence: Sequence[Evidence], alpha: float | None, pre
 
 def _mean(values: dict[str, float] | Any) -> float:
     return round(sum(values.values()) / len(values), 4)
-
-
-def table(result: dict[str, Any]) -> str:
-    """Return a Markdown table of the points without the first stage, the target marked where it is met."""
-    measure = result["measure"]
-    lines = [
-        f"{result['collection']}: {result['queries']} queries, depth {result['depth']}, {result['passages']} passages; "
-        f"{measure}: BM25 {result['first_stage']:.4f}, every passage {result['every_passage']}, "
-        f"cheap MaxP {result['cheap_alone']}",
-        "",
-        f"| selector | budget | passages | {measure} | difference | 95% | target | with .3 BM25 |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    mixed = {(p["selector"], p["per"], p["budget"]): p for p in result["points"] if p["alpha"] is not None}
-    for point in result["points"]:
-        if point["alpha"] is None:
-            met = "met" if point["share"] <= TARGET_SHARE and point["difference"] >= -TARGET_LOSS else ""
-            other = mixed[point["selector"], point["per"], point["budget"]]
-            lines.append(
-                f"| {point['selector']} | {point['budget']} per {point['per']} | {point['share']:.1%} "
-                f"| {point['measure']:.4f} | {point['difference']:+.4f} | {point['low']:+.4f} .. {point['high']:+.4f} "
-                f"| {met} | {other['difference']:+.4f} |"
-            )
-    lines += ["", "| early stopping | risk asked for | missed | left alone | passages | difference | 95% |"]
-    lines.append("|---|---|---|---|---|---|---|")
-    for point in result["early_stopping"]:
-        of = "every passage" if point["selection"] is None else "{1} per document by {0}".format(*point["selection"])
-        lines.append(
-            f"| {of}, top {result['k']} | {point['risk']:.0%} | {point['missed']:.1%} | {point['left_alone']:.1%} "
-            f"| {point['share']:.1%} | {point['difference']:+.4f} | {point['low']:+.4f} .. {point['high']:+.4f} |"
-        )
-    return "\n".join([*lines, ""])
-
-
-def plot(results: dict[str, Any], path: Path) -> None:
-    """Draw the difference to scoring every passage over the share of passages scored, one panel per collection."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    from matplotlib import pyplot as plt
-
-    mpl.rcParams["svg.hashsalt"] = "longrank"  # the same bytes every time
-    figure, panels = plt.subplots(
-        1, len(results), figsize=(4.2 * len(results), 3.6), squeeze=False, layout="constrained"
-    )
-    for panel, result in zip(panels[0], results.values(), strict=True):
-        panel.axhspan(-TARGET_LOSS, 0, color="0.9")
-        panel.axvline(TARGET_SHARE, color="0.8", linewidth=1)
-        for colour, selector in enumerate(SELECTORS):
-            for per, line in (("document", "-"), ("query", "--")):
-                points = [p for p in result["points"] if (p["selector"], p["per"], p["alpha"]) == (selector, per, None)]
-                panel.plot(
-                    [p["share"] for p in points],
-                    [p["difference"] for p in points],
-                    f"C{colour}o{line}",
-                    markersize=3,
-                    label=f"{selector}, per {per}",
-                )
-        panel.set(title=result["collection"], xlabel="share of passages scored", xscale="log")
-        panel.set_ylabel(f"{result['measure']} - every passage")
-    panels[0][0].legend(fontsize="x-small")
-    figure.savefig(path, metadata={"Date": None})
-    plt.close(figure)
 
 
 if __name__ == "__main__":

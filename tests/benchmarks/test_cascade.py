@@ -44,13 +44,13 @@ def result(cascade: ModuleType, n: int) -> dict[str, object]:
 
 def test_a_budget_of_one_loses_where_the_selector_chooses_the_wrong_passage(cascade: ModuleType) -> None:
     found = result(cascade, 30)
-    points = {(p["selector"], p["per"], p["budget"]): p for p in found["points"] if p["alpha"] is None}
+    points = {(p["selector"], p["pooled"], p["n"]): p for p in found["points"] if p["alpha"] is None}
     assert found["every_passage"]["None"] == 1.0
     assert found["first_stage"] == 0.5
-    assert points["vectors", "document", 1] | {"low": 0, "high": 0} == points["vectors", "document", 1]
-    assert (points["vectors", "document", 1]["share"], points["vectors", "document", 1]["difference"]) == (0.5, 0.0)
-    assert (points["bm25", "document", 1]["difference"], points["bm25", "document", 1]["high"]) == (-0.5, -0.5)
-    assert points["bm25", "query", 2] | {"per": "document"} == points["bm25", "document", 2]
+    assert points["vectors", False, 1] | {"low": 0, "high": 0} == points["vectors", False, 1]
+    assert (points["vectors", False, 1]["share"], points["vectors", False, 1]["difference"]) == (0.5, 0.0)
+    assert (points["bm25", False, 1]["difference"], points["bm25", False, 1]["high"]) == (-0.5, -0.5)
+    assert points["bm25", True, 2] | {"pooled": False} == points["bm25", False, 2]
 
 
 def test_early_stopping_reads_one_document_where_the_cheap_scores_are_right(cascade: ModuleType) -> None:
@@ -62,8 +62,8 @@ def test_the_table_marks_where_the_target_is_met_and_the_plot_is_drawn(cascade: 
     found = result(cascade, 30)
     for point in found["points"]:
         point["share"] /= 2
-    rows = [line for line in cascade.table(found).splitlines() if line.startswith("| vectors | 1 per document")]
-    assert len(rows) == 1 and "| met |" in rows[0]
+    (row,) = (line for line in cascade.table(found).splitlines() if line.startswith("| 1 each | 25.0% |"))
+    assert "| -0.5000 (-0.5000 .. -0.5000) | **+0.0000** (+0.0000 .. +0.0000) |" in row
     pytest.importorskip("matplotlib")
     for name in ("once.svg", "twice.svg"):
         cascade.plot({"tiny": found}, tmp_path / name)
