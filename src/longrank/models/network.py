@@ -31,20 +31,24 @@ class DocumentNetwork(torch.nn.Module):  # type: ignore[misc]
     Attributes:
         encoder: a transformers model without head.
         name: the key of `longrank.models.DOCUMENT_NETWORKS` it was created by, and `options`, its options.
+        unit: what a score is: ``logit``; ``logprob`` of two outputs; ``logit_diff``.
         max_passages: most passages of a document; None: any number.
         max_query_tokens: most tokens of a query; None: whatever the encoder reads.
         first_only: `encode` reads nothing but the last hidden state of the first token.
         extra_features: what `encode` needs besides the encoder's own inputs.
+        unit: of the scores, ``logit`` or ``logprob``.
         contribution: what `contributions` are: `SHARE` (they sum to 1), `WEIGHT`, or `SCORE_CHANGE`.
     """
 
     encoder: Any
     name: str = ""
     options: Mapping[str, Any]
+    unit: str = "logit"
     max_passages: int | None = None
     max_query_tokens: int | None = None
     first_only: bool = True
     extra_features: tuple[str, ...] = ()
+    unit: str = "logit"
     contribution: str = SCORE_CHANGE
     from_classifier: ClassVar[bool] = False  # saved and loaded as a sequence classifier of transformers
 

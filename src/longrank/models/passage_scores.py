@@ -40,7 +40,7 @@ class PassageScoreNetwork(DocumentNetwork):
         check_choice("score", score, ("logit", "logit_diff"))
         has_head = model.base_model is not model
         self.classifier = _stock(model, outputs) if has_head else _with_new_head(model, outputs or 1)
-        self._difference = score == "logit_diff"
+        self._difference, self.unit = score == "logit_diff", score
         if self._difference and self.classifier.config.num_labels == 1:
             raise InputError("one output has no difference", got="score = logit_diff", fix="use score = logit")
 
@@ -166,7 +166,9 @@ def _stock(model: Any, outputs: int) -> Any:
 
 
 def _with_new_head(encoder: Any, outputs: int) -> Any:
-    """Return a classifier with the weights of an encoder, and a head drawn at random.
+    """Return a classifier around an encoder, its head drawn at random.
+
+    A pooler is a part of the head where the classifier has one: the encoder's, if it has one; and else left out.
 
     Raises:
         InputError: the classifier's encoder is another.
@@ -174,10 +176,13 @@ def _with_new_head(encoder: Any, outputs: int) -> Any:
     config = copy.deepcopy(encoder.config)
     config.num_labels = outputs
     classifier = transformers.AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
-    lost = classifier.base_model.load_state_dict(encoder.state_dict(), strict=False)
-    other = [name for name in (*lost.missing_keys, *lost.unexpected_keys) if not name.startswith("pooler.")]
-    if other:
-        raise InputError("the encoder is not that of its architecture's classifier", got=other[0])
+    wanted = _shapes(classifier)
+    pooler = getattr(classifier.base_model, "pooler", None)
+    if (getattr(encoder, "pooler", None) is None) != (pooler is None):
+        encoder.pooler = pooler
+    setattr(classifier, classifier.base_model_prefix, encoder)
+    if _shapes(classifier) != wanted:
+        raise InputError("the encoder is not that of its architecture's classifier", got=type(encoder).__name__)
     return classifier
 
 
