@@ -36,7 +36,6 @@ class DocumentNetwork(torch.nn.Module):  # type: ignore[misc]
         max_query_tokens: most tokens of a query; None: whatever the encoder reads.
         first_only: `encode` reads nothing but the last hidden state of the first token.
         extra_features: what `encode` needs besides the encoder's own inputs.
-        unit: of the scores, ``logit`` or ``logprob``.
         contribution: what `contributions` are: `SHARE` (they sum to 1), `WEIGHT`, or `SCORE_CHANGE`.
     """
 
@@ -48,7 +47,6 @@ class DocumentNetwork(torch.nn.Module):  # type: ignore[misc]
     max_query_tokens: int | None = None
     first_only: bool = True
     extra_features: tuple[str, ...] = ()
-    unit: str = "logit"
     contribution: str = SCORE_CHANGE
     from_classifier: ClassVar[bool] = False  # saved and loaded as a sequence classifier of transformers
 

@@ -51,7 +51,6 @@ class Parade(DocumentNetwork):
             encoder.pooler = None
         self.encoder, self._vector = encoder, vector
         self.unit = "logit" if outputs == 1 else "logprob"
-        self.unit = "logit" if outputs == 1 else "logprob"
         self.width = int(encoder.config.hidden_size)
         self.spread = float(getattr(encoder.config, "initializer_range", 0.02))
         self.dropout = torch.nn.Dropout(dropout)
