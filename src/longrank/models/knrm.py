@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from longrank.models.network import DocumentNetwork, check_choice, check_range, inputs_of
+from longrank.models.network import DocumentNetwork, check_choice, check_range, inputs_of, without_pooler
 from longrank.models.parade import ParadeAvg
 
 MUS = (-0.9, -0.7, -0.5, -0.3, -0.1, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
@@ -30,7 +30,8 @@ class Knrm(DocumentNetwork):
     Features ``query_mask`` and ``passage_mask`` [N, L] say which tokens are the query's and the passage's.
 
     Args:
-        encoder: a transformers model without head; told to return the hidden states of all layers if they are read.
+        encoder: a transformers model without head; loses its pooler, and is told to return the hidden states of all
+            layers if they are read.
         layers: ``all``, the embeddings below the first layer included, or ``last``.
         max_query_tokens: longest query; representations have room for so many tokens.
         exact_sigma: width of the kernel for exact matches.
@@ -69,7 +70,7 @@ class Knrm(DocumentNetwork):
         config = encoder.config
         if layers == "all":
             config.output_hidden_states = True
-        self.encoder, self._all, self._separators = encoder, layers == "all", separators
+        self.encoder, self._all, self._separators = without_pooler(encoder), layers == "all", separators
         self.max_query_tokens, self._room = max_query_tokens, max_query_tokens + separators
         self._floor, self._scale = log_floor, log_scale
         sigmas = [_SIGMA] * (len(MUS) - 1) + [exact_sigma]

@@ -173,6 +173,13 @@ def inputs_of(features: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name: features[name] for name in _ENCODER_INPUTS if name in features}
 
 
+def without_pooler(encoder: Any) -> Any:
+    """Return an encoder less the pooler it may have, for networks that do not read it."""
+    if getattr(encoder, "pooler", None) is not None:
+        encoder.pooler = None
+    return encoder
+
+
 def won(passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Return the share of dimensions in which each passage is the largest, [B, P]; ties are shared.
 

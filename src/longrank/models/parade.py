@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from longrank.errors import InputError
-from longrank.models.network import SHARE, DocumentNetwork, check_choice, check_range, inputs_of, won
+from longrank.models.network import SHARE, DocumentNetwork, check_choice, check_range, inputs_of, without_pooler, won
 
 CNN_PASSAGES = 16
 _CNN_LAYERS = 4  # 16 -> 8 -> 4 -> 2 -> 1
@@ -44,12 +44,9 @@ class Parade(DocumentNetwork):
         check_choice("vector", vector, ("cls", "pooled"))
         check_choice("outputs", outputs, (1, 2))
         check_range("dropout", dropout, 0, 1)
-        has_pooler = getattr(encoder, "pooler", None) is not None
-        if vector == "pooled" and not has_pooler:
+        if vector == "pooled" and getattr(encoder, "pooler", None) is None:
             raise InputError("the encoder has no pooler", got="vector = pooled", fix="use vector = cls")
-        if vector == "cls" and has_pooler:
-            encoder.pooler = None
-        self.encoder, self._vector = encoder, vector
+        self.encoder, self._vector = encoder if vector == "pooled" else without_pooler(encoder), vector
         self.unit = "logit" if outputs == 1 else "logprob"
         self.width = int(encoder.config.hidden_size)
         self.spread = float(getattr(encoder.config, "initializer_range", 0.02))
