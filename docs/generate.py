@@ -9,10 +9,12 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
+
+import typer
 
 DOCS = Path(__file__).parent
 
@@ -29,15 +31,24 @@ def cli_page() -> str:
     ]
     os.environ.update(COLUMNS="100", TERM="dumb", NO_COLOR="1")
     for name in COMMANDS:
-        result = CliRunner().invoke(build_app([name]), [name, "--help"], prog_name="longrank", terminal_width=100)
-        text = "\n".join(line.rstrip() for line in result.output.strip().splitlines())
-        parts.append(f"\n## longrank {name}\n\n```text\n{text}\n```\n")
+        app = build_app([name])
+        for command in _commands(app, name):
+            result = CliRunner().invoke(app, [*command, "--help"], prog_name="longrank", terminal_width=100)
+            text = "\n".join(line.rstrip() for line in result.output.strip().splitlines())
+            parts.append(f"\n## longrank {' '.join(command)}\n\n```text\n{text}\n```\n")
     return "".join(parts)
+
+
+def _commands(app: typer.Typer, name: str) -> list[list[str]]:
+    """Return the words of a command, or of each one in a group."""
+    grouped = [one.name for group in app.registered_groups for one in group.typer_instance.registered_commands]
+    return [[name, str(one)] for one in grouped] or [[name]]
 
 
 _REGISTRIES = {
     "Aggregators": "longrank.aggregation:AGGREGATORS",
     "Passage scorers": "longrank.scoring:PASSAGE_SCORERS",
+    "Document networks": "longrank.models:DOCUMENT_NETWORKS",
     "Segmentation presets": "longrank.text.segment:PRESETS",
     "Selectors": "longrank.text.select:SELECTORS",
     "Selectors by a cheap scorer": "longrank.ranking.cascade:CHEAP_SELECTORS",
@@ -62,8 +73,8 @@ def names_page() -> str:
     for title, place in _REGISTRIES.items():
         module, _, attribute = place.partition(":")
         registry: Mapping[str, object] = getattr(import_module(module), attribute)
-        options = _options if title == "Passage scorers" else lambda entry: ""
-        rows = "".join(f"| `{name}` | {_about(entry)}{options(entry)} |\n" for name, entry in registry.items())
+        options = _OPTIONS.get(title, lambda name, entry: "")
+        rows = "".join(f"| `{name}` | {_about(entry)}{options(name, entry)} |\n" for name, entry in registry.items())
         parts.append(f"\n## {title}\n\n`{module}.{attribute}`\n\n| name | what |\n|---|---|\n{rows}")
     return "".join(parts)
 
@@ -88,12 +99,26 @@ def _about(entry: object) -> str:
     return about.replace("|", "\\|")
 
 
-def _options(place: object) -> str:
-    """Return the keyword options of a function named by its place, with their defaults."""
+def _of_scorer(name: str, place: object) -> str:
+    """Return the keyword options of a class named by its place, with their defaults."""
     module, _, attribute = str(place).partition(":")
     parameters = inspect.signature(getattr(import_module(module), attribute)).parameters.values()
-    options = [f"`{one.name}` = {one.default}" for one in parameters if one.kind is one.KEYWORD_ONLY]
-    return " Options: " + ", ".join(option for option in options if not option.startswith("`notes`")) + "."
+    return _listed(
+        {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY and one.name != "notes"}
+    )
+
+
+def _of_network(name: str, place: object) -> str:
+    from longrank.models.create import options_of
+
+    return _listed(options_of(name))
+
+
+def _listed(options: Mapping[str, object]) -> str:
+    return " Options: " + ", ".join(f"`{name}` = {default}" for name, default in options.items()) + "."
+
+
+_OPTIONS: dict[str, Callable[[str, object], str]] = {"Passage scorers": _of_scorer, "Document networks": _of_network}
 
 
 PAGES = {"cli.md": cli_page, "names.md": names_page}

@@ -162,3 +162,23 @@ def save_encoder(folder: Path, family: str = "bert", prompts: dict[str, str] | N
     (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 32, "do_lower_case": False}))
     (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts or {}}))
     return folder
+
+
+def save_document_network(folder: Path, name: str = "parade-transformer", family: str = "bert", **options: Any) -> Path:
+    """Write an untrained document network whose vectors and weights are large enough for scores to differ."""
+    import torch
+
+    from longrank.models.create import create_network
+    from longrank.models.folders import save_network
+    from transformers import AutoModel
+
+    tokenizer = _tokenizer("roberta" if family == "roberta" else "bert")
+    torch.manual_seed(11)
+    encoder = AutoModel.from_config(_configuration(family, MAX_TOKENS, vocab_size=len(tokenizer)))
+    network = create_network(name, encoder, options, tokenizer=tokenizer, seed=3)
+    with torch.no_grad():
+        for values in network.parameters():
+            if values.ndim > 1:
+                values.normal_(0, 0.5)
+    save_network(folder, network, tokenizer)
+    return folder

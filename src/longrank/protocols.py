@@ -89,10 +89,16 @@ class Selector(Protocol):
 
 
 class PassageScores(NamedTuple):
-    """Scores of one task: float32[P], and bool[P]: which texts could not be read to their end."""
+    """Scores of one task: float32[P], and bool[P]: which texts could not be read to their end.
+
+    A network that aggregates passages inside itself also gives the document's score, and what each
+    passage contributed to it, float32[P].
+    """
 
     scores: Float32s
     truncated: NDArray[np.bool_]
+    document: float | None = None
+    contributions: Float32s | None = None
 
 
 class PassageScorer(Protocol):

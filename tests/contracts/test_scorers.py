@@ -15,15 +15,16 @@ from longrank.protocols import PassageScorer, ScoringTask
 from longrank.scoring import PASSAGE_SCORERS, make_scorer
 from longrank.types import Notes, Passage, Query
 from tiny_language_models import SHORT_PROMPT, save_decoder, save_seq2seq
-from tiny_models import WORDS, save_cross_encoder, save_encoder
+from tiny_models import WORDS, save_cross_encoder, save_document_network, save_encoder
 
 NEURAL = {
     "bi-encoder": save_encoder,
     "cross-encoder": save_cross_encoder,
     "monot5": save_seq2seq,
     "decoder": save_decoder,
+    "document-network": save_document_network,
 }
-SHORT = {"decoder": {"prompt": SHORT_PROMPT}}  # options that suit the tiny models
+SHORT = {"decoder": {"prompt": SHORT_PROMPT}, "document-network": {"allow_untrained": True}}  # for the tiny models
 SCORERS = [pytest.param(name, marks=pytest.mark.neural if name in NEURAL else ()) for name in PASSAGE_SCORERS]
 
 

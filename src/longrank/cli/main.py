@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -33,7 +33,9 @@ COMMANDS = {
     "fuse": "longrank.cli.fuse:fuse",
     "evaluate": "longrank.cli.evaluate:evaluate",
     "tune": "longrank.cli.tune:tune",
+    "create": "longrank.cli.create:create",
     "bench": "longrank.cli.bench:bench",
+    "analyze": "longrank.cli.analyze:analyze",
 }
 """name -> "module:function", in the order of the help page; imported only when needed."""
 
@@ -74,7 +76,11 @@ def build_app(names: Sequence[str]) -> typer.Typer:
     app.callback()(_group)
     for name in names:
         module, _, function = COMMANDS[name].partition(":")
-        app.command(name)(getattr(import_module(module), function))
+        command = getattr(import_module(module), function)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
     return app
 
 
@@ -112,8 +118,7 @@ def _report(error: Exception) -> int:
     if isinstance(error, LongRankError):
         return _fail(str(error), error.exit_code)
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # a usage error of the parser
-        context = getattr(error, "ctx", None)
-        page = f"longrank {context.info_name}" if context and context.parent else "longrank"
+        page = " ".join(["longrank", *_subcommands(getattr(error, "ctx", None))])
         return _fail(f"{error.format_message().rstrip('.')}; see {page} --help", int(error.exit_code))
     if type(error).__name__ in ("Abort", "BrokenPipeError"):
         return 1
@@ -121,6 +126,11 @@ def _report(error: Exception) -> int:
         place = f"{error.filename}: " if isinstance(error.filename, str) else ""
         return _fail(f"{place}{error.strerror}", 2 if error.errno in _FAULTS_OF_NAMES else 1)
     return _fail(f"{type(error).__name__}: {error} (--debug shows where)", 1)
+
+
+def _subcommands(context: Any) -> list[str]:
+    """Return the names that lead to where the parser is, without the program's own."""
+    return [*_subcommands(context.parent), context.info_name] if context and context.parent else []
 
 
 def _fail(message: str, code: int) -> int:

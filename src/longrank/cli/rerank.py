@@ -34,6 +34,9 @@ def rerank(
     ] = None,
     query_format: Annotated[str | None, typer.Option("--query-format", help="If it cannot be guessed.")] = None,
     field: Annotated[str | None, typer.Option("--field", help="Topic field to use: title, description, ...")] = None,
+    allow_untrained: Annotated[
+        bool, typer.Option("--allow-untrained", help="Score with a document network that has never been trained.")
+    ] = False,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="section.key=value, any setting of the pipeline.")
     ] = None,
@@ -59,6 +62,7 @@ def rerank(
     assignments = list(assignments or ())
     assignments += [f"final.depth={depth}"] if depth is not None else []
     assignments += [f"final.tail={tail}"] if tail is not None else []
+    assignments += ["scorer.options.allow_untrained=true"] if allow_untrained else []
     query_list = load_queries(queries, notes, query_format, field)
     first_stage = read_run(run, notes)
     bound = open_pipeline(Index.open(index), pipeline, model=model, assignments=assignments, notes=notes)

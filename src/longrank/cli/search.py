@@ -32,6 +32,9 @@ def search(
     k: Annotated[int, typer.Option("-k", min=1, help="How many documents.")] = 10,
     passages: Annotated[int, typer.Option("--passages", min=0, help="How many passages to show of each.")] = 2,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per document, with offsets.")] = False,
+    allow_untrained: Annotated[
+        bool, typer.Option("--allow-untrained", help="Score with a document network that has never been trained.")
+    ] = False,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="section.key=value, any setting of the pipeline.")
     ] = None,
@@ -50,7 +53,8 @@ def search(
         raise InputError("the query is empty")
     notes = Notes()
     name = pipeline or default_pipeline()
-    bound = open_pipeline(Index.open(index), name, model=model, assignments=assignments or (), notes=notes)
+    assignments = [*(assignments or ()), *(["scorer.options.allow_untrained=true"] if allow_untrained else [])]
+    bound = open_pipeline(Index.open(index), name, model=model, assignments=assignments, notes=notes)
     results = search_index(bound, query, k=k, passages=passages)
     if pipeline is None:
         console.note(
@@ -100,7 +104,9 @@ def _score_line(result: Result) -> str:
 def _print_passage(out: Console, passage: ShownPassage) -> None:
     from rich.text import Text
 
-    out.print(Text(f"    passage {passage.index} [{passage.start}:{passage.end}] {passage.score:.4f}", style="cyan"))
+    earned = "" if passage.contribution is None else f", contributes {passage.contribution:.4f}"
+    where = f"    passage {passage.index} [{passage.start}:{passage.end}] {passage.score:.4f}{earned}"
+    out.print(Text(where, style="cyan"))
     for line in _marked(passage, out.is_terminal).wrap(out, out.width - 6):
         line.rstrip()
         out.print(Text("      ").append_text(line), soft_wrap=True)

@@ -21,7 +21,9 @@ class ShownPassage:
         index: which passage of the document, from 0.
         start: first code point in the document's text.
         end: one past the last.
-        score: what the scorer says, in the pipeline's unit.
+        score: what the scorer says, in the pipeline's unit; of a network that aggregates passages itself,
+            what it would say of a document that is this passage alone.
+        contribution: what the passage contributed to the document's score, where a network aggregates; else None.
         text: the passage.
         words: (start, end) of the query's words, in code points of the document's text.
     """
@@ -30,6 +32,7 @@ class ShownPassage:
     start: int
     end: int
     score: float
+    contribution: float | None
     text: str
     words: tuple[tuple[int, int], ...]
 
@@ -108,14 +111,23 @@ def _result(  # noqa: PLR0917 - one row of the answer from its six parts
 def _best_passages(
     document: Document, evidence: Evidence, terms: frozenset[str], n: int, analyzer: Analyzer
 ) -> tuple[ShownPassage, ...]:
-    best = np.argsort(-evidence.passage_score, kind="stable")[:n]
+    contributions = None if evidence.document_score is None else evidence.passage_weight
+    worth = evidence.passage_score if contributions is None else contributions
     shown = []
-    for i in best.tolist():
+    for i in np.argsort(-worth, kind="stable")[:n].tolist():
         start, end = int(evidence.passage_start[i]), int(evidence.passage_end[i])
         text = document.text[start:end]
         words = tuple((start + a, start + b) for term, a, b in analyzer.spans(text) if term in terms)
         shown.append(
-            ShownPassage(int(evidence.passage_index[i]), start, end, float(evidence.passage_score[i]), text, words)
+            ShownPassage(
+                index=int(evidence.passage_index[i]),
+                start=start,
+                end=end,
+                score=float(evidence.passage_score[i]),
+                contribution=None if contributions is None else float(contributions[i]),
+                text=text,
+                words=words,
+            )
         )
     return tuple(shown)
 
@@ -128,6 +140,7 @@ def result_json(result: Result) -> dict[str, Any]:
             "start": p.start,
             "end": p.end,
             "score": p.score,
+            **({} if p.contribution is None else {"contribution": p.contribution}),
             "text": p.text,
             "words": [list(word) for word in p.words],
         }

@@ -99,9 +99,10 @@ def _evidence(
         passage_start=np.array([p.start for p in task.passages], dtype=np.int32),
         passage_end=np.array([p.end for p in task.passages], dtype=np.int32),
         passage_score=scores.scores,
-        passage_weight=weight,
+        passage_weight=weight if scores.contributions is None else scores.contributions,
         n_passages=n_passages,
         n_truncated=int(scores.truncated.sum()),
+        document_score=scores.document,
     )
 
 

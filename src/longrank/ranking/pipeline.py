@@ -24,6 +24,7 @@ from longrank.protocols import Aggregator, Candidate, DocumentScorer, Retriever
 from longrank.ranking.passages import open_document_scorer
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.retrieval import first_stage, make_retriever
+from longrank.scoring import SCORES_DOCUMENTS
 from longrank.storage import digest_of
 from longrank.types import Evidence, Notes, Query, Run, ScoredDoc
 
@@ -82,7 +83,7 @@ def open_pipeline(
         raise InputError(f"pipeline '{name_or_path}' has no passage scorer, so --model means nothing", got=model)
     retriever = make_retriever(index, first_stage(first.preset, first.settings), notes=notes)
     aggregator = make_aggregator(aggregate.name, k=aggregate.k, weights=aggregate.weights)
-    if settings.scorer is not None and aggregate.name == "document":
+    if settings.scorer is not None and aggregate.name == "document" and settings.scorer.name not in SCORES_DOCUMENTS:
         raise InputError(
             f"the {settings.scorer.name} scorer scores passages, not documents", got="aggregate.name=document"
         )

@@ -25,8 +25,12 @@ PASSAGE_SCORERS: dict[str, str] = {
     "cross-encoder": "longrank.scoring.cross_encoder:CrossEncoder",
     "monot5": "longrank.scoring.monot5:MonoT5",
     "decoder": "longrank.scoring.decoder:Decoder",
+    "document-network": "longrank.scoring.document_network:DocumentNetworkScorer",
 }
 """Passage scorers by name; each is imported when it is used."""
+
+SCORES_DOCUMENTS = frozenset({"document-network"})
+"""Those that give a score of the document, too, for the aggregator ``document``."""
 
 
 def make_scorer(

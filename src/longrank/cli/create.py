@@ -1,0 +1,40 @@
+"""``longrank create``: a new document network, to be trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longrank.cli import console
+
+
+def create(
+    network: Annotated[
+        str, typer.Argument(help="The network: parade-transformer, ...; docs/names.md lists them.", metavar="NETWORK")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder to write.")],
+    model: Annotated[
+        str, typer.Option("--model", help="The pretrained encoder: a Hugging Face name, a folder, or an alias.")
+    ],
+    preset: Annotated[
+        str | None, typer.Option("--preset", help="standalone or capreolus: what released code does otherwise.")
+    ] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="option=value, any option of the network.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the weights that are not the encoder's.")] = 0,
+) -> None:
+    """Put a document network (PARADE, CEDR, ...) on top of a pretrained encoder.
+
+    Its aggregator is random, so the folder is marked as untrained, and rerank wants --allow-untrained for it.
+
+    Example: longrank create parade-transformer --model minilm -o parade
+    """
+    from longrank.config import override
+    from longrank.scoring.create import create_folder
+    from longrank.scoring.models import find_model
+
+    create_folder(network, find_model(model), output, options=override({}, assignments or ()), preset=preset, seed=seed)
+    console.note(f"{output}: an untrained {network} on {model}")

@@ -1,0 +1,53 @@
+"""A new document network in a folder of its own: a pretrained encoder, and an aggregator that is still random."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from longrank.models.checks import read_json
+from longrank.scoring.models import Model
+from longrank.scoring.network import check_network, loading
+from longrank.scoring.pretrained import load_pretrained
+
+_CLASSIFIER = "ForSequenceClassification"
+
+
+def create_folder(
+    name: str,
+    model: Model,
+    folder: Path,
+    *,
+    options: Mapping[str, Any],
+    preset: str | None = None,
+    seed: int = 0,
+) -> None:
+    """Write a document network that begins with the weights of a pretrained model; marked as untrained.
+
+    Args:
+        name: a key of `longrank.models.DOCUMENT_NETWORKS`.
+        model: an encoder, a bi-encoder or a cross-encoder; networks of passage scores keep a cross-encoder's head.
+        folder: where it goes.
+        options: of the network.
+        preset: a key of `longrank.models.PRESETS`.
+        seed: of the new weights.
+
+    Raises:
+        InputError: no such network, option or preset; a model that cannot be read, or lacks what the network reads;
+            or a folder that holds something else.
+        MissingExtra: torch or transformers are not installed.
+    """
+    with loading(model):
+        from longrank.models.create import create_network
+        from longrank.models.folders import save_network
+
+        architectures = read_json(model.network / "config.json").get("architectures") or []
+        classifies = any(str(one).endswith(_CLASSIFIER) for one in architectures)
+        family = "AutoModelForSequenceClassification" if classifies else "AutoModel"
+        pretrained, tokenizer, missing = load_pretrained(model, family)
+        network = create_network(name, pretrained, options, tokenizer=tokenizer, preset=preset, seed=seed)
+    random = {id(values) for key, values in pretrained.named_parameters() if key in missing}
+    lost = [key for key, values in network.named_parameters() if id(values) in random]
+    check_network(model, network, tokenizer, lost)
+    save_network(folder, network, tokenizer)
