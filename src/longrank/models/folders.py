@@ -86,9 +86,10 @@ def load_network(folder: Path) -> Loaded:
         name = described.get("network", "")
         kind: type[DocumentNetwork] = lookup(DOCUMENT_NETWORKS, name, "document network")
         options = checked_options(name, described["options"])
-    skeleton = _skeleton(folder, kind)
-    with _explained(folder / FILE, "does not fit the encoder"):
-        network = kind(skeleton, **options)
+    with torch.random.fork_rng(devices=[]):  # what is drawn here is overwritten
+        skeleton = _skeleton(folder, kind)
+        with _explained(folder / FILE, "does not fit the encoder"):
+            network = kind(skeleton, **options)
     network.name, network.options = name, options
     missing = [key for file, module in network.files().items() for key in _fill(folder / file, module)]
     with _explained(folder, "its tokenizer cannot be read"):
@@ -101,7 +102,7 @@ def _skeleton(folder: Path, kind: type[DocumentNetwork]) -> Any:
     """Return the model of transformers that `kind` is built on, its weights still random."""
     read_json(folder / "config.json")
     family = transformers.AutoModelForSequenceClassification if kind.from_classifier else transformers.AutoModel
-    with _explained(folder / "config.json", "is no configuration of an encoder"), torch.random.fork_rng(devices=[]):
+    with _explained(folder / "config.json", "is no configuration of an encoder"):
         config = transformers.AutoConfig.from_pretrained(str(folder), **_LOCAL)
         return family.from_config(config, dtype=torch.float32)
 

@@ -1,0 +1,72 @@
+"""Folders that are whole or absent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from longrank.errors import InputError, LongRankError
+from longrank.storage.folders import atomic_folder
+
+
+def write(folder: Path, **files: str) -> None:
+    with atomic_folder(folder) as new:
+        for name, text in files.items():
+            (new / name).write_text(text)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_a_folder_appears_when_the_block_ends(tmp_path: Path) -> None:
+    with atomic_folder(tmp_path / "new") as work:
+        (work / "a").write_text("1")
+        assert not (tmp_path / "new").exists()
+    assert contents(tmp_path / "new") == {"a": "1"}
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+
+
+def test_a_block_that_fails_leaves_the_old_folder_and_nothing_else(tmp_path: Path) -> None:
+    write(tmp_path / "f", a="old")
+    with pytest.raises(RuntimeError), atomic_folder(tmp_path / "f") as work:
+        (work / "a").write_text("new")
+        raise RuntimeError
+    assert contents(tmp_path / "f") == {"a": "old"}
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+
+
+def test_a_folder_with_the_same_files_is_replaced(tmp_path: Path) -> None:
+    write(tmp_path / "f", a="old")
+    write(tmp_path / "f", a="new", b="more")
+    assert contents(tmp_path / "f") == {"a": "new", "b": "more"}
+
+
+def test_a_folder_with_other_files_is_kept(tmp_path: Path) -> None:
+    write(tmp_path / "f", a="old", mine="precious")
+    with pytest.raises(InputError, match=r"holds other files, which would be lost \(got 'mine'\)"):
+        write(tmp_path / "f", a="new")
+    assert contents(tmp_path / "f") == {"a": "old", "mine": "precious"}
+
+
+def test_a_link_to_a_folder_stays_a_link(tmp_path: Path) -> None:
+    write(tmp_path / "real", a="old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write(tmp_path / "link", a="new")
+    assert (tmp_path / "link").is_symlink()
+    assert contents(tmp_path / "real") == {"a": "new"}
+
+
+def test_places_that_cannot_be_written_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="its folder does not exist"):
+        write(tmp_path / "no" / "f", a="1")
+    (tmp_path / "file").write_text("1")
+    with pytest.raises(InputError, match="is a file; a folder is needed"):
+        write(tmp_path / "file", a="1")
+
+
+def test_a_write_that_fails_is_a_run_time_error(tmp_path: Path) -> None:
+    with pytest.raises(LongRankError, match="cannot write"), atomic_folder(tmp_path / "f"):
+        raise OSError(28, "No space left on device")
+    assert not list(tmp_path.iterdir())
