@@ -40,7 +40,7 @@ PRESETS: dict[str, Mapping[str, Mapping[str, Any]]] = {
         "parade-transformer": _STANDALONE | {"activation": "gelu", "start": "sep"},
     },
     "capreolus": {
-        "parade-transformer": {"activation": "gelu", "positions": 16},
+        "parade-transformer": {"activation": "gelu", "positions": 16, "start_trained": False},
         "birch-passage": {"initial": "ones"},
         "maxp": {"outputs": 2},
         "firstp": {"outputs": 2},

@@ -85,11 +85,12 @@ def test_the_standalone_release_begins_with_the_separator_and_reads_pooled_vecto
     assert network.max_passages is None
 
 
-def test_capreolus_numbers_its_passages(encoders: Encoders) -> None:
+def test_capreolus_numbers_its_passages_and_keeps_the_aggregators_cls(encoders: Encoders) -> None:
     from longrank.models.create import create_network
 
     network: Any = create_network("parade-transformer", encoders.read("bert")[0], preset="capreolus")
     assert network.positions.num_embeddings == 17
+    assert not network.cls.requires_grad
     assert network.max_passages == 16
 
 
