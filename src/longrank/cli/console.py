@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from longrank.errors import printable
 from longrank.types import Notes
@@ -46,6 +47,12 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     lines = [head, *rows]
     widths = [max(len(line[n]) for line in lines) for n in range(len(head))]
     return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+
+
+def cache_folder() -> Path:
+    """Return the folder for what can be made again: ``$XDG_CACHE_HOME/longrank``, else ``~/.cache/longrank``."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "longrank"
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shlex
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longrank.cli import console
+from longrank.cli.console import cache_folder
 
 if TYPE_CHECKING:
     from longrank.demo.collection import Collection
@@ -51,12 +51,6 @@ def demo(
     _answer(collection, pipeline, query)
     console.show_notes(notes)
     _what_next(folder, name)
-
-
-def cache_folder() -> Path:
-    """Return the folder for what can be made again: ``$XDG_CACHE_HOME/longrank``, else ``~/.cache/longrank``."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "longrank"
 
 
 def _introduce(collection: Collection, folder: Path, name: str) -> None:

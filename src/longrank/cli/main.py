@@ -20,6 +20,7 @@ import typer
 from longrank.cli import console
 from longrank.config import suggestion
 from longrank.errors import LongRankError, printable
+from longrank.storage.cache import use_cache_folder
 
 COMMANDS = {
     "demo": "longrank.cli.demo:demo",
@@ -34,6 +35,7 @@ COMMANDS = {
     "evaluate": "longrank.cli.evaluate:evaluate",
     "tune": "longrank.cli.tune:tune",
     "create": "longrank.cli.create:create",
+    "quantize": "longrank.cli.quantize:quantize",
     "bench": "longrank.cli.bench:bench",
     "analyze": "longrank.cli.analyze:analyze",
 }
@@ -94,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"unknown command '{printable(named)}'; {suggestion(named, COMMANDS)}", 2)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
+    use_cache_folder(console.cache_folder())
     try:
         app = build_app([named] if named else list(COMMANDS))
         result = app(args=arguments or ["--help"], standalone_mode=False)

@@ -3,7 +3,8 @@
 On a CPU, encoders of the BERT family go without padding (`unpadded`), and the dense layers of all others are
 computed by oneDNN (`dense`). Elsewhere Hugging Face's own forward pass is kept. ``bf16`` halves the encoder's weights
 and activations (8 bits of precision instead of 24); what comes out of it, and the head, stay float32, so that
-scores are not rounded to a handful of values.
+scores are not rounded to a handful of values. Another backend than PyTorch may compute the encoder (`backends`); its
+``int8`` rounds weights and activations to 256 levels each, chosen on text of the user's (`backends.quantized`).
 """
 
 from __future__ import annotations
@@ -12,24 +13,46 @@ from collections.abc import Callable
 from typing import Any
 
 from longrank.errors import InputError
+from longrank.scoring.backends.exported import exported_folder
+from longrank.scoring.backends.forward import Exported, load_graph
+from longrank.scoring.backends.quantized import quantized_folder
 from longrank.scoring.dense import use_onednn
+from longrank.scoring.models import Model
 from longrank.scoring.unpadded import Unpadded, can_unpad
+from longrank.types import Notes
 
 DTYPES = ("float32", "bf16")
 
 
-def accelerate(encoder: Any, *, dtype: str = "float32", first_only: bool = False) -> None:
+def accelerate(
+    encoder: Any,
+    model: Model,
+    notes: Notes,
+    *,
+    dtype: str = "float32",
+    backend: str = "torch",
+    first_only: bool = False,
+) -> None:
     """Change the forward pass of an encoder in place; it cannot be trained afterwards.
 
     Args:
         encoder: a transformers model without head (``network.base_model``), float32, on its device.
-        dtype: one of `DTYPES`.
+        model: where it comes from.
+        notes: says what was exported for another backend.
+        dtype: one of the backend's.
+        backend: a key of `longrank.scoring.backends.BACKENDS`; the caller has checked it (`check_backend`).
         first_only: the head reads the first token only, so the others' last hidden state may be left out.
 
     Raises:
-        InputError: no such dtype, or this machine computes it no faster than float32.
+        InputError: no such dtype, or this machine computes it no faster than float32; or the encoder cannot be
+            exported; or int8 was asked for of a model that is not quantised.
+        IntegrityError: the quantised model is damaged.
     """
-    check_dtype(dtype, encoder.device.type)
+    if dtype != "int8":
+        check_dtype(dtype, encoder.device.type)
+    if backend != "torch":
+        _export(encoder, model, notes, dtype, backend)
+        return
     if dtype == "bf16":
         _to_bf16(encoder)
     if encoder.device.type == "cpu" and can_unpad(encoder):
@@ -38,6 +61,22 @@ def accelerate(encoder: Any, *, dtype: str = "float32", first_only: bool = False
     use_onednn(encoder)
     if dtype == "bf16":
         encoder.forward = _returning_float32(encoder.forward)
+
+
+def _export(encoder: Any, model: Model, notes: Notes, dtype: str, backend: str) -> None:
+    folder = quantized_folder(model) if dtype == "int8" else exported_folder(encoder, model, backend, notes)
+    encoder.forward = Exported(encoder, load_graph(backend, folder, bf16=_precision(dtype) == "bf16"))
+
+
+def computed_by(dtype: str, backend: str) -> str:
+    """Return what a fingerprint says of dtype and backend; of int8, how the machine computes what is not quantised."""
+    if backend == "torch":
+        return f"dtype={dtype}"
+    return f"dtype={dtype} backend={backend}" + (f" precision={_precision(dtype)}" if dtype == "int8" else "")
+
+
+def _precision(dtype: str) -> str:
+    return "bf16" if dtype == "bf16" or (dtype == "int8" and _multiplies_bf16("cpu")) else "float32"
 
 
 def check_dtype(dtype: str, device: str) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from longrank.errors import InputError, LongRankError
 from longrank.index.vectors import PassageVectors
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.scoring.acceleration import accelerate
+from longrank.scoring.acceleration import accelerate, computed_by
+from longrank.scoring.backends import check_backend
 from longrank.scoring.models import Model
 from longrank.scoring.network import (
     DEFAULT_BATCH_TOKENS,
@@ -39,6 +40,7 @@ from longrank.scoring.pretrained import check_unexpected
 from longrank.types import Float32s, Notes
 
 _KEPT_BYTES = 256 << 20  # passage vectors kept in memory
+_ROWS_AT_ONCE = 1024
 _DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # the names sentence-transformers looks for
 
 
@@ -57,12 +59,15 @@ class BiEncoder:
         max_tokens: what is read of a text, special tokens included; default: the model's own limit.
         batch_tokens: padded tokens per batch.
         device: a torch device, or ``auto``.
-        dtype: ``float32`` or ``bf16``, in which the encoder's products are computed (`longrank.scoring.acceleration`).
+        dtype: ``float32``, ``bf16`` or ``int8``, in which the encoder's products are computed
+            (`longrank.scoring.acceleration`).
+        backend: who computes the encoder, a key of `longrank.scoring.backends.BACKENDS`.
         notes: counts queries that were cut.
 
     Raises:
         InputError: the model cannot be loaded, or an option is out of range.
-        MissingExtra: sentence-transformers is not installed.
+        MissingExtra: sentence-transformers, or what the backend needs, is not installed.
+        IntegrityError: the files of a quantised model are damaged.
     """
 
     example, unit = "minilm", "cosine"
@@ -75,11 +80,13 @@ class BiEncoder:
         batch_tokens: int = DEFAULT_BATCH_TOKENS,
         device: str = "auto",
         dtype: str = "float32",
+        backend: str = "torch",
         notes: Notes | None = None,
     ) -> None:
         check_at_least("batch_tokens", batch_tokens, 1)
         self.model = model
         self._notes = Notes() if notes is None else notes
+        device = check_backend(backend, dtype, device)
         with loading(model):
             self._network = _load(model, device)
             self._prompts = dict(self._network.prompts or {})
@@ -92,7 +99,8 @@ class BiEncoder:
         if (similarity := self._network.similarity_fn_name) != "cosine":
             self._notes.add(f"models made for the similarity '{similarity}': the cosine is used", model.name)
         self.max_tokens = choose_max_tokens(model, max_tokens, *_limits(self._network))
-        accelerate(self._network[0].auto_model, dtype=dtype)
+        self.encoder = self._network[0].auto_model
+        accelerate(self.encoder, model, self._notes, dtype=dtype, backend=backend)
         self._feeder = Feeder(
             self._network.tokenizer,
             self.max_tokens,
@@ -102,7 +110,9 @@ class BiEncoder:
             notes=self._notes,
         )
         where = self._network.device.type
-        self._options = f"max_tokens={self.max_tokens} batch_tokens={batch_tokens} device={where} dtype={dtype}"
+        self._options = (
+            f"max_tokens={self.max_tokens} batch_tokens={batch_tokens} device={where} {computed_by(dtype, backend)}"
+        )
         self.offset_tokenizer = self._feeder.offset_tokenizer
         self._stored: PassageVectors | None = None
         self._stored_note = ""
@@ -207,7 +217,9 @@ class BiEncoder:
 
 def _cosines(task: ScoringTask, query: Float32s, passages: Vectors) -> PassageScores:
     # Row by row, not by a matrix product: its last bits would depend on how many rows there are.
-    scores = (passages.vectors * query).sum(axis=1, dtype=np.float32)
+    scores = np.empty(len(passages.vectors), dtype=np.float32)
+    for some in _slices(len(scores)):
+        scores[some] = (passages.vectors[some] * query).sum(axis=1, dtype=np.float32)
     check_finite(scores, task)
     return PassageScores(scores, passages.truncated)
 
@@ -256,10 +268,16 @@ def _limits(network: Any) -> tuple[int | None, ...]:
 
 
 def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return each row at length 1; zeros stay zeros."""
-    lengths = np.sqrt((rows * rows).sum(axis=1, dtype=np.float32, keepdims=True))
-    unit: NDArray[np.float32] = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths != 0)
-    return unit
+    """Scale each row to length 1, in place; zeros stay zeros."""
+    for some in _slices(len(rows)):
+        lengths = np.sqrt((rows[some] * rows[some]).sum(axis=1, dtype=np.float32, keepdims=True))
+        np.divide(rows[some], lengths, out=rows[some], where=lengths != 0)
+    return rows
+
+
+def _slices(n: int) -> Iterator[slice]:
+    """Split `n` rows, so that what is computed of them takes little memory beside the vectors of a long document."""
+    return (slice(start, start + _ROWS_AT_ONCE) for start in range(0, n, _ROWS_AT_ONCE))
 
 
 def _key(texts: Sequence[str]) -> bytes:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from longrank.errors import InputError
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.scoring.acceleration import accelerate
+from longrank.scoring.acceleration import accelerate, computed_by
+from longrank.scoring.backends import check_backend
 from longrank.scoring.heads import load_classifier, n_outputs
 from longrank.scoring.long_context import choose_global_attention, global_attention_mask
 from longrank.scoring.models import Model
@@ -52,13 +53,16 @@ class CrossEncoder:
         global_attention: of a Longformer, ``cls`` (default) or ``query`` (`longrank.scoring.long_context`).
         batch_tokens: padded tokens per batch.
         device: a torch device, or ``auto``.
-        dtype: ``float32`` or ``bf16``, in which the encoder's products are computed (`longrank.scoring.acceleration`).
+        dtype: ``float32``, ``bf16`` or ``int8``, in which the encoder's products are computed
+            (`longrank.scoring.acceleration`).
+        backend: who computes the encoder, a key of `longrank.scoring.backends.BACKENDS`.
         notes: counts queries that were cut.
 
     Raises:
         InputError: the model cannot be loaded or is no classifier of one or two outputs, or an option
             is out of range.
-        MissingExtra: torch or transformers are not installed.
+        MissingExtra: torch, transformers or what the backend needs are not installed.
+        IntegrityError: the files of a quantised model are damaged.
     """
 
     example = "cross-encoder/ms-marco-MiniLM-L6-v2"
@@ -75,12 +79,14 @@ class CrossEncoder:
         batch_tokens: int = DEFAULT_BATCH_TOKENS,
         device: str = "auto",
         dtype: str = "float32",
+        backend: str = "torch",
         notes: Notes | None = None,
     ) -> None:
         check_at_least("batch_tokens", batch_tokens, 1)
         check_at_least("max_query_tokens", max_query_tokens, 1)
         self.model = model
         self._notes = Notes() if notes is None else notes
+        device = check_backend(backend, dtype, device)
         with loading(model):
             network, tokenizer = load_classifier(model, self._notes)
             self._network = network.to(choose_device(device))
@@ -90,7 +96,8 @@ class CrossEncoder:
         self.max_tokens = choose_max_tokens(
             model, max_tokens, tokenizer.model_max_length, position_limit(self._network)
         )
-        accelerate(self._network.base_model, dtype=dtype, first_only=True)
+        self.encoder = self._network.base_model
+        accelerate(self.encoder, model, self._notes, dtype=dtype, backend=backend, first_only=True)
         where = self._network.device
         self._feeder = Feeder(
             tokenizer,
@@ -105,7 +112,7 @@ class CrossEncoder:
         self.fingerprint = (
             f"cross-encoder {model.fingerprint} score={self.unit} relevant={relevant} max_tokens={self.max_tokens} "
             f"max_query_tokens={max_query_tokens} {attention}batch_tokens={batch_tokens} "
-            f"device={where.type} dtype={dtype}"
+            f"device={where.type} {computed_by(dtype, backend)}"
         )
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:

@@ -25,7 +25,9 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout", "LogitScore")
 """The modules of sentence-transformers that a model may consist of; the last holds the words of a decoder reranker."""
 
-_SUFFIXES = (".json", ".txt", ".model", ".safetensors")  # what the result depends on
+SUFFIXES = (".json", ".txt", ".model", ".safetensors")
+"""Of the files that a model's scores depend on."""
+
 _PICKLED = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 
 
@@ -68,7 +70,7 @@ def find_model(name: str) -> Model:
     name, _, revision = name.partition("@")
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or path.exists():
         raise InputError("no such model folder", path=path)
-    found = find_on_hub(name, revision or None, _SUFFIXES)
+    found = find_on_hub(name, revision or None, SUFFIXES)
     named = {path: found.name for path in found.rglob("*.safetensors")}  # by the commit
     return _checked(name, found, prefix=f"{name}@{found.name} ", known=named)
 
@@ -159,6 +161,6 @@ def _digest(root: Path, places: list[Path], known: Mapping[Path, str]) -> str:
         path.relative_to(root).as_posix(): known.get(path) or sha256_of(path)
         for place in places
         for path in place.iterdir()
-        if path.is_file() and path.suffix in _SUFFIXES
+        if path.is_file() and path.suffix in SUFFIXES
     }
     return digest_of(files)

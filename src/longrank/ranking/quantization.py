@@ -1,0 +1,173 @@
+"""Models in int8, calibrated on passages that a first stage finds for some queries.
+
+Which pairs are read is a function of the seed and of ids alone. Nothing of what is scored later should be among
+them: the ranges chosen would fit it better than other text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.errors import InputError
+from longrank.index import Index
+from longrank.protocols import ScoringTask, Segmenter
+from longrank.retrieval import make_retriever
+from longrank.scoring.backends.exported import exported_folder
+from longrank.scoring.backends.quantized import write_quantized
+from longrank.scoring.bi_encoder import BiEncoder
+from longrank.scoring.cross_encoder import CrossEncoder
+from longrank.scoring.models import find_model
+from longrank.storage import digest_of
+from longrank.text.segment import make_segmenter
+from longrank.types import Notes, Passage, Query
+
+SCORERS: dict[str, type[CrossEncoder | BiEncoder]] = {"cross-encoder": CrossEncoder, "bi-encoder": BiEncoder}
+"""What a model can be quantised as: what its encoder reads of a pair depends on it."""
+
+_DEPTH = 10  # candidates of a query whose passages may be taken
+_BACKEND = "openvino"
+
+
+def quantize_model(
+    model: str,
+    scorer: str,
+    index: Index,
+    queries: Sequence[Query],
+    output: Path,
+    *,
+    pairs: int = 300,
+    seed: int = 0,
+    passages: str = "windows",
+    notes: Notes,
+) -> None:
+    """Write a model folder with an int8 graph of the encoder, calibrated on pairs of queries and passages.
+
+    Args:
+        model: as `longrank.scoring.models.find_model` takes it.
+        scorer: a key of `SCORERS`.
+        index: where the passages come from; BM25 finds them.
+        queries: pairs are taken of as many as possible.
+        output: the folder; must not exist, or be empty.
+        pairs: of query and passage.
+        seed: of the choice of queries and passages.
+        passages: how documents are split: a key of `longrank.text.segment.PRESETS`.
+        notes: counts what was cut, and says when there are fewer pairs.
+
+    Raises:
+        InputError: the folder is not empty, there are no pairs, or the model cannot be loaded or exported.
+        MissingExtra: OpenVINO or NNCF are not installed.
+        IntegrityError: files of the model or the index are damaged.
+    """
+    _check_output(output)
+    if pairs < 1:
+        raise InputError("at least one pair is needed to calibrate on", got=pairs)
+    found = find_model(model)
+    scoring = SCORERS[scorer](found, backend=_BACKEND, batch_tokens=1, notes=notes)  # each text is a batch of its own
+    segmenter = make_segmenter(passages, tokenizer=scoring.offset_tokenizer)
+    tasks = list(calibration_tasks(index, queries, segmenter, pairs=pairs, seed=seed, notes=notes))
+    if not tasks:
+        raise InputError("no query finds a passage to calibrate on", path=index.path)
+    record = {
+        "model": found.fingerprint,
+        "scorer": scorer,
+        "index": index.digest,
+        "queries": digest_of([[query.query_id, query.text] for query in queries]),
+        "passages": segmenter.fingerprint,
+        "pairs": len(tasks),
+        "seed": seed,
+        "versions": {name: version(name) for name in ("openvino", "nncf", "torch", "transformers")},
+    }
+    graph = exported_folder(scoring.encoder, found, _BACKEND, notes)
+    work = Path(tempfile.mkdtemp(prefix=".quantizing-", dir=output.parent))
+    try:
+        write_quantized(found, graph, _inputs(scoring, tasks), record, work)
+        work.chmod(0o777 & ~_umask())
+        work.rename(output)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def calibration_tasks(
+    index: Index, queries: Sequence[Query], segmenter: Segmenter, *, pairs: int, seed: int, notes: Notes
+) -> Iterator[ScoringTask]:
+    """Yield at most `pairs` tasks of one passage each, spread over the queries.
+
+    Of each query, in an order by the seed, as many passages of its first 10 documents by BM25 as make up the number,
+    chosen by the seed.
+    """
+    retriever = make_retriever(index, notes=Notes())
+    each, left = math.ceil(pairs / max(1, len(queries))), pairs
+    for query in sorted(queries, key=lambda query: _drawn(seed, query.query_id)):
+        candidates = [
+            passage
+            for hit in retriever.retrieve(query, _DEPTH)
+            for passage in segmenter.segment(index.document(hit.doc_id)).passages
+        ]
+        candidates.sort(key=lambda one: _drawn(seed, query.query_id, one.doc_id, str(one.index)))
+        for passage in candidates[: min(each, left)]:
+            left -= 1
+            yield _task(query, passage)
+        if left == 0:
+            return
+    notes.say(f"only {pairs - left} pairs of query and passage were found to calibrate on; {pairs} were wanted")
+
+
+def _drawn(seed: int, *ids: str) -> bytes:
+    return hashlib.sha256("\t".join([str(seed), *ids]).encode("utf-8", "surrogatepass")).digest()
+
+
+def _task(query: Query, passage: Passage) -> ScoringTask:
+    return ScoringTask(query, passage.doc_id, (passage,), (passage.text,))
+
+
+def _inputs(scoring: CrossEncoder | BiEncoder, tasks: Sequence[ScoringTask]) -> list[dict[str, Any]]:
+    """Return what the encoder is given when the tasks are scored, in an order of its own."""
+    import torch
+
+    batches: list[dict[str, NDArray[np.int64]]] = []
+    encoder = scoring.encoder
+    forward, names = encoder.forward, encoder.forward.inputs
+
+    def recording(input_ids: Any, attention_mask: Any, token_type_ids: Any = None, **others: Any) -> Any:
+        types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
+        given = {"input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": types}
+        batches.append({name: given[name].numpy() for name in names})
+        return forward(input_ids, attention_mask, token_type_ids, **others)
+
+    encoder.forward = recording
+    try:
+        scoring.score(tasks)
+    finally:
+        encoder.forward = forward
+    return sorted(batches, key=lambda one: (one["input_ids"].shape[1], one["input_ids"].tobytes()))
+
+
+def _check_output(output: Path) -> None:
+    """Refuse a place for the folder where something is, or nothing can be.
+
+    Raises:
+        InputError: it is.
+    """
+    if output.is_dir() and not any(output.iterdir()):
+        return
+    if output.exists():
+        raise InputError("exists already", path=output, fix="choose another folder, or remove it")
+    if not output.parent.is_dir() or not os.access(output.parent, os.W_OK):
+        raise InputError("its folder does not exist or cannot be written to", path=output, fix="choose another folder")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
