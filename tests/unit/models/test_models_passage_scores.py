@@ -52,6 +52,11 @@ def test_scores_and_contributions_by_hand(name: str, expected, contributions, en
     assert [value for row in found for value in row] == pytest.approx([v for row in contributions for v in row])
 
 
+@pytest.mark.parametrize(("name", "expected"), [("maxp", [-1, -5]), ("birch-passage", [-2, -5])])
+def test_padding_does_not_win_over_negative_scores(name: str, expected: list[float], encoders: Encoders) -> None:
+    assert made(name, encoders).aggregate(*scored([-1.0, -3, -2, -4], [-5.0])).tolist() == pytest.approx(expected)
+
+
 def test_maxp_shares_the_win_among_equal_passages(encoders: Encoders) -> None:
     assert made("maxp", encoders).contributions(*scored([2.0, 2, 1])).tolist() == [[0.5, 0.5, 0]]
 
