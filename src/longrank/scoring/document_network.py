@@ -99,7 +99,7 @@ class DocumentNetworkScorer:
             device=str(encoder.device),
             notes=self._notes,
         )
-        self.offset_tokenizer = self._feeder.offset_tokenizer
+        self.offset_tokenizer, self.packer = self._feeder.offset_tokenizer, self._feeder.packer
         self.fingerprint = (
             f"document-network {model.fingerprint} max_tokens={self.max_tokens} max_query_tokens={queries} "
             f"batch_tokens={batch_tokens} device={encoder.device.type} dtype={dtype}"
@@ -114,8 +114,8 @@ class DocumentNetworkScorer:
         """
         if not tasks:
             return []
-        packed = [pair for task in tasks for pair in self._feeder.packer.pairs(task.query.text, task.texts)]
-        count_cut_queries(tasks, self._feeder.packer, self._notes)
+        packed = [pair for task in tasks for pair in self.packer.pairs(task.query.text, task.texts)]
+        count_cut_queries(tasks, self.packer, self._notes)
         rows = self._feeder.run(packed, self._encode)
         bounds = list(pairwise(accumulate((len(task.texts) for task in tasks), initial=0)))
         documents = [rows[start:end] for start, end in bounds]
@@ -143,7 +143,7 @@ class DocumentNetworkScorer:
 
     def _encode(self, features: dict[str, torch.Tensor]) -> torch.Tensor:
         if self._network.extra_features:
-            query, passage = pair_masks(features, self._feeder.packer.pair_specials, self._tokenizer.sep_token_id)
+            query, passage = pair_masks(features, self.packer.pair_specials, self._tokenizer.sep_token_id)
             features = {**features, "query_mask": query, "passage_mask": passage}
         rows: torch.Tensor = self._network.encode(features)
         return rows
