@@ -22,8 +22,11 @@ def bench(
         list[int] | None, typer.Option("--length", help="Tokens per passage; repeatable. [default: 64, 128, 256]")
     ] = None,
     dtypes: Annotated[
-        list[str] | None, typer.Option("--dtype", help="float32 or bf16; repeatable. [default: float32]")
+        list[str] | None, typer.Option("--dtype", help="float32, bf16 or int8; repeatable. [default: float32]")
     ] = None,
+    backend: Annotated[
+        str, typer.Option("--backend", help="Who computes the encoder: torch, onnx or openvino.")
+    ] = "torch",
     device: Annotated[str, typer.Option("--device", help="A torch device, or auto.")] = "auto",
     threads: Annotated[int | None, typer.Option("--threads", min=1, help="CPU threads. [default: all cores]")] = None,
     seconds: Annotated[float, typer.Option("--seconds", min=0, help="How long to measure each.")] = 5.0,
@@ -45,7 +48,8 @@ def bench(
         check_writable(output)
     use_threads(threads or console.cores())
     rows: list[Speed] = []
-    for row in measure(scorer, model, lengths or [64, 128, 256], dtypes or ["float32"], device=device, seconds=seconds):
+    lengths, dtypes = lengths or [64, 128, 256], dtypes or ["float32"]
+    for row in measure(scorer, model, lengths, dtypes, device=device, backend=backend, seconds=seconds):
         rows.append(row)
         console.note(f"{model}: {row.dtype}, {row.length} tokens: {row.passages:,.1f} passages/s")
     named = machine()

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +26,7 @@ from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.models import find_model
 from longrank.storage import digest_of
+from longrank.storage.folders import atomic_folder
 from longrank.text.segment import make_segmenter
 from longrank.types import Notes, Passage, Query
 
@@ -69,9 +67,26 @@ def quantize_model(
         MissingExtra: OpenVINO or NNCF are not installed.
         IntegrityError: files of the model or the index are damaged.
     """
-    _check_output(output)
     if pairs < 1:
         raise InputError("at least one pair is needed to calibrate on", got=pairs)
+    if output.exists() and not (output.is_dir() and not any(output.iterdir())):
+        raise InputError("exists already", path=output, fix="choose another folder, or remove it")
+    with atomic_folder(output) as work:
+        _quantize_model(model, scorer, index, queries, work, pairs=pairs, seed=seed, passages=passages, notes=notes)
+
+
+def _quantize_model(
+    model: str,
+    scorer: str,
+    index: Index,
+    queries: Sequence[Query],
+    work: Path,
+    *,
+    pairs: int,
+    seed: int,
+    passages: str,
+    notes: Notes,
+) -> None:
     found = find_model(model)
     scoring = SCORERS[scorer](found, backend=_BACKEND, batch_tokens=1, notes=notes)  # each text is a batch of its own
     segmenter = make_segmenter(passages, tokenizer=scoring.offset_tokenizer)
@@ -89,13 +104,7 @@ def quantize_model(
         "versions": {name: version(name) for name in ("openvino", "nncf", "torch", "transformers")},
     }
     graph = exported_folder(scoring.encoder, found, _BACKEND, notes)
-    work = Path(tempfile.mkdtemp(prefix=".quantizing-", dir=output.parent))
-    try:
-        write_quantized(found, graph, _inputs(scoring, tasks), record, work)
-        work.chmod(0o777 & ~_umask())
-        work.rename(output)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    write_quantized(found, graph, _inputs(scoring, tasks), record, work)
 
 
 def calibration_tasks(
@@ -151,23 +160,3 @@ def _inputs(scoring: CrossEncoder | BiEncoder, tasks: Sequence[ScoringTask]) -> 
     finally:
         encoder.forward = forward
     return sorted(batches, key=lambda one: (one["input_ids"].shape[1], one["input_ids"].tobytes()))
-
-
-def _check_output(output: Path) -> None:
-    """Refuse a place for the folder where something is, or nothing can be.
-
-    Raises:
-        InputError: it is.
-    """
-    if output.is_dir() and not any(output.iterdir()):
-        return
-    if output.exists():
-        raise InputError("exists already", path=output, fix="choose another folder, or remove it")
-    if not output.parent.is_dir() or not os.access(output.parent, os.W_OK):
-        raise InputError("its folder does not exist or cannot be written to", path=output, fix="choose another folder")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

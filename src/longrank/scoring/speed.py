@@ -58,6 +58,7 @@ class Speed:
         model: the model's name.
         dtype: of the products.
         device: where they were computed.
+        backend: who computed the encoder.
         length: L, tokens read of each query and passage together.
         passages: passages per second.
         tokens: passages x L.
@@ -70,6 +71,7 @@ class Speed:
     model: str
     dtype: str
     device: str
+    backend: str
     length: int
     passages: float
     tokens: float
@@ -79,28 +81,38 @@ class Speed:
 
 
 def measure(
-    scorer: str, model: str, lengths: Sequence[int], dtypes: Sequence[str], *, device: str = "auto", seconds: float = 5
+    scorer: str,
+    model: str,
+    lengths: Sequence[int],
+    dtypes: Sequence[str],
+    *,
+    device: str = "auto",
+    backend: str = "torch",
+    seconds: float = 5,
 ) -> Iterator[Speed]:
     """Score generated passages of each length in each dtype for so many seconds; the median round counts.
+
+    What another backend than PyTorch computes cannot be watched: the products counted are those that PyTorch computes
+    for the same passages.
 
     Raises:
         InputError, MissingExtra, IntegrityError: as `longrank.scoring.make_scorer`.
     """
-    device = choose_device(device)
+    device = choose_device(device if backend == "torch" or device != "auto" else "cpu")
     for dtype in dtypes:
         peak = None
         for length in lengths:
-            options = {"max_tokens": length, "device": device} | ({} if dtype == "float32" else {"dtype": dtype})
-            index: Any = None  # networks read passages only
-            scoring = make_scorer(scorer, index=index, model=model, options=options)
+            scoring = _scorer(scorer, model, length, device, dtype, backend)
+            watched = scoring if backend == "torch" else _scorer(scorer, model, length, device, "float32", "torch")
             peak = peak or matrix_peak(dtype, device)
-            operations, taken = _measured(scoring, length, seconds)
+            operations, taken = _measured(scoring, watched, length, seconds)
             rate, gflops = _n_passages(length) / taken, operations / taken / 1e9
             yield Speed(
                 scorer=scorer,
                 model=model,
                 dtype=dtype,
                 device=device,
+                backend=backend,
                 length=length,
                 passages=rate,
                 tokens=rate * length,
@@ -110,10 +122,17 @@ def measure(
             )
 
 
-def _measured(scoring: PassageScorer, length: int, seconds: float) -> tuple[int, float]:
-    """Return the operations of one round, and the seconds it takes."""
+def _scorer(scorer: str, model: str, length: int, device: str, dtype: str, backend: str) -> PassageScorer:  # noqa: PLR0917
+    given = {"dtype": (dtype, "float32"), "backend": (backend, "torch")}  # not every scorer has these options
+    options = {name: value for name, (value, default) in given.items() if value != default}
+    index: Any = None  # networks read passages only
+    return make_scorer(scorer, index=index, model=model, options={"max_tokens": length, "device": device, **options})
+
+
+def _measured(scoring: PassageScorer, watched: PassageScorer, length: int, seconds: float) -> tuple[int, float]:
+    """Return the operations of one round, as one scorer computes them, and the seconds that another takes."""
     rounds = _rounds(length)
-    operations = count_operations(lambda: scoring.score(next(rounds)))
+    operations = count_operations(lambda: watched.score(next(rounds)))
     return operations, median_seconds(lambda: scoring.score(next(rounds)), seconds)
 
 
@@ -141,20 +160,34 @@ def median_seconds(work: Callable[[], object], seconds: float) -> float:
 
 
 def matrix_peak(dtype: str = "float32", device: str = "cpu", repeats: int = 12) -> float:
-    """Return the best rate of a matrix product here, in GFLOP/s: of three shapes and two libraries."""
+    """Return the best rate of a matrix product here, in GFLOP/s: of three shapes, and of two libraries but for int8."""
     import torch
 
     from longrank.scoring.dense import dense
 
-    best, kind = 0.0, torch.bfloat16 if dtype == "bf16" else torch.float32
+    products = (dense, torch.nn.functional.linear) if dtype != "int8" else (_int8_product,)
+    best = 0.0
     with torch.inference_mode():
         for rows, inputs, outputs in _SHAPES:
-            x = torch.randn(rows, inputs, dtype=kind, device=device)
-            weight = torch.randn(outputs, inputs, dtype=kind, device=device)
-            for product in (dense, torch.nn.functional.linear):
+            x, weight = _random(rows, inputs, dtype, device), _random(outputs, inputs, dtype, device)
+            for product in products:
                 taken = min(_seconds(product, x, weight, device) for _ in range(repeats))
                 best = max(best, 2e-9 * rows * inputs * outputs / taken)
     return best
+
+
+def _random(rows: int, columns: int, dtype: str, device: str) -> Any:
+    import torch
+
+    if dtype == "int8":
+        return torch.randint(-127, 128, (rows, columns), dtype=torch.int8, device=device)
+    return torch.randn(rows, columns, dtype=torch.bfloat16 if dtype == "bf16" else torch.float32, device=device)
+
+
+def _int8_product(x: Any, weight: Any, _: None) -> Any:
+    import torch
+
+    return torch._int_mm(x, weight.T)
 
 
 def _seconds(product: Callable[..., Any], x: Any, weight: Any, device: str) -> float:

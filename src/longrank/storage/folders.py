@@ -62,6 +62,9 @@ def _check_same_names(folder: Path, new: Path) -> None:
 
 def _sync(folder: Path) -> None:
     for path in folder.iterdir():
+        if path.is_dir():
+            _sync(path)
+            continue
         with path.open("rb") as stream:
             os.fsync(stream.fileno())
     sync_folder(folder)

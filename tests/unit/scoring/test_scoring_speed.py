@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from exports import cache_in, needs
 from longrank.errors import InputError
 from longrank.scoring import speed
 from longrank.scoring.cross_encoder import CrossEncoder
@@ -61,6 +62,20 @@ def test_rates_are_those_of_the_median_round(tmp_path: Path, monkeypatch: pytest
     assert row.share == row.gflops / 10
 
 
+@needs("openvino")
+def test_of_another_backend_the_operations_are_those_of_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = str(save_encoder(tmp_path / "m"))
+    monkeypatch.setattr(speed, "median_seconds", lambda work, seconds: work() and 0.5)
+    monkeypatch.setattr(speed, "matrix_peak", lambda dtype, device: 10.0)
+    with cache_in(tmp_path):
+        rows = [
+            next(speed.measure("bi-encoder", folder, [L], ["float32"], backend=backend, device="cpu"))
+            for backend in ("torch", "openvino")
+        ]
+    assert [row.backend for row in rows] == ["torch", "openvino"]
+    assert rows[0].gflops == rows[1].gflops > 0
+
+
 def test_passages_have_exactly_the_length_and_are_never_the_same(tmp_path: Path) -> None:
     rounds = speed._rounds(L)
     first, second = next(rounds), next(rounds)
@@ -78,6 +93,7 @@ def test_the_median_of_at_least_three_rounds_counts(monkeypatch: pytest.MonkeyPa
 
 def test_a_matrix_peak_is_a_rate_and_the_machine_has_a_name() -> None:
     assert speed.matrix_peak(repeats=1) > 0
+    assert speed.matrix_peak("int8", repeats=1) > 0
     assert {"processor", "threads", "torch"} <= speed.machine().keys()
     assert speed.machine()["processor"]
 

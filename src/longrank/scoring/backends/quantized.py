@@ -64,6 +64,8 @@ def write_quantized(
     (folder / _GRAPH).mkdir(exist_ok=True)  # there where the model was quantised before
     ov = openvino()
     network = quantize(ov.Core().read_model(str(graph / NAME)), batches)
+    for n, node in enumerate(network.get_ordered_ops()):
+        node.set_friendly_name(f"{node.get_type_name()}_{n}")  # its own counts what the process has made before
     ov.save_model(network, str(folder / _GRAPH / NAME), compress_to_fp16=False)
     with atomic_write(folder / RECORD, "w") as stream:
         stream.write(json.dumps(record, indent=1) + "\n")
