@@ -10,7 +10,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import accumulate, pairwise
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -228,29 +228,36 @@ class Feeder:
         self, groups: Sequence[Sequence[Packed]], forward: Callable[[dict[str, torch.Tensor]], torch.Tensor]
     ) -> list[NDArray[np.float32]]:
         """Return what `run` returns for each group: the same bytes, but the batches of all run side by side."""
-        packed = [one for group in groups for one in group]
-        rows: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(packed)
+        jobs = [(n, batch) for n, packed in enumerate(groups) for batch in self._batches(packed)]
+        # The largest first: the memory that they leave then holds all others.
+        jobs.sort(key=lambda job: len(job[1]) * len(groups[job[0]][job[1][-1]].ids), reverse=True)
 
-        def numbers(batch: list[int]) -> NDArray[np.float32]:
-            values: NDArray[np.float32] = forward(self._features([packed[n] for n in batch])).float().cpu().numpy()
-            return values
+        rows, first_of_group = [np.empty(0, np.float32)] * len(groups), Lock()
 
-        def work(batch: list[int]) -> Notes:
+        def keep(group: int, part: list[int], values: NDArray[np.float32]) -> None:
+            """Copy at once: what a network returns lies between its own large blocks of memory and would pin them."""
+            with first_of_group:
+                if not rows[group].size:
+                    rows[group] = np.empty((len(groups[group]), *values.shape[1:]), np.float32)
+            rows[group][part] = values
+
+        def work(job: tuple[int, list[int]]) -> Notes:
+            group, batch = job
             notes = Notes()
-            for part, values in halving(batch, numbers, notes):
-                for n, value in zip(part, values, strict=True):
-                    rows[n] = value
+
+            def numbers(part: list[int]) -> None:
+                keep(group, part, forward(self._features([groups[group][n] for n in part])).float().cpu().numpy())
+
+            for _ in halving(batch, numbers, notes):
+                pass
             return notes
 
-        bounds = list(pairwise(accumulate(map(len, groups), initial=0)))
-        every = [batch for first, last in bounds for batch in self._batches(packed, first, last)]
-        for notes in side_by_side(work, every, self._device):
+        for notes in side_by_side(work, jobs, self._device):
             self._notes.merge(notes)
-        return [np.stack(rows[first:last]) for first, last in bounds]
+        return rows
 
-    def _batches(self, packed: Sequence[Packed], first: int, last: int) -> list[list[int]]:
-        lengths = [len(one.ids) for one in packed[first:last]]
-        return [[first + n for n in batch] for batch in batches(lengths, self._batch_tokens)]
+    def _batches(self, packed: Sequence[Packed]) -> list[list[int]]:
+        return batches([len(one.ids) for one in packed], self._batch_tokens)
 
     def _features(self, packed: Sequence[Packed]) -> dict[str, torch.Tensor]:
         import torch

@@ -178,9 +178,13 @@ class _Layer:
             x = x[first]
             queries = dense(x, weight[:width], bias[:width])
         attended = _attention(queries, keys_values, runs, self._heads)
+        del queries, keys_values  # else a third of the memory that a layer takes
         x = self._output_norm(dense(attended, self._output.weight, self._output.bias).add_(x))
+        del attended
         wide = dense(x, self._up.weight, self._up.bias, self._activation)
-        result: torch.Tensor = self._down_norm(dense(wide, self._down.weight, self._down.bias).add_(x))
+        narrow = dense(wide, self._down.weight, self._down.bias)
+        del wide
+        result: torch.Tensor = self._down_norm(narrow.add_(x))
         return result
 
 

@@ -10,20 +10,28 @@ through a protocol that a Hugging Face ``tokenizers.Tokenizer`` fulfils.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-
-from longrank.types import Int32s
+from numpy.typing import NDArray
 
 MAX_CHARACTERS_PER_TOKEN = 100
 """Text beyond this many characters per token that may be read is not even tokenised: tokenising one
 endless "word" takes gigabytes, and no prose is that long."""
 
-TEXTS_AT_ONCE = 256
-"""Texts tokenised at once; bounds memory."""
+TEXTS_AT_ONCE, CHARACTERS_AT_ONCE = 256, 1 << 18
+"""Texts tokenised at once, and the characters of all of them; a longer text goes alone. Bounds memory: a
+tokenizer takes about a hundred bytes a token."""
+
+SLACK = 16
+"""Tokens at the end of a text's beginning that are not relied on: more text could change them."""
+
+_LIKELY_CHARACTERS = 16  # that hold a token; prose has 4 to 6
+_BEGINNING = re.compile(r"(?s:.*)[^ \t\r\n](?=[ \t\r\n])")  # characters that are blanks to every tokenizer
 
 
 class Encoding(Protocol):
@@ -66,10 +74,13 @@ class Tokenizer(Protocol):
 
 
 class Packed(NamedTuple):
-    """Token ids and segment ids, int32[L] each, and whether something of the text had to be left out."""
+    """Token ids, uint16[L] or int32[L], segment ids, uint8[L], and whether something of the text had to be left out.
 
-    ids: Int32s
-    type_ids: Int32s
+    As small as they can be: a block may hold tens of thousands of these at a time.
+    """
+
+    ids: NDArray[np.integer[Any]]
+    type_ids: NDArray[np.uint8]
     truncated: bool
 
 
@@ -114,6 +125,12 @@ class Packer:
         for ids, cut in self._tokenised(passages, room):
             yield self._pair.filled([query_ids, ids], cut)
 
+    @property
+    def pair_specials(self) -> tuple[int, int, int]:
+        """How many special tokens are before the query of a pair, between query and passage, and after it."""
+        before, between, after = (len(ids) for ids, _ in self._pair.parts)
+        return before, between, after
+
     def cuts_query(self, query: str) -> bool:
         """Say whether `pairs` leaves out a part of the query."""
         ((_, cut),) = self._tokenised([query], self.max_query_tokens)
@@ -122,12 +139,43 @@ class Packer:
     def _tokenised(self, texts: Sequence[str], room: int) -> Iterator[tuple[list[int], bool]]:
         """Yield at most `room` token ids of each text, and whether that is not all of it."""
         limit = MAX_CHARACTERS_PER_TOKEN * self.max_tokens
-        for start in range(0, len(texts), TEXTS_AT_ONCE):
-            piece = texts[start : start + TEXTS_AT_ONCE]
-            encodings = self._tokenizer.encode_batch([text[:limit] for text in piece], add_special_tokens=False)
-            for text, encoding in zip(piece, encodings, strict=True):
+        for piece in at_once(texts, lambda text: beginning(text[:limit], room)):
+            whole = [text[:limit] for text in piece]
+            read = [text[: beginning(text, room)] for text in whole]
+            encodings = self._tokenizer.encode_batch(read, add_special_tokens=False)
+            for text, most, some, encoding in zip(piece, whole, read, encodings, strict=True):
                 ids = encoding.ids
-                yield ids[:room], len(ids) > room or len(text) > limit
+                if len(some) < len(most) and len(ids) < room + SLACK:  # few tokens in many characters
+                    ids = self._tokenizer.encode_batch([most], add_special_tokens=False)[0].ids
+                yield ids[:room], len(ids) > room or len(most) < len(text)
+
+
+def beginning(text: str, n_tokens: int) -> int:
+    """Return where a beginning of `text` ends that likely holds `n_tokens` tokens and `SLACK` more.
+
+    It ends before a blank, so that no word is cut; where there is none, at the end of the text. All but its last
+    tokens are those of the whole text: a tokenizer may look beyond the end of a word, but not many tokens back.
+    """
+    likely = _LIKELY_CHARACTERS * (n_tokens + SLACK)
+    found = _BEGINNING.match(text, 0, likely) if len(text) > likely else None
+    return found.end() if found else len(text)
+
+
+def at_once(texts: Sequence[str], length: Callable[[str], int]) -> Iterator[Sequence[str]]:
+    """Split texts into runs of at most `TEXTS_AT_ONCE`, in which `length` adds up to `CHARACTERS_AT_ONCE` at most."""
+    first = total = 0
+    for n, text in enumerate(texts):
+        total += length(text)
+        if n > first and (n - first == TEXTS_AT_ONCE or total > CHARACTERS_AT_ONCE):
+            yield texts[first:n]
+            first, total = n, length(text)
+    if first < len(texts):
+        yield texts[first:]
+
+
+def token_ids(ids: Sequence[int]) -> NDArray[np.integer[Any]]:
+    """Return token ids in the smallest type that holds them."""
+    return np.array(ids, dtype=np.uint16 if max(ids, default=0) < 1 << 16 else np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +211,15 @@ class _Template:
 
     def filled(self, sequences: Sequence[list[int]], truncated: bool) -> Packed:
         """Put the token ids of the sequences in their places."""
-        (first_ids, first_types), *others = self.parts
-        ids, types = list(first_ids), list(first_types)
-        for sequence, segment, (after, after_types) in zip(sequences, self.segments, others, strict=True):
+        ids = list(self.parts[0][0])
+        for sequence, (after, _) in zip(sequences, self.parts[1:], strict=True):
             ids += [*sequence, *after]
-            types += [segment] * len(sequence) + list(after_types)
-        return Packed(np.array(ids, dtype=np.int32), np.array(types, dtype=np.int32), truncated)
+        return Packed(token_ids(ids), self._types(tuple(map(len, sequences))), truncated)
+
+    @lru_cache(maxsize=4096)  # noqa: B019  (a template lives as long as its model)
+    def _types(self, lengths: tuple[int, ...]) -> NDArray[np.uint8]:
+        """Return the segment ids for sequences of these lengths; texts of one length share them."""
+        types = list(self.parts[0][1])
+        for length, segment, (_, after) in zip(lengths, self.segments, self.parts[1:], strict=True):
+            types += [segment] * length + list(after)
+        return np.array(types, dtype=np.uint8)

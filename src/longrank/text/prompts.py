@@ -9,15 +9,19 @@ the question, before and after, always stays. Every cut is reported.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longrank.errors import InputError
-from longrank.text.packing import MAX_CHARACTERS_PER_TOKEN, TEXTS_AT_ONCE, Packed
+from longrank.text.packing import MAX_CHARACTERS_PER_TOKEN, SLACK, Packed, at_once, beginning, token_ids
 
-_SLACK = 4  # tokens left for the passage beside the longest query; also covers tokens that span a boundary
+_BLANK = re.compile(r"(?<=[^ \t\r\n])[ \t\r\n]")
+_LAST_CHARACTERS = 100  # of a passage: several words
+_LEAST = 4  # tokens left for the passage beside the longest query; also covers tokens that span a boundary
 
 
 class Encoding(Protocol):
@@ -77,6 +81,15 @@ class Template(NamedTuple):
         return text, end - len(passage), end
 
 
+class _Filled(NamedTuple):
+    """A prompt. Its passage lies at code points `first` .. `last`, and lacks something at `gap` < `last`."""
+
+    text: str
+    first: int
+    gap: int
+    last: int
+
+
 class PromptPacker:
     """Packs prompts for one model.
 
@@ -92,7 +105,7 @@ class PromptPacker:
 
     def __init__(self, tokenizer: Tokenizer, prompt: str, max_tokens: int, max_query_tokens: int) -> None:
         self._tokenizer, self._template = tokenizer, Template.of(prompt)
-        room = max_tokens - self._length("") - _SLACK
+        room = max_tokens - self._length("") - _LEAST
         if room < 1:
             raise InputError(
                 f"max_tokens leaves no room for query and passage beside the prompt of {self._length('')} tokens",
@@ -103,37 +116,68 @@ class PromptPacker:
     def prompts(self, query: str, passages: Sequence[str]) -> Iterator[Packed]:
         """Yield the prompt for each passage; ``truncated`` is about the passage."""
         query, limit = self._read_of(query), MAX_CHARACTERS_PER_TOKEN * self.max_tokens
-        for start in range(0, len(passages), TEXTS_AT_ONCE):
-            piece = passages[start : start + TEXTS_AT_ONCE]
-            filled = [self._template.filled(query, passage[:limit]) for passage in piece]
-            encodings = self._tokenizer.encode_batch([text for text, _, _ in filled], add_special_tokens=True)
-            for passage, (_, first, last), encoding in zip(piece, filled, encodings, strict=True):
-                yield self._cut(encoding, first, last, cut_before=len(passage) > limit)
+        for piece in at_once(passages, lambda passage: beginning(passage[:limit], self.max_tokens)):
+            filled = [self._filled(query, passage[:limit], shorten=True) for passage in piece]
+            encodings = self._tokenizer.encode_batch([one.text for one in filled], add_special_tokens=True)
+            for passage, one, encoding in zip(piece, filled, encodings, strict=True):
+                found = self._whole(query, passage[:limit]) if self._reads_gap(encoding, one) else (encoding, one)
+                yield self._cut(*found, cut_before=len(passage) > limit)
 
     def cuts_query(self, query: str) -> bool:
         """Say whether `prompts` leaves out a part of the query."""
         return self._read_of(query) != query
 
-    def _cut(self, encoding: Encoding, first: int, last: int, *, cut_before: bool) -> Packed:
-        """Leave out the last tokens of the passage, which lies at code points `first` .. `last`, until all fits."""
-        ids, too_many = np.array(encoding.ids, dtype=np.int32), len(encoding.ids) - self.max_tokens
+    def _filled(self, query: str, passage: str, *, shorten: bool) -> _Filled:
+        """Fill the template; with `shorten`, leave out of a long passage what will hardly be read: all but both ends.
+
+        Its end stays since the tokens of the prompt after it may depend on it.
+        """
+        start, end = beginning(passage, self.max_tokens), len(passage)
+        last_words = _BLANK.search(passage, max(start, end - _LAST_CHARACTERS))
+        if shorten and start < end and last_words:
+            passage = passage[:start] + passage[last_words.start() :]
+        text, first, last = self._template.filled(query, passage)
+        return _Filled(text, first, first + start if shorten and last_words else last, last)
+
+    def _whole(self, query: str, passage: str) -> tuple[Encoding, _Filled]:
+        filled = self._filled(query, passage, shorten=False)
+        return self._tokenizer.encode(filled.text, add_special_tokens=True), filled
+
+    def _reads_gap(self, encoding: Encoding, filled: _Filled) -> bool:
+        """Say whether the tokens that stay come near the gap, where those of the whole passage may differ."""
+        if filled.gap == filled.last:
+            return False
+        ends = _ends(encoding)
+        n_before = int(((filled.first < ends) & (ends <= filled.gap)).sum())
+        n_passage = int(((filled.first < ends) & (ends <= filled.last)).sum())
+        return n_before - SLACK < self.max_tokens - (len(ends) - n_passage)
+
+    def _cut(self, encoding: Encoding, filled: _Filled, *, cut_before: bool) -> Packed:
+        """Leave out the last tokens of the passage until all fits."""
+        ids = token_ids(encoding.ids)
+        too_many = len(ids) - self.max_tokens
         if too_many > 0:
             # A first token may begin with the space before the passage; a last one that reaches beyond it stays.
-            ends = np.array([end for _, end in encoding.offsets])
-            ids = np.delete(ids, np.flatnonzero((first < ends) & (ends <= last))[-too_many:])
-        return Packed(ids, np.zeros(len(ids), dtype=np.int32), too_many > 0 or cut_before)
+            ends = _ends(encoding)
+            ids = np.delete(ids, np.flatnonzero((filled.first < ends) & (ends <= filled.last))[-too_many:])
+        return Packed(ids, np.zeros(len(ids), dtype=np.uint8), too_many > 0 or cut_before)
 
     def _read_of(self, query: str) -> str:
         """Return the beginning of the query that is read."""
-        beginning = query[: MAX_CHARACTERS_PER_TOKEN * self.max_tokens]
-        offsets = self._tokenizer.encode(beginning, add_special_tokens=False).offsets
-        read = (
-            beginning if len(offsets) <= self.max_query_tokens else beginning[: offsets[self.max_query_tokens - 1][1]]
-        )
-        while read and self._length(read) > self.max_tokens - _SLACK:  # tokenised alone it was shorter
+        some = query[: beginning(query, self.max_query_tokens)]
+        offsets = self._tokenizer.encode(some, add_special_tokens=False).offsets
+        if len(some) < len(query) and len(offsets) < self.max_query_tokens + SLACK:
+            some = query[: MAX_CHARACTERS_PER_TOKEN * self.max_tokens]
+            offsets = self._tokenizer.encode(some, add_special_tokens=False).offsets
+        read = some if len(offsets) <= self.max_query_tokens else some[: offsets[self.max_query_tokens - 1][1]]
+        while read and self._length(read) > self.max_tokens - _LEAST:  # tokenised alone it was shorter
             read = read[:-1]
         return read
 
     def _length(self, query: str) -> int:
         text, _, _ = self._template.filled(query, "")
         return len(self._tokenizer.encode(text, add_special_tokens=True).ids)
+
+
+def _ends(encoding: Encoding) -> NDArray[np.int64]:
+    return np.array([end for _, end in encoding.offsets], dtype=np.int64)
