@@ -103,10 +103,10 @@ def tune(
     """
     from longrank.cli.inputs import choice, load_qrels, load_queries
     from longrank.config import override
+    from longrank.evaluation.folds import make_folds
     from longrank.evaluation.measures import parse_measure
     from longrank.evaluation.tuning.folder import JOURNAL, check_folder, locked, write_outcome
     from longrank.evaluation.tuning.grids import parse_axes
-    from longrank.evaluation.tuning.protocols import make_folds
     from longrank.evaluation.tuning.report import RENDERERS, as_json
     from longrank.evaluation.tuning.search import (
         Search,

@@ -10,7 +10,7 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.evaluation.tuning.grids import Setting
-from longrank.evaluation.tuning.protocols import PROTOCOLS, OnAll, OnFolds, OnSamples, make_folds
+from longrank.evaluation.tuning.protocols import PROTOCOLS, OnAll, OnFolds, OnSamples
 from longrank.evaluation.tuning.rules import RULES
 from longrank.evaluation.tuning.table import Outcome, Table
 from longrank.formats.folds import Fold
@@ -190,23 +190,6 @@ def test_queries_of_folds_that_are_not_measured_are_counted_once_and_left_out() 
 def test_folds_that_do_not_fit_are_refused(folds: dict[str, Fold], rule: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         OnFolds(folds, rule, Notes()).choose(table([0.0, 0.0]))
-
-
-@pytest.mark.parametrize("n", [2, 3, 5, 40])
-def test_made_folds_test_every_query_once_and_train_on_none_of_their_own(n: int) -> None:
-    folds = make_folds(MANY, n, seed=42)
-    assert sorted(q for fold in folds.values() for q in fold.test) == sorted(MANY)
-    assert {len(fold.test) for fold in folds.values()} <= {40 // n, 40 // n + 1}
-    for fold in folds.values():
-        assert sorted((*fold.train, *fold.dev, *fold.test)) == sorted(MANY)
-    assert folds == make_folds(MANY[::-1], n, seed=42)
-    assert n == 40 or folds != make_folds(MANY, n, seed=1)
-
-
-@pytest.mark.parametrize("n", [1, 41])
-def test_folds_that_cannot_be_made_are_refused(n: int) -> None:
-    with pytest.raises(InputError, match="between 2 and 40 folds"):
-        make_folds(MANY, n, seed=42)
 
 
 # --- every protocol -----------------------------------------------------------------------------

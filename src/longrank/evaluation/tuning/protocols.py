@@ -10,11 +10,11 @@ Of equal settings the first in the order of the grid wins, unless a fold's rule 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from longrank.draws import shuffled
 from longrank.errors import InputError
 from longrank.evaluation.heldout import check_folds
 from longrank.evaluation.measures import summarise
@@ -102,7 +102,7 @@ class OnSamples:
         return tuple(self._of_sample(table, number) for number in range(1, self.samples + 1))
 
     def _of_sample(self, table: Table, number: int) -> Choice:
-        drawn = set(_shuffled(table.query_ids, f"{self.seed}\t{number}")[: self.size])
+        drawn = set(shuffled(table.query_ids, self.seed, number)[: self.size])
         sample = tuple(query_id for query_id in table.query_ids if query_id in drawn)
         return Choice(f"sample {number}", table.best(sample), sample)
 
@@ -177,22 +177,3 @@ class OnFolds:
 
 PROTOCOLS: dict[str, type[TuningProtocol]] = {"all": OnAll, "samples": OnSamples, "folds": OnFolds}
 """Protocols by name."""
-
-
-def make_folds(query_ids: Sequence[str], n: int, seed: int) -> dict[str, Fold]:
-    """Return `n` folds of nearly equal size; fold i tests part i, its dev is the next part, its train the rest.
-
-    Raises:
-        InputError: fewer than 2 folds, or more than there are queries.
-    """
-    if not 2 <= n <= len(query_ids):
-        raise InputError(f"{len(query_ids)} queries can make between 2 and {len(query_ids)} folds", got=n)
-    shuffled = _shuffled(query_ids, str(seed))
-    parts = [tuple(shuffled[i::n]) for i in range(n)]
-    rest = [tuple(q for j in range(n) if j not in (i, (i + 1) % n) for q in parts[j]) for i in range(n)]
-    return {f"s{i + 1}": Fold(rest[i], parts[(i + 1) % n], parts[i]) for i in range(n)}
-
-
-def _shuffled(query_ids: Sequence[str], seed: str) -> list[str]:
-    """Return the ids in an order that is a function of the seed and of each id."""
-    return sorted(query_ids, key=lambda query_id: hashlib.sha256(f"{seed}\t{query_id}".encode()).digest())

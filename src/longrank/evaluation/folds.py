@@ -1,0 +1,47 @@
+"""Folds made at random: nearly equal parts of the queries, each tested once, and no group of queries in two parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from longrank.draws import digest
+from longrank.errors import InputError
+from longrank.formats.folds import Fold
+
+
+def make_folds(
+    query_ids: Sequence[str], n: int, seed: int, group_of: Mapping[str, str] | None = None
+) -> dict[str, Fold]:
+    """Return `n` folds of nearly equal size; fold i tests part i, its dev is the next part, its train the rest.
+
+    The largest group goes first, each to the smallest part so far; groups of equal size in seeded order.
+    Which part a query is in depends on the ids, not on their order.
+
+    Args:
+        query_ids: different ids.
+        n: how many parts. Of two, each is the other's dev, and nothing is left to train on.
+        seed: another seed gives other folds.
+        group_of: query_id -> its group, such as the article that it is about, whose queries stay
+            together; None: each query is a group of its own.
+
+    Raises:
+        InputError: fewer than 2 folds, more than there are groups, or a query without a group.
+    """
+    groups = _groups(query_ids, group_of)
+    if not 2 <= n <= len(groups):
+        kind = "queries" if group_of is None else "groups of queries"
+        raise InputError(f"{len(groups)} {kind} can make between 2 and {len(groups)} folds", got=n)
+    parts: list[list[str]] = [[] for _ in range(n)]
+    for name in sorted(groups, key=lambda name: (-len(groups[name]), digest(seed, name))):
+        min(parts, key=len).extend(groups[name])
+    rest = [tuple(q for j in range(n) if j not in (i, (i + 1) % n) for q in parts[j]) for i in range(n)]
+    return {f"s{i + 1}": Fold(rest[i], tuple(parts[(i + 1) % n]), tuple(parts[i])) for i in range(n)}
+
+
+def _groups(query_ids: Sequence[str], group_of: Mapping[str, str] | None) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for query_id in sorted(query_ids):
+        if group_of is not None and query_id not in group_of:
+            raise InputError("query has no group that it must stay with", got=query_id)
+        groups.setdefault(query_id if group_of is None else group_of[query_id], []).append(query_id)
+    return groups
