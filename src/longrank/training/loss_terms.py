@@ -1,0 +1,106 @@
+"""Losses by name, what each needs, and weighted sums of them; no torch until one is computed.
+
+CrossEntropy and MSE as in PARADE's distillation, alpha = .75:
+    [LossTerm(name="cross-entropy", weight=0.75), LossTerm(name="mse", weight=0.25)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from longrank.config import lookup, suggestion
+from longrank.errors import InputError
+
+
+class LossKind(NamedTuple):
+    """What there is to know of a loss before it is computed.
+
+    Attributes:
+        function: of `longrank.training.losses`, as ``"module:name"``.
+        reads: ``scores`` [B, G], ``logits`` [B, C] or ``vectors`` [B, 3, H].
+        group: documents of a group; 0: any number from two on; 1: single documents; 3: query and two texts.
+        outputs: which C it takes.
+        needs: what it takes besides: ``labels`` [B] or ``teacher``, of the shape of what it reads; None: nothing.
+        options: its options and their defaults; all are positive numbers.
+    """
+
+    function: str
+    reads: Literal["scores", "logits", "vectors"]
+    group: int
+    outputs: tuple[int, ...] = (1, 2)
+    needs: Literal["labels", "teacher"] | None = None
+    options: Mapping[str, float] = {}
+
+
+_HERE = "longrank.training.losses"
+
+LOSSES: dict[str, LossKind] = {
+    "hinge": LossKind(f"{_HERE}:hinge", "scores", 2, options={"margin": 1.0}),
+    "pair-softmax": LossKind(f"{_HERE}:pair_softmax", "scores", 2),
+    "lce": LossKind(f"{_HERE}:lce", "scores", 0),
+    "cross-entropy": LossKind(f"{_HERE}:cross_entropy", "logits", 1, needs="labels", options={"temperature": 1.0}),
+    "triplet": LossKind(f"{_HERE}:triplet", "vectors", 3, options={"margin": 5.0}),
+    "mse": LossKind(f"{_HERE}:mse", "logits", 1, needs="teacher"),
+    "margin-mse": LossKind(f"{_HERE}:margin_mse", "scores", 2, needs="teacher"),
+    "soft-cross-entropy": LossKind(
+        f"{_HERE}:soft_cross_entropy", "logits", 1, (2,), needs="teacher", options={"temperature": 10.0}
+    ),
+    "kl": LossKind(f"{_HERE}:kl", "scores", 0, needs="teacher", options={"temperature": 1.0}),
+}
+"""The losses by name."""
+
+
+class LossTerm(BaseModel):
+    """One loss of a sum: its name, its weight, and options that replace the loss's own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    name: str
+    weight: float = Field(default=1.0, gt=0)
+    options: dict[str, float] = {}
+
+
+def loss_kind(term: LossTerm) -> LossKind:
+    """Return what a term needs, after checking its options.
+
+    Raises:
+        InputError: no such loss or option, or an option that is not positive.
+    """
+    kind: LossKind = lookup(LOSSES, term.name, "loss")
+    for option, value in term.options.items():
+        if option not in kind.options:
+            fix = suggestion(option, kind.options) if kind.options else "it has none"
+            raise InputError(f"the loss {term.name} has no option", got=option, fix=fix)
+        if not value > 0:
+            raise InputError(f"{option} of the loss {term.name} must be positive", got=value)
+    return kind
+
+
+def weighted_loss(terms: Sequence[LossTerm]) -> Callable[..., Any]:
+    """Return the weighted sum of losses as one function, ``(outputs, *, labels=None, teacher=None) -> scalar``.
+
+    All terms read the same outputs: all of them groups (``scores``) or all of them single documents (``logits``).
+
+    Raises:
+        InputError: no term, or terms that do not read the same; or as `loss_kind`.
+    """
+    kinds = [loss_kind(term) for term in terms]
+    if not kinds:
+        raise InputError("a training needs a loss", fix=f"one of {', '.join(sorted(LOSSES))}")
+    if len({kind.reads for kind in kinds}) > 1:
+        found = ", ".join(f"{term.name}: {kind.reads}" for term, kind in zip(terms, kinds, strict=True))
+        raise InputError("losses that read different things cannot be added", got=found)
+    functions: list[Callable[..., Any]] = [lookup({"": kind.function}, "", "loss") for kind in kinds]
+
+    def total(outputs: Any, *, labels: Any = None, teacher: Any = None) -> Any:
+        given = {"labels": labels, "teacher": teacher}
+        values = []
+        for term, kind, function in zip(terms, kinds, functions, strict=True):
+            targets = {kind.needs: given[kind.needs]} if kind.needs else {}
+            values.append(term.weight * function(outputs, **targets, **term.options))
+        return sum(values[1:], values[0])
+
+    return total

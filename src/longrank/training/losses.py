@@ -1,0 +1,100 @@
+"""Loss functions: tensors in, the mean over instances out, always computed in float32.
+
+A group is a query with G documents, the relevant one first; a pair is a group of two.
+
+    scores [B, G]    group losses: hinge, pair_softmax, lce, margin_mse, kl
+    logits [B, C]    pointwise losses: cross_entropy, mse, soft_cross_entropy; C is 1, or 2: not relevant, relevant
+    vectors [B, 3, H]  triplet: query, relevant, other
+
+Which of them a name stands for, and what each needs, is in `longrank.training.loss_terms`.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional
+
+
+def hinge(scores: torch.Tensor, *, margin: float = 1.0) -> torch.Tensor:
+    """Pairwise hinge, max(0, margin - s+ + s-), of scores [B, 2] (MaxP, PARADE).
+
+    Args:
+        scores: the relevant document's first; of networks with two logits, the second logit.
+        margin: how far apart they should be.
+    """
+    scores = scores.float()
+    return functional.relu(margin - scores[:, 0] + scores[:, 1]).mean()
+
+
+def pair_softmax(scores: torch.Tensor) -> torch.Tensor:
+    """One less the softmax of a pair at the relevant document, of scores [B, 2] (CEDR, Capreolus)."""
+    return (1 - scores.float().softmax(1)[:, 0]).mean()
+
+
+def lce(scores: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy of groups, -log softmax(s)_0, of scores [B, G] (localized contrastive estimation)."""
+    return -scores.float().log_softmax(1)[:, 0].mean()
+
+
+def cross_entropy(logits: torch.Tensor, labels: torch.Tensor, *, temperature: float = 1.0) -> torch.Tensor:
+    """Pointwise cross-entropy.
+
+    Args:
+        logits: [B, 1] (binary cross-entropy) or [B, 2].
+        labels: [B], 1: relevant, 0: not.
+        temperature: divides the logits. Anything but 1 only repeats PARADE's distillation with soft cross-entropy.
+    """
+    logits = logits.float() / temperature
+    if logits.shape[1] == 1:
+        return functional.binary_cross_entropy_with_logits(logits[:, 0], labels.float())
+    return functional.cross_entropy(logits, labels.long())
+
+
+def triplet(vectors: torch.Tensor, *, margin: float = 5.0) -> torch.Tensor:
+    """Triplet loss, max(0, |q - d+| - |q - d-| + margin), with Euclidean distances, of vectors [B, 3, H] (Santos).
+
+    Where two vectors are equal the distance has the gradient 0, not NaN. 5 is sentence-transformers' margin; the
+    paper names none.
+    """
+    query, relevant, other = vectors.float().unbind(1)
+    return functional.relu(_distance(query, relevant) - _distance(query, other) + margin).mean()
+
+
+def mse(logits: torch.Tensor, teacher: torch.Tensor) -> torch.Tensor:
+    """Mean squared difference from the teacher's logits, both [B, C].
+
+    The mean is over logits, too, as in PARADE's code; the squared norm of its paper is C times as large.
+    """
+    return functional.mse_loss(logits.float(), teacher.float())
+
+
+def margin_mse(scores: torch.Tensor, teacher: torch.Tensor) -> torch.Tensor:
+    """Mean of ((s+ - s-) - (t+ - t-))^2 of pairs, both [B, 2] (Hofstätter et al. 2020)."""
+    scores, teacher = scores.float(), teacher.float()
+    return functional.mse_loss(scores[:, 0] - scores[:, 1], teacher[:, 0] - teacher[:, 1])
+
+
+def soft_cross_entropy(logits: torch.Tensor, teacher: torch.Tensor, *, temperature: float = 10.0) -> torch.Tensor:
+    """T^2 times the cross-entropy of softmax(t / T) and softmax(z / T), both [B, 2] (Hinton et al. 2015).
+
+    The factor keeps gradients of the same size whatever the temperature T.
+    """
+    taught = (teacher.float() / temperature).softmax(1)
+    return temperature**2 * functional.cross_entropy(logits.float() / temperature, taught)
+
+
+def kl(scores: torch.Tensor, teacher: torch.Tensor, *, temperature: float = 1.0) -> torch.Tensor:
+    """KL(softmax(t / T) || softmax(s)) of groups, both [B, G].
+
+    The temperature T is that of the teacher alone: it brings cosines, say, to the size of scores that tell documents
+    apart, and the student learns scores of that size.
+    """
+    taught = (teacher.float() / temperature).log_softmax(1)
+    return functional.kl_div(scores.float().log_softmax(1), taught, reduction="batchmean", log_target=True)
+
+
+def _distance(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Return Euclidean distances, [B]; where both are equal, 0 with the gradient 0."""
+    squared = (one - other).square().sum(1)
+    equal = squared == 0
+    return squared.masked_fill(equal, 1).sqrt().masked_fill(equal, 0)

@@ -1,0 +1,156 @@
+"""Learning rates over a training: pure functions of the step, no torch.
+
+A schedule gives two factors of the step t = 0, 1, ..., T - 1: what the encoder's and the head's learning rate is
+multiplied by. Epochs are `epoch_steps` long and count from 0.
+
+    constant         1
+    linear           up to 1, then a line to 0 at T (BertAdam: Birch; Hugging Face: Santos; Dai and Callan)
+    linear-bert      up to 1, then the line that leads from 1 at step 0 to 0 at T: a drop after the warm-up
+                     (Google's BERT: standalone PARADE with BERT, monoBERT)
+    linear-electra   that line times the warm-up (Google's ELECTRA: standalone PARADE with ELECTRA)
+    maxp             per epoch; the head warms up, then both decay (MaxP-Reproduction)
+    capreolus-epoch  the same factors for the encoder, 1 for the head (Capreolus d7d2631)
+    capreolus        per step, then a decay that counts from the end of the warm-up (Capreolus since; PARADE)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from longrank.config import lookup, validated
+
+
+class Factors(NamedTuple):
+    """What learning rates are multiplied by."""
+
+    encoder: float
+    head: float
+
+
+class Schedule(BaseModel):
+    """A schedule and its options."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    def factors(self, step: int, steps: int) -> Factors:
+        """Return the factors of step t = `step` of T = `steps`."""
+        raise NotImplementedError
+
+
+class Constant(Schedule):
+    """1 at any step."""
+
+    def factors(self, step: int, steps: int) -> Factors:  # noqa: D102
+        return Factors(1.0, 1.0)
+
+
+class Linear(Schedule):
+    """t / w below w = warmup T, then (T - t) / (T - w)."""
+
+    warmup: float = Field(default=0.1, ge=0, lt=1)
+
+    def factors(self, step: int, steps: int) -> Factors:  # noqa: D102
+        warm = self.warmup * steps
+        return _both(step / warm if step < warm else (steps - step) / (steps - warm))
+
+
+class LinearBert(Linear):
+    """t / w below w = floor(warmup T), then 1 - t / T."""
+
+    def factors(self, step: int, steps: int) -> Factors:  # noqa: D102
+        warm = int(self.warmup * steps)
+        return _both(step / warm if step < warm else 1 - step / steps)
+
+
+class LinearElectra(Linear):
+    """min(1, t / w) (1 - t / T) with w = warmup T."""
+
+    def factors(self, step: int, steps: int) -> Factors:  # noqa: D102
+        warm = self.warmup * steps
+        return _both((min(1.0, step / warm) if warm else 1.0) * (1 - step / steps))
+
+
+class MaxP(Schedule):
+    """(1, min((e + 1) / w, 1)) up to the epoch e = w = warmup, then both 1 / (1 + decay e).
+
+    The decay counts from epoch 0, so both fall at once from 1 to 1 / (1 + decay (w + 1)); with 8 and .1, to .526.
+    """
+
+    epoch_steps: int = Field(ge=1)
+    warmup: int = Field(default=8, ge=0)
+    decay: float = Field(default=0.1, ge=0)
+
+    def factors(self, step: int, steps: int) -> Factors:  # noqa: D102
+        epoch = step // self.epoch_steps
+        if epoch > self.warmup:
+            return _both(1 / (1 + self.decay * epoch))
+        return Factors(1.0, _warm(epoch, self.warmup))
+
+
+class CapreolusEpoch(MaxP):
+    """min((e + 1) / w, 1) up to the epoch e = w = warmup, then 1 / (1 + decay e); always 1 for the head."""
+
+    def factors(self, step: int, steps: int) -> Factors:  # noqa: D102
+        epoch = step // self.epoch_steps
+        decayed = epoch > self.warmup
+        return Factors(1 / (1 + self.decay * epoch) if decayed else _warm(epoch, self.warmup), 1.0)
+
+
+class Capreolus(Schedule):
+    """min((t + 1) / w, 1) up to w = `warmup` epochs, then the decay; 1 for the head.
+
+    Attributes:
+        decay: of the kind ``linear`` 1 / (1 + decay x), where x epochs, a fraction, have gone since the warm-up; of
+            the kind ``exponential`` decay^(x / decay_epochs).
+        head: the head's rate follows the encoder's.
+    """
+
+    epoch_steps: int = Field(ge=1)
+    warmup: float = Field(default=8.0, ge=0)
+    decay: float = Field(default=0.1, gt=0)
+    kind: Literal["linear", "exponential"] = "linear"
+    decay_epochs: float = Field(default=1.0, gt=0)
+    head: bool = False
+
+    def factors(self, step: int, steps: int) -> Factors:  # noqa: D102
+        factor = self._factor(step)
+        return Factors(factor, factor if self.head else 1.0)
+
+    def _factor(self, step: int) -> float:
+        since = step / self.epoch_steps - self.warmup
+        if since <= 0:
+            return _warm(step, self.warmup * self.epoch_steps)
+        return 1 / (1 + self.decay * since) if self.kind == "linear" else self.decay ** (since / self.decay_epochs)
+
+
+SCHEDULES: dict[str, type[Schedule]] = {
+    "constant": Constant,
+    "linear": Linear,
+    "linear-bert": LinearBert,
+    "linear-electra": LinearElectra,
+    "maxp": MaxP,
+    "capreolus-epoch": CapreolusEpoch,
+    "capreolus": Capreolus,
+}
+"""The schedules by name."""
+
+
+def schedule(name: str, options: Mapping[str, Any] | None = None) -> Schedule:
+    """Return a schedule.
+
+    Raises:
+        InputError: no such schedule or option; an option is missing, of the wrong type or out of range.
+    """
+    return validated(lookup(SCHEDULES, name, "schedule"), options or {}, f"schedule {name}")
+
+
+def _both(factor: float) -> Factors:
+    return Factors(float(factor), float(factor))
+
+
+def _warm(done: float, of: float) -> float:
+    """Return how warm it is: (done + 1) / of, at most 1."""
+    return min((done + 1) / of, 1.0) if of else 1.0
