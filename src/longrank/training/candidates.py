@@ -1,0 +1,248 @@
+"""Which documents of a query are positives, and which may be negatives.
+
+Positives are judged relevant. Negatives come from a source of `NEGATIVES`, in its order, and are never judged relevant:
+
+    run      the first-stage run, of a range of ranks (MaxP, PARADE)
+    random   the whole collection
+    model    another run, of a range of ranks: what a model ranks high is hard to tell from relevant
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, overload
+
+from longrank.config import lookup
+from longrank.errors import InputError
+from longrank.types import Notes, Qrels, Run
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateOptions:
+    """What may be a positive or a negative; the defaults are MaxP's.
+
+    Attributes:
+        relevance_level: least grade of a positive, 1 or more; judged documents below it are not relevant.
+        depth: the first so many documents of the run count, 1 or more.
+        in_run: whether a positive must be among them.
+        negatives: a name of `NEGATIVES`.
+        ranks: first and last rank of the negatives, counted from 1; None: 1 to `depth`. Not for ``random``.
+        unjudged: whether a document without a judgment may be a negative. Grades below zero are no judgments.
+        dropped: whether one whose judgment sampling has dropped counts as such a document; if
+            not, it is no negative.
+    """
+
+    relevance_level: int = 1
+    depth: int = 1000
+    in_run: bool = True
+    negatives: str = "run"
+    ranks: tuple[int, int] | None = None
+    unjudged: bool = True
+    dropped: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the numbers and the name.
+
+        Raises:
+            InputError: one is out of range, or the options contradict each other.
+        """
+        lookup(NEGATIVES, self.negatives, "source of negatives")
+        if self.relevance_level < 1:
+            raise InputError("relevance_level must be at least 1", got=self.relevance_level)
+        if self.depth < 1:
+            raise InputError("depth must be at least 1", got=self.depth)
+        if self.ranks is not None and not 1 <= self.ranks[0] <= self.ranks[1]:
+            raise InputError("ranks are a first and a last one, from 1", got=list(self.ranks))
+        if self.ranks is not None and self.negatives == "random":
+            raise InputError("random negatives have no ranks", got=list(self.ranks), fix="leave ranks out")
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What candidates are found in.
+
+    Attributes:
+        qrels: the judgments to learn from.
+        run: the first stage; None only where neither positives nor negatives come from it.
+        dropped: judgments that sampling took away, see `longrank.training.judgments`.
+        model_run: the run that ``model`` takes negatives from.
+        doc_ids: the collection, for ``random``; different ids.
+    """
+
+    qrels: Qrels
+    run: Run | None = None
+    dropped: Qrels | None = None
+    model_run: Run | None = None
+    doc_ids: Sequence[str] | None = None
+
+
+class Candidates(NamedTuple):
+    """A query's documents to draw from; relevant ones in the order of the judgments, others in that of their source."""
+
+    query_id: str
+    positives: tuple[str, ...]
+    negatives: Sequence[str]
+
+
+def find_candidates(
+    query_ids: Iterable[str], sources: Sources, options: CandidateOptions, notes: Notes
+) -> list[Candidates]:
+    """Return the candidates of each query that is judged and, if the run is needed, in it, by query_id ascending.
+
+    Either side may be empty, see `with_both_sides`.
+
+    Args:
+        query_ids: whose; those of a training fold.
+        sources: what they are found in.
+        options: which documents may be what.
+        notes: counts queries without judgments and queries that the run lacks.
+
+    Raises:
+        InputError: a run or the collection is needed and not among `sources`.
+    """
+    if options.in_run and sources.run is None:
+        raise InputError("positives that are in the run need a run", fix="or set in_run = false")
+    negatives = lookup(NEGATIVES, options.negatives, "source of negatives")(sources, options)
+    return [
+        Candidates(query_id, _positives(query_id, sources, options), negatives(query_id))
+        for query_id in sorted(set(query_ids))
+        if _is_known(query_id, sources, options, notes)
+    ]
+
+
+def with_both_sides(candidates: Sequence[Candidates], n_negatives: int, notes: Notes) -> list[Candidates]:
+    """Return those with a positive and `n_negatives` negatives at least; the others are counted.
+
+    Raises:
+        InputError: none is left.
+    """
+    kept = []
+    few = "a document that may be a negative" if n_negatives == 1 else f"{n_negatives} documents that may be negatives"
+    for one in candidates:
+        if not one.positives:
+            notes.add("queries without a relevant document to find, not trained on", one.query_id)
+        elif len(one.negatives) < n_negatives:
+            notes.add(f"queries without {few}, not trained on", one.query_id)
+        else:
+            kept.append(one)
+    if not kept:
+        what = f"none of {len(candidates)} judged queries has a relevant document and {few}"
+        raise InputError(what, fix="see depth, in_run, ranks, unjudged and dropped")
+    return kept
+
+
+def _is_known(query_id: str, sources: Sources, options: CandidateOptions, notes: Notes) -> bool:
+    if not sources.qrels.get(query_id):
+        notes.add("queries without judgments, not trained on", query_id)
+        return False
+    needs_run = options.in_run or options.negatives == "run"
+    if needs_run and (sources.run is None or query_id not in sources.run):
+        notes.add("queries that the run lacks, not trained on", query_id)
+        return False
+    return True
+
+
+def _positives(query_id: str, sources: Sources, options: CandidateOptions) -> tuple[str, ...]:
+    relevant = _relevant(query_id, sources, options)
+    if options.in_run and sources.run is not None:
+        relevant &= {row.doc_id for row in sources.run[query_id][: options.depth]}
+    return tuple(doc_id for doc_id in sources.qrels[query_id] if doc_id in relevant)
+
+
+def _relevant(query_id: str, sources: Sources, options: CandidateOptions) -> set[str]:
+    return {doc_id for doc_id, grade in sources.qrels[query_id].items() if grade >= options.relevance_level}
+
+
+def _judged_others(query_id: str, sources: Sources, options: CandidateOptions) -> set[str]:
+    return {doc_id for doc_id, grade in sources.qrels[query_id].items() if 0 <= grade < options.relevance_level}
+
+
+def _barred(query_id: str, sources: Sources, options: CandidateOptions) -> set[str]:
+    """Return what is never a negative where unjudged documents may be: the relevant, and the dropped unless allowed."""
+    dropped: Mapping[str, int] = {} if options.dropped else (sources.dropped or {}).get(query_id, {})
+    return _relevant(query_id, sources, options) | dropped.keys()
+
+
+# --- where negatives come from -----------------------------------------------------------------
+
+Negatives = Callable[[str], Sequence[str]]
+"""query_id -> the documents that may be its negatives."""
+
+
+def _from_run(sources: Sources, options: CandidateOptions) -> Negatives:
+    """Take the first-stage run."""
+    if sources.run is None:
+        raise InputError("negatives of the run need a run")
+    return _ranked(sources.run, sources, options)
+
+
+def _from_model(sources: Sources, options: CandidateOptions) -> Negatives:
+    """Take another run."""
+    if sources.model_run is None:
+        raise InputError("negatives of a model need its run")
+    return _ranked(sources.model_run, sources, options)
+
+
+def _ranked(run: Run, sources: Sources, options: CandidateOptions) -> Negatives:
+    first, last = options.ranks or (1, options.depth)
+
+    def negatives(query_id: str) -> Sequence[str]:
+        found = (row.doc_id for row in run.get(query_id)[first - 1 : last])
+        if not options.unjudged:
+            others = _judged_others(query_id, sources, options)
+            return tuple(doc_id for doc_id in found if doc_id in others)
+        barred = _barred(query_id, sources, options)
+        return tuple(doc_id for doc_id in found if doc_id not in barred)
+
+    return negatives
+
+
+def _from_collection(sources: Sources, options: CandidateOptions) -> Negatives:
+    """Take the whole collection."""
+    if not sources.doc_ids:
+        raise InputError("random negatives need the ids of the collection")
+    doc_ids = sources.doc_ids
+    places = {doc_id: place for place, doc_id in enumerate(doc_ids)}
+
+    def negatives(query_id: str) -> Sequence[str]:
+        if not options.unjudged:
+            return tuple(sorted(places.keys() & _judged_others(query_id, sources, options)))
+        barred = _barred(query_id, sources, options)
+        return Without(doc_ids, [places[doc_id] for doc_id in barred if doc_id in places])
+
+    return negatives
+
+
+NEGATIVES: dict[str, Callable[[Sources, CandidateOptions], Negatives]] = {
+    "run": _from_run,
+    "random": _from_collection,
+    "model": _from_model,
+}
+"""Sources of negatives by name."""
+
+
+class Without(Sequence[str]):
+    """A sequence less some of its places, not copied: the collection less a query's relevant documents."""
+
+    def __init__(self, items: Sequence[str], places: Collection[int]) -> None:
+        self._items = items
+        self._n_kept_before = [place - i for i, place in enumerate(sorted(places))]  # of each place left out
+
+    def __len__(self) -> int:
+        return len(self._items) - len(self._n_kept_before)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        """Return the item; of slices, a tuple."""
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(len(self))))
+        kept = range(len(self))[index]
+        return self._items[kept + bisect_right(self._n_kept_before, kept)]
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[i] for i in range(len(self)))

@@ -1,0 +1,164 @@
+"""What a model learns from, by number: ``samples[n]`` is a pure function of (seed, n), for any n >= 0.
+
+So training resumes at n, and several processes take turns, without any state. Numbers 0 to ``len(samples) - 1``
+are one pass; the next pass goes on with the next number, in another order, and passes never end. Kinds (`SAMPLES`):
+
+    pairs       a relevant document and one other (MaxP, PARADE; a triplet is a pair with another loss)
+    groups      a relevant document and several others (LCE)
+    pointwise   every candidate by itself (standalone PARADE, Dai and Callan)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.config import lookup
+from longrank.draws import below, distinct, permutation
+from longrank.errors import InputError
+from longrank.training.candidates import CandidateOptions, Candidates, Sources, find_candidates, with_both_sides
+from longrank.types import Notes
+
+LCE_NEGATIVES = 7
+
+
+class Group(NamedTuple):
+    """One training instance: documents of a query and their labels, 1 or 0, the relevant ones first."""
+
+    query_id: str
+    doc_ids: tuple[str, ...]
+    labels: tuple[float, ...]
+
+
+class Samples(Protocol):
+    """Random access to training instances; iterating over them does not end."""
+
+    def __len__(self) -> int:
+        """Return how many instances one pass has."""
+        ...
+
+    def __getitem__(self, n: int) -> Group:
+        """Return the n-th instance, counted over all passes.
+
+        Raises:
+            IndexError: n < 0.
+        """
+        ...
+
+
+class GroupSamples:
+    """One instance a query and pass: a positive, all equally likely, and `n_negatives` different negatives."""
+
+    def __init__(self, candidates: Sequence[Candidates], n_negatives: int, seed: int) -> None:
+        self._candidates, self._n_negatives, self._seed = candidates, n_negatives, seed
+
+    def __len__(self) -> int:
+        return len(self._candidates)
+
+    def __getitem__(self, n: int) -> Group:
+        query_id, positives, negatives = self._candidates[_place(n, len(self), self._seed)]
+        positive = positives[below(len(positives), self._seed, n, "positive")]
+        drawn = distinct(len(negatives), self._n_negatives, self._seed, n, "negative")
+        labels = (1.0,) + (0.0,) * self._n_negatives
+        return Group(query_id, (positive, *(negatives[i] for i in drawn)), labels)
+
+
+class PointwiseSamples:
+    """Every candidate once a pass, positives labelled 1 and negatives 0, queries mixed."""
+
+    def __init__(self, candidates: Sequence[Candidates], seed: int) -> None:
+        self._candidates, self._seed = candidates, seed
+        self._ends = np.cumsum([len(one.positives) + len(one.negatives) for one in candidates])
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    def __getitem__(self, n: int) -> Group:
+        place = _place(n, len(self), self._seed)
+        owner = int(np.searchsorted(self._ends, place, side="right"))
+        query_id, positives, negatives = self._candidates[owner]
+        i = place - (int(self._ends[owner - 1]) if owner else 0)
+        if i < len(positives):
+            return Group(query_id, (positives[i],), (1.0,))
+        return Group(query_id, (negatives[i - len(positives)],), (0.0,))
+
+
+def make_samples(
+    kind: str,
+    query_ids: Iterable[str],
+    sources: Sources,
+    options: CandidateOptions,
+    *,
+    seed: int,
+    notes: Notes,
+    n_negatives: int | None = None,
+) -> Samples:
+    """Return the samples of some queries.
+
+    Args:
+        kind: a name of `SAMPLES`.
+        query_ids: the queries to learn from, in any order: those of a training fold.
+        sources: judgments, runs, collection.
+        options: which documents may be positives and negatives.
+        seed: another seed gives other samples.
+        notes: counts the queries that are dropped, and why.
+        n_negatives: of each of the ``groups``; 7 if not given.
+
+    Raises:
+        InputError: unknown kind, `n_negatives` with another kind or less than 1, a source is
+            missing, or no query is left.
+    """
+    if n_negatives is not None and kind != "groups":
+        raise InputError(f"samples '{kind}' take no number of negatives", got=n_negatives, fix="groups do")
+    count = LCE_NEGATIVES if n_negatives is None else n_negatives
+    if count < 1:
+        raise InputError("a group needs a negative or more", got=count)
+    make = lookup(SAMPLES, kind, "kind of samples")
+    if kind == "pointwise" and options.negatives == "random":
+        raise InputError("pointwise samples are candidates of a run, not of the whole collection", got="random")
+    return make(find_candidates(query_ids, sources, options, notes), count, seed, notes)
+
+
+def _pairs(candidates: Sequence[Candidates], n_negatives: int, seed: int, notes: Notes) -> Samples:
+    """Groups of two."""
+    return _groups(candidates, 1, seed, notes)
+
+
+def _groups(candidates: Sequence[Candidates], n_negatives: int, seed: int, notes: Notes) -> Samples:
+    """Leave out queries that lack a side."""
+    return GroupSamples(with_both_sides(candidates, n_negatives, notes), n_negatives, seed)
+
+
+def _pointwise(candidates: Sequence[Candidates], n_negatives: int, seed: int, notes: Notes) -> Samples:
+    """Keep queries that have one side only: their documents are right answers, too (as PARADE's code does)."""
+    kept = [one for one in candidates if one.positives or one.negatives]
+    for one in candidates:
+        notes.add("queries without a candidate, not trained on", one.query_id, not (one.positives or one.negatives))
+    if not any(one.positives for one in kept):
+        raise InputError(f"none of {len(candidates)} judged queries has a relevant document to find")
+    return PointwiseSamples(kept, seed)
+
+
+SAMPLES: dict[str, Callable[[Sequence[Candidates], int, int, Notes], Samples]] = {
+    "pairs": _pairs,
+    "groups": _groups,
+    "pointwise": _pointwise,
+}
+"""Kinds of samples by name."""
+
+
+def _place(n: int, size: int, seed: int) -> int:
+    """Return which of `size` things is the n-th, when each pass is another permutation of them."""
+    if n < 0:
+        raise IndexError(f"samples are counted from 0, not {n}")
+    turn, place = divmod(n, size)
+    return int(_order(size, seed, turn)[place])
+
+
+@lru_cache(maxsize=4)
+def _order(size: int, seed: int, turn: int) -> NDArray[np.int64]:
+    return permutation(size, seed, "pass", turn)
