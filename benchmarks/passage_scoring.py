@@ -6,10 +6,12 @@ MiniLM as cross-encoder against `CrossEncoder.predict`, on whole documents of TI
 its collection, in 150/75-word windows and in windows of 225 wordpieces; and as bi-encoder against
 `SentenceTransformer.encode`, on the sentences of the same documents. The peer keeps its default settings;
 tokenisation is part of the work on both sides. The head is random (`--model FOLDER` takes a trained one): that
-changes no time, but what is said about rankings then holds for arbitrary scores only.
+changes no time, but what is said about rankings then holds for arbitrary scores only. int8 is calibrated on 300 pairs
+of another collection, cranfield.
 
 Per row: the median over rounds of the peer's CPU seconds / ours, the same of wall time, passages per CPU second,
-the share of the matrix peak (operations computed, padding included, per second of wall time), the largest
+the share of the matrix peak of the dtype (operations computed, padding included, per second of wall time; of other
+backends those that torch computes), the largest
 difference of a score in standard deviations, and Kendall's tau of all passages.
 """
 
@@ -29,7 +31,9 @@ from scipy.stats import kendalltau
 
 from longrank.formats.corpora import read_documents
 from longrank.formats.queries import read_queries
+from longrank.index import Index, build_index
 from longrank.protocols import ScoringTask
+from longrank.ranking.quantization import quantize_model
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.models import find_model
@@ -42,7 +46,15 @@ WINDOWS = {
     "225 wordpieces": ("windows", {"unit": "wordpiece", "length": 225, "stride": 225}),
 }
 COLLECTIONS = ("time", "qmsum")
-DTYPES = ("float32", "bf16")
+CALIBRATED_ON = "cranfield"
+OURS = {
+    "float32": {},
+    "bf16": {"dtype": "bf16"},
+    "onnx float32": {"backend": "onnx"},
+    "openvino float32": {"backend": "openvino"},
+    "openvino bf16": {"backend": "openvino", "dtype": "bf16"},
+    "openvino int8": {"backend": "openvino", "dtype": "int8"},
+}
 Work = Callable[[], np.ndarray]
 
 
@@ -53,7 +65,7 @@ class Row:
     work: str
     n: int
     threads: int
-    dtype: str
+    ours: str
     ratio_cpu: float
     ratio_wall: float
     per_cpu_second: float
@@ -70,7 +82,8 @@ def compared(name: str, peer: Work, ours: dict[str, Work], threads: int, repeats
     use_threads(threads)
     works = {"peer": peer, **ours}
     scores = {key: work() for key, work in works.items()}
-    operations = {key: count_operations(work) for key, work in works.items()}
+    counted = {key: count_operations(works[key]) for key in ("peer", "float32")}
+    operations = {key: counted.get(key, counted["float32"]) for key in works}
     times = {key: [] for key in works}
     for _ in range(repeats):
         for key, work in works.items():
@@ -79,7 +92,7 @@ def compared(name: str, peer: Work, ours: dict[str, Work], threads: int, repeats
     rate = {key: operations[key] / statistics.median(wall[key]) / 1e9 for key in works}
     n, expected = len(scores["peer"]), scores["peer"]
     for key in ours:
-        peak = matrix_peak(key)
+        peak = matrix_peak(OURS[key].get("dtype", "float32"))
         yield Row(
             name,
             n,
@@ -103,12 +116,17 @@ def _timed(work: Work) -> tuple[float, float]:
     return time.process_time() - cpu, time.perf_counter() - wall
 
 
-def cross_encoder(folder: Path, data: Path, passages: int) -> Iterator[tuple[str, Work, dict[str, Work]]]:
-    """Yield what is compared: a name, the peer's work, and ours by dtype; the results are logits."""
+def cross_encoder(folder: Path, int8: Path, data: Path, passages: int) -> Iterator[tuple[str, Work, dict[str, Work]]]:
+    """Yield what is compared: a name, the peer's work, and ours by a key of `OURS`; the results are logits."""
     import torch
     from sentence_transformers import CrossEncoder as Peer
 
-    scorers = {dtype: CrossEncoder(find_model(str(folder)), score="logit", dtype=dtype) for dtype in DTYPES}
+    scorers = {
+        name: CrossEncoder(
+            find_model(str(int8 if options.get("dtype") == "int8" else folder)), score="logit", **options
+        )
+        for name, options in OURS.items()
+    }
     network = Peer(str(folder), device="cpu", local_files_only=True)
     for name, (preset, options) in WINDOWS.items():
         segmenter = make_segmenter(preset, options, scorers["float32"].offset_tokenizer)
@@ -118,8 +136,8 @@ def cross_encoder(folder: Path, data: Path, passages: int) -> Iterator[tuple[str
             f"cross-encoder, {name}",
             lambda pairs=pairs: network.predict(pairs, activation_fn=torch.nn.Identity(), show_progress_bar=False),
             {
-                dtype: lambda one=one, tasks=tasks: np.concatenate([result.scores for result in one.score(tasks)])
-                for dtype, one in scorers.items()
+                name: lambda one=one, tasks=tasks: np.concatenate([result.scores for result in one.score(tasks)])
+                for name, one in scorers.items()
             },
         )
 
@@ -144,7 +162,7 @@ def _documents(folder: Path) -> Iterator[Document]:
     return (located.document for located in read_documents([str(folder / "docs.jsonl.gz")], Notes()))
 
 
-def bi_encoder(data: Path, sentences: int) -> tuple[str, Work, dict[str, Work]]:
+def bi_encoder(int8: Path, data: Path, sentences: int) -> tuple[str, Work, dict[str, Work]]:
     """Return what is compared; the results are the cosines with the first sentence."""
     from sentence_transformers import SentenceTransformer
 
@@ -160,11 +178,14 @@ def bi_encoder(data: Path, sentences: int) -> tuple[str, Work, dict[str, Work]]:
     peer = SentenceTransformer(str(model.path), device="cpu", local_files_only=True)
     peer.tokenizer.backend_tokenizer.no_truncation()  # its file stops at 128 tokens, ours reads the model's 256
     peer.tokenizer.backend_tokenizer.no_padding()
-    encoders = {dtype: BiEncoder(model, dtype=dtype) for dtype in DTYPES}
+    encoders = {
+        name: BiEncoder(find_model(str(int8)) if options.get("dtype") == "int8" else model, **options)
+        for name, options in OURS.items()
+    }
     return (
         "bi-encoder, sentences",
         lambda: _cosines(peer.encode(texts, show_progress_bar=False)),
-        {dtype: lambda one=one: _cosines(one.encode({"d": texts})[0].vectors) for dtype, one in encoders.items()},
+        {name: lambda one=one: _cosines(one.encode({"d": texts})[0].vectors) for name, one in encoders.items()},
     )
 
 
@@ -189,14 +210,24 @@ def random_head(folder: Path) -> Path:
     return folder
 
 
-HEAD = """| work | n | threads | dtype | CPU: peer / ours | wall: peer / ours | ours, 1/s CPU | peer, 1/s CPU \
+def quantized(model: str, scorer: str, data: Path, work: Path) -> Path:
+    """Write the model in int8; return its folder."""
+    collection, index = data / CALIBRATED_ON, work / f"{CALIBRATED_ON}.index"
+    if not index.exists():
+        build_index(read_documents([str(collection / "docs.jsonl.gz")], Notes()), index)
+    queries = read_queries(collection / "queries.jsonl", Notes())
+    quantize_model(model, scorer, Index.open(index), queries, work / f"{scorer}-int8", notes=Notes())
+    return work / f"{scorer}-int8"
+
+
+HEAD = """| work | n | threads | ours | CPU: peer / ours | wall: peer / ours | ours, 1/s CPU | peer, 1/s CPU \
 | of the peak | peer's | largest difference, sd | tau |
 |---|---|---|---|---|---|---|---|---|---|---|---|"""
 
 
 def line(row: Row) -> str:
     return (
-        f"| {row.work} | {row.n} | {row.threads} | {row.dtype} | {row.ratio_cpu:.2f} | {row.ratio_wall:.2f} "
+        f"| {row.work} | {row.n} | {row.threads} | {row.ours} | {row.ratio_cpu:.2f} | {row.ratio_wall:.2f} "
         f"| {row.per_cpu_second:.1f} | {row.peer_per_cpu_second:.1f} | {row.share:.0%} | {row.peer_share:.0%} "
         f"| {row.difference:.1e} | {row.tau:.4f} |"
     )
@@ -214,8 +245,13 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
-        folder = args.model or random_head(Path(work))
-        compare = [*cross_encoder(folder, args.data, args.passages), bi_encoder(args.data, args.sentences)]
+        folder = args.model or random_head(Path(work) / "random-head")
+        use_threads(max(args.threads))  # a runtime gets as many
+        cross, bi = (
+            quantized(str(model), scorer, args.data, Path(work))
+            for model, scorer in ((folder, "cross-encoder"), ("minilm", "bi-encoder"))
+        )
+        compare = [*cross_encoder(folder, cross, args.data, args.passages), bi_encoder(bi, args.data, args.sentences)]
         print(f"{machine()}\n\n{HEAD}", flush=True)
         rows = []
         for threads in args.threads:

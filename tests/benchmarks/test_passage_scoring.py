@@ -31,7 +31,7 @@ def test_a_row_holds_ratios_shares_of_the_peak_and_how_scores_differ(
     monkeypatch.setattr(benchmark, "_timed", works.__getitem__)
     monkeypatch.setattr(benchmark, "count_operations", lambda work: {peer: 3e10, exact: 5e9, rounded: 5e9}[work])
     rows = list(benchmark.compared("w", peer, {"float32": exact, "bf16": rounded}, threads=1, repeats=2))
-    assert [(row.dtype, row.ratio_cpu, row.ratio_wall, row.n) for row in rows] == [
+    assert [(row.ours, row.ratio_cpu, row.ratio_wall, row.n) for row in rows] == [
         ("float32", 3.0, 3.0, 3),
         ("bf16", 6.0, 6.0, 3),
     ]

@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from longrank.errors import LongRankError
 from longrank.scoring.backends import BACKENDS, Run
+from longrank.scoring.network import position_limit
 
 if TYPE_CHECKING:
     import torch
+
+_STEP = (
+    16  # tokens: lengths are filled up to a multiple, since runtimes prepare and keep much for each shape of a batch
+)
 
 
 class Exported:
@@ -25,6 +30,7 @@ class Exported:
 
     def __init__(self, encoder: Any, run: Run) -> None:
         self._encoder, self._run, self.inputs = encoder, run, input_names(encoder)
+        self._longest, self._padding = position_limit(encoder), encoder.config.pad_token_id or 0
 
     def __call__(
         self,
@@ -46,7 +52,13 @@ class Exported:
             raise TypeError(f"inputs of an exported encoder: {unknown}")
         types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
         given = {"input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": types}
-        hidden = torch.from_numpy(self._run({name: given[name].numpy() for name in self.inputs}))
+        length = input_ids.shape[1]
+        extra = max(0, min(-length % _STEP, self._longest - length))
+        fill = {"input_ids": self._padding}
+        wider = {
+            name: torch.nn.functional.pad(given[name], (0, extra), value=fill.get(name, 0)) for name in self.inputs
+        }
+        hidden = torch.from_numpy(self._run({name: rows.numpy() for name, rows in wider.items()})[:, :length])
         hidden[attention_mask == 0] = 0  # where a runtime may have left NaN
         return BaseModelOutputWithPooling(hidden, self._pooled(hidden))
 

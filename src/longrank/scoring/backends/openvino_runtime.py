@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from longrank.scoring.backends import Inputs, Run
 
 NAME = "encoder.xml"  # and encoder.bin
-_KEPT_SHAPES = 64  # of what is prepared for one shape of a batch; by default thousands, for no gain
+_KEPT_SHAPES = 64  # of what is prepared for one shape of a batch; thousands by default, for no gain
 
 
 def openvino() -> Any:
