@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from longrank.errors import InputError
 from longrank.index import Index
 from longrank.protocols import PassageScorer, ScoringTask
 from longrank.scoring import PASSAGE_SCORERS, make_scorer
+from longrank.scoring.score_cache import ScoreCache
 from longrank.types import Notes, Passage, Query
 from tiny_language_models import SHORT_PROMPT, save_decoder, save_seq2seq
 from tiny_models import WORDS, save_cross_encoder, save_document_network, save_encoder
@@ -133,6 +135,47 @@ def test_unit_and_fingerprint_are_stable_and_name_the_options(make) -> None:
     assert "\n" not in one.fingerprint
     changed = make(b=0.7) if one.unit == "bm25" else make(max_tokens=16)
     assert changed.fingerprint != one.fingerprint
+
+
+CACHEABLE = sorted(NEURAL.keys() - {"bi-encoder", "document-network"})
+
+
+@pytest.mark.neural
+@pytest.mark.parametrize("name", CACHEABLE)
+def test_a_score_cache_gives_the_scorers_scores_and_nothing_is_read_twice(
+    name: str, index: Index, models: dict[str, str], tmp_path: Path
+) -> None:
+    def cached(notes: Notes) -> ScoreCache:
+        scorer = make_scorer(name, index=index, model=models[name], options=SHORT.get(name), notes=notes)
+        return ScoreCache(scorer, tmp_path / "cache", notes)
+
+    long = task("river " * 300, ["river " + "stone " * 10_000, "river", "river"], "d")
+    given, first, later = [*tasks(), long], Notes(), Notes()
+    plain = make_scorer(name, index=index, model=models[name], options=SHORT.get(name), notes=Notes()).score(given)
+    once = cached(first).score(given)
+    spread = np.concatenate([one.scores for one in plain]).std()
+    for one, other in zip(plain, once, strict=True):
+        assert np.abs(one.scores - other.scores).max() <= 1e-4 * spread
+        assert one.truncated.tolist() == other.truncated.tolist()
+    again = cached(later)
+    again._scorer.score = None  # type: ignore[attr-defined]  # nothing is left to read
+    for one, other in zip(once, again.score(given), strict=True):
+        assert one.scores.tobytes() == other.scores.tobytes()
+        assert one.truncated.tolist() == other.truncated.tolist()
+    (cut,) = [line for line in first.lines() if "queries cut" in line]
+    assert cut in later.lines()
+
+
+@pytest.mark.parametrize("name", sorted(PASSAGE_SCORERS.keys() - CACHEABLE))
+def test_a_score_cache_of_any_other_scorer_is_refused(
+    name: str, index: Index, models: dict[str, str], tmp_path: Path
+) -> None:
+    if name in NEURAL:
+        pytest.importorskip("torch")
+    scorer = make_scorer(name, index=index, model=models[name] if name in NEURAL else None, options=SHORT.get(name))
+    with pytest.raises(InputError, match="a score cache is for scorers that read query and passage together"):
+        ScoreCache(scorer, tmp_path / "cache", Notes())
+    assert not (tmp_path / "cache").exists()
 
 
 def test_an_unknown_option_is_answered_with_the_nearest(make) -> None:

@@ -32,6 +32,9 @@ def rerank(
     evidence: Annotated[
         Path | None, typer.Option("--evidence", help="Where the evidence goes; RUN.evidence beside the output.")
     ] = None,
+    score_cache: Annotated[
+        Path | None, typer.Option("--score-cache", help="A file of passage scores that runs share; made if needed.")
+    ] = None,
     query_format: Annotated[str | None, typer.Option("--query-format", help="If it cannot be guessed.")] = None,
     field: Annotated[str | None, typer.Option("--field", help="Topic field to use: title, description, ...")] = None,
     allow_untrained: Annotated[
@@ -57,7 +60,7 @@ def rerank(
 
     notes = Notes()
     evidence = evidence or output.with_name(output.name + ".evidence")
-    output_file(output, part_of(queries, "queries"), run, evidence, index)
+    output_file(output, part_of(queries, "queries"), run, evidence, index, score_cache)
     choice("--missing", missing, ("error", "keep"))
     assignments = list(assignments or ())
     assignments += [f"final.depth={depth}"] if depth is not None else []
@@ -65,7 +68,9 @@ def rerank(
     assignments += ["scorer.options.allow_untrained=true"] if allow_untrained else []
     query_list = load_queries(queries, notes, query_format, field)
     first_stage = read_run(run, notes)
-    bound = open_pipeline(Index.open(index), pipeline, model=model, assignments=assignments, notes=notes)
+    bound = open_pipeline(
+        Index.open(index), pipeline, model=model, assignments=assignments, notes=notes, score_cache=score_cache
+    )
     with console.progress("reranking", len(query_list), "queries") as advance:
         reranked = rerank_run(
             bound,

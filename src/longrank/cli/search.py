@@ -32,6 +32,9 @@ def search(
     k: Annotated[int, typer.Option("-k", min=1, help="How many documents.")] = 10,
     passages: Annotated[int, typer.Option("--passages", min=0, help="How many passages to show of each.")] = 2,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per document, with offsets.")] = False,
+    score_cache: Annotated[
+        Path | None, typer.Option("--score-cache", help="A file of passage scores that runs share; made if needed.")
+    ] = None,
     allow_untrained: Annotated[
         bool, typer.Option("--allow-untrained", help="Score with a document network that has never been trained.")
     ] = False,
@@ -54,7 +57,9 @@ def search(
     notes = Notes()
     name = pipeline or default_pipeline()
     assignments = [*(assignments or ()), *(["scorer.options.allow_untrained=true"] if allow_untrained else [])]
-    bound = open_pipeline(Index.open(index), name, model=model, assignments=assignments, notes=notes)
+    bound = open_pipeline(
+        Index.open(index), name, model=model, assignments=assignments, notes=notes, score_cache=score_cache
+    )
     results = search_index(bound, query, k=k, passages=passages)
     if pipeline is None:
         console.note(

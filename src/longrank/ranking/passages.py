@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from longrank.ranking.settings import DEFAULT_MODEL, PipelineSettings
 from longrank.ranking.settings import Scorer as ScorerSettings
 from longrank.ranking.stopping import open_stopping
 from longrank.scoring import PASSAGE_SCORERS, make_scorer, options_of
+from longrank.scoring.score_cache import ScoreCache
 from longrank.text.segment import make_segmenter
 from longrank.text.select import make_selector
 from longrank.types import Document, Evidence, Notes, Segmentation
@@ -107,12 +109,27 @@ def _evidence(
 
 
 def open_document_scorer(
-    index: Index, settings: PipelineSettings, model: str | None, aggregator: Aggregator, notes: Notes
+    index: Index,
+    settings: PipelineSettings,
+    model: str | None,
+    aggregator: Aggregator,
+    notes: Notes,
+    *,
+    score_cache: Path | None = None,
 ) -> DocumentScorer:
-    """Build the document scorer a pipeline describes; `aggregator` is what its scores become documents' by.
+    """Build the document scorer a pipeline describes.
+
+    Args:
+        index: where the documents are.
+        settings: the pipeline; it has a scorer.
+        model: replaces the pipeline's own.
+        aggregator: what the scores of passages become documents' by.
+        notes: what was decided on the user's behalf.
+        score_cache: a file of scores shared with other runs (`longrank.scoring.score_cache`).
 
     Raises:
-        InputError: a name is unknown, or the scorer needs a model and none is given.
+        InputError: a name is unknown, or the scorer needs a model and none is given, or can have no cache.
+        IntegrityError: the score cache is damaged.
     """
     assert settings.scorer is not None
     name, model, options = _choose_scorer(settings.scorer, model, notes)
@@ -121,6 +138,8 @@ def open_document_scorer(
     segmenter = make_segmenter(settings.passages.preset, settings.passages.options, tokenizer)
     selects = settings.select.name != "all"
     attach_vectors(scorer, index, segmenter, title=settings.title, selects=selects, notes=notes)
+    if score_cache is not None:
+        scorer = ScoreCache(scorer, score_cache, notes)
     cheap = CheapScorers(index, segmenter, title=settings.title, notes=notes)
     found = PassageDocumentScorer(segmenter, open_selector(settings.select, cheap), scorer, title=settings.title)
     if settings.stop is None:

@@ -63,6 +63,7 @@ def open_pipeline(
     model: str | None = None,
     assignments: Sequence[str] = (),
     notes: Notes | None = None,
+    score_cache: Path | None = None,
 ) -> Pipeline:
     """Bind a pipeline to an index and load its models.
 
@@ -72,15 +73,19 @@ def open_pipeline(
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
         assignments: ``section.key=value`` on top of the file.
         notes: what was decided on the user's behalf (a model, stored vectors not used).
+        score_cache: a file of scores shared with other runs, made if it is not there (`longrank.scoring.score_cache`).
 
     Raises:
-        InputError: unknown names, settings out of range, a model that cannot be had.
+        InputError: unknown names, settings out of range, a model that cannot be had, a scorer that has no cache.
+        IntegrityError: stored vectors or the score cache are damaged.
     """
     notes = Notes() if notes is None else notes
     settings = load_pipeline(name_or_path, assignments)
     first, aggregate = settings.first_stage, settings.aggregate
     if settings.scorer is None and model is not None:
         raise InputError(f"pipeline '{name_or_path}' has no passage scorer, so --model means nothing", got=model)
+    if settings.scorer is None and score_cache is not None:
+        raise InputError(f"pipeline '{name_or_path}' has no passage scorer, so --score-cache means nothing")
     retriever = make_retriever(index, first_stage(first.preset, first.settings), notes=notes)
     aggregator = make_aggregator(aggregate.name, k=aggregate.k, weights=aggregate.weights)
     if settings.scorer is not None and aggregate.name == "document" and settings.scorer.name not in SCORES_DOCUMENTS:
@@ -88,7 +93,9 @@ def open_pipeline(
             f"the {settings.scorer.name} scorer scores passages, not documents", got="aggregate.name=document"
         )
     # last: it takes long
-    scorer = open_document_scorer(index, settings, model, aggregator, notes) if settings.scorer else None
+    scorer = None
+    if settings.scorer is not None:
+        scorer = open_document_scorer(index, settings, model, aggregator, notes, score_cache=score_cache)
     return Pipeline(settings, index, retriever, scorer, aggregator)
 
 

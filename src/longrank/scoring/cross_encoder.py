@@ -124,9 +124,13 @@ class CrossEncoder:
         if not tasks:
             return []
         packed = [pair for task in tasks for pair in self._feeder.packer.pairs(task.query.text, task.texts)]
-        count_cut_queries(tasks, self._feeder.packer, self._notes)
+        self.count_cut_queries(tasks)
         logits = self._feeder.run(packed, self._forward)
         return per_task(tasks, packed, score_of(logits, self.unit, self._relevant))
+
+    def count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
+        """Count the queries that are cut, without reading a passage."""
+        count_cut_queries(tasks, self._feeder.packer, self._notes)
 
     def logits(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """Return the network's own outputs for one query, float32[P, 1 or 2]."""

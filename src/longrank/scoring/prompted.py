@@ -154,9 +154,13 @@ class PromptedScorer(ABC):
         if not tasks:
             return []
         packed = [one for task in tasks for one in self._packer.prompts(task.query.text, task.texts)]
-        count_cut_queries(tasks, self._packer, self._notes)
+        self.count_cut_queries(tasks)
         logits = self._feeder.run(packed, partial(self._answer, self._network))
         return per_task(tasks, packed, score_of(logits, self.unit))
+
+    def count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
+        """Count the queries that are cut, without reading a passage."""
+        count_cut_queries(tasks, self._packer, self._notes)
 
     def logits(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """Return the logits of the two words for one query, float32[P, 2]: not relevant, relevant."""

@@ -1,0 +1,98 @@
+"""A file of values by key that several processes may share: SQLite, for what can be computed again.
+
+A transaction is there whole or not at all, also when its process is killed: the next one to open the file undoes
+what was half written. No write-ahead log, which needs memory shared between processes and so fails on network
+folders; locks are held for milliseconds, and waited for.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from longrank.errors import InputError, IntegrityError, LongRankError
+from longrank.storage.files import check_writable
+
+_WAIT = 60  # seconds for the lock of another process
+_KIND, _VERSION = 0x4C524B56, 1  # "LRKV", in the file's header
+
+
+class KeyValues:
+    """Values by key; what is there once is never changed.
+
+    A file that does not exist is made. It is opened anew for each call, so threads and child processes may share this.
+
+    Args:
+        path: the file.
+        what: what the file is to the user, for messages.
+
+    Raises:
+        InputError: the file cannot be made or written to, or is something else.
+        IntegrityError: it is damaged. So do all methods, which raise LongRankError as well: no space left, or
+            another process keeps the file locked.
+    """
+
+    def __init__(self, path: Path, what: str) -> None:
+        check_writable(path)
+        self.path, self._what = path, what
+        with self._errors(), closing(self._connected("rwc")) as file:
+            file.execute("BEGIN IMMEDIATE")
+            self._check_or_make(file)
+            file.execute("COMMIT")
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Return the values of those keys that are there."""
+        with self._errors(), closing(self._connected("rw")) as file:
+            file.execute("BEGIN")
+            return self._found(file, keys)
+
+    def add(self, values: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+        """Store values in one transaction and return what is there for their keys now: what came first stays."""
+        with self._errors(), closing(self._connected("rw")) as file:
+            file.execute("BEGIN IMMEDIATE")
+            file.executemany("INSERT OR IGNORE INTO entries VALUES (?, ?)", values.items())
+            found = self._found(file, values)
+            file.execute("COMMIT")
+            return found
+
+    def _found(self, file: sqlite3.Connection, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        rows = ((key, file.execute("SELECT value FROM entries WHERE key = ?", (key,)).fetchone()) for key in keys)
+        return {key: row[0] for key, row in rows if row is not None}
+
+    def _connected(self, mode: str) -> sqlite3.Connection:
+        return sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None
+        )
+
+    def _check_or_make(self, file: sqlite3.Connection) -> None:
+        kind, version, tables = (
+            file.execute(what).fetchone()[0]
+            for what in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")
+        )
+        if not kind and not tables:
+            file.execute(f"PRAGMA application_id = {_KIND}")
+            file.execute(f"PRAGMA user_version = {_VERSION}")
+            file.execute("CREATE TABLE entries (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+        elif (kind, version) != (_KIND, _VERSION):
+            raise self._other("a database of something else or of another version")
+
+    def _other(self, what: str) -> InputError:
+        return InputError(f"exists and is no {self._what}", path=self.path, got=what, fix="name another file")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+            if code == sqlite3.SQLITE_NOTADB:
+                raise self._other("no database") from None
+            if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT):
+                raise IntegrityError(
+                    f"{self.path}: damaged ({error}); delete it: what it held is computed again"
+                ) from None
+            if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+                raise InputError(f"cannot be opened for writing: {error}", path=self.path) from None
+            raise LongRankError(f"{self.path}: {error}") from error
