@@ -88,6 +88,17 @@ def no_config(folder: Path) -> None:
     (folder / "config.json").unlink()
 
 
+def adapter_beside(folder: Path) -> None:
+    (folder / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA"}))
+    (folder / "adapter_model.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
+
+
+def adapter_alone(folder: Path) -> None:
+    adapter_beside(folder)
+    (folder / "model.safetensors").unlink()
+    (folder / "config.json").unlink()
+
+
 DAMAGES: dict[Callable[[Path], None], str] = {
     pickle_alone: "pickled weights only",
     cut_off: "is damaged",
@@ -99,6 +110,8 @@ DAMAGES: dict[Callable[[Path], None], str] = {
     large_vocabulary: "token ids reach",
     no_weights: "holds no model.safetensors",
     no_config: "holds no config.json",
+    adapter_beside: "is an adapter, which is not read",
+    adapter_alone: "is an adapter, which is not read",
 }
 
 

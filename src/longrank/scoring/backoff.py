@@ -6,6 +6,7 @@ use too. Nothing of the result depends on how large batches are, except its last
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -13,6 +14,11 @@ from longrank.errors import LongRankError
 from longrank.types import Notes
 
 T = TypeVar("T")
+
+_NO_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of memory")
+_ONEDNN = re.compile(r"could not (create a (primitive|memory object)|execute a primitive)(?! descriptor)")
+"""What oneDNN says when it gets no memory for its code or its scratchpad, whatever else it may mean by it; a primitive
+descriptor needs none."""
 
 
 def halving(batch: list[int], work: Callable[[list[int]], T], notes: Notes) -> Iterator[tuple[list[int], T]]:
@@ -32,7 +38,9 @@ def halving(batch: list[int], work: Callable[[list[int]], T], notes: Notes) -> I
         if not _is_out_of_memory(error):
             raise
         if len(batch) == 1:
-            raise LongRankError(f"out of memory with a batch of one text: {str(error).splitlines()[0][:200]}") from None
+            reason = str(error).partition("\n")[0][:200]
+            likely = "most likely " if _ONEDNN.search(reason) else ""
+            raise LongRankError(f"{likely}out of memory with a batch of one text: {reason}") from None
     else:
         yield batch, result
         return
@@ -51,7 +59,7 @@ def _is_out_of_memory(error: Exception) -> bool:
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
     said = str(error)
-    return "can't allocate memory" in said or "not enough memory" in said or "out of memory" in said
+    return bool(_NO_MEMORY.search(said) or _ONEDNN.search(said))
 
 
 def _return_memory() -> None:

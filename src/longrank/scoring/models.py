@@ -91,6 +91,13 @@ def _minilm() -> Model:
 def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, str] = MappingProxyType({})) -> Model:
     """Check the files in `folder`; `known` are digests that need not be computed again."""
     places = _module_folders(folder) or [folder]  # the network itself comes first
+    for place in (folder, *places):
+        if (place / "adapter_config.json").is_file():
+            raise InputError(
+                "is an adapter, which is not read: the scores would be those of the model without it",
+                path=place / "adapter_config.json",
+                fix="merge it into its model (merge_and_unload of peft), save that and name its folder",
+            )
     for file in ("config.json", "tokenizer_config.json"):
         path = places[0] / file
         if (path.is_file() or file == "config.json") and "auto_map" in read_json(path):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import torch
 
 _PADDING = 8  # tokens
-_NOISE = 1e-3  # of the output's size; float32 gives 1e-6
+_NOISE, _NOISE_BF16 = 1e-3, 5e-2  # of the output's size; float32 gives 1e-6, bf16 up to 1e-2
 
 
 def check_padding(
@@ -26,7 +26,7 @@ def check_padding(
 
     Args:
         model: where the network comes from, for the message.
-        network: float32, on its device.
+        network: float32 or bf16, on its device.
         tokenizer: a transformers tokenizer.
         forward: what the network makes of its input, any tensor.
         texts: one text, or a pair.
@@ -47,7 +47,8 @@ def check_padding(
     padded = {name: torch.nn.functional.pad(row, (0, _PADDING), value=fill.get(name, 0)) for name, row in alone.items()}
     with torch.inference_mode():
         one, other = forward(alone), forward(padded)
-    if (one - other).abs().max() > _NOISE * one.abs().max().clamp(min=1e-3):
+    noise = _NOISE_BF16 if network.dtype == torch.bfloat16 else _NOISE
+    if (one - other).abs().max() > noise * one.abs().max().clamp(min=1e-3):
         raise InputError(
             "the network's output changes with the padding beside a text, so its scores would depend on the batch",
             path=model.path,

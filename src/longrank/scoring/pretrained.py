@@ -1,4 +1,4 @@
-"""Loading a transformers network and its tokenizer: local files, float32, every parameter from the file.
+"""Loading a transformers network and its tokenizer: local files, every parameter from the file.
 
 And every parameter of the file in the network: what transformers would leave out in silence may be what the
 model was trained for. Allowed are the outputs of pre-training, which no scorer reads; the pooler of a network
@@ -32,7 +32,7 @@ class Pretrained(NamedTuple):
     missing: list[str]
 
 
-def load_pretrained(model: Model, family: str) -> Pretrained:
+def load_pretrained(model: Model, family: str, dtype: str = "float32") -> Pretrained:
     """Load what a class of transformers makes of a model's folder.
 
     The caller checks the result (`longrank.scoring.network.check_network`): some heads lack parameters on purpose.
@@ -40,6 +40,8 @@ def load_pretrained(model: Model, family: str) -> Pretrained:
     Args:
         model: the model's files.
         family: the class, such as ``AutoModelForSequenceClassification``.
+        dtype: what the caller will compute in, ``float32`` or ``bf16``. Weights that are bf16 in the file stay so
+            for bf16, in half the memory; all others are loaded as float32, and are the caller's to round.
 
     Raises:
         InputError: the class has no room for some parameter of the file, as `check_unexpected`.
@@ -50,10 +52,25 @@ def load_pretrained(model: Model, family: str) -> Pretrained:
     options = {"local_files_only": True, "trust_remote_code": False}
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(model.network), **options)
     network, info = getattr(transformers, family).from_pretrained(
-        str(model.network), dtype=torch.float32, use_safetensors=True, output_loading_info=True, **options
+        str(model.network),
+        dtype=torch.bfloat16 if dtype == "bf16" and _is_bf16(model) else torch.float32,
+        use_safetensors=True,
+        output_loading_info=True,
+        **options,
     )
     check_unexpected(model, info["unexpected_keys"])
     return Pretrained(network.eval(), tokenizer, sorted(info["missing_keys"]))
+
+
+def _is_bf16(model: Model) -> bool:
+    """Say whether all weights in the model's files are bf16."""
+    from safetensors import safe_open
+
+    for path in model.network.glob("*.safetensors"):
+        with safe_open(path, "pt") as tensors:
+            if any(tensors.get_slice(name).get_dtype() != "BF16" for name in tensors.keys()):  # noqa: SIM118
+                return False
+    return True
 
 
 def check_unexpected(model: Model, names: Iterable[str]) -> None:

@@ -102,7 +102,7 @@ class PromptedScorer(ABC):
         self.model, self._notes = model, Notes() if notes is None else notes
         with loading(model):
             check_dtype(dtype, choose_device(device).partition(":")[0])
-            self._network, tokenizer = self._load(device)
+            self._network, tokenizer = self._load(device, dtype)
         self.max_tokens = choose_max_tokens(
             model, max_tokens, tokenizer.model_max_length, position_limit(self._network)
         )
@@ -126,8 +126,8 @@ class PromptedScorer(ABC):
             f"device={where.type} dtype={dtype}"
         )
 
-    def _load(self, device: str) -> tuple[Any, Any]:
-        network, tokenizer, missing = load_pretrained(self.model, self.family)
+    def _load(self, device: str, dtype: str) -> tuple[Any, Any]:
+        network, tokenizer, missing = load_pretrained(self.model, self.family, dtype)
         check_network(self.model, network, tokenizer, missing)
         self.check(network)
         check_padding(self.model, network, tokenizer, partial(self._answer, network), "a")

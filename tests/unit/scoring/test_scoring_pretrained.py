@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from longrank.errors import InputError
+from longrank.scoring import pretrained
+from longrank.scoring.acceleration import _multiplies_bf16
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.decoder import Decoder
 from longrank.scoring.models import find_model
-from tiny_language_models import save_decoder
+from longrank.scoring.monot5 import MonoT5
+from longrank.scoring.pretrained import load_pretrained
+from tiny_language_models import SHORT_PROMPT, save_decoder, save_seq2seq
 from tiny_models import save_cross_encoder, save_encoder, task
 
 pytestmark = pytest.mark.neural
@@ -86,3 +91,54 @@ def test_the_network_is_read_from_the_folder_that_its_configuration_is_read_from
     tasks = [task("river bank", ["money", "fish"])]
     found, expected = (CrossEncoder(find_model(str(place))) for place in (folder, tmp_path / "inner"))
     assert found.score(tasks)[0].scores.tolist() == expected.score(tasks)[0].scores.tolist()
+
+
+def in_bf16(folder: Path) -> Path:
+    """Round the weights in a model's file, as those of most language models are."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    path = folder / "model.safetensors"
+    save_file({name: one.to(torch.bfloat16) for name, one in load_file(path).items()}, path, {"format": "pt"})
+    return folder
+
+
+LANGUAGE_MODELS = {
+    **{
+        family: (Decoder, partial(save_decoder, family=family, max_tokens=400))
+        for family in ("Qwen2", "Gemma2", "GPT2")
+    },
+    **{family: (MonoT5, partial(save_seq2seq, family=family)) for family in ("T5", "Bart")},
+}
+
+
+@pytest.mark.parametrize("family", LANGUAGE_MODELS)
+def test_weights_that_are_bf16_are_loaded_so_with_the_same_scores(
+    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not _multiplies_bf16("cpu"):
+        pytest.skip("this processor has no bf16 instructions")
+    kind, save = LANGUAGE_MODELS[family]
+    model = find_model(str(in_bf16(save(tmp_path / "m"))))
+    given = [task("where is the river", ["a long river in the north", "money", ""])]
+
+    def scores() -> bytes:
+        scorer = kind(model, dtype="bf16", device="cpu", **({} if kind is MonoT5 else {"prompt": SHORT_PROMPT}))
+        return scorer.score(given)[0].scores.tobytes()
+
+    directly = scores()
+    monkeypatch.setattr(pretrained, "_is_bf16", lambda model: False)
+    assert directly == scores()
+
+
+def test_only_a_file_of_bf16_weights_is_loaded_as_bf16(tmp_path: Path) -> None:
+    import torch
+
+    def dtype_of(folder: Path, dtype: str) -> object:
+        return load_pretrained(find_model(str(folder)), "AutoModelForCausalLM", dtype).network.dtype
+
+    folder = save_decoder(tmp_path / "m")
+    assert dtype_of(folder, "bf16") == torch.float32
+    assert dtype_of(in_bf16(folder), "bf16") == torch.bfloat16
+    assert dtype_of(folder, "float32") == torch.float32
+    assert dtype_of(add(folder, "lm_head.dense.bias"), "bf16") == torch.float32
