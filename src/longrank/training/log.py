@@ -1,0 +1,105 @@
+"""The log of a training: JSON lines, the same however often it was interrupted, and TensorBoard's if it is wanted.
+
+    {"step": 1, "loss": 0.98, "encoder_rate": 1e-05, "head_rate": 0.001, "gradient_norm": 3.2}
+    {"step": 200, "measure": 0.41}
+
+`step` counts steps done. A checkpoint holds the lines until then, and a resumed training goes on from those.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+import numpy as np
+
+from longrank.errors import LongRankError, MissingExtra
+from longrank.storage import atomic_write
+
+_TENTHS = 10
+
+
+class TrainingLog:
+    """The lines so far, in memory and in a file.
+
+    Args:
+        path: of the file; replaced.
+        text: lines that a checkpoint kept.
+        board: folder of TensorBoard's events; None: none are written.
+
+    Raises:
+        MissingExtra: TensorBoard's log is wanted, and it is not installed.
+        LongRankError: writing failed.
+    """
+
+    def __init__(self, path: Path, text: str = "", board: Path | None = None) -> None:
+        self._path = path
+        self._lines = [json.loads(line) for line in text.splitlines()]
+        self._board = None if board is None else _board(board, self._lines[-1]["step"] + 1 if self._lines else 0)
+        with atomic_write(path, "w") as stream:
+            stream.write(text)
+        self._stream: IO[str] = path.open("a", encoding="utf-8", newline="\n")
+
+    def add(self, step: int, **values: float | None) -> None:
+        """Add a line of values after so many steps.
+
+        Raises:
+            LongRankError: writing failed (no space left, ...).
+        """
+        self._lines.append({"step": step, **values})
+        with self._writing():
+            self._stream.write(_text(self._lines[-1:]))
+            self._stream.flush()
+            if self._board is not None:
+                for name, value in values.items():
+                    if value is not None:
+                        self._board.add_scalar(name, value, step)
+
+    @property
+    def text(self) -> str:
+        """All lines."""
+        return _text(self._lines)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the mean loss of each tenth of the steps, and all validations as [step, measure]."""
+        losses = [line["loss"] for line in self._lines if "loss" in line]
+        parts = np.array_split(np.array(losses), min(_TENTHS, len(losses)))
+        return {
+            "losses": [round(float(part.mean()), 6) for part in parts],
+            "validations": [[line["step"], line["measure"]] for line in self._lines if "measure" in line],
+        }
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise LongRankError(f"cannot write {self._path}: {error.strerror or error}") from error
+
+    def __enter__(self) -> TrainingLog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._writing():
+            self._stream.close()
+        if self._board is not None:
+            self._board.close()
+
+
+def _text(lines: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
+
+
+def _board(folder: Path, step: int) -> Any:
+    """Return a writer that hides what an interrupted training wrote from `step` on."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise MissingExtra("the TensorBoard log", "tensorboard") from None
+    return SummaryWriter(str(folder), purge_step=step)

@@ -1,0 +1,219 @@
+"""The loop: steps, validations and checkpoints of whatever can be trained.
+
+A training is a function of its task, its settings and the number of processes. However often it is killed, it ends
+with the weights of an undisturbed one (on a CPU, byte for byte): a step is a function of its number and of the
+weights before, and checkpoints hold all that passes from one to the next. docs/decisions/training-loop.md says why
+this is not transformers' Trainer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from longrank.errors import LongRankError
+from longrank.training import checkpoints, run_folder
+from longrank.training.checkpoints import Checkpoint, Position, Tensors
+from longrank.training.log import TrainingLog
+from longrank.training.loop_settings import LoopSettings
+from longrank.training.ranks import Ranks
+from longrank.training.updates import Learner, Updates
+from longrank.types import Notes
+
+_VERSIONS = ("longrank", "torch", "accelerate", "safetensors")
+
+
+class Task(Learner, Protocol):
+    """What is trained.
+
+    `network` may be on any device before the training, which moves it; `loss` follows it. Instances are pure functions
+    of their number: there is no end of them, and each process may ask for any. What `loss` draws comes from torch's
+    global generator.
+    """
+
+    def validate(self) -> float:
+        """Return a ranking measure on the development queries, higher is better; the network is in evaluation mode."""
+        ...
+
+    def save(self, folder: Path, record: Mapping[str, Any]) -> None:
+        """Write the network, on the CPU or not, and the record to a folder, atomically; replace one that is there."""
+        ...
+
+
+def train(
+    task: Task,
+    settings: LoopSettings,
+    folder: Path,
+    *,
+    run: Mapping[str, Any] | None = None,
+    progress: Callable[[int], object] = lambda n: None,
+    notes: Notes | None = None,
+    tensorboard: bool = False,
+) -> dict[str, Any]:
+    """Train, or go on with a training that was interrupted.
+
+    Under torchrun, every process calls this with the same arguments.
+
+    Args:
+        task: what is trained; its network ends with the weights that are saved, in evaluation mode. It is left alone
+            if the training was finished before.
+        settings: how.
+        folder: of `longrank.training.run_folder`; the folder above must exist.
+        run: whatever else the result depends on (data, model, losses, ...), JSON-able; kept in the record.
+        progress: called in the first process with the number of steps just done, or found done.
+        notes: damaged checkpoints are counted there; says if the training was finished before.
+        tensorboard: also write TensorBoard's log; needs the extra.
+
+    Returns:
+        The record: ``settings``, ``run``, ``processes``, ``steps`` done, ``trained`` parameters, ``best_step`` and
+        ``best_measure`` (null without validation), ``losses`` (mean of each tenth), ``validations``, ``last`` (SHA-256
+        of the last weights and optimizer), ``versions``. No dates, no paths.
+
+    Raises:
+        InputError: `folder` holds something else or a training with other settings; or a setting does not fit.
+        LongRankError: the loss or a measure is not finite, or writing failed; the training can be resumed.
+    """
+    ranks, notes = Ranks(), notes if notes is not None else Notes()
+    identity = {"settings": settings.identity(), "run": dict(run or {}), "processes": ranks.n}
+    with ExitStack() as opened:
+        if ranks.first:
+            opened.enter_context(run_folder.begun(folder, identity))
+        ranks.wait()
+        record = run_folder.finished(folder)
+        if record is not None:
+            notes.say(f"{folder}: this training is finished; nothing was done")
+            return record
+        opened.enter_context(_repeatable(ranks.device))
+        training = _Training(task, settings, folder, ranks, notes)
+        board = folder / "tensorboard" if tensorboard else None
+        training.resume(board, progress, opened)
+        training.steps(progress)
+        training.finish(identity)
+        ranks.wait()
+    return run_folder.finished(folder) or {}
+
+
+class _Training:
+    """One training under way; only the first process has a log."""
+
+    def __init__(self, task: Task, settings: LoopSettings, folder: Path, ranks: Ranks, notes: Notes) -> None:
+        self._task, self._settings, self._folder, self._ranks, self._notes = task, settings, folder, ranks, notes
+        self._updates = Updates(task, settings, ranks)
+        self._position = Position()
+        self._best: Tensors | None = None
+        self._log: TrainingLog | None = None
+        self._checkpoints = folder / run_folder.CHECKPOINTS
+        self._place: Path | None = None  # of the last checkpoint
+
+    def resume(self, board: Path | None, progress: Callable[[int], object], opened: ExitStack) -> None:
+        """Go to the last checkpoint that is whole, if there is one; open the log."""
+        self._place, text = checkpoints.newest(self._checkpoints, self._notes), ""
+        if self._place is not None:
+            found = checkpoints.load(self._place)
+            checkpoints.set_weights(self._task.network, found.weights)
+            checkpoints.set_optimizer_state(self._task.network, self._updates.optimizer, found.optimizer)
+            self._updates.scaler.load_state_dict(found.position.scaler)
+            self._position, self._best, text = found.position, found.best, found.log
+        self._ranks.wait()  # until all have read
+        if self._ranks.first:
+            checkpoints.clean(self._checkpoints, self._place)
+            self._log = opened.enter_context(TrainingLog(self._folder / run_folder.LOG, text, board))
+            progress(self._position.step)
+
+    def steps(self, progress: Callable[[int], object]) -> None:
+        """Do the steps that are left, with validations and checkpoints between them."""
+        self._task.network.train()
+        while not self._is_over():
+            step = self._updates.run(self._position.step)
+            self._position.step += 1
+            validates = self._settings.validates_after(self._position.step)
+            if self._log is not None:
+                self._log.add(self._position.step, **step._asdict())
+            if validates:
+                self._validate()
+            if validates or self._settings.saves_after(self._position.step):
+                self._save()
+            if self._ranks.first:
+                progress(1)
+        self._task.network.eval()
+
+    def finish(self, identity: Mapping[str, Any]) -> None:
+        """Let the task save the best weights, the last ones without validation, and write the record."""
+        if self._best is not None:
+            checkpoints.set_weights(self._task.network, self._best)
+        if self._log is None or self._place is None:
+            return
+        record = {
+            **identity,
+            **self._log.summary(),
+            "steps": self._position.step,
+            "best_step": self._position.best_step,
+            "best_measure": self._position.best_measure,
+            "trained": sum(len(values.flatten()) for values in self._task.network.parameters() if values.requires_grad),
+            "last": checkpoints.digests(self._place),
+            "versions": {name: version(name) for name in _VERSIONS},
+        }
+        self._task.save(self._folder / run_folder.MODEL, record)
+        run_folder.finish(self._folder, record)
+
+    def _is_over(self) -> bool:
+        patience = self._settings.patience
+        lost = patience is not None and self._position.waited >= patience
+        return lost or self._position.step >= self._settings.steps
+
+    def _validate(self) -> None:
+        """Measure in the first process; keep the weights if they are better than any before."""
+        position, measure = self._position, torch.zeros((), dtype=torch.float64)
+        if self._ranks.first:
+            measure += self._measure()
+        measure = float(self._ranks.from_first(measure.to(self._ranks.device)))
+        if self._log is not None:
+            self._log.add(position.step, measure=measure)
+        if position.best_measure is None or measure > position.best_measure:
+            position.best_step, position.best_measure, position.waited = position.step, measure, 0
+            self._best = checkpoints.weights_of(self._task.network)
+        else:
+            position.waited += 1
+
+    def _measure(self) -> float:
+        network = self._task.network.eval()
+        with torch.no_grad():
+            measure = float(self._task.validate())
+        network.train()
+        if not abs(measure) < float("inf"):
+            raise LongRankError(f"the measure after step {self._position.step} is not a finite number")
+        return measure
+
+    def _save(self) -> None:
+        if self._log is None:
+            return
+        self._position.scaler = self._updates.scaler.state_dict()
+        checkpoint = Checkpoint(
+            self._position,
+            checkpoints.weights_of(self._task.network),
+            checkpoints.optimizer_state(self._task.network, self._updates.optimizer),
+            self._best,
+            self._log.text,
+        )
+        self._place = checkpoints.save(self._checkpoints, checkpoint)
+
+
+@contextmanager
+def _repeatable(device: torch.device) -> Iterator[None]:
+    """Leave torch's random state as it was; on a CPU, compute the same bytes each time."""
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    filled = torch.utils.deterministic.fill_uninitialized_memory
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        if device.type == "cpu":
+            torch.use_deterministic_algorithms(True, warn_only=True)
+            torch.utils.deterministic.fill_uninitialized_memory = False  # it costs time, and changes no result
+        try:
+            yield
+        finally:
+            torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+            torch.utils.deterministic.fill_uninitialized_memory = filled

@@ -1,0 +1,110 @@
+"""The folder of one training: what it was begun with, how far it is, and what came of it.
+
+run.json       settings and whatever else the result depends on, and the number of processes
+log.jsonl      a line per step (loss, learning rates, gradient's length) and per validation
+checkpoints/   while it runs
+model/         what was learned, written by the task
+record.json    the training record, written last: with it, the training is finished
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from longrank.errors import InputError, IntegrityError, shown
+from longrank.storage import atomic_write, check_writable, lock
+
+CHECKPOINTS, LOG, MODEL = "checkpoints", "log.jsonl", "model"
+_RUN, _RECORD, _LOCK = "run.json", "record.json", ".lock"
+_FORMAT = "longrank training"
+
+
+@contextmanager
+def begun(folder: Path, identity: Mapping[str, Any]) -> Iterator[None]:
+    """Hold the folder of a training alone; create it, or check that it was begun with the same identity.
+
+    Args:
+        folder: new, empty, or with a training; the folder above must exist.
+        identity: JSON-able; all on which the result depends.
+
+    Raises:
+        InputError: it holds something else, was begun with another identity (names the first key that differs), is
+            being written by another process, or cannot be written.
+    """
+    check_writable(folder / _RUN) if folder.is_dir() else check_writable(folder)
+    if folder.is_dir() and not (folder / _RUN).exists() and any(p.name[0] != "." for p in folder.iterdir()):
+        raise InputError("is a folder of something else, not of a training", path=folder, fix="choose a new folder")
+    folder.mkdir(exist_ok=True)
+    with lock(folder / _LOCK):
+        try:
+            _compare(folder, json.loads(json.dumps(identity)))
+            _remove_halves(folder)
+            yield
+        finally:
+            (folder / _LOCK).unlink()
+
+
+def finished(folder: Path) -> dict[str, Any] | None:
+    """Return the record of a training that is finished, None of one that is not.
+
+    Raises:
+        IntegrityError: the record cannot be read.
+    """
+    return _read(folder / _RECORD) if (folder / _RECORD).exists() else None
+
+
+def finish(folder: Path, record: Mapping[str, Any]) -> None:
+    """Write the record, which ends a training; remove the checkpoints, which no one needs then."""
+    _write(folder / _RECORD, record)
+    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+
+
+def _remove_halves(folder: Path) -> None:
+    """Remove what killed writers have left."""
+    for name in (_RUN, _RECORD, LOG, MODEL):
+        for path in folder.glob(f".{name}.*.tmp"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if (folder / _RECORD).exists():
+        shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+
+
+def _compare(folder: Path, identity: dict[str, Any]) -> None:
+    path, wanted = folder / _RUN, {"format": _FORMAT, **identity}
+    if not path.exists():
+        _write(path, wanted)
+        return
+    then, now = _flat(_read(path)), _flat(wanted)
+    for key in sorted(then.keys() | now.keys()):
+        if then.get(key) != now.get(key):
+            raise InputError(
+                f"was begun with other {key}: {shown(then.get(key))} then, {shown(now.get(key))} now",
+                path=path,
+                fix="give the old settings to resume, or choose a new folder",
+            )
+
+
+def _flat(value: Any, key: str = "") -> dict[str, Any]:
+    """Return the leaves of nested dicts by their dotted keys."""
+    if not isinstance(value, dict) or not value:
+        return {key: value}
+    return {k: v for name, below in value.items() for k, v in _flat(below, f"{key}.{name}" if key else name).items()}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        value.keys()
+    except (OSError, ValueError, AttributeError) as error:
+        raise IntegrityError(f"{path}: cannot be read ({error})") from error
+    return value
+
+
+def _write(path: Path, value: Mapping[str, Any]) -> None:
+    with atomic_write(path, "w") as stream:
+        json.dump(value, stream, indent=1, sort_keys=True, ensure_ascii=False)
+        stream.write("\n")

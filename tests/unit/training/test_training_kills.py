@@ -1,0 +1,194 @@
+"""Killed at any moment and resumed, a training ends with the bytes of an undisturbed one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longrank.errors import LongRankError
+
+pytestmark = pytest.mark.neural
+
+SHORT: dict[str, Any] = {"steps": 4, "validate_every": 3, "checkpoint_every": 2}  # saves after 2, 3 and 4 steps
+
+
+@pytest.fixture(scope="module")
+def processes() -> Any:
+    from training_tasks import Processes
+
+    return Processes()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    return straight(tmp_path_factory.mktemp("undisturbed") / "t")
+
+
+@pytest.fixture(scope="module")
+def undisturbed_short(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    return straight(tmp_path_factory.mktemp("undisturbed") / "t", **SHORT)
+
+
+def straight(folder: Path, **changes: Any) -> dict[str, bytes]:
+    from training_tasks import contents, trained
+
+    trained(folder, **changes)
+    return contents(folder)
+
+
+def test_the_record_vouches_for_weights_and_optimizer(undisturbed: dict[str, bytes]) -> None:
+    """So that comparing folders below compares those of the last step, too, though the best step's model is kept."""
+    import json
+
+    assert {"weights", "optimizer"} == json.loads(undisturbed["record.json"])["last"].keys()
+
+
+def killed_at_random(folder: Path, processes: Any, kills: int, seed: int) -> int:
+    """Train in processes that are killed after a random time, then to the end; return how often a kill was in time."""
+    from training_tasks import trained
+
+    draw, hits = random.Random(seed), 0
+    for _ in range(kills):
+        process = processes.start(folder, slow=0.02)
+        time.sleep(draw.uniform(0.1, 0.6))
+        process.kill()
+        process.join()
+        hits += process.exitcode != 0
+    trained(folder)
+    return hits
+
+
+def test_killed_at_random_moments_a_training_is_what_it_would_have_been(
+    tmp_path: Path, processes: Any, undisturbed: dict[str, bytes]
+) -> None:
+    from training_tasks import contents
+
+    assert killed_at_random(tmp_path / "t", processes, 3, seed=1) > 0
+    assert contents(tmp_path / "t") == undisturbed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_killed_again_and_again_a_training_is_what_it_would_have_been(
+    tmp_path: Path, processes: Any, undisturbed: dict[str, bytes], seed: int
+) -> None:
+    from training_tasks import contents
+
+    assert killed_at_random(tmp_path / "t", processes, 10, seed=seed) > 0
+    assert contents(tmp_path / "t") == undisturbed
+
+
+def killed_at_call(folder: Path, processes: Any, n: int) -> bool:
+    """Train in a process that is killed at the n-th call that writes, then to the end; return whether it was killed."""
+    import signal
+
+    from training_tasks import trained
+
+    code = processes.run(folder, n, **SHORT)
+    assert code in {0, -signal.SIGKILL}
+    trained(folder, **SHORT)
+    return bool(code)
+
+
+@pytest.mark.parametrize("n", [1, 5, 9, 14, 22, 33, 41])
+def test_killed_while_writing_a_training_is_what_it_would_have_been(
+    tmp_path: Path, processes: Any, undisturbed_short: dict[str, bytes], n: int
+) -> None:
+    from training_tasks import contents
+
+    assert killed_at_call(tmp_path / "t", processes, n)
+    assert contents(tmp_path / "t") == undisturbed_short
+
+
+@pytest.mark.slow
+def test_killed_at_every_call_that_writes_a_training_is_what_it_would_have_been(
+    tmp_path: Path, processes: Any, undisturbed_short: dict[str, bytes]
+) -> None:
+    from training_tasks import contents
+
+    n = 1
+    while killed_at_call(tmp_path / f"{n}", processes, n):
+        assert contents(tmp_path / f"{n}") == undisturbed_short, n
+        n += 1
+    assert n > 40
+
+
+def failed_at_call(folder: Path, n: int, code: int) -> bool:
+    """Train with an error at the n-th call that writes, then to the end; return whether there was one."""
+    from training_tasks import FailAt, Pairs, settings, trained
+
+    from longrank.training.loop import train
+
+    with FailAt(n, OSError(code, os.strerror(code))) as calls:
+        try:
+            train(Pairs(), settings(**SHORT), folder)
+        except LongRankError as error:
+            assert os.strerror(code) in str(error)
+            assert "\n" not in str(error)
+    trained(folder, **SHORT)
+    return calls.calls >= n
+
+
+@pytest.mark.parametrize("n", [1, 3, 8, 12, 19, 27, 36, 44])
+def test_when_writing_fails_that_is_one_line_and_the_next_attempt_goes_on(
+    tmp_path: Path, undisturbed_short: dict[str, bytes], n: int
+) -> None:
+    from training_tasks import contents
+
+    assert failed_at_call(tmp_path / "t", n, errno.ENOSPC)
+    assert contents(tmp_path / "t") == undisturbed_short
+
+
+@pytest.mark.slow
+def test_whatever_writing_fails_is_one_line_and_the_next_attempt_goes_on(
+    tmp_path: Path, undisturbed_short: dict[str, bytes]
+) -> None:
+    from training_tasks import contents
+
+    n = 1
+    while failed_at_call(tmp_path / f"{n}", n, errno.EIO):
+        assert contents(tmp_path / f"{n}") == undisturbed_short, n
+        n += 1
+    assert n > 40
+
+
+def test_a_file_that_cannot_grow_is_one_line(tmp_path: Path) -> None:
+    """The weights are written by another library, whose errors are its own."""
+    from training_tasks import Pairs
+
+    from longrank.training import checkpoints
+
+    task = Pairs()
+    weights = checkpoints.weights_of(task.network)
+    found = checkpoints.Checkpoint(checkpoints.Position(step=1), weights, {}, None, "")
+    with limited(100), pytest.raises(LongRankError, match="cannot write .*step-00000001"):
+        checkpoints.save(tmp_path, found)
+    assert not list(tmp_path.iterdir())
+
+
+class limited:
+    """No file of this process may grow beyond so many bytes."""
+
+    def __init__(self, n_bytes: int) -> None:
+        self._n_bytes = n_bytes
+
+    def __enter__(self) -> None:
+        import resource
+        import signal
+
+        self._before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        self._signal = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self._n_bytes, self._before[1]))
+
+    def __exit__(self, *exc: object) -> None:
+        import resource
+        import signal
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, self._before)
+        signal.signal(signal.SIGXFSZ, self._signal)
