@@ -1,0 +1,148 @@
+"""Fewer judgments to train on: deep or shallow (Zhang, Yates and Lin, ECIR 2021).
+
+    deep      some queries, with nearly all their judgments
+    shallow   every query, with some of its judgments
+
+Both keep exactly floor(rate * M) of the M judgments. A query keeps the first so many of its judgments in seeded
+order, so that what a rate keeps is nearly all kept by a higher one. What queries are tested on is never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from itertools import zip_longest
+from math import ceil, floor
+from typing import NamedTuple
+
+from longrank.config import lookup
+from longrank.draws import shuffled
+from longrank.errors import InputError
+from longrank.formats.folds import Fold
+from longrank.types import Notes, Qrels
+
+
+class Sampled(NamedTuple):
+    """What is left to train and choose on, what was dropped, and the folds of the queries that are left."""
+
+    qrels: dict[str, dict[str, int]]
+    dropped: dict[str, dict[str, int]]
+    folds: dict[str, Fold]
+
+
+def sample_judgments(
+    qrels: Qrels, rate: float, *, scheme: str, seed: int, notes: Notes, folds: Mapping[str, Fold] | None = None
+) -> Sampled:
+    """Sample the judgments of all queries that some fold trains or chooses on.
+
+    `deep` samples queries evenly from the parts that the folds are made of. The judgments of the result are
+    not for testing: a query that one fold trains on is tested by another, with all its judgments.
+
+    Args:
+        qrels: all judgments.
+        rate: r, over 0, at most 1; taken as the decimal number it is written as.
+        scheme: a name of `SCHEMES`.
+        seed: another seed gives other judgments.
+        notes: counts queries of the folds that have no judgments.
+        folds: None: one part of all queries.
+
+    Returns:
+        floor(r * M) judgments and the others, where M are those of the queries sampled from; and the
+        folds, train and dev without the queries that lost all judgments, test as it was.
+
+    Raises:
+        InputError: unknown scheme, a rate out of range, no judgment left, or a shallow rate that
+            cannot leave every query a judgment.
+    """
+    choose = lookup(SCHEMES, scheme, "scheme of sampling")
+    share = Fraction(str(rate)) if 0 < rate <= 1 else None
+    if share is None:
+        raise InputError("a sampling rate is over 0 and at most 1", got=rate)
+    parts = _parts(qrels, folds, notes)
+    sizes = {query_id: len(qrels[query_id]) for part in parts for query_id in part}
+    if floor(share * sum(sizes.values())) < 1:
+        raise InputError(f"a rate that leaves none of {sum(sizes.values())} judgments", got=rate)
+    kept = choose(parts, sizes, share, seed)
+    sampled, dropped = _divided(qrels, {query_id: kept.get(query_id, 0) for query_id in sizes}, seed)
+    return Sampled(sampled, dropped, {name: _restricted(fold, sampled) for name, fold in (folds or {}).items()})
+
+
+def _parts(qrels: Qrels, folds: Mapping[str, Fold] | None, notes: Notes) -> list[list[str]]:
+    """Group the queries to sample from: those that every fold uses alike are one part of the rotation."""
+    if folds is None:
+        return [sorted(qrels)]
+    places: dict[str, list[tuple[str, str]]] = {}
+    for name, fold in folds.items():
+        for role, query_ids in fold._asdict().items():
+            for query_id in query_ids:
+                places.setdefault(query_id, []).append((name, role))
+    parts: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for query_id, roles in sorted(places.items()):
+        if not qrels.get(query_id):
+            notes.add("queries of the folds without judgments", query_id)
+        elif any(role != "test" for _, role in roles):
+            parts.setdefault(tuple(roles), []).append(query_id)
+    return list(parts.values())
+
+
+def _divided(qrels: Qrels, kept: Mapping[str, int], seed: int) -> tuple[dict[str, dict[str, int]], ...]:
+    """Return the judgments that are kept and those that are dropped, in the order of `qrels`; no query is empty."""
+    sides: tuple[dict[str, dict[str, int]], ...] = ({}, {})
+    for query_id, n in ((query_id, kept[query_id]) for query_id in qrels if query_id in kept):
+        chosen = set(shuffled(qrels[query_id], seed, query_id)[:n])
+        for doc_id, grade in qrels[query_id].items():
+            sides[doc_id not in chosen].setdefault(query_id, {})[doc_id] = grade
+    return sides
+
+
+def _restricted(fold: Fold, sampled: Mapping[str, object]) -> Fold:
+    train, dev = (tuple(query_id for query_id in part if query_id in sampled) for part in (fold.train, fold.dev))
+    return Fold(train, dev, fold.test)
+
+
+# --- schemes: how many judgments each query keeps ----------------------------------------------
+
+
+def _deep(parts: Sequence[Sequence[str]], sizes: Mapping[str, int], rate: Fraction, seed: int) -> dict[str, int]:
+    """Keep ceil(r * Q) queries of each part, one more of each while there are too few judgments, then trim.
+
+    Whole rounds over the parts explain the numbers of queries in the samples that the paper's authors released.
+    """
+    target = floor(rate * sum(sizes.values()))
+    orders = [shuffled(part, seed, "query") for part in parts]
+    counts = [ceil(rate * len(part)) for part in parts]
+    kept = {query_id: sizes[query_id] for order, n in zip(orders, counts, strict=True) for query_id in order[:n]}
+    for one_of_each in zip_longest(*(order[n:] for order, n in zip(orders, counts, strict=True))):
+        if sum(kept.values()) >= target:
+            break
+        kept |= {query_id: sizes[query_id] for query_id in one_of_each if query_id is not None}
+    return _trimmed(kept, target, seed)
+
+
+def _shallow(parts: Sequence[Sequence[str]], sizes: Mapping[str, int], rate: Fraction, seed: int) -> dict[str, int]:
+    """Keep ceil(r * D) of the D judgments of every query, then trim."""
+    target = floor(rate * sum(sizes.values()))
+    if target < len(sizes):
+        what = f"{target} judgments cannot leave one to each of {len(sizes)} queries"
+        fix = f"shallow sampling needs a rate of {len(sizes)}/{sum(sizes.values())} or more here; deep takes any"
+        raise InputError(what, got=float(rate), fix=fix)
+    return _trimmed({query_id: ceil(rate * size) for query_id, size in sizes.items()}, target, seed)
+
+
+SCHEMES: dict[str, Callable[[Sequence[Sequence[str]], Mapping[str, int], Fraction, int], dict[str, int]]] = {
+    "deep": _deep,
+    "shallow": _shallow,
+}
+"""Schemes of sampling by name."""
+
+
+def _trimmed(kept: Mapping[str, int], target: int, seed: int) -> dict[str, int]:
+    """Take one judgment from each query in turn until `target` are left; the last one only if all have but one."""
+    left, excess = dict(kept), sum(kept.values()) - target
+    order = shuffled(kept, seed, "trim")
+    while excess:
+        spare = [query_id for query_id in order if left[query_id] > 1] or order
+        for query_id in spare[:excess]:
+            left[query_id] -= 1
+        excess -= len(spare[:excess])
+    return left
