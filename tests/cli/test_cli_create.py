@@ -145,6 +145,27 @@ def test_a_folder_with_other_files_is_not_replaced(
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
 
 
+def test_a_trained_network_is_not_replaced(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert create(folder, "parade-max", tmp_path / "mine") == 0
+    assert create(folder, "parade-max", tmp_path / "mine", "--seed", "1") == 0
+    described = tmp_path / "mine" / "longrank.json"
+    described.write_text(json.dumps(json.loads(described.read_text()) | {"untrained": False, "record": {"steps": 1}}))
+    before = (tmp_path / "mine" / "model.safetensors").read_bytes()
+    assert create(folder, "parade-max", tmp_path / "mine") == 2
+    assert "mine: holds a trained network, which would be lost; choose a new folder" in capsys.readouterr().err
+    assert (tmp_path / "mine" / "model.safetensors").read_bytes() == before
+
+
+def test_the_pipelines_of_passage_scores_read_end_to_end_maxp_by_the_same_rule(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert create(folder, "maxp", tmp_path / "new") == 0
+    assert rerank(folder, tmp_path / "new.run", "--model", str(tmp_path / "new"), pipeline="maxp") == 2
+    assert "the network has never been trained" in capsys.readouterr().err
+    allowed = ("--model", str(tmp_path / "new"), "--allow-untrained")
+    assert rerank(folder, tmp_path / "new.run", *allowed, pipeline="maxp") == 0
+
+
 def test_a_cross_encoder_keeps_its_head_in_a_network_of_passage_scores(folder: Path, tmp_path: Path) -> None:
     from safetensors.numpy import load_file
 

@@ -14,7 +14,7 @@ from longrank.cli import console
 if TYPE_CHECKING:
     from longrank.scoring.latency import Latency
 
-analyze = typer.Typer(help="Analyse systems: what they cost.", no_args_is_help=True, rich_markup_mode=None)
+analyze = typer.Typer(help="Analyse systems: what they cost.", rich_markup_mode=None)
 
 
 @analyze.callback()

@@ -26,7 +26,7 @@ def read_json(path: Path) -> dict[str, Any]:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"holds no {path.name}: not a model folder", path=path.parent) from None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise InputError("is not a JSON object", path=path)
@@ -49,7 +49,7 @@ def tensor_names(path: Path) -> list[str]:
             header = json.loads(stream.read(length))
             tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
             end = max((int(entry["data_offsets"][1]) for entry in tensors.values()), default=0)
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
             raise InputError("has a damaged header; not a safetensors file, or cut off", path=path) from None
     if 8 + length + end != size:
         raise InputError(
@@ -69,7 +69,7 @@ def check_weights(path: Path, network: Any, tokenizer: Any, missing: Sequence[st
 
     Raises:
         InputError: parameters are missing, not finite, or too few for the tokenizer's vocabulary; or
-            the tokenizer is not one of the tokenizers library.
+            the tokenizer is not one of the tokenizers library, or knows no words.
     """
     if missing:
         raise InputError(
@@ -83,7 +83,10 @@ def check_weights(path: Path, network: Any, tokenizer: Any, missing: Sequence[st
             raise InputError("the model's weights hold a NaN or an infinity", path=path, got=name)
     if getattr(tokenizer, "backend_tokenizer", None) is None:
         raise InputError("the model's tokenizer has no tokenizer.json and cannot be converted", path=path)
-    largest = max(tokenizer.get_vocab().values(), default=0)
+    vocabulary = tokenizer.get_vocab()
+    if vocabulary.keys() <= set(tokenizer.all_special_tokens):  # what transformers makes of a folder without its files
+        raise InputError("the model's tokenizer knows no words: its files are missing", path=path)
+    largest = max(vocabulary.values())
     rows = network.get_input_embeddings().weight.shape[0]
     if largest >= rows:
         raise InputError(f"the tokenizer's token ids reach {largest}, the network knows {rows} tokens", path=path)

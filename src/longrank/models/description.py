@@ -9,6 +9,7 @@ from typing import Any
 
 from longrank.errors import InputError
 from longrank.models.checks import read_json
+from longrank.types import Notes
 
 FILE = "longrank.json"
 _FORMAT = "longrank document network"
@@ -42,7 +43,9 @@ def describe(folder: Path) -> dict[str, Any]:
     """
     path = folder / FILE
     if not path.is_file():
-        raise InputError(f"holds no {FILE}: not a document network of longrank", path=folder)
+        raise InputError(
+            f"holds no {FILE}: not a document network of longrank", path=folder, fix="longrank create makes one"
+        )
     found = read_json(path)
     if found.get("format") != _FORMAT:
         raise InputError("does not describe a document network", path=path, got=found.get("format"))
@@ -50,9 +53,34 @@ def describe(folder: Path) -> dict[str, Any]:
         raise InputError(
             f"is of version {found.get('version')}, this longrank reads {_VERSION}", path=path, fix="upgrade longrank"
         )
-    options, record = found.get("options"), found.get("record")
-    if not isinstance(options, dict) or not (record is None or isinstance(record, dict)):
-        raise InputError("lacks the network's options or its training record", path=path)
+    record = found.get("record", "")
+    if not isinstance(found.get("network"), str) or not isinstance(found.get("options"), dict):
+        raise InputError("lacks the network's name or its options", path=path)
+    if not (record is None or isinstance(record, dict)):
+        raise InputError("lacks the network's training record", path=path)
     if found.get("untrained") is not (record is None):
         raise InputError("says of an untrained network how it was trained, or nothing of a trained one", path=path)
     return found
+
+
+def check_trained(name: str, folder: Path, allow_untrained: bool, notes: Notes) -> None:
+    """Refuse a document network that has never been trained, or say in `notes` that it has not.
+
+    Args:
+        name: of the model, for the note.
+        folder: of any model; one that is no document network passes.
+        allow_untrained: whether it may be used all the same.
+        notes: of the run.
+
+    Raises:
+        InputError: it is untrained and not allowed; or, as `describe`, damaged.
+    """
+    if not (folder / FILE).is_file() or not describe(folder)["untrained"]:
+        return
+    if not allow_untrained:
+        raise InputError(
+            "the network has never been trained: its scores would be chance",
+            path=folder / FILE,
+            fix="train it, or say --allow-untrained",
+        )
+    notes.say(f"'{name}' has never been trained: its scores are chance")

@@ -66,6 +66,7 @@ class Knrm(DocumentNetwork):
         check_range("max_query_tokens", max_query_tokens, 1)
         check_range("exact_sigma", exact_sigma, 1e-6)
         check_range("log_floor", log_floor, 1e-30)
+        check_range("log_scale", log_scale)
         check_range("combine_hidden", combine_hidden, 0)
         config = encoder.config
         if layers == "all":

@@ -7,6 +7,7 @@ network sees it, so whatever stands in padding rows never matters.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -202,15 +203,17 @@ def check_choice(option: str, got: object, choices: Sequence[object]) -> None:
         raise InputError(f"unknown {option}", got=got, fix=suggestion(str(got), map(str, choices)))
 
 
-def check_range(option: str, got: float, least: float, most: float = float("inf")) -> None:
-    """Refuse a number out of range.
+def check_range(option: str, got: float, least: float = -math.inf, most: float = math.inf) -> None:
+    """Refuse a number out of range, or not finite.
 
     Raises:
         InputError: it is.
     """
-    if not least <= got <= most:
-        limits = f"{least} or more" if most == float("inf") else f"between {least} and {most}"
-        raise InputError(f"{option} must be {limits}", got=got)
+    if not (least <= got <= most and math.isfinite(got)):
+        limits = (
+            f", between {least} and {most}" if most < math.inf else f", {least} or more" if least > -math.inf else ""
+        )
+        raise InputError(f"{option} must be a number{limits}", got=got)
 
 
 def _score(logits: torch.Tensor) -> torch.Tensor:

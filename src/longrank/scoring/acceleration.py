@@ -123,8 +123,14 @@ def _returning_float32(forward: Callable[..., Any]) -> Callable[..., Any]:
     def rounded_inside(*args: Any, **named: Any) -> Any:
         outputs = forward(*args, **named)
         for name, value in outputs.items():
-            if hasattr(value, "is_floating_point") and value.is_floating_point():
-                outputs[name] = value.float()
+            outputs[name] = _as_float32(value)
         return outputs
 
     return rounded_inside
+
+
+def _as_float32(value: Any) -> Any:
+    """Return a tensor of fractions, or a tuple of them (the hidden states of all layers), in float32."""
+    if isinstance(value, tuple):
+        return tuple(map(_as_float32, value))
+    return value.float() if hasattr(value, "is_floating_point") and value.is_floating_point() else value

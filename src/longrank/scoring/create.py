@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from longrank.errors import InputError
 from longrank.models.checks import read_json
+from longrank.models.description import FILE, describe
 from longrank.scoring.models import Model
 from longrank.scoring.network import check_network, loading
 from longrank.scoring.pretrained import load_pretrained
@@ -35,9 +37,11 @@ def create_folder(
 
     Raises:
         InputError: no such network, option or preset; a model that cannot be read, or lacks what the network reads;
-            or a folder that holds something else.
+            or a folder that holds something else, or a network that has been trained.
         MissingExtra: torch or transformers are not installed.
     """
+    if (folder / FILE).is_file() and not describe(folder)["untrained"]:
+        raise InputError("holds a trained network, which would be lost", path=folder, fix="choose a new folder")
     with loading(model):
         from longrank.models.create import create_network
         from longrank.models.folders import save_network

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError
+from longrank.models.description import check_trained
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.scoring.acceleration import accelerate, computed_by
 from longrank.scoring.backends import check_backend
@@ -56,11 +57,12 @@ class CrossEncoder:
         dtype: ``float32``, ``bf16`` or ``int8``, in which the encoder's products are computed
             (`longrank.scoring.acceleration`).
         backend: who computes the encoder, a key of `longrank.scoring.backends.BACKENDS`.
+        allow_untrained: score with a document network (``maxp``, ...) that has never been trained.
         notes: counts queries that were cut.
 
     Raises:
-        InputError: the model cannot be loaded or is no classifier of one or two outputs, or an option
-            is out of range.
+        InputError: the model cannot be loaded or is no classifier of one or two outputs, or is an untrained
+            network that is not allowed; or an option is out of range.
         MissingExtra: torch, transformers or what the backend needs are not installed.
         IntegrityError: the files of a quantised model are damaged.
     """
@@ -80,6 +82,7 @@ class CrossEncoder:
         device: str = "auto",
         dtype: str = "float32",
         backend: str = "torch",
+        allow_untrained: bool = False,
         notes: Notes | None = None,
     ) -> None:
         check_at_least("batch_tokens", batch_tokens, 1)
@@ -90,6 +93,7 @@ class CrossEncoder:
         with loading(model):
             network, tokenizer = load_classifier(model, self._notes)
             self._network = network.to(choose_device(device))
+        check_trained(model.name, model.path, allow_untrained, self._notes)
         self.unit, self._relevant = _choose_score(model, n_outputs(network), score, relevant)
         self._global = choose_global_attention(model, network, global_attention)
         self._separator = tokenizer.sep_token_id

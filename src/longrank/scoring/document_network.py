@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError
-from longrank.models.description import FILE, describe
+from longrank.models.description import check_trained, describe
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.scoring.acceleration import accelerate
+from longrank.scoring.acceleration import accelerate, check_dtype
 from longrank.scoring.cross_encoder import DEFAULT_MAX_QUERY_TOKENS
 from longrank.scoring.models import Model
 from longrank.scoring.network import (
@@ -81,9 +81,12 @@ class DocumentNetworkScorer:
         check_at_least("batch_tokens", batch_tokens, 1)
         self.model = model
         self._notes = Notes() if notes is None else notes
-        self._check_kind(network, allow_untrained)
+        self._check_kind(network)
+        check_trained(model.name, model.path, allow_untrained, self._notes)
         with loading(model):
-            self._load(choose_device(device))
+            device = choose_device(device)
+            check_dtype(dtype, device)
+            self._load(device)
         self.unit = self._network.unit
         encoder = self._network.encoder
         self.max_tokens = choose_max_tokens(
@@ -100,6 +103,8 @@ class DocumentNetworkScorer:
             notes=self._notes,
         )
         self.offset_tokenizer, self.packer = self._feeder.offset_tokenizer, self._feeder.packer
+        if self._tokenizer.sep_token_id is None or not self.packer.pair_specials[1]:
+            raise InputError("the model's tokenizer puts no mark between query and passage", path=model.path)
         self.fingerprint = (
             f"document-network {model.fingerprint} max_tokens={self.max_tokens} max_query_tokens={queries} "
             f"batch_tokens={batch_tokens} device={encoder.device.type} dtype={dtype}"
@@ -152,29 +157,19 @@ class DocumentNetworkScorer:
     def _device(self) -> str:
         return str(self._network.encoder.device)
 
-    def _check_kind(self, network: str | None, allow_untrained: bool) -> None:
-        found = describe(self.model.path)
-        if network is not None and found["network"] != network:
+    def _check_kind(self, network: str | None) -> None:
+        found = describe(self.model.path)["network"]
+        if network is not None and found != network:
             raise InputError(
-                f"holds the document network {found['network']}, the pipeline reads with {network}",
+                f"holds the document network {found}, the pipeline reads with {network}",
                 path=self.model.path,
                 fix="choose the pipeline of its name",
             )
-        if found["untrained"] and not allow_untrained:
-            raise InputError(
-                "the network has never been trained: its scores would be chance",
-                path=self.model.path / FILE,
-                fix="train it, or say --allow-untrained",
-            )
-        if found["untrained"]:
-            self._notes.say(f"'{self.model.name}' has never been trained: its scores are chance")
 
     def _load(self, device: str) -> None:
         from longrank.models.folders import load_network
 
         network, self._tokenizer, _ = load_network(self.model.path)
-        if self._tokenizer.sep_token_id is None:
-            raise InputError("the model's tokenizer puts no mark between query and passage", path=self.model.path)
         first = lambda features: network.encoder(**features).last_hidden_state[:, 0]  # noqa: E731
         check_padding(self.model, network.encoder, self._tokenizer, first, "a", "b")
         self._network: Any = network.to(device)

@@ -97,8 +97,8 @@ def change(name: str, **values: Any) -> Callable[[Path], None]:
 
     def changed(folder: Path) -> None:
         found = json.loads((folder / name).read_text())
-        found.update(values)
-        (folder / name).write_text(json.dumps({key: value for key, value in found.items() if value is not None}))
+        kept = {key: value for key, value in {**found, **values}.items() if key not in values or value is not None}
+        (folder / name).write_text(json.dumps(kept))
 
     return changed
 
@@ -123,18 +123,26 @@ def cut_off(folder: Path) -> None:
     path.write_bytes(path.read_bytes()[:-5])
 
 
+def without_tokenizer(folder: Path) -> None:
+    """Take its files away: transformers makes a tokenizer of special tokens alone up, without a word."""
+    for path in folder.glob("tokenizer*"):
+        path.unlink()
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
         (lambda folder: (folder / "longrank.json").unlink(), r"m: holds no longrank.json: not a document network"),
         (lambda folder: (folder / "longrank.json").write_text("{"), r"longrank.json: is not a JSON object"),
+        (lambda folder: (folder / "longrank.json").write_text("[" * 100_000), r"longrank.json: is not a JSON object"),
         (change("longrank.json", format="x"), r"longrank.json: does not describe a document network \(got 'x'\)"),
         (change("longrank.json", version=2), r"is of version 2, this longrank reads 1; upgrade longrank"),
         (change("longrank.json", network="parade-x"), r"longrank.json: does not name a network.*'parade-x'.*one of"),
-        (change("longrank.json", network=None), r"longrank.json: does not name a network"),
+        (change("longrank.json", network=None), r"longrank.json: lacks the network's name"),
         (change("longrank.json", options={"vectr": 1}), r"longrank.json: .*has no option \(got 'vectr'\)"),
-        (change("longrank.json", options=3), r"lacks the network's options"),
+        (change("longrank.json", options=3), r"lacks the network's name or its options"),
         (change("longrank.json", untrained=False), r"says of an untrained network"),
+        (change("longrank.json", record=None), r"longrank.json: lacks the network's training record"),
         (change("longrank.json", options={"outputs": 1}), r"model.safetensors: .*no place.*got 'head.\w+ \[2"),
         (change("longrank.json", network="parade-cnn"), r"model.safetensors: the network has no place for a tensor"),
         (lambda folder: (folder / "config.json").unlink(), r"holds no config.json: not a model folder"),
@@ -145,6 +153,7 @@ def cut_off(folder: Path) -> None:
         (weights(lambda tensors: tensors.pop("cls")), r"the weights lack 1 parameters.*got 'cls'"),
         (weights(not_a_number), r"the model's weights hold a NaN or an infinity \(got 'cls'\)"),
         (lambda folder: (folder / "tokenizer.json").write_text("{}"), r"m: its tokenizer cannot be read"),
+        (without_tokenizer, r"m: the model's tokenizer knows no words: its files are missing"),
     ],
 )
 def test_damage_is_one_line_that_names_the_file(damage, message: str, encoders: Encoders, tmp_path: Path) -> None:

@@ -118,7 +118,16 @@ def test_vanilla_bert_is_parade_avg_with_dropout(encoders: Encoders) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"layers": "first"}, {"cls": "sum"}, {"exact_sigma": 0.0}, {"log_floor": 0.0}, {"max_query_tokens": 0}]
+    "options",
+    [
+        {"layers": "first"},
+        {"cls": "sum"},
+        {"exact_sigma": 0.0},
+        {"log_floor": 0.0},
+        {"log_floor": float("inf")},
+        {"log_scale": float("nan")},
+        {"max_query_tokens": 0},
+    ],
 )
 def test_options_out_of_range_are_refused(options: dict[str, Any], encoders: Encoders) -> None:
     with pytest.raises(InputError, match=next(iter(options))):

@@ -175,7 +175,8 @@ def test_a_saved_network_is_a_cross_encoder_of_ours_too(encoders: Encoders, tmp_
     network = create_network("maxp", encoder)
     save_network(tmp_path / "m", network, tokenizer)
     texts = ["the bank of a river", "money"]
-    scorer: Any = make_scorer("cross-encoder", index=None, model=str(tmp_path / "m"))  # type: ignore[arg-type]
+    options = {"allow_untrained": True}
+    scorer: Any = make_scorer("cross-encoder", index=None, model=str(tmp_path / "m"), options=options)  # type: ignore[arg-type]
     ours = scorer.score([task("river bank", texts)])[0].scores
     with torch.inference_mode():
         theirs = network.encode(tokenizer(["river bank"] * 2, texts, padding=True, return_tensors="pt"))

@@ -15,7 +15,7 @@ from longrank.scoring.acceleration import check_dtype
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.models import find_model
-from longrank.types import Passage, Query
+from longrank.types import Notes, Passage, Query
 from tiny_models import FAMILIES, save_cross_encoder, save_encoder
 
 pytestmark = pytest.mark.neural
@@ -49,6 +49,19 @@ def test_bf16_scores_are_close_to_float32_and_are_not_themselves_rounded(
     assert (found.scores.view(np.uint32) & 0xFFFF).any()  # a bf16 number ends in 16 zero bits
     assert exact.fingerprint != rounded.fingerprint
     assert rounded.fingerprint.split().count("dtype=bf16") == 1
+
+
+@pytest.mark.usefixtures("bf16")
+def test_in_bf16_the_hidden_states_of_all_layers_come_out_in_float32(tmp_path: Path) -> None:
+    import torch
+    from transformers import AutoModel
+
+    model = find_model(str(save_encoder(tmp_path / "m")))
+    encoder = AutoModel.from_pretrained(str(model.path), output_hidden_states=True).eval()
+    acceleration.accelerate(encoder, model, Notes(), dtype="bf16")
+    with torch.inference_mode():
+        found = encoder(torch.tensor([[2, 5, 3]]), attention_mask=torch.ones(1, 3, dtype=torch.int64))
+    assert {states.dtype for states in (found.last_hidden_state, *found.hidden_states)} == {torch.float32}
 
 
 @pytest.mark.usefixtures("bf16")

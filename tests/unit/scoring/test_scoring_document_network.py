@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -132,6 +133,41 @@ def test_an_untrained_network_is_refused_unless_it_is_allowed(folders: dict[str,
     notes = Notes()
     scorer_of(folders["parade-max"], notes=notes)
     assert any("has never been trained: its scores are chance" in line for line in notes.lines())
+
+
+def test_as_a_cross_encoder_it_is_refused_as_well(tmp_path: Path) -> None:
+    from longrank.scoring.cross_encoder import CrossEncoder
+
+    model = find_model(str(save_document_network(tmp_path / "m", "maxp")))
+    with pytest.raises(InputError, match=r"longrank.json: the network has never been trained.*--allow-untrained"):
+        CrossEncoder(model)
+    notes = Notes()
+    CrossEncoder(model, allow_untrained=True, notes=notes)
+    assert notes.lines() == ["'m' has never been trained: its scores are chance"]
+
+
+def test_a_dtype_that_it_is_not_computed_in_is_refused(folders: dict[str, Path]) -> None:
+    with pytest.raises(InputError, match=r"dtype must be one of float32, bf16 \(got 'int8'\)"):
+        scorer_of(folders["parade-max"], dtype="int8")
+
+
+def test_a_tokenizer_that_puts_nothing_between_query_and_passage_is_refused(tmp_path: Path) -> None:
+    folder = save_document_network(tmp_path / "m", "knrm")
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    cls, a, b = (
+        {"SpecialToken": {"id": "[CLS]", "type_id": 0}},
+        *({"Sequence": {"id": x, "type_id": 0}} for x in "AB"),
+    )
+    ids = {"[CLS]": {"id": "[CLS]", "ids": [2], "tokens": ["[CLS]"]}}
+    tokenizer["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": [cls, a],
+        "pair": [cls, a, b],
+        "special_tokens": ids,
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    with pytest.raises(InputError, match="puts no mark between query and passage"):
+        scorer_of(folder)
 
 
 def test_a_trained_network_needs_no_permission(tmp_path: Path, folders: dict[str, Path]) -> None:
