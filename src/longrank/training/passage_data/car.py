@@ -1,0 +1,48 @@
+"""TREC CAR: the query is an article's title and headings, its texts are BM25's best paragraphs (Nogueira and Cho 2019).
+
+A paragraph is relevant if it stands under that heading in the article (the automatic judgments). Of the five
+predefined folds four train and the fifth validates: chain the rows of four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from longrank.errors import InputError
+from longrank.protocols import DocumentStore
+from longrank.training.passage_data.rows import Row
+from longrank.types import Notes, Qrels, Query, Run
+
+DEPTH = 10
+
+
+def car_rows(
+    queries: Sequence[Query], qrels: Qrels, run: Run, paragraphs: DocumentStore, notes: Notes, *, depth: int = DEPTH
+) -> Iterator[Row]:
+    """Yield a row for each of a query's first `depth` paragraphs, best first; query by query as given.
+
+    Relevant paragraphs that BM25 has not found are not added.
+
+    Args:
+        queries: of one fold, read with ``format="car"``.
+        qrels: its automatic judgments.
+        run: BM25's.
+        paragraphs: their texts.
+        notes: counts queries without judgments and queries that the run lacks, which are left out.
+        depth: 1 or more.
+
+    Raises:
+        InputError: `depth` below 1, or a paragraph of the run that is not in the collection.
+    """
+    if depth < 1:
+        raise InputError("depth must be at least 1", got=depth)
+    for query in queries:
+        judged = qrels.get(query.query_id)
+        if not judged:
+            notes.add("queries without judgments, left out", query.query_id)
+            continue
+        notes.add("queries that the run lacks, left out", query.query_id, query.query_id not in run)
+        for _, doc_id, _ in run.get(query.query_id)[:depth]:
+            if doc_id not in paragraphs:
+                raise InputError("the collection lacks a paragraph of the run", got=doc_id)
+            yield Row(query.text, paragraphs.document(doc_id).text, int(judged.get(doc_id, 0) > 0))

@@ -1,0 +1,70 @@
+"""TREC Microblog 2011-2014: every judged tweet is a row (Akkalyoncu Yilmaz et al., EMNLP 2019).
+
+The query is the title alone: a topic's time is dropped, and so are the URLs in tweets. Grades 1 and 2
+are relevant. The paper validates on 59 of the 225 queries (`split_queries`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from longrank.errors import InputError
+from longrank.formats.queries import read_queries
+from longrank.training.passage_data.rows import Row
+from longrank.types import Document, Notes, Qrels, Query
+
+DEV_QUERIES = 59
+
+_TOPIC = re.compile(r"MB0*([1-9][0-9]*)")
+_URL = re.compile(r"(?:https?://|\bwww\.)\S+", re.IGNORECASE)
+
+
+def read_microblog_queries(paths: Sequence[Path], notes: Notes) -> list[Query]:
+    """Read the topics of several years; ``MB001`` becomes ``1``, which is what the judgments call it.
+
+    Raises:
+        InputError: as `read_queries`, or two files name the same topic.
+    """
+    seen: dict[str, Path] = {}
+    queries = []
+    for path in paths:
+        for query in read_queries(path, notes):
+            number = _TOPIC.fullmatch(query.query_id)
+            query_id = number[1] if number else query.query_id
+            if seen.setdefault(query_id, path) != path:
+                raise InputError(f"topic {query_id} is also in {seen[query_id]}", path=path)
+            queries.append(Query(query_id, query.text))
+    return queries
+
+
+def microblog_rows(queries: Sequence[Query], qrels: Qrels, tweets: Iterable[Document], notes: Notes) -> Iterator[Row]:
+    """Yield a row for each judgment of the queries, tweet by tweet as they come, then query by query as given.
+
+    Args:
+        queries: those of a part, see `split_queries`.
+        qrels: judgments of several years together. Grades below zero are no judgments.
+        tweets: the collection; it is read through once and not kept.
+        notes: counts queries without judgments, judged tweets that the collection lacks, and those
+            that hold nothing but URLs; both are left out.
+    """
+    judged: dict[str, list[tuple[str, int]]] = {}
+    for query in queries:
+        notes.add("queries without judgments, left out", query.query_id, not qrels.get(query.query_id))
+        for doc_id, grade in qrels.get(query.query_id, {}).items():
+            if grade >= 0:
+                judged.setdefault(doc_id, []).append((query.text, int(grade > 0)))
+    for tweet in tweets:
+        judgments = judged.pop(tweet.doc_id, [])
+        text = without_urls(tweet.text)
+        if text:
+            yield from (Row(query, text, label) for query, label in judgments)
+        else:
+            notes.add("judged tweets of nothing but URLs, left out", tweet.doc_id, bool(judgments))
+    notes.add("judged tweets that the collection lacks, left out", next(iter(judged), ""), len(judged))
+
+
+def without_urls(text: str) -> str:
+    """Return the text without URLs, its words separated by single spaces."""
+    return " ".join(_URL.sub(" ", text).split())

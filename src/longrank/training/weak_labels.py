@@ -1,0 +1,153 @@
+"""Weak labels for sentences: the best sentence of a judged document stands for it (Santos et al., section on training).
+
+1  of every document that the un-tuned model has scored, its sentence of highest score
+2  positive: that of a relevant document; negative: that of a document drawn from the first 50 of BM25
+   that are not relevant to the query
+3  each relevant document 5 times, with different negatives; a tenth of the triplets, drawn, validates
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+from typing import NamedTuple
+
+import numpy as np
+
+from longrank.draws import distinct, permutation
+from longrank.errors import InputError
+from longrank.types import Evidence, Notes, Qrels, Run
+
+
+class Sentence(NamedTuple):
+    """A sentence of a document: its text is ``document.text[start:end]``."""
+
+    doc_id: str
+    passage: int
+    start: int
+    end: int
+
+
+class Triplet(NamedTuple):
+    """A query, a sentence that is taken to be relevant to it, and one that is not."""
+
+    query_id: str
+    positive: Sentence
+    negative: Sentence
+
+
+class WeakLabels(NamedTuple):
+    """Triplets to train and to validate on."""
+
+    train: tuple[Triplet, ...]
+    dev: tuple[Triplet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WeakLabelOptions:
+    """The paper's numbers.
+
+    Attributes:
+        relevance_level: least grade of a relevant document, 1 or more.
+        depth: negatives are drawn from so many documents of the run that are not relevant, 1 or more.
+        repeats: triplets of each relevant document, 1 or more.
+        unjudged: whether a document without a judgment may be a negative. Grades below zero are no judgments.
+        dev: share of the triplets to validate on, 0 to 1, rounded down.
+    """
+
+    relevance_level: int = 1
+    depth: int = 50
+    repeats: int = 5
+    unjudged: bool = True
+    dev: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            InputError: one is out of range.
+        """
+        for name in ("relevance_level", "depth", "repeats"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1", got=getattr(self, name))
+        if not 0 <= self.dev < 1:
+            raise InputError("dev is a share, at least 0 and less than 1", got=self.dev)
+
+
+def best_sentences(evidence: Iterable[Evidence]) -> dict[tuple[str, str], Sentence]:
+    """Return the sentence of highest score of each (query_id, doc_id); of equal ones the first in the document."""
+    best = {}
+    for one in evidence:
+        i = int(np.argmax(one.passage_score))
+        places = (one.passage_index, one.passage_start, one.passage_end)
+        best[one.query_id, one.doc_id] = Sentence(one.doc_id, *(int(column[i]) for column in places))
+    return best
+
+
+def weak_labels(
+    query_ids: Iterable[str],
+    qrels: Qrels,
+    run: Run,
+    evidence: Iterable[Evidence],
+    options: WeakLabelOptions,
+    *,
+    seed: int,
+    notes: Notes,
+) -> WeakLabels:
+    """Return the triplets of the training queries, in an order that is part of what is drawn.
+
+    A relevant document need not be in the run; its evidence must be there, and so must that of a negative.
+
+    Args:
+        query_ids: the queries to train on, in any order.
+        qrels: judgments of documents.
+        run: BM25's, where negatives come from.
+        evidence: of the un-tuned model, on FIRST+TERMF sentences in the paper: read by `read_evidence`.
+        options: numbers.
+        seed: another seed draws other negatives and another tenth.
+        notes: counts documents without evidence, relevant ones with fewer different negatives than
+            `repeats`, which have fewer triplets, and queries that give none.
+
+    Raises:
+        InputError: no triplet at all.
+    """
+    best = best_sentences(evidence)
+    triplets: list[Triplet] = []
+    for query_id in sorted(set(query_ids)):
+        ids = _sides(qrels.get(query_id, {}), [row.doc_id for row in run.get(query_id)], options)
+        positives, negatives = (_found(query_id, side, best, notes) for side in ids)
+        few = f"relevant documents with fewer than {options.repeats} negatives"
+        notes.add(few, query_id, len(positives) if len(negatives) < options.repeats else 0)
+        notes.add("queries that give no weak labels", query_id, not (positives and negatives))
+        for positive in positives:
+            n = min(options.repeats, len(negatives))
+            drawn = distinct(len(negatives), n, seed, query_id, positive.doc_id)
+            triplets += [Triplet(query_id, positive, negatives[i]) for i in drawn]
+    if not triplets:
+        raise InputError("no query has both a relevant document and another with evidence")
+    return _split(triplets, options, seed)
+
+
+def _sides(judged: Mapping[str, int], ranking: Sequence[str], options: WeakLabelOptions) -> tuple[list[str], list[str]]:
+    """Return the relevant documents, and the first `depth` of the ranking that may be negatives."""
+    relevant = sorted(doc_id for doc_id, grade in judged.items() if grade >= options.relevance_level)
+    grades = ((doc_id, max(judged.get(doc_id, -1), -1)) for doc_id in ranking)
+    least = -1 if options.unjudged else 0
+    return relevant, [doc_id for doc_id, grade in grades if least <= grade < options.relevance_level][: options.depth]
+
+
+def _found(
+    query_id: str, doc_ids: Sequence[str], best: Mapping[tuple[str, str], Sentence], notes: Notes
+) -> list[Sentence]:
+    for doc_id in doc_ids:
+        notes.add("documents without evidence, left out", f"{query_id} {doc_id}", (query_id, doc_id) not in best)
+    return [best[query_id, doc_id] for doc_id in doc_ids if (query_id, doc_id) in best]
+
+
+def _split(triplets: Sequence[Triplet], options: WeakLabelOptions, seed: int) -> WeakLabels:
+    order = permutation(len(triplets), seed, "weak labels").tolist()
+    n_dev = floor(Fraction(str(options.dev)) * len(triplets))
+    mixed = tuple(triplets[i] for i in order)
+    return WeakLabels(mixed[n_dev:], mixed[:n_dev])
