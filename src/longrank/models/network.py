@@ -210,10 +210,10 @@ def check_range(option: str, got: float, least: float = -math.inf, most: float =
         InputError: it is.
     """
     if not (least <= got <= most and math.isfinite(got)):
-        limits = (
-            f", between {least} and {most}" if most < math.inf else f", {least} or more" if least > -math.inf else ""
-        )
-        raise InputError(f"{option} must be a number{limits}", got=got)
+        limits = "finite" if least == -math.inf else f"{least} or more"
+        if most < math.inf:
+            limits = f"between {least} and {most}"
+        raise InputError(f"{option} must be {limits}", got=got)
 
 
 def _score(logits: torch.Tensor) -> torch.Tensor:
