@@ -5,8 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import socket
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ class Words(torch.nn.Module):
 
 
 class Pairs:
-    """Learns that texts with small token ids are better than those with large ones; a pair is a function of its number."""
+    """Learns that texts with small token ids are better; a pair is a function of its number."""
 
     def __init__(self, dropout: float = 0.1, seed: int = 5) -> None:
         torch.manual_seed(seed)
@@ -76,8 +76,9 @@ class Pairs:
         """Write weights and record."""
         import json
 
-        from longrank.storage.folders import atomic_folder
         from safetensors.torch import save_file
+
+        from longrank.storage.folders import atomic_folder
 
         with atomic_folder(folder) as new:
             save_file(self.network.state_dict(), new / "model.safetensors")
@@ -118,12 +119,20 @@ class FailAt:
         return call
 
 
-def trained(folder: Path, fail_at: int = 0, slow: float = 0.0, **changes: Any) -> None:
+def trained(
+    folder: Path,
+    fail_at: int = 0,
+    slow: float = 0.0,
+    dropout: float = 0.1,
+    environment: Mapping[str, Any] | None = None,
+    **changes: Any,
+) -> None:
     """Train in this process; it is killed at a certain call, if there is one. `slow` seconds are added to each step."""
     import time
 
+    os.environ.update({name: str(value) for name, value in (environment or {}).items()} | {"OMP_NUM_THREADS": "1"})
     torch.set_num_threads(1)
-    task = Pairs()
+    task = Pairs(dropout, seed=5 + (environment or {}).get("RANK", 0))  # the first process's weights count
     if slow:
         real = task.loss
         task.loss = lambda instances: (time.sleep(slow), real(instances))[1]  # type: ignore[method-assign]
@@ -152,17 +161,27 @@ class Processes:
         return int(process.exitcode)
 
 
+def together(n: int, folder: Path, processes: Processes, **changes: Any) -> list[int]:
+    """Train in `n` processes at once, as torchrun starts them; return their exit codes."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    common = {"WORLD_SIZE": n, "LOCAL_WORLD_SIZE": n, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    started = [processes.start(folder, environment=common | {"RANK": r, "LOCAL_RANK": r}, **changes) for r in range(n)]
+    for process in started:
+        process.join(60)
+    return [process.exitcode for process in started]
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     """Return every file below a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def main() -> None:
-    """Train under torchrun: ``training_tasks.py FOLDER BATCH MICRO_BATCH DROPOUT``, the micro-batch 0 for none."""
-    warnings.filterwarnings("ignore", message="OMP_NUM_THREADS")
-    folder, batch, micro_batch, dropout = Path(sys.argv[1]), *sys.argv[2:]
-    task = Pairs(float(dropout), seed=5 + int(os.environ["RANK"]))  # the first one's weights count
-    train(task, settings(batch=int(batch), micro_batch=int(micro_batch) or None), folder)
+    """Train under torchrun: ``training_tasks.py FOLDER``."""
+    torch.set_num_threads(1)
+    train(Pairs(0.0, seed=5 + int(os.environ["RANK"])), settings(batch=7), Path(sys.argv[1]))
 
 
 if __name__ == "__main__":

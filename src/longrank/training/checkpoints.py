@@ -5,7 +5,8 @@
         optimizer.safetensors  the optimizer's tensors of each of them: <name>.exp_avg, <name>.step, ...
         best.safetensors       the weights of the best validation, if there was one
         log.jsonl              the log until then
-        manifest.json          the position (steps done, best measure, ...), and a checksum of each file
+        position.json          steps done, best measure, ...
+        manifest.json          a checksum of each file
 
 Random states are not kept: draws are functions of the step. Two checkpoints are kept, so a damaged one costs no more
 than the steps since the one before.
@@ -13,6 +14,7 @@ than the steps since the one before.
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -75,7 +77,8 @@ def save(folder: Path, checkpoint: Checkpoint) -> Path:
             if tensors is not None:
                 _write(tensors, new / f"{name}.safetensors", place)
         (new / "log.jsonl").write_text(checkpoint.log, encoding="utf-8")
-        write_manifest(new, {"position": asdict(checkpoint.position)})
+        (new / "position.json").write_text(json.dumps(asdict(checkpoint.position)) + "\n", encoding="utf-8")
+        write_manifest(new, {})
     for old in _steps(folder)[_KEPT:]:
         shutil.rmtree(old)
     return place
@@ -104,13 +107,13 @@ def load(place: Path) -> Checkpoint:
     best = place / "best.safetensors"
     try:
         return Checkpoint(
-            Position(**read_manifest(place)["position"]),
+            Position(**json.loads((place / "position.json").read_text(encoding="utf-8"))),
             load_file(place / "weights.safetensors"),
             load_file(place / "optimizer.safetensors"),
             load_file(best) if best.exists() else None,
             (place / "log.jsonl").read_text(encoding="utf-8"),
         )
-    except (OSError, SafetensorError, TypeError, KeyError) as error:
+    except (OSError, SafetensorError, TypeError, ValueError) as error:
         raise IntegrityError(f"{place}: cannot be read ({error})") from error
 
 

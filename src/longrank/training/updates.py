@@ -147,4 +147,6 @@ def _recompute_activations(network: torch.nn.Module) -> None:
     if not parts:
         raise InputError("the network has no gradient checkpointing", fix="set gradient_checkpointing = false")
     for module in parts:
-        module.gradient_checkpointing_enable({"use_reentrant": False})
+        # transformers 5 has renamed it
+        enable = getattr(module, "activation_checkpointing_enable", None) or module.gradient_checkpointing_enable
+        enable({"use_reentrant": False})

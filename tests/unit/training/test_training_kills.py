@@ -121,9 +121,8 @@ def test_killed_at_every_call_that_writes_a_training_is_what_it_would_have_been(
 
 def failed_at_call(folder: Path, n: int, code: int) -> bool:
     """Train with an error at the n-th call that writes, then to the end; return whether there was one."""
-    from training_tasks import FailAt, Pairs, settings, trained
-
     from longrank.training.loop import train
+    from training_tasks import FailAt, Pairs, settings, trained
 
     with FailAt(n, OSError(code, os.strerror(code))) as calls:
         try:
@@ -160,14 +159,13 @@ def test_whatever_writing_fails_is_one_line_and_the_next_attempt_goes_on(
 
 def test_a_file_that_cannot_grow_is_one_line(tmp_path: Path) -> None:
     """The weights are written by another library, whose errors are its own."""
-    from training_tasks import Pairs
-
     from longrank.training import checkpoints
+    from training_tasks import Pairs
 
     task = Pairs()
     weights = checkpoints.weights_of(task.network)
     found = checkpoints.Checkpoint(checkpoints.Position(step=1), weights, {}, None, "")
-    with limited(100), pytest.raises(LongRankError, match="cannot write .*step-00000001"):
+    with limited(100), pytest.raises(LongRankError, match=r"cannot write .*step-00000001"):
         checkpoints.save(tmp_path, found)
     assert not list(tmp_path.iterdir())
 
