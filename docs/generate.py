@@ -59,6 +59,10 @@ _REGISTRIES = {
     "Analyzers": "longrank.text.analysis:ANALYZERS",
     "Document formats": "longrank.formats.corpora:READERS",
     "Query formats": "longrank.formats.queries:QUERY_FORMATS",
+    "Training samples": "longrank.training.samples:SAMPLES",
+    "Negatives of training samples": "longrank.training.candidates:NEGATIVES",
+    "Passages of training samples": "longrank.training.passages:PASSAGE_CHOICES",
+    "Judgment sampling": "longrank.training.judgments:SCHEMES",
 }
 
 

@@ -79,7 +79,7 @@ class Sources:
 
 
 class Candidates(NamedTuple):
-    """A query's documents to draw from; relevant ones in the order of the judgments, others in that of their source."""
+    """A query's documents to draw from; relevant ones by id, others in the order of their source."""
 
     query_id: str
     positives: tuple[str, ...]
@@ -148,7 +148,7 @@ def _positives(query_id: str, sources: Sources, options: CandidateOptions) -> tu
     relevant = _relevant(query_id, sources, options)
     if options.in_run and sources.run is not None:
         relevant &= {row.doc_id for row in sources.run[query_id][: options.depth]}
-    return tuple(doc_id for doc_id in sources.qrels[query_id] if doc_id in relevant)
+    return tuple(sorted(relevant))
 
 
 def _relevant(query_id: str, sources: Sources, options: CandidateOptions) -> set[str]:

@@ -111,12 +111,13 @@ def _deep(parts: Sequence[Sequence[str]], sizes: Mapping[str, int], rate: Fracti
     target = floor(rate * sum(sizes.values()))
     orders = [shuffled(part, seed, "query") for part in parts]
     counts = [ceil(rate * len(part)) for part in parts]
-    kept = {query_id: sizes[query_id] for order, n in zip(orders, counts, strict=True) for query_id in order[:n]}
+    first = zip_longest(*(order[:n] for order, n in zip(orders, counts, strict=True)))
+    kept = {query_id: sizes[query_id] for one_of_each in first for query_id in one_of_each if query_id is not None}
     for one_of_each in zip_longest(*(order[n:] for order, n in zip(orders, counts, strict=True))):
         if sum(kept.values()) >= target:
             break
         kept |= {query_id: sizes[query_id] for query_id in one_of_each if query_id is not None}
-    return _trimmed(kept, target, seed)
+    return _trimmed(kept, target, list(reversed(kept)))
 
 
 def _shallow(parts: Sequence[Sequence[str]], sizes: Mapping[str, int], rate: Fraction, seed: int) -> dict[str, int]:
@@ -126,7 +127,9 @@ def _shallow(parts: Sequence[Sequence[str]], sizes: Mapping[str, int], rate: Fra
         what = f"{target} judgments cannot leave one to each of {len(sizes)} queries"
         fix = f"shallow sampling needs a rate of {len(sizes)}/{sum(sizes.values())} or more here; deep takes any"
         raise InputError(what, got=float(rate), fix=fix)
-    return _trimmed({query_id: ceil(rate * size) for query_id, size in sizes.items()}, target, seed)
+    return _trimmed(
+        {query_id: ceil(rate * sizes[query_id]) for query_id in sizes}, target, shuffled(sizes, seed, "trim")
+    )
 
 
 SCHEMES: dict[str, Callable[[Sequence[Sequence[str]], Mapping[str, int], Fraction, int], dict[str, int]]] = {
@@ -136,13 +139,12 @@ SCHEMES: dict[str, Callable[[Sequence[Sequence[str]], Mapping[str, int], Fractio
 """Schemes of sampling by name."""
 
 
-def _trimmed(kept: Mapping[str, int], target: int, seed: int) -> dict[str, int]:
+def _trimmed(kept: Mapping[str, int], target: int, order: Sequence[str]) -> dict[str, int]:
     """Take one judgment from each query in turn until `target` are left; the last one only if all have but one."""
     left, excess = dict(kept), sum(kept.values()) - target
-    order = shuffled(kept, seed, "trim")
     while excess:
-        spare = [query_id for query_id in order if left[query_id] > 1] or order
-        for query_id in spare[:excess]:
+        spare = ([query_id for query_id in order if left[query_id] > 1] or order)[:excess]
+        for query_id in spare:
             left[query_id] -= 1
-        excess -= len(spare[:excess])
+        excess -= len(spare)
     return left

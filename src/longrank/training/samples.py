@@ -124,17 +124,20 @@ def make_samples(
 
 
 def _pairs(candidates: Sequence[Candidates], n_negatives: int, seed: int, notes: Notes) -> Samples:
-    """Groups of two."""
+    """A relevant document and one other of each query, once a pass (MaxP, PARADE)."""
     return _groups(candidates, 1, seed, notes)
 
 
 def _groups(candidates: Sequence[Candidates], n_negatives: int, seed: int, notes: Notes) -> Samples:
-    """Leave out queries that lack a side."""
+    """A relevant document and several others of each query, once a pass (LCE)."""
     return GroupSamples(with_both_sides(candidates, n_negatives, notes), n_negatives, seed)
 
 
 def _pointwise(candidates: Sequence[Candidates], n_negatives: int, seed: int, notes: Notes) -> Samples:
-    """Keep queries that have one side only: their documents are right answers, too (as PARADE's code does)."""
+    """Every candidate by itself, once a pass (standalone PARADE).
+
+    Queries that have one side only are kept, as PARADE's code does: their documents are right answers, too.
+    """
     kept = [one for one in candidates if one.positives or one.negatives]
     for one in candidates:
         notes.add("queries without a candidate, not trained on", one.query_id, not (one.positives or one.negatives))

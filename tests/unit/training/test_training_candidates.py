@@ -33,7 +33,7 @@ def found(run: Run | None = RUN, *, sources: dict[str, Any] | None = None, **opt
 
 
 def test_positives_are_judged_relevant_and_in_the_run_and_negatives_the_rest_of_it() -> None:
-    assert found() == ("fa", "bcde")
+    assert found() == ("af", "bcde")
 
 
 def test_the_depth_cuts_both_sides() -> None:
@@ -41,7 +41,7 @@ def test_the_depth_cuts_both_sides() -> None:
 
 
 def test_positives_outside_the_run_are_an_option() -> None:
-    assert found(in_run=False) == ("fga", "bcde")
+    assert found(in_run=False) == ("afg", "bcde")
 
 
 def test_the_relevance_level_makes_lower_grades_negatives() -> None:
@@ -49,30 +49,30 @@ def test_the_relevance_level_makes_lower_grades_negatives() -> None:
 
 
 def test_unjudged_documents_may_be_left_out_and_grades_below_zero_are_unjudged() -> None:
-    assert found(unjudged=False) == ("fa", "b")
+    assert found(unjudged=False) == ("af", "b")
 
 
 def test_ranks_bound_the_negatives_alone() -> None:
-    assert found(ranks=(3, 4)) == ("fa", "cd")
+    assert found(ranks=(3, 4)) == ("af", "cd")
 
 
 def test_dropped_judgments_may_be_negatives_or_not() -> None:
     dropped = {"dropped": {"q": {"c": 1, "e": 0}}}
-    assert found(sources=dropped) == ("fa", "bcde")
-    assert found(sources=dropped, dropped=False) == ("fa", "bd")
-    assert found(sources=dropped, unjudged=False) == ("fa", "b")
+    assert found(sources=dropped) == ("af", "bcde")
+    assert found(sources=dropped, dropped=False) == ("af", "bd")
+    assert found(sources=dropped, unjudged=False) == ("af", "b")
 
 
 def test_negatives_of_a_model_are_those_that_it_ranks_high() -> None:
     model = {"model_run": run_of(q="zgaybx")}
-    assert found(sources=model, negatives="model", ranks=(1, 5)) == ("fa", "zyb")
+    assert found(sources=model, negatives="model", ranks=(1, 5)) == ("af", "zyb")
 
 
 def test_random_negatives_come_from_the_whole_collection() -> None:
     collection = {"doc_ids": list("abcdefghij")}
-    assert found(sources=collection, negatives="random") == ("fa", "bcdehij")
-    assert found(sources=collection, negatives="random", unjudged=False) == ("fa", "b")
-    assert found(None, sources=collection, negatives="random", in_run=False) == ("fga", "bcdehij")
+    assert found(sources=collection, negatives="random") == ("af", "bcdehij")
+    assert found(sources=collection, negatives="random", unjudged=False) == ("af", "b")
+    assert found(None, sources=collection, negatives="random", in_run=False) == ("afg", "bcdehij")
 
 
 @given(st.sets(st.integers(0, 30)), st.integers(31, 40))

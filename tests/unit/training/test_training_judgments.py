@@ -49,6 +49,14 @@ def test_shallow_keeps_about_the_same_share_of_every_query() -> None:
     assert sorted(map(len, kept.values())) == [1, 1, 2, 2]
 
 
+def test_queries_of_one_judgment_are_dropped_whole_and_evenly() -> None:
+    # ceil(.5 * 5) = 3 of each of four parts are 12 queries, floor(.5 * 20) = 10: two parts lose one
+    qrels = qrels_of(*[1] * 20)
+    folds = make_folds(list(qrels), 4, seed=7)
+    kept = sampled(qrels, 0.5, "deep", folds).qrels
+    assert sorted(len(kept.keys() & set(fold.test)) for fold in folds.values()) == [2, 2, 3, 3]
+
+
 def test_what_is_not_kept_is_dropped_and_nothing_else_changes() -> None:
     qrels = qrels_of(5, 7, 3)
     for scheme in SCHEMES:
