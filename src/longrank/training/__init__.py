@@ -1,8 +1,13 @@
 """How models are trained: what they learn from, what is minimised, and the loop.
 
-    samples         query, relevant document, others: from judgments and a first-stage run
-    judgments       fewer judgments, deep or shallow
+What is learned from, all of it a function of (seed, number or id), so that nothing depends on who asks when:
+
+    samples         a query's relevant document and others: from judgments and a first-stage run
+    candidates      which documents of a query may be which
     passages        which passages of a sample's documents are read
+    judgments       fewer judgments, deep or shallow
     passage_data    (query, text, label) rows from Microblog, MS MARCO and CAR
     weak_labels     the best sentence of a judged document stands for it
+
+What learns: `loop` takes steps of whatever can be trained; `losses` and `schedules` are what papers say.
 """

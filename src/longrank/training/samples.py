@@ -60,7 +60,7 @@ class GroupSamples:
         return len(self._candidates)
 
     def __getitem__(self, n: int) -> Group:
-        query_id, positives, negatives = self._candidates[_place(n, len(self), self._seed)]
+        query_id, positives, negatives = self._candidates[place_in_pass(n, len(self), self._seed)]
         positive = positives[below(len(positives), self._seed, n, "positive")]
         drawn = distinct(len(negatives), self._n_negatives, self._seed, n, "negative")
         labels = (1.0,) + (0.0,) * self._n_negatives
@@ -78,7 +78,7 @@ class PointwiseSamples:
         return int(self._ends[-1])
 
     def __getitem__(self, n: int) -> Group:
-        place = _place(n, len(self), self._seed)
+        place = place_in_pass(n, len(self), self._seed)
         owner = int(np.searchsorted(self._ends, place, side="right"))
         query_id, positives, negatives = self._candidates[owner]
         i = place - (int(self._ends[owner - 1]) if owner else 0)
@@ -154,8 +154,12 @@ SAMPLES: dict[str, Callable[[Sequence[Candidates], int, int, Notes], Samples]] =
 """Kinds of samples by name."""
 
 
-def _place(n: int, size: int, seed: int) -> int:
-    """Return which of `size` things is the n-th, when each pass is another permutation of them."""
+def place_in_pass(n: int, size: int, seed: int) -> int:
+    """Return which of `size` things is the n-th, when each pass is another permutation of them.
+
+    Raises:
+        IndexError: n < 0.
+    """
     if n < 0:
         raise IndexError(f"samples are counted from 0, not {n}")
     turn, place = divmod(n, size)

@@ -18,6 +18,7 @@ from longrank.training.passage_data.microblog import (
     without_urls,
 )
 from longrank.training.passage_data.msmarco import msmarco_rows
+from longrank.training.passage_data.row_file import RowFile, RowSamples
 from longrank.training.passage_data.rows import Row, read_rows, split_queries, write_rows
 from longrank.types import Document, Notes, Query, Run, ScoredDoc
 
@@ -78,6 +79,55 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, what: str) -> None:
     path = written(tmp_path, '{"query": "q", "text": "t", "label": 0}\n\n' + line + "\n")
     with pytest.raises(InputError, match=rf"file:3: .*{what}"):
         list(read_rows(path, Notes()))
+
+
+ROWS = [Row("wer?", f"{'ü' * i}{i}", i % 2) for i in range(20)]
+
+
+def test_rows_by_number_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("longrank.training.passage_data.row_file._CHUNK", 7)  # lines are longer
+    write_rows(ROWS, tmp_path / "rows.jsonl")
+    rows = RowFile(tmp_path / "rows.jsonl", Notes())
+    assert [rows[i] for i in range(len(rows))] == ROWS
+    assert rows[-1] == ROWS[-1]
+    with pytest.raises(IndexError):
+        rows[20]
+
+
+def test_the_last_row_needs_no_line_end_and_windows_line_ends_are_taken(tmp_path: Path) -> None:
+    text = '{"query": "q", "text": "a", "label": 1}\r\n{"query": "q", "text": "b", "label": 0}'
+    rows = RowFile(written(tmp_path, text), Notes())
+    assert [rows[i].text for i in range(len(rows))] == ["a", "b"]
+
+
+def test_a_bad_row_is_named_when_it_is_read(tmp_path: Path) -> None:
+    good = '{"query": "q", "text": "a", "label": 1}\n'
+    (tmp_path / "file").write_bytes(f"{good}{good[:-3]}\n\n".encode() + b"\xff\n")
+    rows = RowFile(tmp_path / "file", Notes())
+    assert rows[0].text == "a"
+    for i, what in ((1, "file:2: is not JSON"), (2, "file:3: is not JSON"), (3, "file:4: is not UTF-8")):
+        with pytest.raises(InputError, match=what):
+            rows[i]
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("rows.jsonl.gz", "unpack it"), ("none", "cannot be read"), ("empty", "holds no row")]
+)
+def test_a_file_without_rows_by_number_is_refused(tmp_path: Path, name: str, what: str) -> None:
+    written(tmp_path, "", "empty")
+    with pytest.raises(InputError, match=what):
+        RowFile(tmp_path / name, Notes())
+
+
+def test_samples_of_rows_are_passes_without_end(tmp_path: Path) -> None:
+    write_rows(ROWS, tmp_path / "rows.jsonl")
+    samples = RowSamples(RowFile(tmp_path / "rows.jsonl", Notes()), seed=42)
+    assert len(samples) == 20
+    passes = [[samples[n] for n in range(20 * turn, 20 * turn + 20)] for turn in (0, 1, 9)]
+    assert all(sorted(one) == sorted(ROWS) for one in passes)
+    assert len({tuple(one) for one in passes}) == 3
+    with pytest.raises(IndexError):
+        samples[-1]
 
 
 def test_a_split_of_queries_is_seeded_and_keeps_their_order() -> None:

@@ -49,10 +49,15 @@ def read_rows(path: Path, notes: Notes) -> Iterator[Row]:
             another label than 0 and 1; names the line.
     """
     for line, record in read_objects(path, notes):
-        yield _row(record, line, path)
+        yield row_of(record, line, path)
 
 
-def _row(record: dict[str, Any], line: Line, path: Path) -> Row:
+def row_of(record: dict[str, Any], line: Line, path: Path) -> Row:
+    """Return the row that the object on a line is.
+
+    Raises:
+        InputError: as `read_rows`.
+    """
     if record.keys() != set(Row._fields):
         fix = 'a row is {"query": ..., "text": ..., "label": 0 or 1}'
         raise InputError("not the keys of a row", path=path, line=line.number, got=", ".join(record), fix=fix)
