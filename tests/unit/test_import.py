@@ -46,3 +46,9 @@ def test_types_and_formats_load_no_torch_and_no_scipy() -> None:
 
 def test_the_pipeline_without_a_model_loads_no_torch() -> None:
     assert "torch" not in loaded_after("import longrank.ranking.pipeline, longrank.ranking.explain")
+
+
+def test_what_models_learn_from_loads_no_torch() -> None:
+    modules = ("samples", "judgments", "passages", "weak_labels", "passage_data.row_file", "passage_data.microblog")
+    names = ", ".join(f"longrank.training.{name}" for name in modules)
+    assert not loaded_after(f"import {names}") & {"torch", "scipy", "numba"}

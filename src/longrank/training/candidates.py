@@ -9,13 +9,13 @@ Positives are judged relevant. Negatives come from a source of `NEGATIVES`, in i
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 from longrank.config import lookup
 from longrank.errors import InputError
+from longrank.training.without import Without
 from longrank.types import Notes, Qrels, Run
 
 
@@ -221,28 +221,3 @@ NEGATIVES: dict[str, Callable[[Sources, CandidateOptions], Negatives]] = {
     "model": _from_model,
 }
 """Sources of negatives by name."""
-
-
-class Without(Sequence[str]):
-    """A sequence less some of its places, not copied: the collection less a query's relevant documents."""
-
-    def __init__(self, items: Sequence[str], places: Collection[int]) -> None:
-        self._items = items
-        self._n_kept_before = [place - i for i, place in enumerate(sorted(places))]  # of each place left out
-
-    def __len__(self) -> int:
-        return len(self._items) - len(self._n_kept_before)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        """Return the item; of slices, a tuple."""
-        if isinstance(index, slice):
-            return tuple(self[i] for i in range(*index.indices(len(self))))
-        kept = range(len(self))[index]
-        return self._items[kept + bisect_right(self._n_kept_before, kept)]
-
-    def __iter__(self) -> Iterator[str]:
-        return (self[i] for i in range(len(self)))

@@ -3,15 +3,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from longrank.errors import InputError
 from longrank.training.candidates import (
     CandidateOptions,
     Candidates,
     Sources,
-    Without,
     find_candidates,
     with_both_sides,
 )
@@ -73,18 +70,6 @@ def test_random_negatives_come_from_the_whole_collection() -> None:
     assert found(sources=collection, negatives="random") == ("af", "bcdehij")
     assert found(sources=collection, negatives="random", unjudged=False) == ("af", "b")
     assert found(None, sources=collection, negatives="random", in_run=False) == ("afg", "bcdehij")
-
-
-@given(st.sets(st.integers(0, 30)), st.integers(31, 40))
-def test_a_sequence_without_some_places_is_what_is_left(places: set[int], n: int) -> None:
-    items = [str(i) for i in range(n)]
-    left = [item for i, item in enumerate(items) if i not in places]
-    view = Without(items, places)
-    assert [view[i] for i in range(len(view))] == left == list(view)
-    assert view[-1] == left[-1]
-    assert view[1:5] == tuple(left[1:5])
-    with pytest.raises(IndexError):
-        view[len(left)]
 
 
 def test_queries_that_cannot_be_trained_on_are_counted() -> None:
