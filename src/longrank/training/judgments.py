@@ -43,7 +43,8 @@ def sample_judgments(
         rate: r, over 0, at most 1; taken as the decimal number it is written as.
         scheme: a name of `SCHEMES`.
         seed: another seed gives other judgments.
-        notes: counts queries of the folds that have no judgments.
+        notes: counts queries of the folds that have no judgments, and judged ones that no fold
+            trains or chooses on: they are in neither part of the result.
         folds: None: one part of all queries.
 
     Returns:
@@ -82,6 +83,9 @@ def _parts(qrels: Qrels, folds: Mapping[str, Fold] | None, notes: Notes) -> list
             notes.add("queries of the folds without judgments", query_id)
         elif any(role != "test" for _, role in roles):
             parts.setdefault(tuple(roles), []).append(query_id)
+    used = {query_id for part in parts.values() for query_id in part}
+    for query_id in sorted(qrels.keys() - used):
+        notes.add("judged queries that no fold trains or chooses on, left out", query_id)
     return list(parts.values())
 
 

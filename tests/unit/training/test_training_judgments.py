@@ -69,9 +69,12 @@ def test_what_is_not_kept_is_dropped_and_nothing_else_changes() -> None:
 
 def test_judgments_of_queries_that_are_only_tested_are_left_alone() -> None:
     folds = {"s1": Fold(("q0", "q1"), ("q2",), ("q3",))}
-    kept, dropped, left = sampled(qrels_of(4, 4, 4, 100), 0.5, "shallow", folds)
+    notes = Notes()
+    qrels = qrels_of(4, 4, 4, 100, 7)
+    kept, dropped, left = sample_judgments(qrels, 0.5, scheme="shallow", seed=42, notes=notes, folds=folds)
     assert count(kept) == 6
-    assert "q3" not in kept | dropped
+    assert {"q3", "q4"}.isdisjoint(kept | dropped)
+    assert notes["judged queries that no fold trains or chooses on, left out"] == 2
     assert left["s1"].test == ("q3",)
 
 
