@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -63,6 +64,8 @@ _REGISTRIES = {
     "Negatives of training samples": "longrank.training.candidates:NEGATIVES",
     "Passages of training samples": "longrank.training.passages:PASSAGE_CHOICES",
     "Judgment sampling": "longrank.training.judgments:SCHEMES",
+    "Losses": "longrank.training.loss_terms:LOSSES",
+    "Schedules of learning rates": "longrank.training.schedules:SCHEDULES",
 }
 
 
@@ -118,11 +121,26 @@ def _of_network(name: str, place: object) -> str:
     return _listed(options_of(name))
 
 
+def _of_loss(name: str, kind: Any) -> str:
+    besides = f", and {kind.needs}" if kind.needs else ""
+    return f" Reads {kind.reads}{besides}.{_listed(kind.options) if kind.options else ''}"
+
+
+def _of_schedule(name: str, kind: Any) -> str:
+    options = {option: "needed" if one.is_required() else one.default for option, one in kind.model_fields.items()}
+    return _listed(options) if options else ""
+
+
 def _listed(options: Mapping[str, object]) -> str:
     return " Options: " + ", ".join(f"`{name}` = {default}" for name, default in options.items()) + "."
 
 
-_OPTIONS: dict[str, Callable[[str, object], str]] = {"Passage scorers": _of_scorer, "Document networks": _of_network}
+_OPTIONS: dict[str, Callable[[str, Any], str]] = {
+    "Passage scorers": _of_scorer,
+    "Document networks": _of_network,
+    "Losses": _of_loss,
+    "Schedules of learning rates": _of_schedule,
+}
 
 
 PAGES = {"cli.md": cli_page, "names.md": names_page}

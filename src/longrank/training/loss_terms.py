@@ -6,7 +6,9 @@ CrossEntropy and MSE as in PARADE's distillation, alpha = .75:
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -33,6 +35,11 @@ class LossKind(NamedTuple):
     outputs: tuple[int, ...] = (1, 2)
     needs: Literal["labels", "teacher"] | None = None
     options: Mapping[str, float] = {}
+
+    @property
+    def about(self) -> str:
+        """What the loss is, in a line; imports torch."""
+        return (inspect.getdoc(_function(self)) or "").partition("\n")[0]
 
 
 _HERE = "longrank.training.losses"
@@ -93,7 +100,7 @@ def weighted_loss(terms: Sequence[LossTerm]) -> Callable[..., Any]:
     if len({kind.reads for kind in kinds}) > 1:
         found = ", ".join(f"{term.name}: {kind.reads}" for term, kind in zip(terms, kinds, strict=True))
         raise InputError("losses that read different things cannot be added", got=found)
-    functions: list[Callable[..., Any]] = [lookup({"": kind.function}, "", "loss") for kind in kinds]
+    functions = [_function(kind) for kind in kinds]
 
     def total(outputs: Any, *, labels: Any = None, teacher: Any = None) -> Any:
         given = {"labels": labels, "teacher": teacher}
@@ -104,3 +111,8 @@ def weighted_loss(terms: Sequence[LossTerm]) -> Callable[..., Any]:
         return sum(values[1:], values[0])
 
     return total
+
+
+def _function(kind: LossKind) -> Callable[..., Any]:
+    module, _, name = kind.function.partition(":")
+    return getattr(import_module(module), name)  # type: ignore[no-any-return]

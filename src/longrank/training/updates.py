@@ -69,7 +69,7 @@ class Updates:
         """Do step t = `step`, 0 for the first.
 
         Raises:
-            LongRankError: the loss is not finite.
+            LongRankError: the loss or its gradient is not finite; the weights are as they were.
         """
         torch.manual_seed(below(1 << 63, "training", self._settings.seed, step, self._ranks.rank))
         set_rates(self.optimizer, self._schedule.factors(step, self._settings.steps))
@@ -78,6 +78,8 @@ class Updates:
         self._add_up_gradients()
         self.scaler.unscale_(self.optimizer)
         norm = float(torch.nn.utils.clip_grad_norm_(self._trained, self._settings.clip or float("inf")))
+        if not norm < float("inf") and not self.scaler.is_enabled():  # a scaler skips the step instead
+            raise LongRankError(f"the gradient of {self._where(step)} is not finite")
         self.scaler.step(self.optimizer)
         self.scaler.update()
         rates = {group["part"]: group["lr"] for group in self.optimizer.param_groups}
@@ -94,9 +96,12 @@ class Updates:
             total += loss.detach()
         mean = float(self._ranks.sum(total))
         if not abs(mean) < float("inf"):
-            first, last = step * batch, (step + 1) * batch - 1
-            raise LongRankError(f"the loss of step {step + 1} (instances {first} to {last}) is not a finite number")
+            raise LongRankError(f"the loss of {self._where(step)} is not a finite number")
         return mean
+
+    def _where(self, step: int) -> str:
+        batch = self._settings.batch
+        return f"step {step + 1} (instances {step * batch} to {(step + 1) * batch - 1})"
 
     def _micro_batches(self, step: int) -> list[range]:
         share = self._ranks.share(self._settings.batch)

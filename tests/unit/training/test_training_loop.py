@@ -98,7 +98,6 @@ def test_two_processes_resume_to_the_same_bytes(tmp_path: Path) -> None:
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
-@pytest.mark.slow
 def test_under_torchrun_two_processes_have_the_trajectory_of_one(tmp_path: Path, one_process: Path) -> None:
     script = Path(sys.modules["training_tasks"].__file__ or "")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(script)]
@@ -178,7 +177,7 @@ def test_a_finished_training_asked_again_does_nothing_and_says_so(tmp_path: Path
     assert notes.lines() == [f"{tmp_path / 't'}: this training is finished; nothing was done"]
 
 
-def interrupted(folder: Path, **changes: Any) -> None:
+def interrupted(folder: Path, task: Any = None, **changes: Any) -> None:
     """Begin a training that fails after its checkpoint of step 3."""
 
     class Failed(Exception):
@@ -192,7 +191,7 @@ def interrupted(folder: Path, **changes: Any) -> None:
 
     steps = 0
     with pytest.raises(Failed):
-        run(folder, progress=failing, **changes)
+        run(folder, task, progress=failing, **changes)
 
 
 def test_a_resumed_training_says_how_far_it_is_and_does_only_the_rest(tmp_path: Path) -> None:
@@ -289,6 +288,37 @@ def test_a_loss_that_is_not_finite_is_an_error_naming_its_instances(tmp_path: Pa
     task = Measures(loss=lambda found: found * wrong)
     with pytest.raises(LongRankError, match=r"the loss of step 1 \(instances 0 to 5\) is not a finite number"):
         run(tmp_path / "t", task)
+
+
+def test_a_gradient_that_is_not_finite_is_an_error_before_weights_change(tmp_path: Path) -> None:
+    """The gradient of sqrt(x) at 0 is infinite, that of sqrt(0 x) is NaN."""
+    import torch
+
+    task = Measures(loss=lambda found: found + torch.sqrt(found * 0))
+    before = task.network.head.weight.detach().clone()
+    with pytest.raises(LongRankError, match=r"the gradient of step 1 \(instances 0 to 5\) is not finite"):
+        run(tmp_path / "t", task, schedule={"name": "constant"})
+    assert torch.equal(task.network.head.weight, before)
+
+
+def test_the_scale_of_half_precision_losses_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a CPU, where the loop refuses fp16 for its slowness. A factor of 2^6 makes the first gradients overflow."""
+    from longrank.training import updates
+    from training_tasks import contents
+
+    monkeypatch.setattr(updates, "_check", lambda settings, ranks: None)
+    half: dict[str, Any] = {"precision": "fp16", "run": {}}
+
+    def task() -> Measures:
+        return Measures(*[0.1] * 9, loss=lambda found: found * 2.0**6)
+
+    run(tmp_path / "a", task(), **half)
+    interrupted(tmp_path / "b", task(), **half)
+    run(tmp_path / "b", task(), **half)
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    norms = [line["gradient_norm"] for line in log(tmp_path / "a") if "loss" in line]
+    assert norms[0] is None
+    assert norms[-1] is not None
 
 
 def test_a_measure_that_is_not_finite_is_an_error(tmp_path: Path) -> None:
