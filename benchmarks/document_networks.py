@@ -34,8 +34,9 @@ from longrank.models.network import DocumentNetwork
 from longrank.protocols import ScoringTask
 from longrank.scoring.batching import batches
 from longrank.scoring.create import create_folder
-from longrank.scoring.document_network import DocumentNetworkScorer, pair_masks
+from longrank.scoring.document_network import DocumentNetworkScorer
 from longrank.scoring.models import find_model
+from longrank.scoring.network_reader import pair_masks
 from longrank.scoring.speed import machine, use_threads
 from longrank.text.packing import Packed
 from longrank.text.segment import make_segmenter

@@ -185,6 +185,12 @@ def test_an_unknown_option_is_answered_with_the_nearest(make) -> None:
         make(notes=1)
 
 
+def test_an_option_of_the_wrong_type_is_refused_by_name(make, request: pytest.FixtureRequest) -> None:
+    option = "max_tokens" if request.node.callspec.params["make"] in NEURAL else "k1"
+    with pytest.raises(InputError, match=rf"{option} of the [a-z0-9-]+ scorer should be a valid \w+ \(got 'many'\)"):
+        make(**{option: "many"})
+
+
 def test_an_unknown_scorer_is_answered_with_the_nearest(index: Index) -> None:
     with pytest.raises(InputError, match=r"unknown passage scorer \(got 'bi-encode'\); did you mean 'bi-encoder'"):
         make_scorer("bi-encode", index=index)

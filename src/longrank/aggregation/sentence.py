@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from longrank.aggregation.pooling import avgp
+from longrank.errors import InputError
 from longrank.types import Evidence
 
 
@@ -16,7 +17,14 @@ def weighted_mean(evidence: Evidence) -> float:
 
     Where no sentence shares a term with the query (all weights 0), which the paper leaves open, it is
     the plain mean.
+
+    Raises:
+        InputError: the weights are none of sentences, but what passages contributed to a network's document score.
     """
+    if evidence.document_score is not None:
+        raise InputError(
+            "the evidence is of a network, which holds no weights of sentences", fix="choose document, or maxp"
+        )
     weights = evidence.passage_weight.astype(np.float64)
     total = float(weights.sum())
     return float(weights @ evidence.passage_score.astype(np.float64)) / total if total > 0 else avgp(evidence)

@@ -92,6 +92,12 @@ def open_pipeline(
         raise InputError(
             f"the {settings.scorer.name} scorer scores passages, not documents", got="aggregate.name=document"
         )
+    if settings.stop is not None and aggregate.name == "document":
+        raise InputError(
+            "stop bounds a document by its passages' scores, which a network that aggregates has no rule for",
+            got="aggregate.name=document",
+            fix="leave stop out",
+        )
     # last: it takes long
     scorer = None
     if settings.scorer is not None:

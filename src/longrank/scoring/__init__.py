@@ -61,6 +61,7 @@ def make_scorer(
     for option in options:
         if option not in known:
             raise InputError(f"the {name} scorer has no option", got=option, fix=suggestion(option, known))
+    _check_types(name, kind, options)
     example = getattr(kind, "example", None)
     if example is None and model is not None:
         raise InputError(f"the {name} scorer takes no model", got=model)
@@ -69,6 +70,18 @@ def make_scorer(
     if model is None:
         raise InputError(f"the {name} scorer needs a model", fix=f"name one, such as {example}")
     return kind(find_model(model), notes=Notes() if notes is None else notes, **options)
+
+
+def _check_types(name: str, kind: Callable[..., PassageScorer], options: Mapping[str, Any]) -> None:
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+    for option, value in options.items():
+        wanted = inspect.signature(kind, eval_str=True).parameters[option].annotation
+        try:
+            TypeAdapter(wanted, config=ConfigDict(strict=True)).validate_python(value)
+        except ValidationError as error:
+            fault = error.errors()[0]["msg"].removeprefix("Input ")
+            raise InputError(f"{option} of the {name} scorer {fault}", got=value) from None
 
 
 def options_of(name: str) -> list[str]:

@@ -24,35 +24,18 @@ from longrank.types import Notes
 DTYPES = ("float32", "bf16")
 
 
-def accelerate(
-    encoder: Any,
-    model: Model,
-    notes: Notes,
-    *,
-    dtype: str = "float32",
-    backend: str = "torch",
-    first_only: bool = False,
-) -> None:
-    """Change the forward pass of an encoder in place; it cannot be trained afterwards.
+def accelerate(encoder: Any, *, dtype: str = "float32", first_only: bool = False) -> None:
+    """Change the forward pass of an encoder in place, computed by PyTorch; it cannot be trained afterwards.
 
     Args:
         encoder: a transformers model without head (``network.base_model``), float32, on its device.
-        model: where it comes from.
-        notes: says what was exported for another backend.
-        dtype: one of the backend's.
-        backend: a key of `longrank.scoring.backends.BACKENDS`; the caller has checked it (`check_backend`).
+        dtype: one of `DTYPES`.
         first_only: the head reads the first token only, so the others' last hidden state may be left out.
 
     Raises:
-        InputError: no such dtype, or this machine computes it no faster than float32; or the encoder cannot be
-            exported; or int8 was asked for of a model that is not quantised.
-        IntegrityError: the quantised model is damaged.
+        InputError: no such dtype, or this machine computes it no faster than float32.
     """
-    if dtype != "int8":
-        check_dtype(dtype, encoder.device.type)
-    if backend != "torch":
-        _export(encoder, model, notes, dtype, backend)
-        return
+    check_dtype(dtype, encoder.device.type)
     if dtype == "bf16":
         _to_bf16(encoder)
     if encoder.device.type == "cpu" and can_unpad(encoder):
@@ -63,7 +46,29 @@ def accelerate(
         encoder.forward = _returning_float32(encoder.forward)
 
 
-def _export(encoder: Any, model: Model, notes: Notes, dtype: str, backend: str) -> None:
+def accelerate_by(
+    backend: str, encoder: Any, model: Model, notes: Notes, *, dtype: str = "float32", first_only: bool = False
+) -> None:
+    """Change the forward pass of an encoder in place, computed by any backend.
+
+    Args:
+        backend: a key of `longrank.scoring.backends.BACKENDS`; the caller has checked it (`check_backend`).
+        encoder: as of `accelerate`.
+        model: where it comes from.
+        notes: says what was exported for another backend.
+        dtype: one of the backend's.
+        first_only: as of `accelerate`; other backends compute all tokens.
+
+    Raises:
+        InputError: as `accelerate`; or the encoder cannot be exported, or int8 was asked for of a model that is not
+            quantised.
+        IntegrityError: the quantised model is damaged.
+    """
+    if backend == "torch":
+        accelerate(encoder, dtype=dtype, first_only=first_only)
+        return
+    if dtype != "int8":
+        check_dtype(dtype, encoder.device.type)
     folder = quantized_folder(model) if dtype == "int8" else exported_folder(encoder, model, backend, notes)
     encoder.forward = Exported(encoder, load_graph(backend, folder, bf16=_precision(dtype) == "bf16"))
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from longrank.errors import InputError
 from longrank.models.description import check_trained
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.scoring.acceleration import accelerate, computed_by
+from longrank.scoring.acceleration import accelerate_by, computed_by
 from longrank.scoring.backends import check_backend
 from longrank.scoring.heads import load_classifier, n_outputs
 from longrank.scoring.long_context import choose_global_attention, global_attention_mask
@@ -101,7 +101,7 @@ class CrossEncoder:
             model, max_tokens, tokenizer.model_max_length, position_limit(self._network)
         )
         self.encoder = self._network.base_model
-        accelerate(self.encoder, model, self._notes, dtype=dtype, backend=backend, first_only=True)
+        accelerate_by(backend, self.encoder, model, self._notes, dtype=dtype, first_only=True)
         where = self._network.device
         self._feeder = Feeder(
             tokenizer,

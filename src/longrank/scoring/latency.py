@@ -100,7 +100,7 @@ def _measured(  # noqa: PLR0917 - one row from what is varied
     layers, hidden = SIZES[size]
     network = create_network(name, _encoder(layers, hidden, tokens)).to(device).eval()
     parameters = sum(values.numel() for values in network.parameters())
-    accelerate(network.encoder, None, None, dtype=dtype, first_only=network.first_only)  # type: ignore[arg-type]
+    accelerate(network.encoder, dtype=dtype, first_only=network.first_only)
     document = _batches(passages, tokens, device)
 
     def read() -> None:

@@ -230,8 +230,7 @@ class Feeder:
         """Return what `run` returns for each group: the same bytes, but the batches of all run side by side."""
         jobs = [(n, batch) for n, packed in enumerate(groups) for batch in self._batches(packed)]
         # The largest first: the memory that they leave then holds all others.
-        jobs.sort(key=lambda job: len(job[1]) * len(groups[job[0]][job[1][-1]].ids), reverse=True)
-
+        jobs.sort(key=lambda job: sum(len(groups[job[0]][n].ids) for n in job[1]), reverse=True)
         rows, first_of_group = [np.empty(0, np.float32)] * len(groups), Lock()
 
         def keep(group: int, part: list[int], values: NDArray[np.float32]) -> None:
@@ -246,7 +245,7 @@ class Feeder:
             notes = Notes()
 
             def numbers(part: list[int]) -> None:
-                keep(group, part, forward(self._features([groups[group][n] for n in part])).float().cpu().numpy())
+                keep(group, part, forward(self.features([groups[group][n] for n in part])).float().cpu().numpy())
 
             for _ in halving(batch, numbers, notes):
                 pass
@@ -259,7 +258,8 @@ class Feeder:
     def _batches(self, packed: Sequence[Packed]) -> list[list[int]]:
         return batches([len(one.ids) for one in packed], self._batch_tokens)
 
-    def _features(self, packed: Sequence[Packed]) -> dict[str, torch.Tensor]:
+    def features(self, packed: Sequence[Packed]) -> dict[str, torch.Tensor]:
+        """Return the padded tensors of some texts, int64 [N, L] each, by the names of the network's inputs."""
         import torch
 
         shape = (len(packed), max(len(one.ids) for one in packed))

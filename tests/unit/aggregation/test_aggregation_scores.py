@@ -37,6 +37,11 @@ def test_four_passages_by_hand(name: str, options: dict[str, object], score: flo
     assert make_aggregator(name, **options)(FOUR) == pytest.approx(score, rel=1e-12)  # type: ignore[arg-type]
 
 
+def test_contributions_to_a_networks_score_are_no_weights_of_sentences() -> None:
+    with pytest.raises(InputError, match="is of a network, which holds no weights of sentences"):
+        make_aggregator("wmean")(replace(FOUR, document_score=1.0))
+
+
 def test_of_a_capped_document_only_the_passages_that_were_scored_count() -> None:
     """Passages 3, 7 and 9 of twelve: FirstP is the first of the three, AvgP divides by three."""
     capped = replace(evidence("d", [1.0, 4.0, -2.0]), passage_index=np.array([3, 7, 9], dtype=np.int32), n_passages=12)

@@ -151,6 +151,7 @@ def test_evidence_with_early_stopping_does_not_depend_on_interruptions(
     ("changed", "message"),
     [
         (["final.interpolate=0.3"], "bounds the passages' score alone"),
+        (["aggregate.name=document", "scorer.name=document-network"], "a network that aggregates"),
         (["select.name=bm25", "select.per_query=9"], "use select.n"),
         (["select.name=bm25", "select.pooled=true"], "use select.n with select.pooled=false"),
         (["select.name=bm25"], "was learned from another scorer"),

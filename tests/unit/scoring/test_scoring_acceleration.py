@@ -58,7 +58,7 @@ def test_in_bf16_the_hidden_states_of_all_layers_come_out_in_float32(tmp_path: P
 
     model = find_model(str(save_encoder(tmp_path / "m")))
     encoder = AutoModel.from_pretrained(str(model.path), output_hidden_states=True).eval()
-    acceleration.accelerate(encoder, model, Notes(), dtype="bf16")
+    acceleration.accelerate(encoder, dtype="bf16")
     with torch.inference_mode():
         found = encoder(torch.tensor([[2, 5, 3]]), attention_mask=torch.ones(1, 3, dtype=torch.int64))
     assert {states.dtype for states in (found.last_hidden_state, *found.hidden_states)} == {torch.float32}
