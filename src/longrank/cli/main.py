@@ -36,6 +36,7 @@ COMMANDS = {
     "tune": "longrank.cli.tune:tune",
     "create": "longrank.cli.create:create",
     "quantize": "longrank.cli.quantize:quantize",
+    "train": "longrank.cli.train:train",
     "bench": "longrank.cli.bench:bench",
     "analyze": "longrank.cli.analyze:analyze",
 }

@@ -73,11 +73,13 @@ class PassageDocumentScorer:
         ]
 
     def _task(self, candidate: Candidate, segmentation: Segmentation) -> ScoringTask:
-        texts = tuple(self._text(candidate.document, passage.text) for passage in segmentation.passages)
+        texts = tuple(text_read(candidate.document, one.text, title=self.title) for one in segmentation.passages)
         return ScoringTask(candidate.query, candidate.document.doc_id, segmentation.passages, texts)
 
-    def _text(self, document: Document, passage: str) -> str:
-        return f"{document.title} {passage}".strip() if self.title and document.title else passage
+
+def text_read(document: Document, passage: str, *, title: bool) -> str:
+    """Return what is read of a passage: its text, the document's title before it if that is wanted and there is one."""
+    return f"{document.title} {passage}".strip() if title and document.title else passage
 
 
 def _narrowed(task: ScoringTask, positions: NDArray[np.intp]) -> ScoringTask:

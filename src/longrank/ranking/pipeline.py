@@ -58,7 +58,7 @@ class Pipeline:
 
 def open_pipeline(
     index: Index,
-    name_or_path: str,
+    pipeline: str | PipelineSettings,
     *,
     model: str | None = None,
     assignments: Sequence[str] = (),
@@ -69,9 +69,9 @@ def open_pipeline(
 
     Args:
         index: where candidates and texts come from.
-        name_or_path: a shipped pipeline, or a TOML file.
+        pipeline: the name of a shipped pipeline, a TOML file, or settings.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
-        assignments: ``section.key=value`` on top of the file.
+        assignments: ``section.key=value`` on top of a name or a file.
         notes: what was decided on the user's behalf (a model, stored vectors not used).
         score_cache: a file of scores shared with other runs, made if it is not there (`longrank.scoring.score_cache`).
 
@@ -80,12 +80,12 @@ def open_pipeline(
         IntegrityError: stored vectors or the score cache are damaged.
     """
     notes = Notes() if notes is None else notes
-    settings = load_pipeline(name_or_path, assignments)
+    settings = load_pipeline(pipeline, assignments) if isinstance(pipeline, str) else pipeline
     first, aggregate = settings.first_stage, settings.aggregate
     if settings.scorer is None and model is not None:
-        raise InputError(f"pipeline '{name_or_path}' has no passage scorer, so --model means nothing", got=model)
+        raise InputError(f"pipeline '{pipeline}' has no passage scorer, so --model means nothing", got=model)
     if settings.scorer is None and score_cache is not None:
-        raise InputError(f"pipeline '{name_or_path}' has no passage scorer, so --score-cache means nothing")
+        raise InputError(f"pipeline '{pipeline}' has no passage scorer, so --score-cache means nothing")
     retriever = make_retriever(index, first_stage(first.preset, first.settings), notes=notes)
     aggregator = make_aggregator(aggregate.name, k=aggregate.k, weights=aggregate.weights)
     if settings.scorer is not None and aggregate.name == "document" and settings.scorer.name not in SCORES_DOCUMENTS:

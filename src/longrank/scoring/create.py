@@ -42,9 +42,21 @@ def create_folder(
     """
     if (folder / FILE).is_file() and not describe(folder)["untrained"]:
         raise InputError("holds a trained network, which would be lost", path=folder, fix="choose a new folder")
+    network, tokenizer = new_network(name, model, options=options, preset=preset, seed=seed)
+    with loading(model):
+        from longrank.models.folders import save_network
+    save_network(folder, network, tokenizer)
+
+
+def new_network(
+    name: str, model: Model, *, options: Mapping[str, Any], preset: str | None = None, seed: int = 0
+) -> tuple[Any, Any]:
+    """Return a document network that begins with the weights of a pretrained model, and the tokenizer.
+
+    Args and Raises: as `create_folder`, without the folder.
+    """
     with loading(model):
         from longrank.models.create import create_network
-        from longrank.models.folders import save_network
 
         architectures = read_json(model.network / "config.json").get("architectures") or []
         classifies = any(str(one).endswith(_CLASSIFIER) for one in architectures)
@@ -54,4 +66,4 @@ def create_folder(
     random = {id(values) for key, values in pretrained.named_parameters() if key in missing}
     lost = [key for key, values in network.named_parameters() if id(values) in random]
     check_network(model, network, tokenizer, lost)
-    save_network(folder, network, tokenizer)
+    return network, tokenizer

@@ -15,7 +15,7 @@ from longrank.scoring.acceleration import check_dtype
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.models import find_model
-from longrank.types import Notes, Passage, Query
+from longrank.types import Passage, Query
 from tiny_models import FAMILIES, save_cross_encoder, save_encoder
 
 pytestmark = pytest.mark.neural

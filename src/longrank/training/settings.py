@@ -1,0 +1,127 @@
+"""What a training is made of: one TOML file.
+
+[network]                      # what is trained: see longrank.models.DOCUMENT_NETWORKS
+name = "parade-transformer"
+model = "minilm"               # the pretrained model it begins with, or the folder of a document network
+[read]                         # what it reads
+passages = "parade-paper"      # see longrank.text.segment.PRESETS
+max_tokens = 256
+[samples]                      # what it learns from: see longrank.training.samples
+kind = "pairs"
+[[loss]]                       # one or more, added up: see longrank.training.loss_terms
+name = "hinge"
+[loop]                         # steps, batches, learning rates: see longrank.training.loop_settings
+steps = 1000
+batch = 16
+optimizer = { learning_rate = 3e-6 }
+[teacher]                      # for losses that distil: evidence of the samples' documents
+evidence = "teacher.run.evidence"
+[validation]                   # on the queries of the dev fold
+measure = "nDCG@20"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from longrank.config import override, read_toml, suggestion, validated
+from longrank.errors import InputError
+from longrank.training.loop_settings import LoopSettings
+from longrank.training.loss_terms import LossTerm
+
+_SHIPPED = Path(__file__).parent / "protocols"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class NetworkSettings(_Section):
+    """What is trained.
+
+    ``model`` is a pretrained model, or a folder with a document network of this name, which is trained further.
+    ``dropout`` replaces every dropout of the encoder; None: as its configuration says.
+    """
+
+    name: str
+    model: str = "minilm"
+    options: dict[str, Any] = {}
+    preset: str | None = None
+    dropout: float | None = Field(default=None, ge=0, lt=1)
+
+
+class ReadSettings(_Section):
+    """What is read of a document, in training and validation alike."""
+
+    passages: str = "parade-paper"
+    options: dict[str, Any] = {}
+    title: bool = False
+    max_tokens: int = Field(default=256, ge=8)
+    max_query_tokens: int | None = Field(default=None, ge=1)
+
+
+class SampleSettings(_Section):
+    """What is learned from; ``passages`` and ``keep`` say what is read of a sample's documents.
+
+    The fields up to ``unjudged`` are those of `longrank.training.candidates.CandidateOptions`.
+    """
+
+    kind: str = "pairs"
+    n_negatives: int | None = Field(default=None, ge=1)
+    negatives: Literal["run", "random"] = "run"
+    ranks: list[int] | None = Field(default=None, min_length=2, max_length=2)
+    relevance_level: int = Field(default=1, ge=1)
+    depth: int = Field(default=1000, ge=1)
+    in_run: bool = True
+    unjudged: bool = True
+    passages: str = "all"
+    keep: float | None = Field(default=None, ge=0, le=1)
+
+
+class TeacherSettings(_Section):
+    """Whose scores are learned: an evidence file's, aggregated. It must hold every document of the samples."""
+
+    evidence: str
+    aggregator: str = "document"
+
+
+class ValidationSettings(_Section):
+    """How good the network is: the measure of reranking the dev queries' first ``depth`` documents."""
+
+    measure: str = "nDCG@20"
+    depth: int = Field(default=100, ge=1)
+
+
+class TrainingSettings(_Section):
+    """A whole training."""
+
+    network: NetworkSettings
+    read: ReadSettings = ReadSettings()
+    samples: SampleSettings = SampleSettings()
+    loss: list[LossTerm] = Field(min_length=1)
+    teacher: TeacherSettings | None = None
+    loop: LoopSettings
+    validation: ValidationSettings = ValidationSettings()
+
+
+def shipped_protocols() -> list[str]:
+    """Return the names of the trainings that come with the package."""
+    return sorted(path.stem for path in _SHIPPED.glob("*.toml"))
+
+
+def load_training(name_or_path: str, assignments: Sequence[str] = ()) -> TrainingSettings:
+    """Read a training by its name or from a TOML file, with ``section.key=value`` applied on top.
+
+    Raises:
+        InputError: no such name or file, or a setting is unknown or wrong (suggests the nearest).
+    """
+    path = _SHIPPED / f"{name_or_path}.toml"
+    if name_or_path.endswith(".toml"):
+        path = Path(name_or_path)
+    elif name_or_path not in shipped_protocols():
+        raise InputError("unknown training", got=name_or_path, fix=suggestion(name_or_path, shipped_protocols()))
+    return validated(TrainingSettings, override(read_toml(path), assignments), name_or_path)
