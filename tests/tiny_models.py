@@ -164,16 +164,18 @@ def save_encoder(folder: Path, family: str = "bert", prompts: dict[str, str] | N
     return folder
 
 
-def save_document_network(folder: Path, name: str = "parade-transformer", family: str = "bert", **options: Any) -> Path:
-    """Write an untrained document network whose vectors and weights are large enough for scores to differ."""
+def save_document_network(
+    folder: Path, name: str = "parade-transformer", family: str = "bert", encoder_seed: int = 11, **options: Any
+) -> Path:
+    """Write an untrained document network whose weights are large enough for scores to differ; the encoder's first."""
     import torch
+    from transformers import AutoModel
 
     from longrank.models.create import create_network
     from longrank.models.folders import save_network
-    from transformers import AutoModel
 
     tokenizer = _tokenizer("roberta" if family == "roberta" else "bert")
-    torch.manual_seed(11)
+    torch.manual_seed(encoder_seed)
     encoder = AutoModel.from_config(_configuration(family, MAX_TOKENS, vocab_size=len(tokenizer)))
     network = create_network(name, encoder, options, tokenizer=tokenizer, seed=3)
     with torch.no_grad():

@@ -94,6 +94,11 @@ class Knrm(DocumentNetwork):
         """
         return self._matched(features, self._hidden(features))
 
+    def encoded_by(self) -> tuple[object, dict[str, torch.Tensor]]:
+        """Return what rows depend on: the kernels, too."""
+        way = type(self).__name__, self._all, self.max_query_tokens, self._separators
+        return way, {**self.encoder.state_dict(prefix="encoder."), "mus": self.mus, "sigmas": self.sigmas}
+
     def _hidden(self, features: Mapping[str, torch.Tensor]) -> Sequence[torch.Tensor]:
         """Return the hidden states of the layers that are read, [N, L, H] each; the last is the last."""
         outputs = self.encoder(**inputs_of(features))

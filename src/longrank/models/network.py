@@ -106,6 +106,13 @@ class DocumentNetwork(torch.nn.Module):  # type: ignore[misc]
         """
         return self.aggregate(*padded(self.encode(features), sizes))
 
+    def encoded_by(self) -> tuple[object, dict[str, torch.Tensor]]:
+        """Return what the rows of `encode` depend on: a name of the way they are made, and weights by name.
+
+        Networks for which both are equal have equal rows.
+        """
+        return type(self).__name__, dict(self.encoder.state_dict())
+
     def begin(self, tokenizer: Any) -> None:
         """Set what a new network takes from its vocabulary; nothing, unless a subclass says otherwise."""
 

@@ -59,6 +59,10 @@ class Parade(DocumentNetwork):
         vectors: torch.Tensor = outputs.pooler_output if self._vector == "pooled" else outputs.last_hidden_state[:, 0]
         return vectors
 
+    def encoded_by(self) -> tuple[object, dict[str, torch.Tensor]]:
+        """Return what rows depend on; the same for all aggregators."""
+        return f"PARADE {self._vector}", dict(self.encoder.state_dict())
+
     def represent(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the vector of each document, [B, H], of its passages' [B, P, H], padding zeros."""
         raise NotImplementedError

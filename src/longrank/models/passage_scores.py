@@ -55,6 +55,10 @@ class PassageScoreNetwork(DocumentNetwork):
         scores: torch.Tensor = logits[:, -1] - logits[:, 0] if self._difference else logits[:, -1]
         return scores
 
+    def encoded_by(self) -> tuple[object, dict[str, torch.Tensor]]:
+        """Return what rows depend on; the same for all ways to aggregate scores."""
+        return f"score {self.unit}", dict(self.classifier.state_dict())
+
     @property
     def pretrained(self) -> Any:
         """The classifier."""

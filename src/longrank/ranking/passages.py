@@ -27,6 +27,7 @@ from longrank.ranking.settings import DEFAULT_MODEL, PipelineSettings
 from longrank.ranking.settings import Scorer as ScorerSettings
 from longrank.ranking.stopping import open_stopping
 from longrank.scoring import PASSAGE_SCORERS, make_scorer, options_of
+from longrank.scoring.document_network import DocumentNetworkScorer
 from longrank.scoring.score_cache import ScoreCache
 from longrank.text.segment import make_segmenter
 from longrank.text.select import make_selector
@@ -140,7 +141,9 @@ def open_document_scorer(
     segmenter = make_segmenter(settings.passages.preset, settings.passages.options, tokenizer)
     selects = settings.select.name != "all"
     attach_vectors(scorer, index, segmenter, title=settings.title, selects=selects, notes=notes)
-    if score_cache is not None:
+    if score_cache is not None and isinstance(scorer, DocumentNetworkScorer):
+        scorer.use_cache(score_cache)
+    elif score_cache is not None:
         scorer = ScoreCache(scorer, score_cache, notes)
     cheap = CheapScorers(index, segmenter, title=settings.title, notes=notes)
     found = PassageDocumentScorer(segmenter, open_selector(settings.select, cheap), scorer, title=settings.title)

@@ -7,6 +7,7 @@ what the network says of a document that is this passage alone (`longrank.scorin
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError
@@ -84,10 +85,16 @@ class DocumentNetworkScorer:
             notes=self._notes,
         )
         self.offset_tokenizer, self.packer = self._reader.offset_tokenizer, self._reader.packer
+        self._dtype = dtype
         self.fingerprint = (
             f"document-network {model.fingerprint} max_tokens={self.max_tokens} max_query_tokens={queries} "
             f"batch_tokens={batch_tokens} device={encoder.device.type} dtype={dtype}"
         )
+
+    def use_cache(self, path: Path) -> None:
+        """Keep what the encoder makes of passages in a file, for this and other networks on it (`NetworkReader`)."""
+        self._reader.use_cache(path, self._dtype)
+        self.fingerprint += " with score cache"
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
         """Return, for each document, its score, its passages' scores each on its own, and what each contributed.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from longrank.scoring.cross_encoder import DEFAULT_MAX_QUERY_TOKENS
 from longrank.scoring.network import Feeder, check_at_least, check_finite
 from longrank.scoring.parallel import side_by_side
 from longrank.scoring.relevance import count_cut_queries
+from longrank.scoring.row_cache import RowCache
 from longrank.text.packing import Packed
 from longrank.types import Float32s, Notes
 
@@ -54,6 +56,7 @@ class NetworkReader:
     ) -> None:
         self.network, self._batch_tokens, self._notes = network, batch_tokens, notes
         self._separator = tokenizer.sep_token_id
+        self._cache: RowCache | None = None
         self._feeder = Feeder(
             tokenizer,
             max_tokens,
@@ -77,7 +80,7 @@ class NetworkReader:
             return []
         packed = [pair for task in tasks for pair in self.packer.pairs(task.query.text, task.texts)]
         count_cut_queries(tasks, self.packer, self._notes)
-        rows = self._feeder.run(packed, self._encode)
+        rows = self.rows(packed)
         bounds = list(pairwise(accumulate((len(task.texts) for task in tasks), initial=0)))
         documents = [rows[start:end] for start, end in bounds]
         results = []
@@ -90,6 +93,28 @@ class NetworkReader:
             for values in (alone, contributed, np.full(1, document, np.float32)):
                 check_finite(values, task)
         return results
+
+    def use_cache(self, path: Path, dtype: str) -> None:
+        """Keep rows in a file from now on, and take from it those that it knows; the encoder must not be trained.
+
+        Args:
+            path: the file; made if it is not there.
+            dtype: in which the encoder computes.
+
+        Raises:
+            InputError, IntegrityError: as `RowCache`.
+        """
+        self._cache = RowCache(path, self.network, dtype, self._notes)
+
+    def rows(self, packed: Sequence[Packed]) -> NDArray[np.float32]:
+        """Return the representations of pairs, float32[N, *F], without gradients.
+
+        Raises:
+            LongRankError: there is no memory for one pair alone.
+        """
+        if self._cache is None:
+            return self._feeder.run(packed, self._encode)
+        return self._cache.rows(packed, lambda some: self._feeder.run(some, self._encode))
 
     def encode(self, packed: Sequence[Packed]) -> torch.Tensor:
         """Return the representations [N, *F] of pairs, with gradients; texts of like length go through together."""
