@@ -108,6 +108,11 @@ class Strings(Sequence[bytes]):
         start, stop = self._offsets[key : key + 2].tolist()
         return self._text[start:stop].tobytes()  # type: ignore[no-any-return]
 
+    def text(self, place: int) -> str:
+        """Return the string at `place` as text, without its bytes in memory beside it; for a mapped list."""
+        start, stop = self._offsets[place : place + 2].tolist()
+        return str(self._text[start:stop], "utf-8")
+
     def gathered(self, places: NDArray[np.integer]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Return (the bytes of the strings at `places`, int64[n + 1] where each begins in them); for a mapped list."""
         starts, ends = self._offsets[places].astype(np.int64), self._offsets[places + 1].astype(np.int64)

@@ -65,7 +65,7 @@ class Documents:
         first, last = self._span_offsets[number : number + 2].tolist()
         flat = self._spans[2 * first : 2 * last].tolist()
         spans = tuple(zip(flat[::2], flat[1::2], strict=True))
-        return Document(self.doc_id(number), self._titles[number].decode(), self._texts[number].decode(), spans)
+        return Document(self.doc_id(number), self._titles.text(number), self._texts.text(number), spans)
 
 
 class _Ordered(Sequence[bytes]):

@@ -4,7 +4,7 @@
     [CLS] c d  e  f [SEP]          ->    [CLS] a b [SEP] [CLS] c d e f [SEP]      T x H instead of B x L x H
 
 Embeddings, projections, norms and feed-forward layers work token by token, so they take the rows as they are;
-queries, keys and values are one product. Only attention has to know where a sequence ends: it is computed for each
+keys and values are one product. Only attention has to know where a sequence ends: it is computed for each
 run of sequences of equal length, without a mask. A head that reads nothing but the first token needs no more
 than that from the last layer, where only keys and values are then computed of the others.
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import torch
 
     Run = tuple[int, int]  # (tokens of each, how many): neighbouring sequences of equal length
+
+
+_ROWS_AT_ONCE = 1024
 
 
 class _Names(NamedTuple):
@@ -171,21 +174,24 @@ class _Layer:
     def __call__(self, x: torch.Tensor, runs: Sequence[Run], first: torch.Tensor | None = None) -> torch.Tensor:
         """Return the next hidden states of all rows, [T, H], or of the rows `first` only."""
         (weight, bias), width = self._qkv, self._output.in_features
-        if first is None:
-            queries, keys_values = dense(x, weight, bias).tensor_split([width], dim=1)
-        else:
-            keys_values = dense(x, weight[width:], bias[width:])
+        keys_values = dense(x, weight[width:], bias[width:])
+        if first is not None:
             x = x[first]
-            queries = dense(x, weight[:width], bias[:width])
+        queries = dense(x, weight[:width], bias[:width])
         attended = _attention(queries, keys_values, runs, self._heads)
         del queries, keys_values  # else a third of the memory that a layer takes
         x = self._output_norm(dense(attended, self._output.weight, self._output.bias).add_(x))
         del attended
-        wide = dense(x, self._up.weight, self._up.bias, self._activation)
-        narrow = dense(wide, self._down.weight, self._down.bias)
-        del wide
-        result: torch.Tensor = self._down_norm(narrow.add_(x))
+        result: torch.Tensor = self._down_norm(self._fed_forward(x).add_(x))
         return result
+
+    def _fed_forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return [T, H], some rows after the other: the widest rows of all take most of the memory of a layer."""
+        narrow = x.new_empty(x.shape)
+        for rows, result in zip(x.split(_ROWS_AT_ONCE), narrow.split(_ROWS_AT_ONCE), strict=True):
+            wide = dense(rows, self._up.weight, self._up.bias, self._activation)
+            result.copy_(dense(wide, self._down.weight, self._down.bias))
+        return narrow
 
 
 def _fused(parts: Sequence[Any]) -> tuple[torch.Tensor, torch.Tensor]:

@@ -23,7 +23,7 @@ MAX_CHARACTERS_PER_TOKEN = 100
 """Text beyond this many characters per token that may be read is not even tokenised: tokenising one
 endless "word" takes gigabytes, and no prose is that long."""
 
-TEXTS_AT_ONCE, CHARACTERS_AT_ONCE = 256, 1 << 18
+TEXTS_AT_ONCE, CHARACTERS_AT_ONCE = 256, 1 << 16
 """Texts tokenised at once, and the characters of all of them; a longer text goes alone. Bounds memory: a
 tokenizer takes about a hundred bytes a token."""
 

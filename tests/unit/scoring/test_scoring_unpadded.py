@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from longrank.scoring import unpadded
 from longrank.scoring.dense import ACTIVATIONS, dense, rounded_up
 from longrank.scoring.models import find_model
 from longrank.scoring.unpadded import Unpadded, can_unpad
@@ -184,3 +185,18 @@ def test_rows_are_filled_up_to_few_numbers_and_by_little() -> None:
     assert [rounded_up(n) for n in (1, 8, 9, 255, 257, 1800, 2048, 2049)] == [8, 8, 16, 256, 272, 1856, 2048, 2176]
     assert len({rounded_up(n) for n in range(1024, 2049)}) == 17
     assert all(n <= rounded_up(n) <= max(n + 7, n * 17 / 16) for n in range(1, 5000))
+
+
+@pytest.mark.parametrize("rows", [8, 24])
+def test_how_many_rows_are_fed_forward_at_once_changes_nothing_beyond_float_noise(
+    rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    network = encoder(tmp_path / "m", "bert")
+    features = inputs(network)
+    forward = Unpadded(network, first_only=False)
+    with torch.inference_mode():
+        usual = forward(**features).last_hidden_state
+        monkeypatch.setattr(unpadded, "_ROWS_AT_ONCE", rows)
+        assert torch.allclose(forward(**features).last_hidden_state, usual, atol=1e-5)
