@@ -5,10 +5,11 @@
 DATA is a folder of collection folders, of which squad-dev-v1.1, scifact and cranfield are read. The loss of a
 query with four passages, the relevant one first, is
 
-    cross-entropy(scores, 0) + distillation * KL(softmax(cosines / temperature) || softmax(scores))
+    cross-entropy(scores, 0) + distillation * KL(softmax(taught / temperature) || softmax(scores))
 
-where the cosines are the teacher's. The result, a Hugging Face folder with a record of the training,
-goes below the user's cache folder; the same seed, data, versions and thread count give the same weights.
+where the teacher says cosine + lexical * BM25 / the query's best BM25. The result, a Hugging Face folder
+with a record of the training, goes below the user's cache folder; the same seed, data, versions and thread
+count give the same weights.
 """
 
 from __future__ import annotations
@@ -130,9 +131,9 @@ def scores(network: Any, tokenizer: Any, batch: Sequence[Example], max_tokens: i
 
 def loss_of(found: torch.Tensor, batch: Sequence[Example], settings: Settings) -> torch.Tensor:
     """Return the mean loss of float32[B, 4] scores."""
-    cosines = torch.from_numpy(np.stack([example.cosines for example in batch]))
+    taught = torch.from_numpy(np.stack([example.taught for example in batch]))
     hard = functional.cross_entropy(found, torch.zeros(len(batch), dtype=torch.long))
-    teacher = functional.softmax(cosines / settings.temperature, dim=1)
+    teacher = functional.softmax(taught / settings.temperature, dim=1)
     return hard + settings.distillation * functional.kl_div(
         functional.log_softmax(found, dim=1), teacher, reduction="batchmean"
     )

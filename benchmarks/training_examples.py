@@ -8,6 +8,7 @@ of which are relevant because they are about the question's topic, as whole docu
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -18,7 +19,10 @@ from numpy.typing import NDArray
 from longrank.formats.corpora import read_documents
 from longrank.formats.queries import read_queries
 from longrank.formats.trec import read_qrels
+from longrank.protocols import ScoringTask
 from longrank.scoring.bi_encoder import BiEncoder
+from longrank.scoring.lexical import LexicalScorer
+from longrank.text.analysis import ANALYZERS
 from longrank.types import Document, Notes, Qrels, Query
 
 T = TypeVar("T")
@@ -33,20 +37,22 @@ class Settings(NamedTuple):
     max_tokens: int
     squad_queries: int
     scifact_abstracts: int
+    scifact_examples: int
     cranfield_examples: int
     hard_from: int
     batch_queries: int
     learning_rate: float
+    lexical: float
     temperature: float
     distillation: float
 
 
 class Example(NamedTuple):
-    """A query, four passages, the relevant one first, and the teacher's cosine of each, float32[4]."""
+    """A query, four passages, the relevant one first, and the teacher's score of each, float32[4]."""
 
     query: str
     texts: tuple[str, ...]
-    cosines: NDArray[np.float32]
+    taught: NDArray[np.float32]
 
 
 class Pool(NamedTuple):
@@ -99,7 +105,7 @@ def scifact_pool(data: Path, settings: Settings) -> Pool:
     others = [document.doc_id for document in documents if document.doc_id not in cited]
     kept = cited | set(sample(others, settings.scifact_abstracts, settings.seed, str))
     texts = {one.doc_id: f"{one.title} {one.text}" for one in documents if one.doc_id in kept}
-    return _pool(claims, texts, judged)
+    return _pool(claims, texts, judged)._replace(n_each=settings.scifact_examples)
 
 
 def cranfield_pool(data: Path, settings: Settings) -> Pool:
@@ -111,28 +117,52 @@ def cranfield_pool(data: Path, settings: Settings) -> Pool:
 
 def examples(pool: Pool, teacher: BiEncoder, settings: Settings, advance: Callable[[int], object]) -> list[Example]:
     """Draw the negatives of every query: two among the teacher's best, one among all."""
-    rows = []
-    for text in pool.texts:  # one by one: no padding
-        rows.append(teacher.encode({"": [text]})[0].vectors)
-        advance(1)
-    vectors = np.concatenate(rows)
     return [
-        _example(query, f"{query.query_id} {n}" if n else query.query_id, pool, teacher, vectors, settings)
-        for query in pool.queries
+        _example(query, f"{query.query_id} {n}" if n else query.query_id, pool, taught, settings)
+        for query, taught in zip(pool.queries, teacher_scores(pool, teacher, settings, advance), strict=True)
         for n in range(pool.n_each)
     ]
 
 
-def _example(
-    query: Query, name: str, pool: Pool, teacher: BiEncoder, vectors: NDArray[np.float32], settings: Settings
-) -> Example:
-    cosines = vectors @ teacher.encode({query.query_id: [query.text]})[0].vectors[0]
+def teacher_scores(
+    pool: Pool, teacher: BiEncoder, settings: Settings, advance: Callable[[int], object]
+) -> NDArray[np.float32]:
+    """Return cosine + lexical * BM25 / the query's best BM25 of every query and text, float32[Q, N]."""
+    rows = []
+    for text in pool.texts:  # one by one: no padding
+        rows.append(teacher.encode({"": [text]})[0].vectors)
+        advance(1)
+    of_queries = [teacher.encode({query.query_id: [query.text]})[0].vectors for query in pool.queries]
+    cosines = np.concatenate(of_queries) @ np.concatenate(rows).T
+    tasks = [ScoringTask(query, "", (), tuple(pool.texts)) for query in pool.queries]
+    bm25 = np.stack([found.scores for found in LexicalScorer(PoolStatistics(pool.texts)).score(tasks)])
+    return cosines + settings.lexical * bm25 / np.maximum(bm25.max(axis=1, keepdims=True), np.float32(1e-9))
+
+
+class PoolStatistics:
+    """A pool as the collection that BM25 knows."""
+
+    analyzer = staticmethod(ANALYZERS["porter"])
+    digest = "pool"
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        analysed = [self.analyzer(text) for text in texts]
+        self._df = Counter(term for terms in analysed for term in set(terms))
+        self.n_nonempty = sum(map(bool, analysed))
+        self.avgdl = sum(map(len, analysed)) / self.n_nonempty
+
+    def df(self, term: str) -> int:
+        """Return how many texts hold `term`."""
+        return self._df[term]
+
+
+def _example(query: Query, name: str, pool: Pool, taught: NDArray[np.float32], settings: Settings) -> Example:
     relevant, generator = pool.relevant[query.query_id], draw(settings.seed, name)
-    others = [n for n in np.argsort(-cosines, kind="stable").tolist() if n not in relevant]
+    others = [n for n in np.argsort(-taught, kind="stable").tolist() if n not in relevant]
     hard = generator.choice(settings.hard_from, 2, replace=False)
     random = generator.integers(settings.hard_from, len(others))
     chosen = [relevant[int(generator.integers(len(relevant)))], *(others[n] for n in (*hard, random))]
-    return Example(query.text, tuple(pool.texts[n] for n in chosen), cosines[chosen])
+    return Example(query.text, tuple(pool.texts[n] for n in chosen), taught[chosen])
 
 
 def _collection(folder: Path) -> tuple[list[Document], list[Query], Qrels]:

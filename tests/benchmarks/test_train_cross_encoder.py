@@ -63,6 +63,17 @@ def test_a_query_gets_its_relevant_passage_the_teachers_two_best_others_and_a_ra
     assert texts[3] in {"x", "y", "z", "bread"}
 
 
+def test_the_teacher_adds_bm25_relative_to_the_querys_best_to_the_cosine(data: ModuleType, trainer: ModuleType) -> None:
+    """No text holds the second query's word."""
+    pool = data.Pool([Query("a", "river moon"), Query("b", "sun")], ["river moon", "river", "bread"], {})
+    taught = data.teacher_scores(pool, WordTeacher(), settings(trainer, lexical=0.5), lambda n: None)
+    df = {"river": 2, "moon": 1}
+    idf = {term: math.log(1 + (3 - n + 0.5) / (n + 0.5)) for term, n in df.items()}
+    both = (idf["river"] + idf["moon"]) / (1 + 0.9 * (1 - 0.4 + 0.4 * 2 / (4 / 3)))
+    one = idf["river"] / (1 + 0.9 * (1 - 0.4 + 0.4 * 1 / (4 / 3)))
+    assert taught == pytest.approx(np.array([[2.5, 1 + 0.5 * one / both, 0], [0, 0, 0]]))
+
+
 def test_what_is_drawn_for_a_query_does_not_depend_on_the_others(data: ModuleType, trainer: ModuleType) -> None:
     alone, together = drawn(data, trainer, ["b"]), drawn(data, trainer, ["a", "b", "c"])
     assert together["river stone moon b"] == alone["river stone moon b"]

@@ -1,0 +1,58 @@
+"""How well does the cross-encoder's teacher rank what it teaches, by the weight of BM25?
+
+    python -m benchmarks.teacher DATA
+
+nDCG@10 of the training queries among their pools (`benchmarks.training_examples`), relevant or not. What
+`lexical` in cross_encoder.toml was chosen by; no collection that is reported is read. Three minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.train_cross_encoder import CONFIG
+from benchmarks.training_examples import Pool, Settings, cranfield_pool, scifact_pool, squad_pool, teacher_scores
+from longrank.config import read_toml
+from longrank.evaluation.measures import evaluate
+from longrank.scoring.bi_encoder import BiEncoder
+from longrank.scoring.models import find_model
+from longrank.types import Run, ScoredDoc
+
+WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 1.0)
+DEPTH = 10
+
+
+def main() -> None:
+    """Print a table, a pool a row."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    args = parser.parse_args()
+    settings = Settings(**read_toml(CONFIG))
+    teacher = BiEncoder(find_model(settings.teacher))
+    print(f"| pool | {' | '.join(f'+ {weight} BM25' for weight in WEIGHTS)} | BM25 |")
+    print("|---" * (len(WEIGHTS) + 2) + "|")
+    for read in (squad_pool, scifact_pool, cranfield_pool):
+        pool = read(args.data, settings)
+        cosines = teacher_scores(pool, teacher, settings._replace(lexical=0.0), lambda n: None)
+        bm25 = teacher_scores(pool, teacher, settings._replace(lexical=1.0), lambda n: None) - cosines
+        values = [ndcg(pool, scores) for scores in (*(cosines + weight * bm25 for weight in WEIGHTS), bm25)]
+        print(f"| {read.__name__} | {' | '.join(f'{value:.4f}' for value in values)} |", flush=True)
+
+
+def ndcg(pool: Pool, scores: np.ndarray) -> float:
+    """Return the mean nDCG@10 of all queries of a pool by float[Q, N] scores."""
+    qrels = {one.query_id: dict.fromkeys(map(str, pool.relevant[one.query_id]), 1) for one in pool.queries}
+    rows = (
+        ScoredDoc(query.query_id, str(n), float(of_query[n]))
+        for query, of_query in zip(pool.queries, scores, strict=True)
+        for n in np.argsort(-of_query, kind="stable")[:DEPTH].tolist()
+    )
+    values = evaluate(qrels, Run("teacher", rows), [f"nDCG@{DEPTH}"])[f"nDCG@{DEPTH}"]
+    return sum(values.values()) / len(values)
+
+
+if __name__ == "__main__":
+    main()
