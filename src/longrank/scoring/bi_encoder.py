@@ -41,7 +41,6 @@ from longrank.types import Float32s, Notes
 
 _KEPT_BYTES = 256 << 20  # passage vectors kept in memory
 _ROWS_AT_ONCE = 1024
-_PASSAGES_AT_ONCE = 4096
 _DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # the names sentence-transformers looks for
 
 
@@ -204,41 +203,16 @@ class BiEncoder:
         return found
 
     def _encode(self, documents: Sequence[Sequence[str]], prompt: str) -> list[Vectors]:
+        packed = [list(self._feeder.packer.texts([prompt + text for text in texts])) for texts in documents]
         # Some poolings leave the prompt out; they need to know how long it is.
         extra = {"prompt_length": self._feeder.packer.leading_tokens(prompt)} if prompt else {}
-        found: dict[int, Vectors] = {}
-        for run in _runs([len(texts) for texts in documents]):
-            packed = [
-                list(self._feeder.packer.texts([prompt + text for text in documents[n][some]])) for n, some in run
-            ]
-            rows = self._feeder.run_apart(
-                packed, lambda features: self._network({**features, **extra})["sentence_embedding"]
-            )
-            for (n, some), vectors, texts in zip(run, rows, packed, strict=True):
-                size = len(documents[n])
-                vectors = _unit(vectors)
-                if n not in found:
-                    found[n] = Vectors(np.empty((size, vectors.shape[1]), np.float32), np.empty(size, np.bool_))
-                found[n].vectors[some], found[n].truncated[some] = vectors, [one.truncated for one in texts]
-        return [found[n] for n in range(len(documents))]
-
-
-def _runs(sizes: Sequence[int]) -> Iterator[list[tuple[int, slice]]]:
-    """Split documents of so many passages into runs of `_PASSAGES_AT_ONCE` or a few more, tokenised at a time.
-
-    A longer document is cut into pieces of that many, which depend on its own size alone.
-    """
-    run: list[tuple[int, slice]] = []
-    total = 0
-    for n, size in enumerate(sizes):
-        for start in range(0, size, _PASSAGES_AT_ONCE):
-            run.append((n, slice(start, start + _PASSAGES_AT_ONCE)))
-            total += min(size - start, _PASSAGES_AT_ONCE)
-            if total >= _PASSAGES_AT_ONCE:
-                yield run
-                run, total = [], 0
-    if run:
-        yield run
+        rows = self._feeder.run_apart(
+            packed, lambda features: self._network({**features, **extra})["sentence_embedding"]
+        )
+        return [
+            Vectors(_unit(vectors), np.array([one.truncated for one in texts], dtype=np.bool_))
+            for vectors, texts in zip(rows, packed, strict=True)
+        ]
 
 
 def _cosines(task: ScoringTask, query: Float32s, passages: Vectors) -> PassageScores:

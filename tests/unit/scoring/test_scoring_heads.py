@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from longrank.errors import InputError
-from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.models.checks import tensor_names
+from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.models import find_model
 from longrank.types import Notes
 from tiny_language_models import save_decoder

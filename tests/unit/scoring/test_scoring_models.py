@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from longrank.errors import InputError, IntegrityError, MissingExtra
+from longrank.models.checks import tensor_names
 from longrank.scoring import models
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.decoder import Decoder
-from longrank.models.checks import tensor_names
 from longrank.scoring.models import find_model
 from tiny_language_models import save_decoder
 from tiny_models import task
