@@ -66,8 +66,9 @@ def plot(results: dict[str, Any], path: Path) -> None:
     for panel, result in zip(panels[0], results.values(), strict=True):
         _panel(panel, result)
     handles, labels = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncols=4, fontsize="small", frameon=False)
-    figure.tight_layout(rect=(0, 0.14, 1, 1))
+    n_columns = len(results) + 1
+    figure.legend(handles, labels, loc="lower center", ncols=n_columns, fontsize="small", frameon=False)
+    figure.tight_layout(rect=(0, 0.02 + 0.055 * -(-len(labels) // n_columns), 1, 1))
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
 
