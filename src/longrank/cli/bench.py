@@ -77,5 +77,4 @@ def table(rows: list[Speed]) -> list[str]:
         )
         for row in rows
     ]
-    widths = [max(len(line[n]) for line in [head, *cells]) for n in range(len(head))]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in [head, *cells]]
+    return console.aligned(head, cells)

@@ -91,16 +91,19 @@ def _bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def _plain(what: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
-    done, start = 0, time.monotonic()
-    last = start
+    done, last = 0, time.monotonic()
+    began: tuple[int, float] | None = None  # after the first call, which may be about what was found done
 
     def advance(n: int) -> None:
-        nonlocal done, last
+        nonlocal done, last, began
         done += n
         now = time.monotonic()
-        if now - last >= _PLAIN_SECONDS:
+        if began is None:
+            began = done, now
+        elif now - last >= _PLAIN_SECONDS:
             last = now
-            left = f", {(now - start) / done * (total - done):.0f} s left" if total and done else ""
+            rate = (done - began[0]) / (now - began[1])
+            left = f", {(total - done) / rate:.0f} s left" if total and rate else ""
             note(f"{what}: {done}{f' of {total}' if total else ''} {unit}{left}")
 
     yield advance
