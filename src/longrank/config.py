@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from longrank.errors import InputError
 
@@ -132,5 +132,11 @@ def _first_fault(model: type[BaseModel], error: ValidationError, origin: str) ->
 def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
     current: Any = model
     for part in location:
-        current = current.model_fields[str(part)].annotation
+        if isinstance(part, str):  # a number is a place in a list, whose type the list's annotation says
+            current = _model_in(current.model_fields[part].annotation)
     return list(current.model_fields)
+
+
+def _model_in(annotation: Any) -> Any:
+    """Return the settings model that an annotation names: itself, of a list's entries, or where there may be none."""
+    return next((one for one in get_args(annotation) if hasattr(one, "model_fields")), annotation)

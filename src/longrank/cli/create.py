@@ -26,7 +26,7 @@ def create(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the weights that are not the encoder's.")] = 0,
 ) -> None:
-    """Put a document network (PARADE, CEDR, ...) on top of a pretrained encoder.
+    """Put a document network (PARADE, CEDR) on a pretrained encoder.
 
     Its aggregator is random, so the folder is marked as untrained, and rerank wants --allow-untrained for it.
 

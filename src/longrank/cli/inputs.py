@@ -67,10 +67,18 @@ def output_file(output: Path, *inputs: Path | str | None) -> None:
     """Fail before any work if `output` cannot be written, or is something that the command reads or writes besides.
 
     Raises:
-        InputError: it is one of `inputs` (None and "" do not count) or lies inside one, an
-            index for instance; or as `check_writable` says.
+        InputError: as `apart` and `check_writable`.
     """
     check_writable(output)
+    apart(output, *inputs)
+
+
+def apart(output: Path, *inputs: Path | str | None) -> None:
+    """Refuse an output, a file or a folder, that the command reads or writes besides.
+
+    Raises:
+        InputError: it is one of `inputs` (None and "" do not count) or lies inside one, an index for instance.
+    """
     places = [os.path.realpath(one) for one in inputs if one]  # Path.resolve fails on a link to itself
     if os.path.realpath(output) in places:
         raise InputError("is also an input and would be overwritten", path=output, fix="choose another output")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -47,6 +48,10 @@ def train(
     ] = None,
     fold_seed: Annotated[int, typer.Option("--fold-seed", help="With --make-folds.")] = 42,
     only: Annotated[list[str] | None, typer.Option("--fold", help="Do only this fold now; repeatable.")] = None,
+    score_cache: Annotated[
+        Path | None,
+        typer.Option("--score-cache", help="With network.frozen: a file where what passages are read as is kept."),
+    ] = None,
     query_format: Annotated[str | None, typer.Option("--query-format", help="If it cannot be guessed.")] = None,
     field: Annotated[str | None, typer.Option("--field", help="Topic field to use: title, description, ...")] = None,
     assignments: Annotated[
@@ -54,14 +59,14 @@ def train(
     ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write a log for TensorBoard.")] = False,
 ) -> None:
-    """Train a network that scores documents: PARADE, CEDR, MaxP, ...
+    """Train a document network: PARADE, CEDR, MaxP and their kin.
 
     With folds, one training for each: learned on its train queries, the best weights chosen on its dev queries, and its
     test queries reranked; all test queries together are FOLDER/test.run. Interrupted work resumes to the same bytes.
 
     Example: longrank train parade my.index topics.jsonl qrels.txt bm25.run -o parade --make-folds 5
     """
-    from longrank.cli.inputs import load_qrels, load_queries, output_file, part_of
+    from longrank.cli.inputs import apart, load_qrels, load_queries, part_of
     from longrank.formats.trec import read_run
     from longrank.index import Index
     from longrank.training.folds import Experiment, cross_validate, train_once
@@ -69,17 +74,17 @@ def train(
     from longrank.types import Notes
 
     notes = Notes()
-    output_file(output, part_of(queries, "queries"), part_of(qrels, "qrels"), run, index)
+    apart(output, part_of(queries, "queries"), part_of(qrels, "qrels"), run, index, folds)
     settings = load_training(training, assignments or ())
     query_list = load_queries(queries, notes, query_format, field)
     judged = load_qrels(qrels, notes)
-    known = {query.query_id: query for query in query_list if query.query_id in judged}
-    if not known:
+    known = {query.query_id: query for query in query_list}
+    if not judged.keys() & known.keys():
         raise InputError("no query of the query file is judged", got=next(iter(judged), None))
-    chosen = _folds(known, folds, n_folds, group_by, fold_seed, notes)
+    chosen = _folds([known[q] for q in known if q in judged], folds, n_folds, group_by, fold_seed, notes)
     if only and chosen is None:
         raise InputError("--fold chooses among folds", got=only[0], fix="give --folds or --make-folds")
-    experiment = Experiment(settings, Index.open(index), known, judged, read_run(run, notes))
+    experiment = Experiment(settings, Index.open(index), known, judged, read_run(run, notes), score_cache)
     with ExitStack() as shown:
         progress = _progress(shown)
         if chosen is None:
@@ -88,14 +93,20 @@ def train(
             cross_validate(
                 experiment, chosen, output, only=only or (), progress=progress, notes=notes, tensorboard=tensorboard
             )
-    console.show_notes(notes)
-    console.note(f"{output}: {settings.network.name} trained")
+    if _is_first():
+        console.show_notes(notes)
+        console.note(f"{output}: {settings.network.name} trained")
+
+
+def _is_first() -> bool:
+    """Say whether this process speaks for all that torchrun has started."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def _folds(
-    queries: Mapping[str, Query], file: Path | None, n: int | None, group_by: str | None, seed: int, notes: Notes
+    queries: Sequence[Query], file: Path | None, n: int | None, group_by: str | None, seed: int, notes: Notes
 ) -> Mapping[str, Fold] | None:
-    """Return the folds that are read or made, None if there are to be none.
+    """Return the folds that are read, or made of the queries; None if there are to be none.
 
     Raises:
         InputError: both are asked for, or a field to group by that a query lacks.
@@ -113,8 +124,11 @@ def _folds(
         return None
     groups = None
     if group_by is not None:
-        groups = {query_id: query.fields[group_by] for query_id, query in queries.items() if group_by in query.fields}
-    return make_folds(list(queries), n, seed, groups)
+        lacking = next((query.query_id for query in queries if group_by not in query.fields), None)
+        if lacking is not None:
+            raise InputError(f"a query has no field '{group_by}' to group by", got=lacking)
+        groups = {query.query_id: query.fields[group_by] for query in queries}
+    return make_folds([query.query_id for query in queries], n, seed, groups)
 
 
 def _progress(shown: ExitStack) -> Progress:
@@ -122,6 +136,8 @@ def _progress(shown: ExitStack) -> Progress:
 
     def begin(name: str, steps: int):  # type: ignore[no-untyped-def]
         shown.close()
+        if not _is_first():
+            return lambda n: None
         unit = "queries" if name.endswith("test") else "steps"
         return shown.enter_context(console.progress(name, steps, unit))
 

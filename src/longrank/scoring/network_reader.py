@@ -113,8 +113,14 @@ class NetworkReader:
             LongRankError: there is no memory for one pair alone.
         """
         if self._cache is None:
+            return self._computed(packed)
+        return self._cache.rows(packed, self._computed)
+
+    def _computed(self, packed: Sequence[Packed]) -> NDArray[np.float32]:
+        import torch
+
+        with torch.autocast(self.network.encoder.device.type, enabled=False):
             return self._feeder.run(packed, self._encode)
-        return self._cache.rows(packed, lambda some: self._feeder.run(some, self._encode))
 
     def encode(self, packed: Sequence[Packed]) -> torch.Tensor:
         """Return the representations [N, *F] of pairs, with gradients; texts of like length go through together."""

@@ -8,25 +8,30 @@ FOLDER/test.run        the test queries of all folds together, which is what cro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.formats.folds import Fold, write_folds
+from longrank.formats.folds import Fold, read_folds, write_folds
 from longrank.formats.trec import read_run, write_run
 from longrank.index import Index
 from longrank.ranking.pipeline import open_pipeline, rerank
 from longrank.ranking.settings import Aggregate, Final, Passages, PipelineSettings, Scorer
-from longrank.storage import check_writable, digest_of
+from longrank.storage import check_writable, digest_of, sha256_of
+from longrank.training.checks import check_documents, check_fold
 from longrank.training.loop import train
-from longrank.training.ranking_task import Data, RankingTask, open_task
+from longrank.training.ranking_task import Data, RankingTask, make_training_samples, open_task
+from longrank.training.ranks import Ranks
 from longrank.training.run_folder import MODEL
+from longrank.training.schedules import schedule
 from longrank.training.settings import TrainingSettings
 from longrank.types import Notes, Qrels, Query, Run
 
 TEST_RUN, FOLDS = "test.run", "folds.json"
+_NAME = re.compile(r"[\w][\w.-]*")
 Progress = Callable[[str, int], Callable[[int], object]]
 """(fold, steps) -> what is called with the number of steps just done."""
 
@@ -38,9 +43,10 @@ class Experiment:
     Attributes:
         settings: of each training.
         index: the documents.
-        queries: query_id -> query, of all folds.
+        queries: query_id -> query, all that are known, judged or not.
         qrels: all judgments.
         run: the first stage.
+        score_cache: a file in which a frozen encoder's vectors are kept, for trainings and tests.
     """
 
     settings: TrainingSettings
@@ -48,24 +54,39 @@ class Experiment:
     queries: Mapping[str, Query]
     qrels: Qrels
     run: Run
+    score_cache: Path | None = None
 
     def task(self, fold: Fold, notes: Notes) -> RankingTask:
         """Build what is trained on a fold; models are loaded now.
 
         Raises:
-            InputError: as `open_task`; or it is to be validated, and the fold has no dev queries with judgments.
+            InputError: as `open_task`.
         """
-        dev = [query_id for query_id in fold.dev if query_id in self.queries and query_id in self.qrels]
-        if self.settings.loop.validate_every is not None and not dev:
-            raise InputError(
-                "validation needs dev queries",
-                got="loop.validate_every",
-                fix="give --folds or --make-folds, or unset it",
-            )
-        return open_task(self.settings, Data(self.index, self.queries, self.qrels, self.run, fold.train, dev), notes)
+        return open_task(self.settings, self._data(fold), notes, score_cache=self.score_cache)
+
+    def check(self, folds: Mapping[str, Fold]) -> None:
+        """Refuse what can be seen to fail, before any of the folds begins.
+
+        Raises:
+            InputError: unknown queries in a fold, nothing to train, validate or test on, losses that do not fit the
+                samples, an unknown schedule, or documents of the run that the index lacks.
+        """
+        schedule(self.settings.loop.schedule.name, self.settings.loop.schedule.options)
+        validates = self.settings.loop.validate_every is not None
+        for name, fold in folds.items():
+            check_fold(name, fold, self.queries, self.qrels, self.run, validates=validates)
+            make_training_samples(self.settings, self._data(fold), Notes())
+        check_documents(
+            self.run, {query_id for fold in folds.values() for part in fold for query_id in part}, self.index
+        )
+
+    def _data(self, fold: Fold) -> Data:
+        dev = [query_id for query_id in fold.dev if query_id in self.qrels]
+        return Data(self.index, self.queries, self.qrels, self.run, fold.train, dev)
 
     def identity(self, fold: Fold, task: RankingTask) -> dict[str, Any]:
         """Return all that the weights depend on besides the loop's settings."""
+        teacher = self.settings.teacher
         return {
             "training": self.settings.model_dump(exclude={"loop"}),
             "model": task.fingerprint,
@@ -74,6 +95,7 @@ class Experiment:
             "qrels": digest_of(self.qrels),
             "first_stage": digest_of([list(row) for row in self.run.rows()]),
             "fold": digest_of(fold._asdict()),
+            "teacher": None if teacher is None else sha256_of(Path(teacher.evidence)),
         }
 
 
@@ -81,10 +103,11 @@ def train_once(experiment: Experiment, folder: Path, *, progress: Progress, note
     """Train on all queries that are judged; no query is held out.
 
     Raises:
-        InputError, LongRankError: as `Experiment.task` and `longrank.training.loop.train`.
+        InputError, LongRankError: as `Experiment.check`, `Experiment.task` and `longrank.training.loop.train`.
     """
-    fold = Fold(tuple(sorted(experiment.queries)), (), ())
-    _train(experiment, fold, folder, "training", progress, notes, tensorboard)
+    fold = Fold(tuple(sorted(query_id for query_id in experiment.queries if query_id in experiment.qrels)), (), ())
+    experiment.check({"training": fold})
+    _train(experiment, fold, experiment.task(fold, notes), folder, "training", progress, notes, tensorboard)
 
 
 def cross_validate(
@@ -99,6 +122,8 @@ def cross_validate(
 ) -> Run | None:
     """Train on each fold and rerank its test queries; go on where an earlier call stopped.
 
+    Under torchrun, every process calls this with the same arguments; the first one reranks and writes.
+
     Args:
         experiment: what is trained on what.
         folds: by name.
@@ -109,32 +134,58 @@ def cross_validate(
         tensorboard: also write TensorBoard's log.
 
     Returns:
-        The test queries of all folds reranked, also written; None while folds are left.
+        The test queries of all folds reranked, also written; None while folds are left, or where they test a query
+        twice, and in other processes than the first.
 
     Raises:
-        InputError: a name that is no fold's, or folds that test a query twice; or as `Experiment.task` and `train`.
+        InputError: a name that is no fold's or cannot name a folder, folds that test a query twice, or a folder of
+            something else or of other folds; or as `Experiment.check`, `Experiment.task` and `train`.
         LongRankError: as `train`.
     """
-    _check_names(folds, only)
-    check_writable(folder)
-    folder.mkdir(exist_ok=True)
-    write_folds(folds, folder / FOLDS)
-    for name in only or folds:
-        _train(experiment, folds[name], folder / name, name, progress, notes, tensorboard)
-        _rerank_test(experiment, folds[name], folder / name, progress(f"{name}, test", len(folds[name].test)), notes)
-    runs = [folder / name / TEST_RUN for name in folds]
-    if not all(path.exists() for path in runs):
+    wanted = _chosen(folds, only)
+    _check_folder(folder, folds)
+    experiment.check({name: folds[name] for name in wanted})
+    ranks = Ranks()
+    for name in wanted:
+        task = experiment.task(folds[name], notes)  # nothing is written before the first is known to be sound
+        if ranks.first:
+            folder.mkdir(exist_ok=True)
+            write_folds(folds, folder / FOLDS)
+        ranks.wait()
+        _train(experiment, folds[name], task, folder / name, name, progress, notes, tensorboard)
+        if ranks.first:
+            _rerank_test(
+                experiment, folds[name], folder / name, progress(f"{name}, test", len(folds[name].test)), notes
+            )
+    pooled = _pooled(folder, folds, notes) if ranks.first else None
+    ranks.wait()
+    return pooled
+
+
+def _pooled(folder: Path, folds: Mapping[str, Fold], notes: Notes) -> Run | None:
+    """Put the test runs of all folds together, if all are there and they can be."""
+    left = [name for name in folds if not (folder / name / TEST_RUN).exists()]
+    if left:
+        notes.say(f"folds that are left: {', '.join(left)}")
+    if left or _tested_twice(folds) is not None:
         return None
-    pooled = Run("longrank", (row for path in runs for row in read_run(path, notes).rows()))
+    runs = [read_run(folder / name / TEST_RUN, Notes()) for name in folds]
+    pooled = Run("longrank", (row for run in runs for row in run.rows()))
     write_run(pooled, folder / TEST_RUN)
     return pooled
 
 
 def _train(  # noqa: PLR0917 - one training from what the callers have at hand
-    experiment: Experiment, fold: Fold, folder: Path, name: str, progress: Progress, notes: Notes, tensorboard: bool
+    experiment: Experiment,
+    fold: Fold,
+    task: RankingTask,
+    folder: Path,
+    name: str,
+    progress: Progress,
+    notes: Notes,
+    tensorboard: bool,
 ) -> None:
-    task = experiment.task(fold, notes)
-    train(
+    record = train(
         task,
         experiment.settings.loop,
         folder,
@@ -143,15 +194,24 @@ def _train(  # noqa: PLR0917 - one training from what the callers have at hand
         notes=notes,
         tensorboard=tensorboard,
     )
+    if record.get("best_step") is not None:
+        measure = experiment.settings.validation.measure
+        notes.say(f"{name}: best {measure} on dev {record['best_measure']:.4f}, after step {record['best_step']}")
 
 
 def _rerank_test(
     experiment: Experiment, fold: Fold, folder: Path, progress: Callable[[int], object], notes: Notes
 ) -> None:
     """Rerank the test queries of a fold with what was trained, resumably; the evidence stays beside the run."""
-    test = [experiment.queries[query_id] for query_id in fold.test if query_id in experiment.queries]
+    test = [experiment.queries[query_id] for query_id in fold.test]
     first_stage = Run("first", (row for query in test for row in experiment.run.get(query.query_id)))
-    pipeline = open_pipeline(experiment.index, _pipeline(experiment.settings), model=str(folder / MODEL), notes=notes)
+    pipeline = open_pipeline(
+        experiment.index,
+        _pipeline(experiment.settings),
+        model=str(folder / MODEL),
+        notes=notes,
+        score_cache=experiment.score_cache,
+    )
     evidence = folder / f"{TEST_RUN}.evidence"
     run = rerank(pipeline, test, first_stage, evidence, tag="longrank", progress=progress, notes=notes)
     write_run(run, folder / TEST_RUN)
@@ -167,14 +227,56 @@ def _pipeline(settings: TrainingSettings) -> PipelineSettings:
         passages=Passages(preset=read.passages, options=read.options),
         scorer=Scorer(name="document-network", options=options),
         aggregate=Aggregate(name="document"),
-        final=Final(depth=settings.validation.depth, block_queries=1),
+        final=Final(depth=settings.test.depth or settings.validation.depth, block_queries=1),
     )
 
 
-def _check_names(folds: Mapping[str, Fold], only: Sequence[str]) -> None:
+def _chosen(folds: Mapping[str, Fold], only: Sequence[str]) -> list[str]:
+    """Return the folds to do, in the order of all.
+
+    Raises:
+        InputError: one is not among `folds`, or cannot name a folder; or all are to be done and test a query twice.
+    """
     for name in only:
         if name not in folds:
             raise InputError("no such fold", got=name, fix=f"one of {', '.join(folds)}")
-    tested = [query_id for fold in folds.values() for query_id in fold.test]
-    if len(tested) != len(set(tested)):
-        raise InputError("folds that test a query twice have no pooled test run", fix="choose one with --fold")
+    for name in folds:
+        if not _NAME.fullmatch(name) or name in (FOLDS, TEST_RUN):
+            raise InputError("a fold's name must be able to name a folder", got=name, fix="use letters and digits")
+    twice = _tested_twice(folds)
+    if twice is not None and not only:
+        raise InputError(
+            "folds that test a query twice have no pooled test run", got=twice, fix="choose some with --fold"
+        )
+    return [name for name in folds if not only or name in only]
+
+
+def _tested_twice(folds: Mapping[str, Fold]) -> str | None:
+    """Return a query that two folds test, if there is one."""
+    seen: set[str] = set()
+    for fold in folds.values():
+        if both := seen.intersection(fold.test):
+            return min(both)
+        seen.update(fold.test)
+    return None
+
+
+def _check_folder(folder: Path, folds: Mapping[str, Fold]) -> None:
+    """Refuse a folder that cannot be written to, or that is not of a training over these folds.
+
+    Raises:
+        InputError: as said.
+    """
+    if not folder.is_dir():
+        check_writable(folder)
+        if folder.exists():
+            raise InputError("is a file; a folder is needed", path=folder)
+        return
+    check_writable(folder / FOLDS)
+    if (folder / FOLDS).exists():
+        if read_folds(folder / FOLDS, Notes()) != folds:
+            raise InputError("was begun with other folds", path=folder, fix="give those, or choose a new folder")
+    elif any(not path.name.startswith(".") for path in folder.iterdir()):
+        raise InputError(
+            "is a folder of something else, not of a training over folds", path=folder, fix="choose a new folder"
+        )

@@ -18,6 +18,8 @@ optimizer = { learning_rate = 3e-6 }
 evidence = "teacher.run.evidence"
 [validation]                   # on the queries of the dev fold
 measure = "nDCG@20"
+[test]                         # of the queries of the test fold
+depth = 100
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ class NetworkSettings(_Section):
     """What is trained.
 
     ``model`` is a pretrained model, or a folder with a document network of this name, which is trained further.
-    ``dropout`` replaces every dropout of the encoder; None: as its configuration says.
+    ``dropout`` replaces every dropout of the encoder; None: as its configuration says. With ``frozen``, what passages
+    are represented by is not trained, so each is read once; only the aggregator is.
     """
 
     name: str
@@ -52,6 +55,7 @@ class NetworkSettings(_Section):
     options: dict[str, Any] = {}
     preset: str | None = None
     dropout: float | None = Field(default=None, ge=0, lt=1)
+    frozen: bool = False
 
 
 class ReadSettings(_Section):
@@ -96,6 +100,12 @@ class ValidationSettings(_Section):
     depth: int = Field(default=100, ge=1)
 
 
+class HeldOutSettings(_Section):
+    """How a fold's test queries are reranked: their first ``depth`` documents; None: as many as in validation."""
+
+    depth: int | None = Field(default=None, ge=1)
+
+
 class TrainingSettings(_Section):
     """A whole training."""
 
@@ -106,6 +116,7 @@ class TrainingSettings(_Section):
     teacher: TeacherSettings | None = None
     loop: LoopSettings
     validation: ValidationSettings = ValidationSettings()
+    test: HeldOutSettings = HeldOutSettings()
 
 
 def shipped_protocols() -> list[str]:

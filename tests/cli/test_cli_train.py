@@ -1,0 +1,304 @@
+"""train by its documented command line: what is written, resumed after kill -9, and refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longrank.cli.main import main
+from longrank.formats.trec import read_qrels, read_run
+from longrank.types import Notes
+from training_collections import SMALL, command, write_collection, write_teacher
+
+pytestmark = pytest.mark.neural
+
+TRAINING = """
+[network]
+name = "parade-max"
+[[loss]]
+name = "pair-softmax"
+[loop]
+steps = 4
+batch = 4
+validate_every = 2
+optimizer = { learning_rate = 0.01 }
+[validation]
+measure = "nDCG@10"
+depth = 10
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection, its first stage, an encoder and a training."""
+    from tiny_models import save_encoder
+
+    folder = write_collection(tmp_path_factory.mktemp("train"))
+    save_encoder(folder / "encoder")
+    (folder / "t.toml").write_text(TRAINING)
+    return folder
+
+
+def arguments(folder: Path, output: Path, *more: str, sets: tuple[str, ...] = (), training: str = "") -> list[str]:
+    sets = (*SMALL, f"network.model={folder / 'encoder'}", *sets)
+    return command(folder, training or str(folder / "t.toml"), output, *more, sets=sets)
+
+
+def train(folder: Path, output: Path, *more: str, sets: tuple[str, ...] = (), training: str = "") -> int:
+    return main(arguments(folder, output, *more, sets=sets, training=training))
+
+
+def folds_of(output: Path) -> dict[str, dict[str, list[str]]]:
+    found: dict[str, dict[str, list[str]]] = json.loads((output / "folds.json").read_text())
+    return found
+
+
+def record_of(training: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((training / "record.json").read_text())
+    return found
+
+
+def dev_measure(folder: Path, run: Path, dev: list[str], measure: str) -> float:
+    """Return the measure of a run over the dev queries."""
+    from longrank.evaluation.measures import evaluate
+
+    qrels = read_qrels(folder / "qrels.txt", Notes())
+    (values,) = evaluate({q: qrels[q] for q in dev}, read_run(run, Notes()), [measure]).values()
+    return sum(values.values()) / len(dev)
+
+
+def test_cross_validation_tests_every_query_once_and_says_how_good_it_was(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(folder, tmp_path / "t", "--make-folds", "3") == 0
+    said = capsys.readouterr().err
+    assert all(f"s{n}: best nDCG@10 on dev 0." in said for n in (1, 2, 3))
+    pooled = read_run(tmp_path / "t" / "test.run", Notes())
+    assert set(pooled) == set(read_qrels(folder / "qrels.txt", Notes()))
+    for name, fold in folds_of(tmp_path / "t").items():
+        own = read_run(tmp_path / "t" / name / "test.run", Notes())
+        assert {query_id: own[query_id] for query_id in own} == {
+            query_id: pooled[query_id] for query_id in fold["test"]
+        }
+
+
+def test_the_measure_on_dev_is_that_of_rerank_with_the_same_settings(folder: Path, tmp_path: Path) -> None:
+    assert train(folder, tmp_path / "t", "--make-folds", "3", "--fold", "s2") == 0
+    inputs = [str(folder / name) for name in ("index", "queries.jsonl", "first.run")]
+    options = ["--pipeline", "parade-max", "--model", str(tmp_path / "t" / "s2" / "model"), "--depth", "10"]
+    sets = ["passages.preset=windows", "passages.options={length=12, stride=8}", "scorer.options.max_tokens=32"]
+    options += [word for one in (*sets, "scorer.options.max_query_tokens=8") for word in ("--set", one)]
+    assert main(["rerank", *inputs, "-o", str(tmp_path / "r.run"), *options, "--tail", "drop"]) == 0
+    found = dev_measure(folder, tmp_path / "r.run", folds_of(tmp_path / "t")["s2"]["dev"], "nDCG@10")
+    assert record_of(tmp_path / "t" / "s2")["best_measure"] == pytest.approx(found, abs=1e-9)
+
+
+@pytest.mark.parametrize("network", ["knrm", "parade-max", "parade-transformer", "maxp"])
+def test_what_can_be_learned_is_learned(folder: Path, tmp_path: Path, network: str) -> None:
+    """The first stage ranks what is relevant last; trained on other queries, the network ranks it first."""
+    sets = (f"network.name={network}", "network.dropout=0.0", "validation.measure=RR", "validation.depth=12")
+    sets = (*sets, "loop.steps=60", "loop.batch=8", "loop.validate_every=20", "loop.optimizer.learning_rate=0.003")
+    assert train(folder, tmp_path / "t", "--make-folds", "3", "--fold", "s1", sets=sets) == 0
+    fold, record = folds_of(tmp_path / "t")["s1"], record_of(tmp_path / "t" / "s1")
+    assert dev_measure(folder, folder / "first.run", fold["dev"], "RR") < 0.2
+    assert record["best_measure"] == 1.0
+    assert dev_measure(folder, tmp_path / "t" / "s1" / "test.run", fold["test"], "RR") > 0.8
+    assert record["losses"][-1] < 0.2 * record["losses"][0]
+
+
+def test_killed_at_any_moment_and_called_again_it_ends_with_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    """Killed while it trains, and again when the model is there; run, record, model, log and evidence are compared."""
+    from training_tasks import contents
+
+    sets = ("loop.steps=150", "loop.validate_every=30", "loop.checkpoint_every=10")
+    more = ("--make-folds", "3", "--fold", "s1")
+    assert train(folder, tmp_path / "a", *more, sets=sets) == 0
+    for waits_for in ("s1/checkpoints/step-00000040", "s1/model"):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "longrank", *arguments(folder, tmp_path / "b", *more, sets=sets)],
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "b" / waits_for).exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert not (tmp_path / "b" / "s1" / "test.run").exists()
+    assert train(folder, tmp_path / "b", *more, sets=sets) == 0
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_the_same_command_again_does_nothing_and_says_so(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from longrank.training.updates import Updates
+    from training_tasks import contents
+
+    assert train(folder, tmp_path / "t", "--make-folds", "3") == 0
+    before = contents(tmp_path / "t")
+    monkeypatch.setattr(Updates, "run", lambda self, step: pytest.fail("a step was done"))
+    assert train(folder, tmp_path / "t", "--make-folds", "3") == 0
+    assert "s3: this training is finished; nothing was done" in capsys.readouterr().err
+    assert contents(tmp_path / "t") == before
+
+
+def test_training_goes_on_from_a_trained_folder(folder: Path, tmp_path: Path) -> None:
+    """Pre-fine-tuning, then fine-tuning: A's last weights are B's first."""
+    from safetensors.numpy import load_file
+
+    (tmp_path / "once.toml").write_text(TRAINING.replace("validate_every = 2\n", ""))
+    once = str(tmp_path / "once.toml")
+    assert train(folder, tmp_path / "a", training=once) == 0
+    model = f"network.model={tmp_path / 'a' / 'model'}"
+    still = ("loop.steps=1", "loop.optimizer.learning_rate=1e-30", model)
+    assert train(folder, tmp_path / "still", sets=still, training=once) == 0
+    assert train(folder, tmp_path / "b", "--make-folds", "3", "--fold", "s1", sets=(model,)) == 0
+    a, same, b = (
+        load_file(path / "model" / "model.safetensors")
+        for path in (tmp_path / "a", tmp_path / "still", tmp_path / "b" / "s1")
+    )
+    assert all((a[name] == same[name]).all() for name in a)
+    assert any((a[name] != b[name]).any() for name in a)
+
+
+def test_queries_of_one_group_are_never_in_two_parts(folder: Path, tmp_path: Path) -> None:
+    assert train(folder, tmp_path / "t", "--make-folds", "3", "--group-by", "topic", "--fold", "s1") == 0
+    topics = {}
+    for line in (folder / "queries.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        topics[row["query_id"]] = row["topic"]
+    for fold in folds_of(tmp_path / "t").values():
+        parts = [{topics[query_id] for query_id in fold[part]} for part in ("train", "dev", "test")]
+        assert sum(map(len, parts)) == len(set().union(*parts)) == 6
+
+
+def test_folds_come_from_a_file_of_any_known_shape(folder: Path, tmp_path: Path) -> None:
+    lists = [[f"q{n:02d}" for n in range(k, 12, 3)] for k in range(3)]
+    (tmp_path / "anserini.json").write_text(json.dumps(lists))
+    assert train(folder, tmp_path / "t", "--folds", str(tmp_path / "anserini.json"), "--fold", "s3") == 0
+    assert folds_of(tmp_path / "t")["s3"] == {"train": lists[1], "dev": lists[0], "test": lists[2]}
+    assert set(read_run(tmp_path / "t" / "s3" / "test.run", Notes())) == set(lists[2])
+
+
+PINNED = {
+    "cedr": ([0.32255, 0.30641, 0.25435], (2e-5, 1e-3)),
+    "distillation": ([0.71632, 1.06760, 0.85184], (3e-6, 3e-6)),
+    "maxp": ([1.02163, 0.96695, 0.99658], (1e-5, 1e-3 / 8)),
+    "parade": ([1.00011, 0.99988, 0.99953], (3e-6 / 1710, 3e-6 / 1710)),
+    "parade-standalone": ([0.72264, 0.70546, 0.73315], (3e-6, 3e-6)),
+}
+"""Losses of the first steps, float32 on a CPU, one thread; learning rates of encoder and head in the first."""
+
+
+@pytest.mark.parametrize("name", sorted(PINNED))
+def test_every_shipped_training_runs_with_its_own_numbers_but_for_the_sizes(
+    folder: Path, tmp_path: Path, name: str
+) -> None:
+    sets: tuple[str, ...] = ("loop.steps=3", "validation.depth=5", "test.depth=5")
+    validates = name in {"cedr", "maxp", "parade"}
+    sets += ("loop.validate_every=3",) if validates else ()
+    if name == "distillation":
+        rows = read_run(folder / "first.run", Notes()).rows()
+        scores = {(row.query_id, row.doc_id): row.score % 5 - 2 for row in rows}
+        sets += (f"teacher.evidence={write_teacher(tmp_path / 'e', scores)}",)
+    assert train(folder, tmp_path / "t", "--make-folds", "3", "--fold", "s1", sets=sets, training=name) == 0
+    lines = [json.loads(line) for line in (tmp_path / "t" / "s1" / "log.jsonl").read_text().splitlines()]
+    losses, rates = PINNED[name]
+    assert [line["loss"] for line in lines if "loss" in line] == pytest.approx(losses, abs=1e-4)
+    assert (lines[0]["encoder_rate"], lines[0]["head_rate"]) == pytest.approx(rates)
+    assert ("measure" in lines[-1]) == validates
+
+
+def test_there_is_a_pinned_run_of_every_shipped_training() -> None:
+    from longrank.training.settings import shipped_protocols
+
+    assert sorted(PINNED) == shipped_protocols()
+
+
+THREE = ("--make-folds", "3")
+
+
+@pytest.mark.parametrize(
+    ("more", "sets", "said"),
+    [
+        ((), (), "validation needs dev queries that are judged and in the run (got 'no folds'); give --folds or"),
+        (("--make-folds", "2"), (), "fold 's1' has no queries to train on; make three folds or more"),
+        (("--make-folds", "13"), (), "12 queries can make between 2 and 12 folds (got 13)"),
+        (("--fold", "s1"), (), "--fold chooses among folds (got 's1'); give --folds or --make-folds"),
+        ((*THREE, "--fold", "s4"), (), "no such fold (got 's4'); one of s1, s2, s3"),
+        (("--group-by", "topic"), (), "--group-by belongs to --make-folds (got 'topic')"),
+        ((*THREE, "--group-by", "tpoic"), (), "a query has no field 'tpoic' to group by (got 'q00')"),
+        ((*THREE, "--folds", "folds.json"), (), "two ways to the same: give one of them"),
+        (("--folds", "nowhere.json"), (), "nowhere.json"),
+        (THREE, ("samples.kind=pointwise",), "the loss pair-softmax needs pairs"),
+        (THREE, ('loss=[{name="mse"}]', "samples.kind=pointwise"), "the loss mse needs a teacher"),
+        (THREE, ("teacher.evidence=nowhere",), "no loss learns from the teacher (got 'loss pair-softmax')"),
+        (THREE, ('loss=[{name="margin-mse"}]', "teacher.evidence=nowhere"), "nowhere"),
+        (THREE, ("network.name=parade-cnn",), "reads at most 16 passages of a document"),
+        (THREE, ("read.max_tokens=64",), "max_tokens must be between 8 and 48"),
+        (THREE, ("loop.schedule.name=liner",), "unknown schedule (got 'liner'); did you mean 'linear'"),
+        (THREE, ("network.dropuot=0",), "unknown key (got 'network.dropuot'); did you mean 'dropout'?"),
+        (THREE, ("loop.steps",), "--set takes key=value (got 'loop.steps')"),
+    ],
+)
+def test_a_wrong_command_is_one_line_and_nothing_is_written(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    more: tuple[str, ...],
+    sets: tuple[str, ...],
+    said: str,
+) -> None:
+    assert train(folder, tmp_path / "t", *more, sets=sets) == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("longrank: ")]
+    assert len(lines) == 1
+    assert said in lines[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_other_settings_or_of_something_else_is_refused_and_left_alone(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from training_tasks import contents
+
+    assert train(folder, tmp_path / "t", *THREE, "--fold", "s1") == 0
+    before = contents(tmp_path / "t")
+    assert train(folder, tmp_path / "t", *THREE, "--fold", "s1", sets=("loop.optimizer.learning_rate=0.02",)) == 2
+    assert "was begun with other settings.optimizer.learning_rate: 0.01 then, 0.02 now" in capsys.readouterr().err
+    assert train(folder, tmp_path / "t", *THREE, "--fold-seed", "1") == 2
+    assert "was begun with other folds" in capsys.readouterr().err
+    assert contents(tmp_path / "t") == before
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    assert train(folder, tmp_path / "mine", *THREE) == 2
+    assert "is a folder of something else" in capsys.readouterr().err
+    assert train(folder, folder / "index" / "t", *THREE) == 2
+    assert "lies inside an input" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_two_processes_train_and_only_the_first_reranks_and_speaks(folder: Path, tmp_path: Path) -> None:
+    from training_tasks import contents
+
+    sets = ("network.dropout=0.0", "loop.steps=6")
+    assert train(folder, tmp_path / "one", *THREE, sets=sets) == 0
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "longrank"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    options: dict[str, Any] = {"env": environment, "capture_output": True, "text": True, "timeout": 110}
+    done = subprocess.run([*launch, *arguments(folder, tmp_path / "two", *THREE, sets=sets)], check=False, **options)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("s1: best nDCG@10") == 1
+    assert set(contents(tmp_path / "one")) == set(contents(tmp_path / "two"))
+    for name in ("s1", "s2", "s3"):
+        one, two = (record_of(tmp_path / processes / name) for processes in ("one", "two"))
+        assert (one["processes"], two["processes"]) == (1, 2)
+        assert two["losses"] == pytest.approx(one["losses"], abs=1e-5)

@@ -1,0 +1,251 @@
+"""A training over folds, or once: what is written where, what is not done twice, what is refused in advance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longrank.errors import InputError
+from longrank.formats.folds import Fold
+from longrank.formats.trec import read_run
+from longrank.index import Index
+from longrank.types import Notes, Run, ScoredDoc
+from training_collections import N_QUERIES, write_collection
+
+pytestmark = pytest.mark.neural
+
+IDS = [f"q{n:02d}" for n in range(N_QUERIES)]
+FOLDS = {
+    "s1": Fold(tuple(IDS[4:]), tuple(IDS[2:4]), tuple(IDS[:2])),
+    "s2": Fold((*IDS[:2], *IDS[6:]), tuple(IDS[4:6]), tuple(IDS[2:4])),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tiny_models import save_encoder
+
+    folder = write_collection(tmp_path_factory.mktemp("folds"))
+    save_encoder(folder / "encoder")
+    return folder
+
+
+def experiment(folder: Path, **changes: Any) -> Any:
+    from longrank.formats.queries import read_queries
+    from longrank.formats.trec import read_qrels
+    from longrank.training.folds import Experiment
+    from longrank.training.settings import TrainingSettings
+
+    loop = {"steps": 2, "batch": 2, "validate_every": 1, "optimizer": {"learning_rate": 0.01}}
+    found: dict[str, Any] = {
+        "network": {"name": "parade-max", "model": str(folder / "encoder")},
+        "read": {"passages": "windows", "options": {"length": 12, "stride": 8}, "max_tokens": 32},
+        "loss": [{"name": "hinge"}],
+        "validation": {"depth": 6},
+        **changes.pop("sections", {}),
+    }
+    found["loop"] = loop | changes.pop("loop", {})
+    notes = Notes()
+    queries = {query.query_id: query for query in read_queries(folder / "queries.jsonl", notes)}
+    qrels, run = read_qrels(folder / "qrels.txt", notes), read_run(folder / "first.run", notes)
+    given = {"queries": queries, "qrels": qrels, "run": run} | changes
+    return Experiment(TrainingSettings.model_validate(found), Index.open(folder / "index"), **given)
+
+
+def no_progress(name: str, steps: int) -> Callable[[int], object]:
+    return lambda n: None
+
+
+def validated(of: Any, folds: Mapping[str, Fold], output: Path, notes: Notes | None = None, **more: Any) -> Run | None:
+    from longrank.training.folds import cross_validate
+
+    options = {"progress": no_progress, "tensorboard": False} | more
+    return cross_validate(of, folds, output, notes=Notes() if notes is None else notes, **options)
+
+
+def rows(run: Run) -> list[ScoredDoc]:
+    return list(run.rows())
+
+
+def test_each_fold_is_a_training_and_the_pooled_run_is_their_test_runs_together(folder: Path, tmp_path: Path) -> None:
+    from training_tasks import contents
+
+    pooled = validated(experiment(folder), FOLDS, tmp_path / "t")
+    assert pooled is not None
+    assert set(contents(tmp_path / "t")) >= {
+        "folds.json",
+        "test.run",
+        *(f"{s}/{f}" for s in FOLDS for f in ("record.json", "test.run", "test.run.evidence", "model/longrank.json")),
+    }
+    parts = [read_run(tmp_path / "t" / name / "test.run", Notes()) for name in FOLDS]
+    assert [set(part) for part in parts] == [set(fold.test) for fold in FOLDS.values()]
+    assert rows(read_run(tmp_path / "t" / "test.run", Notes())) == rows(pooled) == [r for p in parts for r in rows(p)]
+
+
+def test_folds_may_be_done_one_at_a_time_in_any_order(folder: Path, tmp_path: Path) -> None:
+    from training_tasks import contents
+
+    validated(experiment(folder), FOLDS, tmp_path / "a")
+    notes = Notes()
+    assert validated(experiment(folder), FOLDS, tmp_path / "b", notes, only=["s2", "s2"]) is None
+    assert "folds that are left: s1" in notes.lines()
+    assert validated(experiment(folder), FOLDS, tmp_path / "b", only=["s1"]) is not None
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_what_is_finished_is_not_done_again(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from longrank.training.ranking_task import RankingTask
+    from training_tasks import contents
+
+    validated(experiment(folder), FOLDS, tmp_path / "t")
+    before = contents(tmp_path / "t")
+
+    def never(self: Any, *args: Any) -> Any:
+        raise AssertionError("a step was done")
+
+    monkeypatch.setattr(RankingTask, "loss", never)
+    monkeypatch.setattr("longrank.scoring.network_reader.NetworkReader.score", never)
+    assert validated(experiment(folder), FOLDS, tmp_path / "t") is not None
+    assert contents(tmp_path / "t") == before
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_an_interruption_while_test_queries_are_reranked_changes_no_byte(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int
+) -> None:
+    from longrank.scoring.document_network import DocumentNetworkScorer
+    from training_tasks import contents
+
+    real, calls = DocumentNetworkScorer.score, []
+
+    def interrupted(self: Any, tasks: Any) -> Any:
+        calls.append(1)
+        if len(calls) == n:
+            raise KeyboardInterrupt
+        return real(self, tasks)
+
+    validated(experiment(folder), FOLDS, tmp_path / "a")
+    monkeypatch.setattr(DocumentNetworkScorer, "score", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        validated(experiment(folder), FOLDS, tmp_path / "b")
+    validated(experiment(folder), FOLDS, tmp_path / "b")
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_test_queries_are_reranked_to_their_own_depth_judged_or_not(folder: Path, tmp_path: Path) -> None:
+    from longrank.formats.evidence import read_evidence
+
+    whole = experiment(folder)
+    unjudged = {query_id: judged for query_id, judged in whole.qrels.items() if query_id != "q00"}
+    deep = experiment(folder, qrels=unjudged, sections={"validation": {"depth": 3}, "test": {"depth": 7}})
+    validated(deep, {"s1": FOLDS["s1"]}, tmp_path / "t")
+    found = [one.query_id for one in read_evidence(tmp_path / "t" / "s1" / "test.run.evidence")[1]]
+    assert {query_id: found.count(query_id) for query_id in found} == {"q00": 7, "q01": 7}
+
+
+def test_a_training_without_folds_is_on_all_judged_queries(folder: Path, tmp_path: Path) -> None:
+    import json
+
+    from longrank.training.folds import train_once
+
+    once = experiment(folder, loop={"validate_every": None})
+    train_once(once, tmp_path / "t", progress=no_progress, notes=Notes(), tensorboard=False)
+    record = json.loads((tmp_path / "t" / "record.json").read_text())
+    assert (record["steps"], record["best_step"]) == (2, None)
+    assert json.loads((tmp_path / "t" / "model" / "longrank.json").read_text())["record"] == record
+    assert not (tmp_path / "t" / "test.run").exists()
+
+
+def fold(train: str = "q04 q05", dev: str = "q02", test: str = "q00") -> dict[str, Fold]:
+    return {"s1": Fold(*(tuple(part.split()) for part in (train, dev, test)))}
+
+
+@pytest.mark.parametrize(
+    ("folds", "changes", "said"),
+    [
+        (fold(train="q04 q99"), {}, r"fold 's1' names 1 queries that the query file lacks \(got 'q99'\)"),
+        (fold(test="q99"), {}, "names 1 queries that the query file lacks"),
+        (fold(dev=""), {}, "validation needs dev queries that are judged and in the run .*fold 's1' has none"),
+        (fold(train=""), {}, "fold 's1' has no queries to train on"),
+        ({"../s1": FOLDS["s1"]}, {}, "a fold's name must be able to name a folder"),
+        ({"..": FOLDS["s1"]}, {}, "a fold's name must be able to name a folder"),
+        ({"test.run": FOLDS["s1"]}, {}, "a fold's name must be able to name a folder"),
+        ({"a": FOLDS["s1"], "b": FOLDS["s1"]}, {}, r"test a query twice have no pooled test run \(got 'q00'\)"),
+        (FOLDS, {"only": ["s3"]}, r"no such fold \(got 's3'\); one of s1, s2"),
+        (FOLDS, {"loop": {"schedule": {"name": "maxp"}}}, "epoch_steps"),
+        (FOLDS, {"loop": {"schedule": {"name": "liner"}}}, "did you mean 'linear'"),
+        (FOLDS, {"sections": {"samples": {"kind": "pointwise"}}}, "the loss hinge needs pairs"),
+        (FOLDS, {"sections": {"samples": {"depth": 1}}}, "none of 8 judged queries has a relevant document"),
+        (FOLDS, {"sections": {"network": {"name": "parade-max", "model": "./nowhere"}}}, "no such model folder"),
+    ],
+)
+def test_what_would_fail_later_is_refused_now_and_nothing_is_written(
+    folder: Path, tmp_path: Path, folds: dict[str, Fold], changes: dict[str, Any], said: str
+) -> None:
+    only = changes.pop("only", ())
+    with pytest.raises(InputError, match=said):
+        validated(experiment(folder, **changes), folds, tmp_path / "t", only=only)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_last_fold_is_checked_before_the_first_is_trained(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="fold 's2' names 1 queries"):
+        validated(experiment(folder), {**FOLDS, "s2": fold(test="q99")["s1"]}, tmp_path / "t")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_of_another_index_and_test_queries_without_candidates_are_refused(folder: Path, tmp_path: Path) -> None:
+    whole = experiment(folder).run
+    other = Run("r", (ScoredDoc("q00", "gone", 1.0), *(row for row in whole.rows() if row.query_id != "q00")))
+    with pytest.raises(InputError, match=r"documents of the run that are not in the index: 1 \(gone\)"):
+        validated(experiment(folder, run=other), FOLDS, tmp_path / "t")
+    untested = Run("r", (row for row in whole.rows() if row.query_id not in FOLDS["s1"].test))
+    with pytest.raises(InputError, match="the run has none of the test queries of fold 's1'"):
+        validated(experiment(folder, run=untested), FOLDS, tmp_path / "t")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folds_that_test_a_query_twice_are_trained_by_name_and_never_pooled(folder: Path, tmp_path: Path) -> None:
+    twice = {"a": FOLDS["s1"], "b": FOLDS["s1"]}
+    assert validated(experiment(folder), twice, tmp_path / "t", only=["a", "b"]) is None
+    assert (tmp_path / "t" / "b" / "test.run").exists()
+    assert not (tmp_path / "t" / "test.run").exists()
+
+
+def test_a_folder_of_other_folds_settings_or_things_is_refused_and_left_alone(folder: Path, tmp_path: Path) -> None:
+    from training_tasks import contents
+
+    validated(experiment(folder), FOLDS, tmp_path / "t", only=["s1"])
+    before = contents(tmp_path / "t")
+    with pytest.raises(InputError, match="was begun with other folds"):
+        validated(experiment(folder), {"s1": FOLDS["s1"]}, tmp_path / "t")
+    with pytest.raises(InputError, match=r"was begun with other run.training.validation.depth: 6 then, 5 now"):
+        validated(experiment(folder, sections={"validation": {"depth": 5}}), FOLDS, tmp_path / "t")
+    with pytest.raises(InputError, match=r"was begun with other settings.steps: 2 then, 3 now"):
+        validated(experiment(folder, loop={"steps": 3}), FOLDS, tmp_path / "t")
+    assert contents(tmp_path / "t") == before
+    with pytest.raises(InputError, match="is a folder of something else, not of a training over folds"):
+        validated(experiment(folder), FOLDS, tmp_path / "t" / "s1")
+    (tmp_path / "file").write_text("dear")
+    with pytest.raises(InputError, match="is a file; a folder is needed"):
+        validated(experiment(folder), FOLDS, tmp_path / "file")
+    with pytest.raises(InputError, match="its folder does not exist"):
+        validated(experiment(folder), FOLDS, tmp_path / "no" / "t")
+
+
+def test_another_teacher_under_the_same_name_is_not_resumed_with(folder: Path, tmp_path: Path) -> None:
+    from training_collections import write_teacher
+
+    ranked = list(experiment(folder).run.rows())
+    sections = {"loss": [{"name": "margin-mse"}], "teacher": {"evidence": str(tmp_path / "e")}}
+    for score, refused in ((1.0, False), (1.0, False), (2.0, True)):
+        (tmp_path / "e").unlink(missing_ok=True)
+        write_teacher(tmp_path / "e", {(row.query_id, row.doc_id): score for row in ranked})
+        if refused:
+            with pytest.raises(InputError, match=r"was begun with other run.teacher"):
+                validated(experiment(folder, sections=sections), FOLDS, tmp_path / "t", only=["s1"])
+        else:
+            validated(experiment(folder, sections=sections), FOLDS, tmp_path / "t", only=["s1"])
