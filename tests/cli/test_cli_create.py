@@ -12,7 +12,7 @@ from longrank.cli.main import main
 from longrank.formats.evidence import read_evidence
 from longrank.formats.trec import read_run
 from longrank.types import Notes
-from tiny_models import save_cross_encoder, save_encoder
+from tiny_models import save_cross_encoder, save_document_network, save_encoder
 
 pytestmark = pytest.mark.neural
 
@@ -174,3 +174,26 @@ def test_a_cross_encoder_keeps_its_head_in_a_network_of_passage_scores(folder: P
     before, after = (load_file(path / "model.safetensors") for path in (cross, tmp_path / "new"))
     assert before.keys() == after.keys()
     assert all((before[name] == after[name]).all() for name in before)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("maxp", "parade-max"), ("vanilla-bert", "cedr-knrm"), ("parade-attn", "maxp"), ("maxp", "avgp")],
+)
+def test_the_encoder_of_another_document_network_is_taken_over(
+    folder: Path, tmp_path: Path, source: str, target: str
+) -> None:
+    """VanillaBERT, then CEDR; a passage scorer, then PARADE; of passage scores the head goes along."""
+    import torch
+
+    from longrank.models.folders import load_network
+
+    model = save_document_network(tmp_path / "a", source)
+    assert main(["create", target, "--model", str(model), "-o", str(tmp_path / "b")]) == 0
+    one, other = (load_network(path).network for path in (model, tmp_path / "b"))
+    weights = one.encoder.state_dict()
+    kept = [key for key, values in other.encoder.state_dict().items() if key in weights and values.equal(weights[key])]
+    assert len(kept) >= len(weights) - 2  # a pooler may be left out
+    assert json.loads((tmp_path / "b" / "longrank.json").read_text())["untrained"]
+    if target == "avgp":
+        assert torch.equal(one.classifier.classifier.weight, other.classifier.classifier.weight)

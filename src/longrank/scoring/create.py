@@ -11,7 +11,7 @@ from longrank.models.checks import read_json
 from longrank.models.description import FILE, describe
 from longrank.scoring.models import Model
 from longrank.scoring.network import check_network, loading
-from longrank.scoring.pretrained import load_pretrained
+from longrank.scoring.pretrained import Pretrained, load_pretrained
 
 _CLASSIFIER = "ForSequenceClassification"
 
@@ -29,7 +29,8 @@ def create_folder(
 
     Args:
         name: a key of `longrank.models.DOCUMENT_NETWORKS`.
-        model: an encoder, a bi-encoder or a cross-encoder; networks of passage scores keep a cross-encoder's head.
+        model: an encoder, a bi-encoder or a cross-encoder; networks of passage scores keep a cross-encoder's head. Or
+            another document network, whose encoder is taken.
         folder: where it goes.
         options: of the network.
         preset: a key of `longrank.models.PRESETS`.
@@ -58,12 +59,21 @@ def new_network(
     with loading(model):
         from longrank.models.create import create_network
 
-        architectures = read_json(model.network / "config.json").get("architectures") or []
-        classifies = any(str(one).endswith(_CLASSIFIER) for one in architectures)
-        family = "AutoModelForSequenceClassification" if classifies else "AutoModel"
-        pretrained, tokenizer, missing = load_pretrained(model, family)
+        pretrained, tokenizer, missing = _pretrained(model)
         network = create_network(name, pretrained, options, tokenizer=tokenizer, preset=preset, seed=seed)
     random = {id(values) for key, values in pretrained.named_parameters() if key in missing}
     lost = [key for key, values in network.named_parameters() if id(values) in random]
     check_network(model, network, tokenizer, lost)
     return network, tokenizer
+
+
+def _pretrained(model: Model) -> Pretrained:
+    """Return what a network can be built on: a model of transformers, or that inside another document network."""
+    if (model.path / FILE).is_file():
+        from longrank.models.folders import load_network
+
+        network, tokenizer, _ = load_network(model.path)
+        return Pretrained(network.pretrained, tokenizer, [])
+    architectures = read_json(model.network / "config.json").get("architectures") or []
+    classifies = any(str(one).endswith(_CLASSIFIER) for one in architectures)
+    return load_pretrained(model, "AutoModelForSequenceClassification" if classifies else "AutoModel")
