@@ -72,11 +72,14 @@ _REGISTRIES = {
 def names_page() -> str:
     """Return one table per registry: the names that commands, pipeline files and Python accept."""
     from longrank.ranking.settings import shipped_pipelines
+    from longrank.training.settings import shipped_protocols
 
     parts = ["# Names\n\nMade from the code by `python docs/generate.py`; each table is one dict in the code.\n"]
-    parts.append(
-        "\n## Pipelines\n\n" + "".join(f"- `{name}`: {_first_comment(name)}\n" for name in shipped_pipelines())
-    )
+    for title, folder, names in (
+        ("Pipelines", "ranking/pipelines", shipped_pipelines()),
+        ("Trainings", "training/protocols", shipped_protocols()),
+    ):
+        parts.append(f"\n## {title}\n\n" + "".join(f"- `{name}`: {_first_comment(folder, name)}\n" for name in names))
     for title, place in _REGISTRIES.items():
         module, _, attribute = place.partition(":")
         registry: Mapping[str, object] = getattr(import_module(module), attribute)
@@ -86,8 +89,8 @@ def names_page() -> str:
     return "".join(parts)
 
 
-def _first_comment(pipeline: str) -> str:
-    path = DOCS.parent / "src" / "longrank" / "ranking" / "pipelines" / f"{pipeline}.toml"
+def _first_comment(folder: str, name: str) -> str:
+    path = DOCS.parent / "src" / "longrank" / folder / f"{name}.toml"
     return path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
 
 
