@@ -9,5 +9,6 @@ What is learned from, all of it a function of (seed, number or id), so that noth
     passage_data    (query, text, label) rows from Microblog, MS MARCO and CAR
     weak_labels     the best sentence of a judged document stands for it
 
-What learns: `loop` takes steps of whatever can be trained; `losses` and `schedules` are what papers say.
+What learns: `loop` takes steps of whatever can be trained; `losses` and `schedules` are what papers say. A command's
+training is `settings`; `folds` does it, `ranking_setup` builds the `ranking_task` that the loop trains.
 """

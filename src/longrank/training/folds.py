@@ -23,7 +23,9 @@ from longrank.ranking.settings import Aggregate, Final, Passages, PipelineSettin
 from longrank.storage import check_writable, digest_of, sha256_of
 from longrank.training.checks import check_documents, check_fold
 from longrank.training.loop import train
-from longrank.training.ranking_task import Data, RankingTask, make_training_samples, open_task
+from longrank.training.ranking_data import Data, make_training_samples
+from longrank.training.ranking_setup import open_task
+from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
 from longrank.training.run_folder import MODEL
 from longrank.training.schedules import schedule

@@ -2,63 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
-from longrank.aggregation import make_aggregator
-from longrank.errors import InputError, shown
 from longrank.evaluation.measures import evaluate, parse_measure, summarise
-from longrank.formats.evidence import read_evidence
 from longrank.index import Index
-from longrank.models.create import checked_options, options_of, preset_options
-from longrank.models.description import FILE, describe
-from longrank.models.folders import load_network, save_network
+from longrank.models.folders import save_network
 from longrank.models.network import DocumentNetwork, padded
 from longrank.protocols import ScoringTask, Segmenter
 from longrank.ranking.passages import text_read
-from longrank.scoring.create import new_network
-from longrank.scoring.models import Model, find_model
-from longrank.scoring.network import DEFAULT_BATCH_TOKENS, choose_max_tokens, position_limit
-from longrank.scoring.network_reader import NetworkReader, query_limit
+from longrank.scoring.network_reader import NetworkReader
 from longrank.text.packing import Packed
-from longrank.text.segment import make_segmenter
-from longrank.training.candidates import CandidateOptions, Candidates, Sources, find_candidates, with_both_sides
-from longrank.training.checks import check_losses, check_outputs, check_taught
 from longrank.training.loss_terms import loss_kind, weighted_loss
 from longrank.training.passages import Reading, make_passage_choice
-from longrank.training.ranks import Ranks
-from longrank.training.samples import LCE_NEGATIVES, Samples, make_samples
-from longrank.training.settings import NetworkSettings, TeacherSettings, TrainingSettings
-from longrank.types import Notes, Passage, Qrels, Query, Run, ScoredDoc
+from longrank.training.ranking_data import Data
+from longrank.training.samples import Samples
+from longrank.training.settings import TrainingSettings
+from longrank.types import Notes, Passage, Run, ScoredDoc
 
 _KEPT_DOCUMENTS = 4096  # whose passages are kept in memory
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """What a ranking task learns from and is validated on.
-
-    Attributes:
-        index: where documents are.
-        queries: query_id -> query.
-        qrels: all judgments.
-        run: the first stage.
-        train: the queries to learn from.
-        dev: the queries to validate on.
-    """
-
-    index: Index
-    queries: Mapping[str, Query]
-    qrels: Qrels
-    run: Run
-    train: Sequence[str]
-    dev: Sequence[str]
 
 
 class _Reading(NamedTuple):
@@ -205,197 +171,3 @@ def _passages_of(
 def _some(texts: Sequence[Sequence[str]], places: Reading) -> list[list[str]]:
     """Return those of the passages' texts of documents that a reading names."""
     return [[own[i] for i in chosen] for own, chosen in zip(texts, places, strict=True)]
-
-
-def open_task(settings: TrainingSettings, data: Data, notes: Notes, *, score_cache: Path | None = None) -> RankingTask:
-    """Build what a training names; models are loaded now.
-
-    Args:
-        settings: the whole training.
-        data: what is learned from.
-        notes: counts dropped queries, cut texts and the like.
-        score_cache: a file in which a frozen encoder's vectors are kept (`longrank.scoring.row_cache`).
-
-    Raises:
-        InputError: a name is unknown, a setting does not fit, a model or an evidence file cannot be read, or nothing
-            is left to learn from.
-        MissingExtra: torch or transformers are not installed.
-    """
-    model = find_model(settings.network.model)
-    network, tokenizer = _network(settings, model)
-    network.to(Ranks().device)  # before what feeds it asks where it is
-    check_outputs(settings, 2 if network.unit == "logprob" else 1)
-    limits = tokenizer.model_max_length, position_limit(network.encoder)
-    reader = NetworkReader(
-        network,
-        tokenizer,
-        max_tokens=choose_max_tokens(model, settings.read.max_tokens, *limits),
-        max_query_tokens=query_limit(network, settings.read.max_query_tokens),
-        batch_tokens=DEFAULT_BATCH_TOKENS,
-        notes=Notes(),  # it would count cut queries again in each validation; they are counted below
-    )
-    if score_cache is not None and not settings.network.frozen:
-        raise InputError("a score cache is for encoders that are not trained", fix="set network.frozen = true")
-    if score_cache is not None:
-        reader.use_cache(score_cache, "float32")
-    segmenter = make_segmenter(settings.read.passages, settings.read.options, reader.offset_tokenizer)
-    _check_passages(network, segmenter)
-    samples, taught = make_training_samples(settings, data, notes), None
-    if settings.teacher is not None:
-        taught = _taught(settings.teacher, set(data.train))
-        check_taught(_sampled_from(settings, data), taught)
-    for query_id in (*data.train, *data.dev):
-        cut = query_id in data.queries and reader.packer.cuts_query(data.queries[query_id].text)
-        notes.add(f"queries cut at {reader.packer.max_query_tokens} tokens", query_id, cut)
-    return RankingTask(
-        reader,
-        tokenizer,
-        segmenter,
-        samples=samples,
-        data=data,
-        settings=settings,
-        fingerprint=model.fingerprint,
-        notes=notes,
-        taught=taught,
-    )
-
-
-def _network(settings: TrainingSettings, model: Model) -> tuple[Any, Any]:
-    """Return the network to train and its tokenizer: the one in a folder, or a new one on a pretrained model."""
-    wanted = settings.network
-    if (model.path / FILE).is_file():
-        _check_same(wanted, describe(model.path), model.path)
-        network, tokenizer, _ = load_network(model.path)
-    else:
-        network, tokenizer = new_network(
-            wanted.name, model, options=wanted.options, preset=wanted.preset, seed=settings.loop.seed
-        )
-    dropout = 0.0 if wanted.frozen else wanted.dropout
-    if dropout is not None:
-        _set_dropout(network.encoder, dropout)
-    if wanted.frozen:
-        _freeze(network)
-    return network, tokenizer
-
-
-def _check_same(wanted: NetworkSettings, found: Mapping[str, Any], path: Path) -> None:
-    """Refuse a document network in a folder that is another than the one to be trained.
-
-    Raises:
-        InputError: it has another name or other options.
-    """
-    if found["network"] != wanted.name:
-        raise InputError(
-            f"is the document network {found['network']}, the training is of {wanted.name}",
-            path=path,
-            fix=f"longrank create {wanted.name} --model makes one on its encoder",
-        )
-    options = checked_options(wanted.name, preset_options(wanted.name, wanted.preset) | wanted.options)
-    then = {**options_of(wanted.name), **found["options"]}
-    for option, value in options.items():
-        if then.get(option) != value:
-            raise InputError(
-                f"is a network whose {option} is {shown(then.get(option))}",
-                path=path,
-                got=f"network.options.{option} = {value}",
-                fix="leave network.options and network.preset out, or as they were",
-            )
-
-
-def _check_passages(network: DocumentNetwork, segmenter: Segmenter) -> None:
-    """Refuse passages of which a document may have more than the network reads.
-
-    Raises:
-        InputError: it may.
-    """
-    cap, most = getattr(segmenter, "cap", None), network.max_passages
-    if cap is not None and most is not None and not 0 < cap.most <= most:
-        raise InputError(
-            f"the network {network.name} reads at most {most} passages of a document",
-            got=f"max_passages = {cap.most}" if cap.most else "no max_passages",
-            fix=f"set read.options.max_passages = {most}",
-        )
-
-
-def _set_dropout(encoder: torch.nn.Module, dropout: float) -> None:
-    """Set all dropouts of an encoder: modules, and numbers that modules hand to attention (ModernBERT, Longformer)."""
-    for module in encoder.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = dropout
-        for name, value in vars(module).items():
-            if "dropout" in name and isinstance(value, float):
-                setattr(module, name, dropout)
-
-
-def _freeze(network: DocumentNetwork) -> None:
-    """Let nothing be trained that the representations of passages depend on.
-
-    Raises:
-        InputError: nothing else is there.
-    """
-    read = {weights.data_ptr() for weights in network.encoded_by()[1].values()}
-    for values in network.parameters():
-        values.requires_grad = values.data_ptr() not in read and values.requires_grad
-    if not any(values.requires_grad for values in network.parameters()):
-        raise InputError(f"with a frozen encoder there is nothing to train in {network.name}", got="network.frozen")
-
-
-def make_training_samples(settings: TrainingSettings, data: Data, notes: Notes) -> Samples:
-    """Return what is learned from, after checking that the losses can learn from it.
-
-    Args:
-        settings: the whole training.
-        data: what it is drawn from.
-        notes: counts dropped queries and documents, and why.
-
-    Raises:
-        InputError: as `make_samples` and `check_losses`.
-    """
-    sources, options = _sources(settings, data, notes)
-    kind, seed, n_negatives = settings.samples.kind, settings.loop.seed, settings.samples.n_negatives
-    samples = make_samples(kind, data.train, sources, options, seed=seed, notes=notes, n_negatives=n_negatives)
-    check_losses(settings, len(samples[0].doc_ids))
-    return samples
-
-
-def _sampled_from(settings: TrainingSettings, data: Data) -> list[Candidates]:
-    """Return what the samples are drawn from, of queries that have enough."""
-    wanted, notes = settings.samples, Notes()
-    found = find_candidates(data.train, *_sources(settings, data, notes), notes)
-    if wanted.kind == "pointwise":
-        return found
-    n_negatives = (wanted.n_negatives or LCE_NEGATIVES) if wanted.kind == "groups" else 1
-    return with_both_sides(found, n_negatives, notes)
-
-
-def _sources(settings: TrainingSettings, data: Data, notes: Notes) -> tuple[Sources, CandidateOptions]:
-    wanted = settings.samples
-    options = CandidateOptions(
-        relevance_level=wanted.relevance_level,
-        depth=wanted.depth,
-        in_run=wanted.in_run,
-        negatives=wanted.negatives,
-        ranks=None if wanted.ranks is None else (wanted.ranks[0], wanted.ranks[1]),
-        unjudged=wanted.unjudged,
-    )
-    doc_ids = data.index.doc_ids(np.arange(len(data.index))) if wanted.negatives == "random" else None
-    qrels = data.qrels if wanted.in_run else _judged_here(data, notes)
-    return Sources(qrels, data.run, doc_ids=doc_ids), options
-
-
-def _judged_here(data: Data, notes: Notes) -> Qrels:
-    """Return the training queries' judgments of documents that the index has; qrels may be of a larger collection."""
-    here: dict[str, dict[str, int]] = {}
-    for query_id in data.train:
-        judged = data.qrels.get(query_id, {})
-        here[query_id] = {doc_id: grade for doc_id, grade in judged.items() if doc_id in data.index}
-        lacking = next((doc_id for doc_id in judged if doc_id not in here[query_id]), "")
-        notes.add("judged documents that the index lacks, left out", lacking, len(judged) - len(here[query_id]))
-    return here
-
-
-def _taught(teacher: TeacherSettings, query_ids: Container[str]) -> dict[tuple[str, str], float]:
-    """Return the teacher's score of each document of these queries."""
-    aggregate = make_aggregator(teacher.aggregator)
-    _, evidence = read_evidence(Path(teacher.evidence))
-    return {(one.query_id, one.doc_id): aggregate(one) for one in evidence if one.query_id in query_ids}

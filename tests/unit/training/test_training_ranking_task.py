@@ -36,7 +36,7 @@ def data(folder: Path) -> Any:
 def read_data(folder: Path) -> Any:
     from longrank.formats.queries import read_queries
     from longrank.formats.trec import read_qrels, read_run
-    from longrank.training.ranking_task import Data
+    from longrank.training.ranking_data import Data
 
     notes = Notes()
     queries = {query.query_id: query for query in read_queries(folder / "queries.jsonl", notes)}
@@ -63,7 +63,7 @@ def settings(folder: Path, losses: Sequence[dict[str, Any]], **sections: Any) ->
 def opened(folder: Path, data: Any, *losses: str | dict[str, Any], notes: Notes | None = None, **sections: Any) -> Any:
     """Return a task; its network's weights are drawn again, large enough for the scores of documents to differ."""
     from document_networks import scaled_up
-    from longrank.training.ranking_task import open_task
+    from longrank.training.ranking_setup import open_task
 
     terms = [{"name": one} if isinstance(one, str) else one for one in losses]
     task = open_task(settings(folder, terms, **sections), data, Notes() if notes is None else notes)
@@ -348,7 +348,7 @@ def test_a_document_network_is_trained_on_from_its_weights(folder: Path, data: A
 
     first = opened(folder, data, "hinge", network={"options": {"outputs": 2}})
     first.save(tmp_path / "a", {"steps": 1})
-    from longrank.training.ranking_task import open_task
+    from longrank.training.ranking_setup import open_task
 
     for options in ({"outputs": 2}, {}):  # as it was, or not said
         network = {"model": str(tmp_path / "a"), "options": options}

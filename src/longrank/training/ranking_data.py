@@ -1,0 +1,109 @@
+"""What a ranking task learns from: queries, judgments, a first stage and an index become samples; no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from longrank.aggregation import make_aggregator
+from longrank.formats.evidence import read_evidence
+from longrank.index import Index
+from longrank.training.candidates import CandidateOptions, Candidates, Sources, find_candidates, with_both_sides
+from longrank.training.checks import check_losses
+from longrank.training.samples import LCE_NEGATIVES, Samples, make_samples
+from longrank.training.settings import TeacherSettings, TrainingSettings
+from longrank.types import Notes, Qrels, Query, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What a ranking task learns from and is validated on.
+
+    Attributes:
+        index: where documents are.
+        queries: query_id -> query.
+        qrels: all judgments.
+        run: the first stage.
+        train: the queries to learn from.
+        dev: the queries to validate on.
+    """
+
+    index: Index
+    queries: Mapping[str, Query]
+    qrels: Qrels
+    run: Run
+    train: Sequence[str]
+    dev: Sequence[str]
+
+
+def make_training_samples(settings: TrainingSettings, data: Data, notes: Notes) -> Samples:
+    """Return what is learned from, after checking that the losses can learn from it.
+
+    Args:
+        settings: the whole training.
+        data: what it is drawn from.
+        notes: counts dropped queries and documents, and why.
+
+    Raises:
+        InputError: as `make_samples` and `check_losses`.
+    """
+    sources, options = _sources(settings, data, notes)
+    kind, seed, n_negatives = settings.samples.kind, settings.loop.seed, settings.samples.n_negatives
+    samples = make_samples(kind, data.train, sources, options, seed=seed, notes=notes, n_negatives=n_negatives)
+    check_losses(settings, len(samples[0].doc_ids))
+    return samples
+
+
+def sampled_from(settings: TrainingSettings, data: Data) -> list[Candidates]:
+    """Return what the samples are drawn from, of the queries that have enough.
+
+    Raises:
+        InputError: as `make_training_samples`.
+    """
+    wanted, notes = settings.samples, Notes()
+    found = find_candidates(data.train, *_sources(settings, data, notes), notes)
+    if wanted.kind == "pointwise":
+        return found
+    n_negatives = (wanted.n_negatives or LCE_NEGATIVES) if wanted.kind == "groups" else 1
+    return with_both_sides(found, n_negatives, notes)
+
+
+def _sources(settings: TrainingSettings, data: Data, notes: Notes) -> tuple[Sources, CandidateOptions]:
+    wanted = settings.samples
+    options = CandidateOptions(
+        relevance_level=wanted.relevance_level,
+        depth=wanted.depth,
+        in_run=wanted.in_run,
+        negatives=wanted.negatives,
+        ranks=None if wanted.ranks is None else (wanted.ranks[0], wanted.ranks[1]),
+        unjudged=wanted.unjudged,
+    )
+    doc_ids = data.index.doc_ids(np.arange(len(data.index))) if wanted.negatives == "random" else None
+    qrels = data.qrels if wanted.in_run else _judged_here(data, notes)
+    return Sources(qrels, data.run, doc_ids=doc_ids), options
+
+
+def _judged_here(data: Data, notes: Notes) -> Qrels:
+    """Return the training queries' judgments of documents that the index has; qrels may be of a larger collection."""
+    here: dict[str, dict[str, int]] = {}
+    for query_id in data.train:
+        judged = data.qrels.get(query_id, {})
+        here[query_id] = {doc_id: grade for doc_id, grade in judged.items() if doc_id in data.index}
+        lacking = next((doc_id for doc_id in judged if doc_id not in here[query_id]), "")
+        notes.add("judged documents that the index lacks, left out", lacking, len(judged) - len(here[query_id]))
+    return here
+
+
+def taught_scores(teacher: TeacherSettings, query_ids: Container[str]) -> dict[tuple[str, str], float]:
+    """Return the teacher's score of each document of these queries, (query_id, doc_id) -> score.
+
+    Raises:
+        InputError: an unknown aggregator, one that needs options, or no evidence file.
+        IntegrityError: the evidence is damaged or unfinished.
+    """
+    aggregate = make_aggregator(teacher.aggregator)
+    _, evidence = read_evidence(Path(teacher.evidence))
+    return {(one.query_id, one.doc_id): aggregate(one) for one in evidence if one.query_id in query_ids}

@@ -1,0 +1,160 @@
+"""From settings and data to a ranking task: models are found, checked against the settings, and loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from longrank.errors import InputError, shown
+from longrank.models.create import checked_options, options_of, preset_options
+from longrank.models.description import FILE, describe
+from longrank.models.folders import load_network
+from longrank.models.network import DocumentNetwork
+from longrank.protocols import Segmenter
+from longrank.scoring.create import new_network
+from longrank.scoring.models import Model, find_model
+from longrank.scoring.network import DEFAULT_BATCH_TOKENS, choose_max_tokens, position_limit
+from longrank.scoring.network_reader import NetworkReader, query_limit
+from longrank.text.segment import make_segmenter
+from longrank.training.checks import check_outputs, check_taught
+from longrank.training.ranking_data import Data, make_training_samples, sampled_from, taught_scores
+from longrank.training.ranking_task import RankingTask
+from longrank.training.ranks import Ranks
+from longrank.training.settings import NetworkSettings, TrainingSettings
+from longrank.types import Notes
+
+
+def open_task(settings: TrainingSettings, data: Data, notes: Notes, *, score_cache: Path | None = None) -> RankingTask:
+    """Build what a training names; models are loaded now.
+
+    Args:
+        settings: the whole training.
+        data: what is learned from.
+        notes: counts dropped queries, cut texts and the like.
+        score_cache: a file in which a frozen encoder's vectors are kept (`longrank.scoring.row_cache`).
+
+    Raises:
+        InputError: a name is unknown, a setting does not fit, a model or an evidence file cannot be read, or nothing
+            is left to learn from.
+        MissingExtra: torch or transformers are not installed.
+    """
+    model = find_model(settings.network.model)
+    network, tokenizer = _network(settings, model)
+    network.to(Ranks().device)  # before what feeds it asks where it is
+    check_outputs(settings, 2 if network.unit == "logprob" else 1)
+    limits = tokenizer.model_max_length, position_limit(network.encoder)
+    reader = NetworkReader(
+        network,
+        tokenizer,
+        max_tokens=choose_max_tokens(model, settings.read.max_tokens, *limits),
+        max_query_tokens=query_limit(network, settings.read.max_query_tokens),
+        batch_tokens=DEFAULT_BATCH_TOKENS,
+        notes=Notes(),  # it would count cut queries again in each validation; they are counted below
+    )
+    if score_cache is not None and not settings.network.frozen:
+        raise InputError("a score cache is for encoders that are not trained", fix="set network.frozen = true")
+    if score_cache is not None:
+        reader.use_cache(score_cache, "float32")
+    segmenter = make_segmenter(settings.read.passages, settings.read.options, reader.offset_tokenizer)
+    _check_passages(network, segmenter)
+    samples, taught = make_training_samples(settings, data, notes), None
+    if settings.teacher is not None:
+        taught = taught_scores(settings.teacher, set(data.train))
+        check_taught(sampled_from(settings, data), taught)
+    for query_id in (*data.train, *data.dev):
+        cut = query_id in data.queries and reader.packer.cuts_query(data.queries[query_id].text)
+        notes.add(f"queries cut at {reader.packer.max_query_tokens} tokens", query_id, cut)
+    return RankingTask(
+        reader,
+        tokenizer,
+        segmenter,
+        samples=samples,
+        data=data,
+        settings=settings,
+        fingerprint=model.fingerprint,
+        notes=notes,
+        taught=taught,
+    )
+
+
+def _network(settings: TrainingSettings, model: Model) -> tuple[Any, Any]:
+    """Return the network to train and its tokenizer: the one in a folder, or a new one on a pretrained model."""
+    wanted = settings.network
+    if (model.path / FILE).is_file():
+        _check_same(wanted, describe(model.path), model.path)
+        network, tokenizer, _ = load_network(model.path)
+    else:
+        network, tokenizer = new_network(
+            wanted.name, model, options=wanted.options, preset=wanted.preset, seed=settings.loop.seed
+        )
+    dropout = 0.0 if wanted.frozen else wanted.dropout
+    if dropout is not None:
+        _set_dropout(network.encoder, dropout)
+    if wanted.frozen:
+        _freeze(network)
+    return network, tokenizer
+
+
+def _check_same(wanted: NetworkSettings, found: Mapping[str, Any], path: Path) -> None:
+    """Refuse a document network in a folder that is another than the one to be trained.
+
+    Raises:
+        InputError: it has another name or other options.
+    """
+    if found["network"] != wanted.name:
+        raise InputError(
+            f"is the document network {found['network']}, the training is of {wanted.name}",
+            path=path,
+            fix=f"longrank create {wanted.name} --model makes one on its encoder",
+        )
+    options = checked_options(wanted.name, preset_options(wanted.name, wanted.preset) | wanted.options)
+    then = {**options_of(wanted.name), **found["options"]}
+    for option, value in options.items():
+        if then.get(option) != value:
+            raise InputError(
+                f"is a network whose {option} is {shown(then.get(option))}",
+                path=path,
+                got=f"network.options.{option} = {value}",
+                fix="leave network.options and network.preset out, or as they were",
+            )
+
+
+def _check_passages(network: DocumentNetwork, segmenter: Segmenter) -> None:
+    """Refuse passages of which a document may have more than the network reads.
+
+    Raises:
+        InputError: it may.
+    """
+    cap, most = getattr(segmenter, "cap", None), network.max_passages
+    if cap is not None and most is not None and not 0 < cap.most <= most:
+        raise InputError(
+            f"the network {network.name} reads at most {most} passages of a document",
+            got=f"max_passages = {cap.most}" if cap.most else "no max_passages",
+            fix=f"set read.options.max_passages = {most}",
+        )
+
+
+def _set_dropout(encoder: torch.nn.Module, dropout: float) -> None:
+    """Set all dropouts of an encoder: modules, and numbers that modules hand to attention (ModernBERT, Longformer)."""
+    for module in encoder.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = dropout
+        for name, value in vars(module).items():
+            if "dropout" in name and isinstance(value, float):
+                setattr(module, name, dropout)
+
+
+def _freeze(network: DocumentNetwork) -> None:
+    """Let nothing be trained that the representations of passages depend on.
+
+    Raises:
+        InputError: nothing else is there.
+    """
+    read = {weights.data_ptr() for weights in network.encoded_by()[1].values()}
+    for values in network.parameters():
+        values.requires_grad = values.data_ptr() not in read and values.requires_grad
+    if not any(values.requires_grad for values in network.parameters()):
+        raise InputError(f"with a frozen encoder there is nothing to train in {network.name}", got="network.frozen")
