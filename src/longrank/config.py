@@ -70,6 +70,32 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError("is nested too deep", path=path) from None
 
 
+def shipped(folder: Path) -> list[str]:
+    """Return the names of the TOML files that come with the package in a folder."""
+    return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def load_settings(model: type[M], kind: str, folder: Path, name_or_path: str, assignments: Iterable[str]) -> M:
+    """Read settings by their name or from a TOML file, with ``section.key=value`` applied on top.
+
+    Args:
+        model: as of `validated`.
+        kind: what they are, for the message: ``"pipeline"``.
+        folder: where those are that come with the package.
+        name_or_path: one of these, or a file that ends in ``.toml``.
+        assignments: as of `override`.
+
+    Raises:
+        InputError: no such name or file, or a setting is unknown or wrong (suggests the nearest).
+    """
+    path = folder / f"{name_or_path}.toml"
+    if name_or_path.endswith(".toml"):
+        path = Path(name_or_path)
+    elif name_or_path not in shipped(folder):
+        raise InputError(f"unknown {kind}", got=name_or_path, fix=suggestion(name_or_path, shipped(folder)))
+    return validated(model, override(read_toml(path), assignments), name_or_path)
+
+
 def override(data: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
     """Return `data` with each ``section.key=value`` applied; values are TOML, bare words are strings.
 

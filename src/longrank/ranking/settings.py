@@ -26,8 +26,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from longrank.config import override, read_toml, suggestion, validated
-from longrank.errors import InputError
+from longrank.config import load_settings, shipped
 
 DEFAULT_MODEL = "minilm"
 """The bi-encoder that is used where none is named."""
@@ -137,7 +136,7 @@ class PipelineSettings(_Section):
 
 def shipped_pipelines() -> list[str]:
     """Return the names of the pipelines that come with the package."""
-    return sorted(path.stem for path in _SHIPPED.glob("*.toml"))
+    return shipped(_SHIPPED)
 
 
 def load_pipeline(name_or_path: str, assignments: Sequence[str] = ()) -> PipelineSettings:
@@ -146,9 +145,4 @@ def load_pipeline(name_or_path: str, assignments: Sequence[str] = ()) -> Pipelin
     Raises:
         InputError: no such name or file, or a setting is unknown or wrong (suggests the nearest).
     """
-    path = _SHIPPED / f"{name_or_path}.toml"
-    if name_or_path.endswith(".toml"):
-        path = Path(name_or_path)
-    elif name_or_path not in shipped_pipelines():
-        raise InputError("unknown pipeline", got=name_or_path, fix=suggestion(name_or_path, shipped_pipelines()))
-    return validated(PipelineSettings, override(read_toml(path), assignments), name_or_path)
+    return load_settings(PipelineSettings, "pipeline", _SHIPPED, name_or_path, assignments)

@@ -30,8 +30,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from longrank.config import override, read_toml, suggestion, validated
-from longrank.errors import InputError
+from longrank.config import load_settings, shipped
 from longrank.training.loop_settings import LoopSettings
 from longrank.training.loss_terms import LossTerm
 
@@ -121,7 +120,7 @@ class TrainingSettings(_Section):
 
 def shipped_protocols() -> list[str]:
     """Return the names of the trainings that come with the package."""
-    return sorted(path.stem for path in _SHIPPED.glob("*.toml"))
+    return shipped(_SHIPPED)
 
 
 def load_training(name_or_path: str, assignments: Sequence[str] = ()) -> TrainingSettings:
@@ -130,9 +129,4 @@ def load_training(name_or_path: str, assignments: Sequence[str] = ()) -> Trainin
     Raises:
         InputError: no such name or file, or a setting is unknown or wrong (suggests the nearest).
     """
-    path = _SHIPPED / f"{name_or_path}.toml"
-    if name_or_path.endswith(".toml"):
-        path = Path(name_or_path)
-    elif name_or_path not in shipped_protocols():
-        raise InputError("unknown training", got=name_or_path, fix=suggestion(name_or_path, shipped_protocols()))
-    return validated(TrainingSettings, override(read_toml(path), assignments), name_or_path)
+    return load_settings(TrainingSettings, "training", _SHIPPED, name_or_path, assignments)
