@@ -22,7 +22,7 @@ from longrank.training.checkpoints import Checkpoint, Position, Tensors
 from longrank.training.log import TrainingLog
 from longrank.training.loop_settings import LoopSettings
 from longrank.training.ranks import Ranks
-from longrank.training.updates import Learner, Updates
+from longrank.training.updates import Learner, Updates, check_possible
 from longrank.types import Notes
 
 _VERSIONS = ("longrank", "torch", "accelerate", "safetensors")
@@ -79,6 +79,7 @@ def train(
         LongRankError: the loss or a measure is not finite, or writing failed; the training can be resumed.
     """
     ranks, notes = Ranks(), notes if notes is not None else Notes()
+    check_possible(settings, ranks)  # before the folder is begun, which remembers its settings
     identity = {"settings": settings.identity(), "run": dict(run or {}), "processes": ranks.n}
     with ExitStack() as opened:
         if ranks.first:

@@ -50,11 +50,10 @@ class Updates:
     """Does steps; the optimizer and the loss scale are what it remembers between them.
 
     Raises:
-        InputError: a setting does not fit the network, the machine or the number of processes.
+        InputError: a setting does not fit the network.
     """
 
     def __init__(self, task: Learner, settings: LoopSettings, ranks: Ranks) -> None:
-        _check(settings, ranks)
         self._task, self._settings, self._ranks = task, settings, ranks
         self._schedule = schedule(settings.schedule.name, settings.schedule.options)
         if settings.gradient_checkpointing:
@@ -135,7 +134,12 @@ class Updates:
                 self._ranks.from_first(values)
 
 
-def _check(settings: LoopSettings, ranks: Ranks) -> None:
+def check_possible(settings: LoopSettings, ranks: Ranks) -> None:
+    """Refuse settings that this machine or this number of processes cannot do.
+
+    Raises:
+        InputError: they are such.
+    """
     if settings.batch < ranks.n:
         raise InputError(f"a batch needs an instance for each of the {ranks.n} processes", got=settings.batch)
     if settings.precision == "fp16" and ranks.device.type != "cuda":

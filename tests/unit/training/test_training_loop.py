@@ -303,10 +303,10 @@ def test_a_gradient_that_is_not_finite_is_an_error_before_weights_change(tmp_pat
 
 def test_the_scale_of_half_precision_losses_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a CPU, where the loop refuses fp16 for its slowness. A factor of 2^6 makes the first gradients overflow."""
-    from longrank.training import updates
+    from longrank.training import loop
     from training_tasks import contents
 
-    monkeypatch.setattr(updates, "_check", lambda settings, ranks: None)
+    monkeypatch.setattr(loop, "check_possible", lambda settings, ranks: None)
     half: dict[str, Any] = {"precision": "fp16", "run": {}}
 
     def task() -> Measures:
@@ -342,6 +342,16 @@ def test_settings_that_do_not_fit_are_refused(tmp_path: Path, changes: dict[str,
     with pytest.raises(InputError) as caught:
         run(tmp_path / "t", **changes)
     assert says in str(caught.value)
+
+
+def test_what_this_machine_cannot_do_does_not_begin_a_folder(tmp_path: Path) -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(InputError, match="precision fp16 needs a GPU"):
+        run(tmp_path / "t", precision="fp16")
+    run(tmp_path / "t")  # the same folder, other settings
 
 
 def test_gradients_are_shortened_to_the_clip(tmp_path: Path) -> None:
