@@ -71,6 +71,7 @@ def save_network(
         for name, module in network.files().items():
             weights = {key: values.detach().cpu().contiguous() for key, values in module.state_dict().items()}
             save_file(weights, new / name, {"format": "pt"})
+            (new / name).chmod((new / "config.json").stat().st_mode)  # else only its owner may read it
         (new / FILE).write_text(json.dumps(described, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

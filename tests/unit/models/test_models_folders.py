@@ -11,6 +11,7 @@ import pytest
 
 from document_networks import Encoders
 from longrank.errors import InputError
+from tiny_models import save_document_network
 
 pytestmark = pytest.mark.neural
 
@@ -203,3 +204,9 @@ def test_a_network_that_aggregates_vectors_is_no_cross_encoder(encoders: Encoder
     saved(tmp_path / "m", encoders)
     with pytest.raises(InputError, match=r"leave out|lack"):
         make_scorer("cross-encoder", index=None, model=str(tmp_path / "m"))  # type: ignore[arg-type]
+
+
+def test_whoever_may_read_the_configuration_may_read_the_weights(tmp_path: Path) -> None:
+    folder = save_document_network(tmp_path / "m", "birch-passage")
+    modes = {path.name: path.stat().st_mode for path in folder.iterdir()}
+    assert modes["model.safetensors"] == modes["aggregator.safetensors"] == modes["config.json"]
