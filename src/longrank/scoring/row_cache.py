@@ -1,7 +1,7 @@
 """What an encoder made of passages, kept in a file for other runs and trainings.
 
     key     SHA-256 of what rows depend on (weights, the way of reading, dtype) and the token ids of the pair
-    value   the row, float32; CRC-32 of key and row
+    value   the row, float32
 
 All networks on one encoder share the rows: other aggregators score, or are trained, without reading a passage again.
 A row is 4 F bytes, 1.5 KB for PARADE on MiniLM. Which rows are known decides which others share a batch, so the
@@ -11,21 +11,18 @@ last bits of a row depend on what was known before, as in `longrank.scoring.scor
 from __future__ import annotations
 
 import hashlib
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.errors import IntegrityError
 from longrank.storage.key_values import KeyValues
 from longrank.text.packing import Packed
 from longrank.types import Notes
 
 Rows = NDArray[np.float32]
-_CHECKSUM = 4  # bytes
 
 
 class RowCache:
@@ -53,14 +50,14 @@ class RowCache:
             LongRankError: as `compute`; or the file cannot be read or written, or is damaged.
         """
         keys = [self._key(one) for one in packed]
-        known = {key: self._checked(key, value) for key, value in self._file.get(set(keys)).items()}
+        known = _decoded(self._file.get(set(keys)))
         fresh = {key: one for key, one in zip(keys, packed, strict=True) if key not in known}
         self._notes.add("passages whose vectors came from the score cache", count=len(keys) - len(fresh))
         self._notes.add("passages whose vectors were not in the score cache", count=len(fresh))
         if fresh:
             computed = compute(list(fresh.values()))
-            entries = {key: _entry(key, row) for key, row in zip(fresh, computed, strict=True)}
-            known |= {key: self._checked(key, value) for key, value in self._file.add(entries).items()}
+            entries = {key: row.astype("<f4").tobytes() for key, row in zip(fresh, computed, strict=True)}
+            known |= _decoded(self._file.add(entries))
         return np.stack([known[key] for key in keys])
 
     def _key(self, one: Packed) -> bytes:
@@ -68,18 +65,11 @@ class RowCache:
         digest.update(np.asarray(one.ids, dtype="<i4").tobytes())
         return digest.digest()
 
-    def _checked(self, key: bytes, value: bytes) -> Rows:
-        """Return a row, [] or [F]: a single number has no dimension."""
-        body = value[:-_CHECKSUM]
-        if zlib.crc32(key + body).to_bytes(_CHECKSUM, "little") != value[-_CHECKSUM:] or not body or len(body) % 4:
-            raise IntegrityError(f"{self._file.path}: damaged; delete it: what it held is computed again")
-        row = np.frombuffer(body, dtype="<f4").astype(np.float32)
-        return row if len(row) > 1 else row.reshape(())
 
-
-def _entry(key: bytes, row: Rows) -> bytes:
-    body = row.astype("<f4").tobytes()
-    return body + zlib.crc32(key + body).to_bytes(_CHECKSUM, "little")
+def _decoded(entries: Mapping[bytes, bytes]) -> dict[bytes, Rows]:
+    """Return rows, [] or [F] each: a single number has no dimension."""
+    rows = {key: np.frombuffer(value, dtype="<f4").astype(np.float32) for key, value in entries.items()}
+    return {key: row if len(row) > 1 else row.reshape(()) for key, row in rows.items()}
 
 
 def _depends_on(network: Any) -> str:

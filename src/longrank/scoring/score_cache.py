@@ -1,7 +1,7 @@
 """Scores kept in a file for other runs: a passage that was scored for a query once is not read again.
 
     key     SHA-256 of the scorer's fingerprint, the query's text and the passage's text as the scorer reads it
-    value   the score, float32; whether the text was cut; CRC-32 of key and value
+    value   the score, float32; whether the text was cut
 
 Scores are found by content: in whatever document, collection or run the same text comes again. Only unknown
 passages are read, so the batches, and with them the last bits of a score, depend on what was known before. Hence the
@@ -12,19 +12,18 @@ from __future__ import annotations
 
 import hashlib
 import struct
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from longrank.errors import InputError, IntegrityError
+from longrank.errors import InputError
 from longrank.protocols import PassageScorer, PassageScores, ScoringTask
 from longrank.storage.key_values import KeyValues
 from longrank.types import Notes
 
-_VALUE, _CHECKED = struct.Struct("<f?"), struct.Struct("<5sI")
+_VALUE = struct.Struct("<f?")
 
 
 @runtime_checkable
@@ -75,9 +74,9 @@ class ScoreCache:
             LongRankError: as the scorer; or the file cannot be read or written, or is damaged.
         """
         keys = [list(self._keys(task)) for task in tasks]
-        known = self._decoded(self._file.get({key for own in keys for key in own}))
+        known = _decoded(self._file.get({key for own in keys for key in own}))
         n_passages, n_found = sum(map(len, keys)), sum(key in known for own in keys for key in own)
-        known |= self._decoded(self._file.add(self._computed(tasks, keys, known)))
+        known |= _decoded(self._file.add(self._computed(tasks, keys, known)))
         self._notes.add("passages whose scores came from the score cache", count=n_found)
         self._notes.add("passages whose scores were not in the score cache", count=n_passages - n_found)
         return [_as_scores([known[key] for key in own]) for own in keys]
@@ -99,9 +98,7 @@ class ScoreCache:
         self._scorer.count_cut_queries([task for task in tasks if task.query.query_id not in read])
         results = self._scorer.score(asked) if asked else []
         values = (_VALUE.pack(*pair) for one in results for pair in zip(one.scores, one.truncated, strict=True))
-        return {
-            key: _CHECKED.pack(value, zlib.crc32(key + value)) for key, value in zip(asked_keys, values, strict=True)
-        }
+        return dict(zip(asked_keys, values, strict=True))
 
     def _keys(self, task: ScoringTask) -> Iterator[bytes]:
         begun = hashlib.sha256()
@@ -112,14 +109,9 @@ class ScoreCache:
             digest.update(_delimited(text))
             yield digest.digest()
 
-    def _decoded(self, entries: Mapping[bytes, bytes]) -> dict[bytes, _Score]:
-        found = {}
-        for key, entry in entries.items():
-            value, checksum = _CHECKED.unpack(entry) if len(entry) == _CHECKED.size else (b"", 0)
-            if len(value) != _VALUE.size or checksum != zlib.crc32(key + value):
-                raise IntegrityError(f"{self._file.path}: damaged; delete it: what it held is computed again")
-            found[key] = _Score(*_VALUE.unpack(value))
-        return found
+
+def _decoded(entries: Mapping[bytes, bytes]) -> dict[bytes, _Score]:
+    return {key: _Score(*_VALUE.unpack(value)) for key, value in entries.items()}
 
 
 def _delimited(text: str) -> bytes:

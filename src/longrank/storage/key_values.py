@@ -2,12 +2,13 @@
 
 A transaction is there whole or not at all, also when its process is killed: the next one to open the file undoes
 what was half written. No write-ahead log, which needs memory shared between processes and so fails on network
-folders; locks are held for milliseconds, and waited for.
+folders; locks are held for milliseconds, and waited for. Each value is stored with a CRC-32 of its key and itself.
 """
 
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from longrank.storage.files import check_writable
 
 _WAIT = 60  # seconds for the lock of another process
 _KIND, _VERSION = 0x4C524B56, 1  # "LRKV", in the file's header
+_CHECKSUM = 4  # bytes
 
 
 class KeyValues:
@@ -52,14 +54,21 @@ class KeyValues:
         """Store values in one transaction and return what is there for their keys now: what came first stays."""
         with self._errors(), closing(self._connected("rw")) as file:
             file.execute("BEGIN IMMEDIATE")
-            file.executemany("INSERT OR IGNORE INTO entries VALUES (?, ?)", values.items())
+            entries = ((key, value + _checksum(key, value)) for key, value in values.items())
+            file.executemany("INSERT OR IGNORE INTO entries VALUES (?, ?)", entries)
             found = self._found(file, values)
             file.execute("COMMIT")
             return found
 
     def _found(self, file: sqlite3.Connection, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         rows = ((key, file.execute("SELECT value FROM entries WHERE key = ?", (key,)).fetchone()) for key in keys)
-        return {key: row[0] for key, row in rows if row is not None}
+        return {key: self._checked(key, row[0]) for key, row in rows if row is not None}
+
+    def _checked(self, key: bytes, entry: bytes) -> bytes:
+        value = entry[:-_CHECKSUM]
+        if entry[-_CHECKSUM:] != _checksum(key, value):
+            raise IntegrityError(f"{self.path}: damaged; delete it: what it held is computed again")
+        return value
 
     def _connected(self, mode: str) -> sqlite3.Connection:
         return sqlite3.connect(
@@ -96,3 +105,7 @@ class KeyValues:
             if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
                 raise InputError(f"cannot be opened for writing: {error}", path=self.path) from None
             raise LongRankError(f"{self.path}: {error}") from error
+
+
+def _checksum(key: bytes, value: bytes) -> bytes:
+    return zlib.crc32(key + value).to_bytes(_CHECKSUM, "little")
