@@ -6,7 +6,6 @@ them: the ranges chosen would fit it better than other text.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.draws import digest
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.protocols import ScoringTask, Segmenter
@@ -117,23 +117,19 @@ def calibration_tasks(
     """
     retriever = make_retriever(index, notes=Notes())
     each, left = math.ceil(pairs / max(1, len(queries))), pairs
-    for query in sorted(queries, key=lambda query: _drawn(seed, query.query_id)):
+    for query in sorted(queries, key=lambda query: digest(seed, query.query_id)):
         candidates = [
             passage
             for hit in retriever.retrieve(query, _DEPTH)
             for passage in segmenter.segment(index.document(hit.doc_id)).passages
         ]
-        candidates.sort(key=lambda one: _drawn(seed, query.query_id, one.doc_id, str(one.index)))
+        candidates.sort(key=lambda one: digest(seed, query.query_id, one.doc_id, one.index))
         for passage in candidates[: min(each, left)]:
             left -= 1
             yield _task(query, passage)
         if left == 0:
             return
     notes.say(f"only {pairs - left} pairs of query and passage were found to calibrate on; {pairs} were wanted")
-
-
-def _drawn(seed: int, *ids: str) -> bytes:
-    return hashlib.sha256("\t".join([str(seed), *ids]).encode("utf-8", "surrogatepass")).digest()
 
 
 def _task(query: Query, passage: Passage) -> ScoringTask:

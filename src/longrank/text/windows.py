@@ -6,13 +6,13 @@ code points. A window is `length` units; the next begins `stride` units later.
 
 from __future__ import annotations
 
-import hashlib
 from array import array
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from longrank.draws import shuffled
 from longrank.types import Int32s
 
 Span: TypeAlias = tuple[int, int]
@@ -132,8 +132,4 @@ def sampled(n: int, most: int, seed: int, doc_id: str) -> list[int]:
     The others are those whose SHA-256 with seed and doc_id is smallest: a sample that depends on
     nothing else, not even on the version of a random generator.
     """
-
-    def draw(index: int) -> bytes:
-        return hashlib.sha256(f"{seed}\t{doc_id}\t{index}".encode()).digest()
-
-    return sorted([0, n - 1, *sorted(range(1, n - 1), key=draw)[: most - 2]])
+    return sorted([0, n - 1, *shuffled(range(1, n - 1), seed, doc_id)[: most - 2]])
