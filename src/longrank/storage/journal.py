@@ -12,7 +12,7 @@ import os
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -50,7 +50,8 @@ class Journal:
             with atomic_write(path) as stream:
                 stream.write(_header_line(header))
         found = read_header(path)
-        _refuse_changed(path, found, json.loads(_header_line(header)))
+        fix = "give the old settings to resume, or remove the file to start afresh"
+        refuse_changed(path, found, json.loads(_header_line(header)), show=_short, fix=fix)
         self.n_committed, self.n_marks, end = _scan(path)
         self._stream: BinaryIO = path.open("r+b")
         self._stream.truncate(end)
@@ -125,14 +126,25 @@ def read_header(path: Path) -> dict[str, Any]:
     return header
 
 
-def _refuse_changed(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def refuse_changed(
+    path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any], *, show: Callable[[object], str], fix: str
+) -> None:
+    """Refuse to go on with what was begun with other settings.
+
+    Args:
+        path: what is gone on with.
+        found: the settings that it was begun with.
+        wanted: those of now.
+        show: how a value is shown.
+        fix: what to do.
+
+    Raises:
+        InputError: they differ; names the first key that does.
+    """
     for key in sorted(found.keys() | wanted.keys()):
         if found.get(key) != wanted.get(key):
-            raise InputError(
-                f"was begun with other {key}: {_short(found.get(key))} then, {_short(wanted.get(key))} now",
-                path=path,
-                fix="give the old settings to resume, or remove the file to start afresh",
-            )
+            then, now = show(found.get(key)), show(wanted.get(key))
+            raise InputError(f"was begun with other {key}: {then} then, {now} now", path=path, fix=fix)
 
 
 def _short(value: object) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 
 from longrank.errors import InputError, IntegrityError, shown
 from longrank.storage import atomic_write, check_writable, lock
+from longrank.storage.journal import refuse_changed
 
 CHECKPOINTS, LOG, MODEL = "checkpoints", "log.jsonl", "model"
 _RUN, _RECORD, _LOCK = "run.json", "record.json", ".lock"
@@ -78,14 +79,8 @@ def _compare(folder: Path, identity: dict[str, Any]) -> None:
     if not path.exists():
         _write(path, wanted)
         return
-    then, now = _flat(_read(path)), _flat(wanted)
-    for key in sorted(then.keys() | now.keys()):
-        if then.get(key) != now.get(key):
-            raise InputError(
-                f"was begun with other {key}: {shown(then.get(key))} then, {shown(now.get(key))} now",
-                path=path,
-                fix="give the old settings to resume, or choose a new folder",
-            )
+    fix = "give the old settings to resume, or choose a new folder"
+    refuse_changed(path, _flat(_read(path)), _flat(wanted), show=shown, fix=fix)
 
 
 def _flat(value: Any, key: str = "") -> dict[str, Any]:
