@@ -8,6 +8,7 @@ network sees it, so whatever stands in padding rows never matters.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ WEIGHT = "weight"
 SCORE_CHANGE = "score change"
 
 
-class DocumentNetwork(torch.nn.Module):  # type: ignore[misc]
+class DocumentNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
     """A network that scores documents by their passages.
 
     A subclass has an `encoder`, and defines `encode` and `_logits`; `_contributed` where there is something
@@ -51,6 +52,7 @@ class DocumentNetwork(torch.nn.Module):  # type: ignore[misc]
     contribution: str = SCORE_CHANGE
     from_classifier: ClassVar[bool] = False  # saved and loaded as a sequence classifier of transformers
 
+    @abstractmethod
     def encode(self, features: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Return the representation of each passage.
 
@@ -61,7 +63,6 @@ class DocumentNetwork(torch.nn.Module):  # type: ignore[misc]
         Returns:
             [N, *F].
         """
-        raise NotImplementedError
 
     def logits(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the outputs for each document, [B, 1], or [B, 2]: not relevant, relevant.
@@ -129,9 +130,9 @@ class DocumentNetwork(torch.nn.Module):  # type: ignore[misc]
         """Return the modules whose weights are saved, by file name."""
         return {"model.safetensors": self}
 
+    @abstractmethod
     def _logits(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """As `logits`; padding is zeros, and the longest document fills its row."""
-        raise NotImplementedError
 
     def _contributed(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """As `contributions`, whatever for padding."""

@@ -13,6 +13,7 @@ Passages that are padding take no part. What published code does otherwise is an
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -63,10 +64,6 @@ class Parade(DocumentNetwork):
         """Return what rows depend on; the same for all aggregators."""
         return f"PARADE {self._vector}", dict(self.encoder.state_dict())
 
-    def represent(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the vector of each document, [B, H], of its passages' [B, P, H], padding zeros."""
-        raise NotImplementedError
-
     def drawn(self, module: torch.nn.Module) -> torch.nn.Module:
         """Draw the weights of new layers as the encoder's were: normal; biases 0."""
         for name, values in module.named_parameters():
@@ -76,12 +73,20 @@ class Parade(DocumentNetwork):
                 torch.nn.init.normal_(values, std=self.spread)
         return module
 
+
+class OneVector(Parade):
+    """Those that make one vector of a document, which the linear layer scores."""
+
+    @abstractmethod
+    def represent(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the vector of each document, [B, H], of its passages' [B, P, H], padding zeros."""
+
     def _logits(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         logits: torch.Tensor = self.head(self.dropout(self.represent(passages, mask)))
         return logits
 
 
-class ParadeMax(Parade):
+class ParadeMax(OneVector):
     """PARADE-Max: the largest value of each dimension."""
 
     contribution = SHARE
@@ -94,7 +99,7 @@ class ParadeMax(Parade):
         return won(passages, mask)
 
 
-class ParadeSum(Parade):
+class ParadeSum(OneVector):
     """PARADE-Sum: the sum of the passages' vectors."""
 
     def represent(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -102,7 +107,7 @@ class ParadeSum(Parade):
         return passages.sum(1)
 
 
-class ParadeAvg(Parade):
+class ParadeAvg(OneVector):
     """PARADE-Avg: the mean of the passages' vectors."""
 
     def represent(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -110,7 +115,7 @@ class ParadeAvg(Parade):
         return passages.sum(1) / mask.sum(1, keepdim=True)
 
 
-class ParadeAttn(Parade):
+class ParadeAttn(OneVector):
     """PARADE-Attn: a weighted mean of the passages' vectors, weights by a learned vector."""
 
     contribution = SHARE
@@ -184,7 +189,7 @@ class ParadeCNN(Parade):
             yield vectors, valid
 
 
-class ParadeTransformer(Parade):
+class ParadeTransformer(OneVector):
     """PARADE-Transformer: two layers of self-attention over the passages' vectors and a [CLS] of its own.
 
     The layers have the encoder's dimensions and are post-norm, as BERT's: h = LN(x + MHA(x)), x' = LN(h + FFN(h)).

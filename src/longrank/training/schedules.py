@@ -15,6 +15,7 @@ multiplied by. Epochs are `epoch_steps` long and count from 0.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -30,14 +31,14 @@ class Factors(NamedTuple):
     head: float
 
 
-class Schedule(BaseModel):
+class Schedule(BaseModel, ABC):
     """A schedule and its options."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    @abstractmethod
     def factors(self, step: int, steps: int) -> Factors:
         """Return the factors of step t = `step` of T = `steps`."""
-        raise NotImplementedError
 
 
 class Constant(Schedule):
