@@ -75,10 +75,10 @@ def make_scorer(
 def _check_types(name: str, kind: Callable[..., PassageScorer], options: Mapping[str, Any]) -> None:
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+    parameters = inspect.signature(kind, eval_str=True).parameters
     for option, value in options.items():
-        wanted = inspect.signature(kind, eval_str=True).parameters[option].annotation
         try:
-            TypeAdapter(wanted, config=ConfigDict(strict=True)).validate_python(value)
+            TypeAdapter(parameters[option].annotation, config=ConfigDict(strict=True)).validate_python(value)
         except ValidationError as error:
             fault = error.errors()[0]["msg"].removeprefix("Input ")
             raise InputError(f"{option} of the {name} scorer {fault}", got=value) from None

@@ -45,19 +45,7 @@ def open_task(settings: TrainingSettings, data: Data, notes: Notes, *, score_cac
     network, tokenizer = _network(settings, model)
     network.to(Ranks().device)  # before what feeds it asks where it is
     check_outputs(settings, 2 if network.unit == "logprob" else 1)
-    limits = tokenizer.model_max_length, position_limit(network.encoder)
-    reader = NetworkReader(
-        network,
-        tokenizer,
-        max_tokens=choose_max_tokens(model, settings.read.max_tokens, *limits),
-        max_query_tokens=query_limit(network, settings.read.max_query_tokens),
-        batch_tokens=DEFAULT_BATCH_TOKENS,
-        notes=Notes(),  # it would count cut queries again in each validation; they are counted below
-    )
-    if score_cache is not None and not settings.network.frozen:
-        raise InputError("a score cache is for encoders that are not trained", fix="set network.frozen = true")
-    if score_cache is not None:
-        reader.use_cache(score_cache, "float32")
+    reader = _reader(settings, model, network, tokenizer, score_cache)
     segmenter = make_segmenter(settings.read.passages, settings.read.options, reader.offset_tokenizer)
     _check_passages(network, segmenter)
     samples, taught = make_training_samples(settings, data, notes), None
@@ -78,6 +66,30 @@ def open_task(settings: TrainingSettings, data: Data, notes: Notes, *, score_cac
         notes=notes,
         taught=taught,
     )
+
+
+def _reader(
+    settings: TrainingSettings, model: Model, network: Any, tokenizer: Any, score_cache: Path | None
+) -> NetworkReader:
+    """Return what reads as the settings say.
+
+    Raises:
+        InputError: they ask for more tokens than are read, or for a cache of what is trained.
+    """
+    limits = tokenizer.model_max_length, position_limit(network.encoder)
+    reader = NetworkReader(
+        network,
+        tokenizer,
+        max_tokens=choose_max_tokens(model, settings.read.max_tokens, *limits),
+        max_query_tokens=query_limit(network, settings.read.max_query_tokens),
+        batch_tokens=DEFAULT_BATCH_TOKENS,
+        notes=Notes(),  # it would count cut queries again in each validation; `open_task` counts them once
+    )
+    if score_cache is not None and not settings.network.frozen:
+        raise InputError("a score cache is for encoders that are not trained", fix="set network.frozen = true")
+    if score_cache is not None:
+        reader.use_cache(score_cache, "float32")
+    return reader
 
 
 def _network(settings: TrainingSettings, model: Model) -> tuple[Any, Any]:
