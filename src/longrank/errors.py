@@ -12,6 +12,7 @@ shown escaped, so control characters in hostile input never reach a terminal.
 from __future__ import annotations
 
 import json
+import re
 from os import PathLike, fspath
 
 _MAX_SHOWN = 80  # characters of an offending value that are worth showing
@@ -81,6 +82,13 @@ class MissingExtra(InputError):
 def printable(text: str) -> str:
     """Return `text` with every control or otherwise unprintable character escaped, on one line."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what another library's error says, without colours, at most 200 characters of it."""
+    said = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    lines = said.strip().splitlines() or [type(error).__name__]
+    return lines[0][:200]
 
 
 def shown(value: object) -> str:

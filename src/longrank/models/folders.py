@@ -22,7 +22,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from longrank.config import lookup
-from longrank.errors import InputError, LongRankError
+from longrank.errors import InputError, LongRankError, first_line
 from longrank.models import DOCUMENT_NETWORKS
 from longrank.models.checks import check_weights, read_json, tensor_names
 from longrank.models.create import checked_options
@@ -135,5 +135,4 @@ def _explained(path: Path, what: str) -> Iterator[None]:
     except LongRankError as error:
         raise InputError(f"{what}: {error}", path=path) from None
     except Exception as error:  # whatever transformers raises on what it cannot read
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise InputError(f"{what}: {reason[0][:200]}", path=path) from error
+        raise InputError(f"{what}: {first_line(error)}", path=path) from error

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from longrank.errors import InputError, LongRankError
 from longrank.index.vectors import PassageVectors
+from longrank.models.checks import check_weights
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.scoring.acceleration import accelerate_by, computed_by
 from longrank.scoring.backends import check_backend
@@ -29,7 +30,6 @@ from longrank.scoring.network import (
     Feeder,
     check_at_least,
     check_finite,
-    check_network,
     choose_device,
     choose_max_tokens,
     loading,
@@ -239,7 +239,7 @@ def _load(model: Model, device: str) -> Any:
     )
     network = network.float().eval()
     encoder = network[0].auto_model
-    check_network(model, encoder, network.tokenizer, _missing(model, encoder))
+    check_weights(model.path, encoder, network.tokenizer, _missing(model, encoder))
     check_padding(model, network, network.tokenizer, lambda features: network(features)["sentence_embedding"], "a")
     return network
 

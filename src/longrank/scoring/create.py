@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.models.checks import read_json
+from longrank.models.checks import check_weights, read_json
 from longrank.models.description import FILE, describe
 from longrank.scoring.models import Model
-from longrank.scoring.network import check_network, loading
+from longrank.scoring.network import loading
 from longrank.scoring.pretrained import Pretrained, load_pretrained
 
 _CLASSIFIER = "ForSequenceClassification"
@@ -63,7 +63,7 @@ def new_network(
         network = create_network(name, pretrained, options, tokenizer=tokenizer, preset=preset, seed=seed)
     random = {id(values) for key, values in pretrained.named_parameters() if key in missing}
     lost = [key for key, values in network.named_parameters() if id(values) in random]
-    check_network(model, network, tokenizer, lost)
+    check_weights(model.path, network, tokenizer, lost)
     return network, tokenizer
 
 

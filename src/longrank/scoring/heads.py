@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.models.checks import read_json
+from longrank.models.checks import check_weights, read_json
 from longrank.scoring.models import Model
-from longrank.scoring.network import check_network
 from longrank.scoring.padding import check_padding
 from longrank.scoring.pretrained import load_pretrained
 from longrank.types import Notes
@@ -32,7 +31,7 @@ def load_classifier(model: Model, notes: Notes) -> tuple[Any, Any]:
         notes: says what was found other than the stock head.
 
     Raises:
-        InputError: the weights would score wrongly, as `check_network`; or the tokenizer puts no mark
+        InputError: the weights would score wrongly, as `check_weights`; or the tokenizer puts no mark
             between query and passage; or padding changes the output.
     """
     if _made_for(model, _NEXT_SENTENCE):
@@ -49,7 +48,7 @@ def load_classifier(model: Model, notes: Notes) -> tuple[Any, Any]:
         missing = [name for name in missing if name not in _DENSE]
         notes.say(f"the head of '{model.name}' is one layer on [CLS], as Capreolus trained ELECTRA")
     _check_pairs(model, tokenizer)
-    check_network(model, network, tokenizer, missing)
+    check_weights(model.path, network, tokenizer, missing)
     check_padding(model, network, tokenizer, lambda features: network(**features).logits, "a", "b")
     return network, tokenizer
 
@@ -68,7 +67,7 @@ def _made_for(model: Model, task: str) -> bool:
 def _check_pairs(model: Model, tokenizer: Any) -> None:
     """Refuse tokenizers that join query and passage into one text: those of decoders, which want a prompt."""
     if getattr(tokenizer, "backend_tokenizer", None) is None:
-        return  # refused by `check_network`
+        return  # refused by `check_weights`
     joined = tokenizer.backend_tokenizer.encode("a", "a").sequence_ids
     if joined[joined.index(1) - 1] == 0:
         decoder = _made_for(model, "ForCausalLM")

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.errors import InputError, LongRankError, MissingExtra
-from longrank.models.checks import check_weights
+from longrank.errors import InputError, LongRankError, MissingExtra, first_line
 from longrank.protocols import ScoringTask
 from longrank.scoring.backoff import halving
 from longrank.scoring.batching import batches
@@ -56,8 +55,7 @@ def loading(model: Model) -> Iterator[None]:
                 raise MissingExtra(f"the model '{model.name}'", "neural") from error
             raise InputError(f"the model needs the package {error.name}", path=model.path) from error
         except Exception as error:  # whatever these libraries raise on a folder they cannot read
-            reason = str(error).strip().splitlines() or [type(error).__name__]
-            raise InputError(f"the model cannot be loaded: {reason[0][:200]}", path=model.path) from error
+            raise InputError(f"the model cannot be loaded: {first_line(error)}", path=model.path) from error
 
 
 @contextmanager
@@ -104,22 +102,6 @@ def choose_device(device: str) -> str:
     except (RuntimeError, AssertionError):
         raise InputError("device is not available here", got=device, fix="use cpu or auto") from None
     return device
-
-
-def check_network(model: Model, network: Any, tokenizer: Any, missing: Sequence[str]) -> None:
-    """Refuse weights that would score without a warning, but wrongly.
-
-    Args:
-        model: where the network comes from, for the message.
-        network: a transformers model.
-        tokenizer: its tokenizer.
-        missing: parameters that the weights file lacks, so that chance has set them.
-
-    Raises:
-        InputError: parameters are missing, not finite, or too few for the tokenizer's vocabulary; or
-            the tokenizer is not one of the tokenizers library.
-    """
-    check_weights(model.path, network, tokenizer, missing)
 
 
 def position_limit(network: Any) -> int:

@@ -35,7 +35,7 @@ class Pretrained(NamedTuple):
 def load_pretrained(model: Model, family: str, dtype: str = "float32") -> Pretrained:
     """Load what a class of transformers makes of a model's folder.
 
-    The caller checks the result (`longrank.scoring.network.check_network`): some heads lack parameters on purpose.
+    The caller checks the result (`longrank.models.checks.check_weights`): some heads lack parameters on purpose.
 
     Args:
         model: the model's files.

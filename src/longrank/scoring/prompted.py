@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from longrank.config import suggestion
 from longrank.errors import InputError
+from longrank.models.checks import check_weights
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.scoring.acceleration import check_dtype, to_bf16
 from longrank.scoring.dense import use_onednn
@@ -25,7 +26,6 @@ from longrank.scoring.network import (
     DEFAULT_BATCH_TOKENS,
     Feeder,
     check_at_least,
-    check_network,
     choose_device,
     choose_max_tokens,
     loading,
@@ -128,7 +128,7 @@ class PromptedScorer(ABC):
 
     def _load(self, device: str, dtype: str) -> tuple[Any, Any]:
         network, tokenizer, missing = load_pretrained(self.model, self.family, dtype)
-        check_network(self.model, network, tokenizer, missing)
+        check_weights(self.model.path, network, tokenizer, missing)
         self.check(network)
         check_padding(self.model, network, tokenizer, partial(self._answer, network), "a")
         return network.to(choose_device(device)), tokenizer

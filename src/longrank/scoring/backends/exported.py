@@ -22,10 +22,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longrank.errors import InputError, IntegrityError
+from longrank.errors import InputError, IntegrityError, first_line
 from longrank.scoring.backends import BACKENDS
 from longrank.scoring.backends.agreement import agrees, random_batch
-from longrank.scoring.backends.forward import first_line, load_graph
+from longrank.scoring.backends.forward import load_graph
 from longrank.scoring.models import Model
 from longrank.storage import MANIFEST, digest_of, verify, write_manifest
 from longrank.storage.cache import cache_folder

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import inspect
-import re
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longrank.errors import LongRankError
+from longrank.errors import LongRankError, first_line
 from longrank.scoring.backends import BACKENDS, Run
 from longrank.scoring.network import position_limit
 
 if TYPE_CHECKING:
     import torch
 
-_STEP = (
-    16  # tokens: lengths are filled up to a multiple, since runtimes prepare and keep much for each shape of a batch
-)
+# Lengths are filled up to a multiple, since runtimes prepare and keep much for each shape of a batch.
+_STEP = 16  # tokens
 
 
 class Exported:
@@ -93,10 +91,3 @@ def load_graph(backend: str, folder: Path, *, bf16: bool) -> Run:
     except Exception as error:  # whatever the runtime raises
         raise LongRankError(f"{folder}: {backend} cannot load the graph: {first_line(error)}") from error
     return run
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of what an error says, without colours, shortened."""
-    said = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    lines = [line for line in said.splitlines() if line.strip()] or [type(error).__name__]
-    return lines[0][:200]
