@@ -83,6 +83,7 @@ class DocumentNetworkScorer:
             max_query_tokens=queries,
             batch_tokens=batch_tokens,
             notes=self._notes,
+            path=model.path,
         )
         self.offset_tokenizer, self.packer = self._reader.offset_tokenizer, self._reader.packer
         self._dtype = dtype

@@ -41,6 +41,7 @@ class NetworkReader:
         max_query_tokens: what is read of the query.
         batch_tokens: padded tokens per batch.
         notes: counts queries that were cut.
+        path: where the network comes from, for a message.
 
     Attributes:
         network: as given.
@@ -52,7 +53,15 @@ class NetworkReader:
     """
 
     def __init__(
-        self, network: Any, tokenizer: Any, *, max_tokens: int, max_query_tokens: int, batch_tokens: int, notes: Notes
+        self,
+        network: Any,
+        tokenizer: Any,
+        *,
+        max_tokens: int,
+        max_query_tokens: int,
+        batch_tokens: int,
+        notes: Notes,
+        path: Path,
     ) -> None:
         self.network, self._batch_tokens, self._notes = network, batch_tokens, notes
         self._separator = tokenizer.sep_token_id
@@ -67,7 +76,7 @@ class NetworkReader:
         )
         self.offset_tokenizer, self.packer = self._feeder.offset_tokenizer, self._feeder.packer
         if self._separator is None or not self.packer.pair_specials[1]:
-            raise InputError("the model's tokenizer puts no mark between query and passage")
+            raise InputError("the model's tokenizer puts no mark between query and passage", path=path)
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
         """Return, for each document, its score, its passages' scores each on its own, and what each contributed.

@@ -7,11 +7,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
-class _Section(BaseModel):
+class Section(BaseModel):
+    """A part of a training's settings: nothing unknown, nothing converted, nothing changed later."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class OptimizerSettings(_Section):
+class OptimizerSettings(Section):
     """Adam or AdamW; weight decay is for matrices only, never for biases and norms, as in BERT's code.
 
     ``head_learning_rate`` is that of what is not the encoder, ``learning_rate`` unless it is given. Adam adds
@@ -27,14 +29,14 @@ class OptimizerSettings(_Section):
     eps: float = Field(default=1e-8, gt=0)
 
 
-class ScheduleSettings(_Section):
+class ScheduleSettings(Section):
     """A schedule of `longrank.training.schedules.SCHEDULES` and its options."""
 
     name: str = "constant"
     options: dict[str, Any] = {}
 
 
-class LoopSettings(_Section):
+class LoopSettings(Section):
     """Steps, batches, and what happens between them; a step is one change of the weights.
 
     Attributes:

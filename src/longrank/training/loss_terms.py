@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from longrank.config import lookup, suggestion
 from longrank.errors import InputError
+from longrank.training.loop_settings import Section
 
 
 class LossKind(NamedTuple):
@@ -60,14 +61,12 @@ LOSSES: dict[str, LossKind] = {
 """The losses by name."""
 
 
-class LossTerm(BaseModel):
+class LossTerm(Section):
     """One loss of a sum: its name, its weight, and options that replace the loss's own."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: str
     weight: float = Field(default=1.0, gt=0)
-    options: dict[str, float] = {}
+    options: dict[str, float] = Field(default_factory=dict)
 
 
 def loss_kind(term: LossTerm) -> LossKind:

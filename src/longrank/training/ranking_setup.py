@@ -84,6 +84,7 @@ def _reader(
         max_query_tokens=query_limit(network, settings.read.max_query_tokens),
         batch_tokens=DEFAULT_BATCH_TOKENS,
         notes=Notes(),  # it would count cut queries again in each validation; `open_task` counts them once
+        path=model.path,
     )
     if score_cache is not None and not settings.network.frozen:
         raise InputError("a score cache is for encoders that are not trained", fix="set network.frozen = true")

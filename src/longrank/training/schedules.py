@@ -19,9 +19,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from longrank.config import lookup, validated
+from longrank.training.loop_settings import Section
 
 
 class Factors(NamedTuple):
@@ -31,10 +32,8 @@ class Factors(NamedTuple):
     head: float
 
 
-class Schedule(BaseModel, ABC):
+class Schedule(Section, ABC):
     """A schedule and its options."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     @abstractmethod
     def factors(self, step: int, steps: int) -> Factors:

@@ -28,20 +28,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from longrank.config import load_settings, shipped
-from longrank.training.loop_settings import LoopSettings
+from longrank.training.loop_settings import LoopSettings, Section
 from longrank.training.loss_terms import LossTerm
 
 _SHIPPED = Path(__file__).parent / "protocols"
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class NetworkSettings(_Section):
+class NetworkSettings(Section):
     """What is trained.
 
     ``model`` is a pretrained model, or a folder with a document network of this name, which is trained further.
@@ -51,23 +47,23 @@ class NetworkSettings(_Section):
 
     name: str
     model: str = "minilm"
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field(default_factory=dict)
     preset: str | None = None
     dropout: float | None = Field(default=None, ge=0, lt=1)
     frozen: bool = False
 
 
-class ReadSettings(_Section):
+class ReadSettings(Section):
     """What is read of a document, in training and validation alike."""
 
     passages: str = "parade-paper"
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field(default_factory=dict)
     title: bool = False
     max_tokens: int = Field(default=256, ge=8)
     max_query_tokens: int | None = Field(default=None, ge=1)
 
 
-class SampleSettings(_Section):
+class SampleSettings(Section):
     """What is learned from; ``passages`` and ``keep`` say what is read of a sample's documents.
 
     The fields up to ``unjudged`` are those of `longrank.training.candidates.CandidateOptions`.
@@ -85,27 +81,27 @@ class SampleSettings(_Section):
     keep: float | None = Field(default=None, ge=0, le=1)
 
 
-class TeacherSettings(_Section):
+class TeacherSettings(Section):
     """Whose scores are learned: an evidence file's, aggregated. It must hold every document of the samples."""
 
     evidence: str
     aggregator: str = "document"
 
 
-class ValidationSettings(_Section):
+class ValidationSettings(Section):
     """How good the network is: the measure of reranking the dev queries' first ``depth`` documents."""
 
     measure: str = "nDCG@20"
     depth: int = Field(default=100, ge=1)
 
 
-class HeldOutSettings(_Section):
+class HeldOutSettings(Section):
     """How a fold's test queries are reranked: their first ``depth`` documents; None: as many as in validation."""
 
     depth: int | None = Field(default=None, ge=1)
 
 
-class TrainingSettings(_Section):
+class TrainingSettings(Section):
     """A whole training."""
 
     network: NetworkSettings
