@@ -13,14 +13,13 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.errors import InputError, LongRankError
+from longrank.errors import LongRankError
 from longrank.index.vectors import PassageVectors
-from longrank.models.checks import check_weights
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.scoring.acceleration import accelerate_by, computed_by
 from longrank.scoring.backends import check_backend
@@ -33,15 +32,12 @@ from longrank.scoring.network import (
     choose_device,
     choose_max_tokens,
     loading,
-    position_limit,
 )
-from longrank.scoring.padding import check_padding
-from longrank.scoring.pretrained import check_unexpected
+from longrank.scoring.sentence_encoder import limits_of, load_sentence_encoder, prompts_of
 from longrank.types import Float32s, Notes
 
 _KEPT_BYTES = 256 << 20  # passage vectors kept in memory
 _ROWS_AT_ONCE = 1024
-_DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # the names sentence-transformers looks for
 
 
 class Vectors(NamedTuple):
@@ -88,17 +84,9 @@ class BiEncoder:
         self._notes = Notes() if notes is None else notes
         device = check_backend(backend, dtype, device)
         with loading(model):
-            self._network = _load(model, device)
-            self._prompts = dict(self._network.prompts or {})
-        if not (model.path / "modules.json").is_file():
-            self._notes.add(
-                "models without modules.json, which names the pooling (folder or cache may lack it): "
-                "the mean of all tokens is used",
-                model.name,
-            )
-        if (similarity := self._network.similarity_fn_name) != "cosine":
-            self._notes.add(f"models made for the similarity '{similarity}': the cosine is used", model.name)
-        self.max_tokens = choose_max_tokens(model, max_tokens, *_limits(self._network))
+            self._network = load_sentence_encoder(model, choose_device(device), self._notes)
+            self._prompts = prompts_of(self._network)
+        self.max_tokens = choose_max_tokens(model, max_tokens, *limits_of(self._network))
         self.encoder = self._network[0].auto_model
         accelerate_by(backend, self.encoder, model, self._notes, dtype=dtype)
         self._feeder = Feeder(
@@ -161,7 +149,7 @@ class BiEncoder:
         texts = {key: task.texts for key, task in zip(keys, tasks, strict=True) if key}
         known = {key: kept for key in texts if (kept := self._kept.get(key)) is not None}
         fresh = [key for key in texts if key not in known]
-        encoded = self._encode([texts[key] for key in fresh], self._prompt(*_DOCUMENT_PROMPTS))
+        encoded = self._encode([texts[key] for key in fresh], self._prompts.document)
         for key, one in zip(fresh, encoded, strict=True):
             known[key] = one
             self._kept.add(key, one)
@@ -180,20 +168,17 @@ class BiEncoder:
         Raises:
             LongRankError: a vector is not finite; names document and passage.
         """
-        results = self._encode(list(documents.values()), self._prompt(*_DOCUMENT_PROMPTS))
+        results = self._encode(list(documents.values()), self._prompts.document)
         for doc_id, result in zip(documents, results, strict=True):
             bad = np.flatnonzero(~np.isfinite(result.vectors).all(axis=1))
             if bad.size:
                 raise LongRankError(f"vector of passage {bad[0]} of document {doc_id!r} is not finite")
         return results
 
-    def _prompt(self, *names: str) -> str:
-        return next((self._prompts[name] for name in names if name in self._prompts), "")
-
     def _query_vectors(self, queries: Mapping[str, str]) -> dict[str, Float32s]:
         """Return the vector of each query, by its text; `queries` are text -> query_id."""
         found = {}
-        results = self._encode([[text] for text in queries], self._prompt("query"))
+        results = self._encode([[text] for text in queries], self._prompts.query)
         for (text, query_id), (vectors, truncated) in zip(queries.items(), results, strict=True):
             if truncated[0]:
                 self._notes.add(f"queries cut at the scorer's {self.max_tokens} tokens", f"query {query_id}")
@@ -210,7 +195,7 @@ class BiEncoder:
             packed, lambda features: self._network({**features, **extra})["sentence_embedding"]
         )
         return [
-            Vectors(_unit(vectors), np.array([one.truncated for one in texts], dtype=np.bool_))
+            Vectors(unit(vectors), np.array([one.truncated for one in texts], dtype=np.bool_))
             for vectors, texts in zip(rows, packed, strict=True)
         ]
 
@@ -224,50 +209,7 @@ def _cosines(task: ScoringTask, query: Float32s, passages: Vectors) -> PassageSc
     return PassageScores(scores, passages.truncated)
 
 
-def _load(model: Model, device: str) -> Any:
-    from sentence_transformers import SentenceTransformer
-
-    modules = model.path / "modules.json"
-    if modules.is_file() and "LogitScore" in modules.read_text(encoding="utf-8"):  # its words would be left out
-        raise InputError("is a decoder reranker, no bi-encoder", path=modules, fix="use the scorer 'decoder'")
-    network = SentenceTransformer(
-        str(model.path),
-        device=choose_device(device),
-        local_files_only=True,
-        trust_remote_code=False,
-        model_kwargs={"use_safetensors": True},
-    )
-    network = network.float().eval()
-    encoder = network[0].auto_model
-    check_weights(model.path, encoder, network.tokenizer, _missing(model, encoder))
-    check_padding(model, network, network.tokenizer, lambda features: network(features)["sentence_embedding"], "a")
-    return network
-
-
-def _missing(model: Model, encoder: Any) -> list[str]:
-    """Return the parameters that the weights file lacks; the pooler is not read, and often not there.
-
-    Raises:
-        InputError: it holds some that the encoder leaves out (`longrank.scoring.pretrained`).
-    """
-    options = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
-    _, info = type(encoder).from_pretrained(
-        str(model.network),
-        device_map="meta",  # names only, no values
-        output_loading_info=True,
-        **options,
-    )
-    missing = [name for name in info["missing_keys"] if "pooler" not in name.split(".")]
-    if not missing:
-        check_unexpected(model, info["unexpected_keys"])
-    return missing
-
-
-def _limits(network: Any) -> tuple[int | None, ...]:
-    return (network.max_seq_length, position_limit(network[0].auto_model))
-
-
-def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Scale each row to length 1, in place; zeros stay zeros."""
     for some in _slices(len(rows)):
         lengths = np.sqrt((rows[some] * rows[some]).sum(axis=1, dtype=np.float32, keepdims=True))
