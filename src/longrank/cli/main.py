@@ -37,6 +37,7 @@ COMMANDS = {
     "create": "longrank.cli.create:create",
     "quantize": "longrank.cli.quantize:quantize",
     "train": "longrank.cli.train:train",
+    "train-passages": "longrank.cli.train_passages:train_passages",
     "bench": "longrank.cli.bench:bench",
     "analyze": "longrank.cli.analyze:analyze",
 }

@@ -45,7 +45,7 @@ def loading(model: Model) -> Iterator[None]:
         MissingExtra: torch or transformers are not installed.
         InputError: the library cannot load the model.
     """
-    with _quiet():
+    with quiet():
         try:
             yield
         except (LongRankError, MemoryError):
@@ -59,7 +59,7 @@ def loading(model: Model) -> Iterator[None]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep transformers and sentence-transformers from writing to stderr; what matters is checked here."""
     loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]
     levels = [logger.level for logger in loggers]
@@ -236,6 +236,17 @@ class Feeder:
         for notes in side_by_side(work, jobs, self._device):
             self._notes.merge(notes)
         return rows
+
+    def rows(
+        self, packed: Sequence[Packed], forward: Callable[[dict[str, torch.Tensor]], torch.Tensor]
+    ) -> torch.Tensor:
+        """Return ``forward``'s rows for all texts, [N, ...], with gradients; those of like length at once."""
+        import torch
+
+        order = self._batches(packed)
+        rows = torch.cat([forward(self.features([packed[n] for n in batch])) for batch in order])
+        places = torch.tensor([n for batch in order for n in batch], device=rows.device)
+        return rows[places.argsort()]
 
     def _batches(self, packed: Sequence[Packed]) -> list[list[int]]:
         return batches([len(one.ids) for one in packed], self._batch_tokens)

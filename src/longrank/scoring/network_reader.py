@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from longrank.errors import InputError
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.scoring.batching import batches
 from longrank.scoring.cross_encoder import DEFAULT_MAX_QUERY_TOKENS
 from longrank.scoring.network import Feeder, check_at_least, check_finite
 from longrank.scoring.parallel import side_by_side
@@ -63,7 +62,7 @@ class NetworkReader:
         notes: Notes,
         path: Path,
     ) -> None:
-        self.network, self._batch_tokens, self._notes = network, batch_tokens, notes
+        self.network, self._notes = network, notes
         self._separator = tokenizer.sep_token_id
         self._cache: RowCache | None = None
         self._feeder = Feeder(
@@ -132,13 +131,8 @@ class NetworkReader:
             return self._feeder.run(packed, self._encode)
 
     def encode(self, packed: Sequence[Packed]) -> torch.Tensor:
-        """Return the representations [N, *F] of pairs, with gradients; texts of like length go through together."""
-        import torch
-
-        order = batches([len(one.ids) for one in packed], self._batch_tokens)
-        rows = torch.cat([self._encode(self._feeder.features([packed[n] for n in batch])) for batch in order])
-        places = torch.tensor([n for batch in order for n in batch], device=rows.device)
-        return rows[places.argsort()]
+        """Return the representations [N, *F] of pairs, with gradients."""
+        return self._feeder.rows(packed, self._encode)
 
     def _aggregate(self, rows: NDArray[np.float32]) -> tuple[float, Float32s, Float32s]:
         """Return the document's score, each passage's on its own [P], and the contributions [P], of rows [P, *F]."""

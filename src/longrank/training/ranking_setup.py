@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from longrank.errors import InputError, shown
 from longrank.models.create import checked_options, options_of, preset_options
 from longrank.models.description import FILE, describe
@@ -20,6 +18,7 @@ from longrank.scoring.network import DEFAULT_BATCH_TOKENS, choose_max_tokens, po
 from longrank.scoring.network_reader import NetworkReader, query_limit
 from longrank.text.segment import make_segmenter
 from longrank.training.checks import check_outputs, check_taught
+from longrank.training.dropout import set_dropout
 from longrank.training.ranking_data import Data, make_training_samples, sampled_from, taught_scores
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
@@ -105,7 +104,7 @@ def _network(settings: TrainingSettings, model: Model) -> tuple[Any, Any]:
         )
     dropout = 0.0 if wanted.frozen else wanted.dropout
     if dropout is not None:
-        _set_dropout(network.encoder, dropout)
+        set_dropout(network.encoder, dropout)
     if wanted.frozen:
         _freeze(network)
     return network, tokenizer
@@ -148,16 +147,6 @@ def _check_passages(network: DocumentNetwork, segmenter: Segmenter) -> None:
             got=f"max_passages = {cap.most}" if cap.most else "no max_passages",
             fix=f"set read.options.max_passages = {most}",
         )
-
-
-def _set_dropout(encoder: torch.nn.Module, dropout: float) -> None:
-    """Set all dropouts of an encoder: modules, and numbers that modules hand to attention (ModernBERT, Longformer)."""
-    for module in encoder.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = dropout
-        for name, value in vars(module).items():
-            if "dropout" in name and isinstance(value, float):
-                setattr(module, name, dropout)
 
 
 def _freeze(network: DocumentNetwork) -> None:

@@ -11,6 +11,14 @@ from longrank.errors import InputError
 from longrank.formats.queries import read_queries
 from longrank.formats.trec import read_qrels
 from longrank.training.passage_data.car import car_rows
+from longrank.training.passage_data.examples import (
+    Example,
+    ExampleFile,
+    ExampleSamples,
+    example_of_row,
+    group,
+    write_examples,
+)
 from longrank.training.passage_data.microblog import (
     DEV_QUERIES,
     microblog_rows,
@@ -18,7 +26,6 @@ from longrank.training.passage_data.microblog import (
     without_urls,
 )
 from longrank.training.passage_data.msmarco import msmarco_rows
-from longrank.training.passage_data.row_file import RowFile, RowSamples
 from longrank.training.passage_data.rows import Row, read_rows, split_queries, write_rows
 from longrank.types import Document, Notes, Query, Run, ScoredDoc
 
@@ -81,50 +88,96 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, what: str) -> None:
         list(read_rows(path, Notes()))
 
 
+# --- examples ------------------------------------------------------------------------------------
+
 ROWS = [Row("wer?", f"{'ü' * i}{i}", i % 2) for i in range(20)]
+EXAMPLES = [example_of_row(row) for row in ROWS[:3]] + [
+    group("was?", ["a", "b"]),
+    group("was?", ["a", "ü", "c"], [1.0, -0.5, 3e-7]),
+]
 
 
-def test_rows_by_number_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("longrank.training.passage_data.row_file._CHUNK", 7)  # lines are longer
-    write_rows(ROWS, tmp_path / "rows.jsonl")
-    rows = RowFile(tmp_path / "rows.jsonl", Notes())
-    assert [rows[i] for i in range(len(rows))] == ROWS
-    assert rows[-1] == ROWS[-1]
+def test_examples_are_read_back_by_number_as_they_were_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("longrank.training.passage_data.line_file._CHUNK", 7)  # lines are longer
+    assert write_examples(EXAMPLES, tmp_path / "file") == 5
+    examples = ExampleFile(tmp_path / "file", Notes())
+    assert [examples[i] for i in range(len(examples))] == list(examples) == EXAMPLES
+    assert examples[-1] == EXAMPLES[-1]
     with pytest.raises(IndexError):
-        rows[20]
+        examples[5]
 
 
-def test_the_last_row_needs_no_line_end_and_windows_line_ends_are_taken(tmp_path: Path) -> None:
-    text = '{"query": "q", "text": "a", "label": 1}\r\n{"query": "q", "text": "b", "label": 0}'
-    rows = RowFile(written(tmp_path, text), Notes())
-    assert [rows[i].text for i in range(len(rows))] == ["a", "b"]
+def test_a_row_and_a_group_are_a_line_each(tmp_path: Path) -> None:
+    write_examples([example_of_row(Row("q", "t", 0)), group("q", ["t", "ü"], [2, 1])], tmp_path / "file")
+    expected = '{"query": "q", "text": "t", "label": 0}\n{"query": "q", "texts": ["t", "ü"], "taught": [2, 1]}\n'
+    assert (tmp_path / "file").read_text(encoding="utf-8") == expected
+    assert ExampleFile(tmp_path / "file", Notes())[0] == Example("q", ("t",), (0.0,), None)
+    assert ExampleFile(tmp_path / "file", Notes())[1] == Example("q", ("t", "ü"), (1.0, 0.0), (2.0, 1.0))
 
 
-def test_a_bad_row_is_named_when_it_is_read(tmp_path: Path) -> None:
-    good = '{"query": "q", "text": "a", "label": 1}\n'
-    (tmp_path / "file").write_bytes(f"{good}{good[:-3]}\n\n".encode() + b"\xff\n")
-    rows = RowFile(tmp_path / "file", Notes())
-    assert rows[0].text == "a"
-    for i, what in ((1, "file:2: is not JSON"), (2, "file:3: is not JSON"), (3, "file:4: is not UTF-8")):
-        with pytest.raises(InputError, match=what):
-            rows[i]
+def test_rows_are_examples_as_they_are(tmp_path: Path) -> None:
+    write_rows(ROWS, tmp_path / "rows.jsonl")
+    assert list(ExampleFile(tmp_path / "rows.jsonl", Notes())) == [example_of_row(row) for row in ROWS]
+
+
+def test_no_example_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not one example"):
+        write_examples([], tmp_path / "file")
+    assert not (tmp_path / "file").exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "what"), [("rows.jsonl.gz", "unpack it"), ("none", "cannot be read"), ("empty", "holds no row")]
+    ("line", "what"),
+    [
+        ('{"query": "q", "texts": ["a", "b"], "label": 1}', r"not the keys of a group \(got 'query, texts, label'\)"),
+        ('{"query": " ", "texts": ["a", "b"]}', "'query' is no text"),
+        ('{"texts": ["a", "b"]}', "'query' is no text"),
+        ('{"query": "q", "texts": ["a"]}', "'texts' are not two texts or more"),
+        ('{"query": "q", "texts": ["a", ""]}', "'texts' are not two"),
+        ('{"query": "q", "texts": "ab"}', "'texts' are not two"),
+        ('{"query": "q", "texts": ["a", "b"], "taught": [1]}', "'taught' are not 2 numbers"),
+        ('{"query": "q", "texts": ["a", "b"], "taught": [1, true]}', "'taught' are not 2 numbers"),
+        ('{"query": "q", "texts": ["a", "b"], "taught": [1, 1e999]}', "number"),
+        ('{"query": "q", "text": "a", "label": 2}', "neither 0 nor 1"),
+        ('{"query": "q", "text": "a"', "is not JSON"),
+        ("", "is not JSON"),
+    ],
 )
-def test_a_file_without_rows_by_number_is_refused(tmp_path: Path, name: str, what: str) -> None:
+def test_a_bad_example_is_named_when_it_is_read(tmp_path: Path, line: str, what: str) -> None:
+    good = '{"query": "q", "text": "a", "label": 1}\n'
+    examples = ExampleFile(written(tmp_path, f"{good}{line}\n{good}"), Notes())
+    assert examples[0].texts == examples[2].texts == ("a",)
+    with pytest.raises(InputError, match=rf"file:2: .*{what}"):
+        examples[1]
+
+
+def test_the_last_line_needs_no_end_and_windows_line_ends_are_taken(tmp_path: Path) -> None:
+    text = '{"query": "q", "text": "a", "label": 1}\r\n{"query": "q", "text": "b", "label": 0}'
+    examples = ExampleFile(written(tmp_path, text), Notes())
+    assert [one.texts for one in examples] == [("a",), ("b",)]
+
+
+def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"{}\n\xff\n")
+    with pytest.raises(InputError, match="file:2: is not UTF-8"):
+        ExampleFile(tmp_path / "file", Notes())[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("rows.jsonl.gz", "unpack it"), ("none", "cannot be read"), ("empty", "is empty")]
+)
+def test_a_file_without_lines_by_number_is_refused(tmp_path: Path, name: str, what: str) -> None:
     written(tmp_path, "", "empty")
     with pytest.raises(InputError, match=what):
-        RowFile(tmp_path / name, Notes())
+        ExampleFile(tmp_path / name, Notes())
 
 
-def test_samples_of_rows_are_passes_without_end(tmp_path: Path) -> None:
+def test_samples_of_examples_are_passes_without_end(tmp_path: Path) -> None:
     write_rows(ROWS, tmp_path / "rows.jsonl")
-    samples = RowSamples(RowFile(tmp_path / "rows.jsonl", Notes()), seed=42)
+    samples = ExampleSamples(ExampleFile(tmp_path / "rows.jsonl", Notes()), seed=42)
     assert len(samples) == 20
     passes = [[samples[n] for n in range(20 * turn, 20 * turn + 20)] for turn in (0, 1, 9)]
-    assert all(sorted(one) == sorted(ROWS) for one in passes)
+    assert all(sorted(one) == sorted(map(example_of_row, ROWS)) for one in passes)
     assert len({tuple(one) for one in passes}) == 3
     with pytest.raises(IndexError):
         samples[-1]

@@ -1,0 +1,171 @@
+"""Learning to score passages: examples in, the loss of a cross-encoder's outputs out; validated by ranking texts.
+
+What is saved is a model of transformers for sequence classification: `rerank` reads it as a passage scorer, and any
+document network can be put on it and trained on (pre-fine-tuning).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from longrank.errors import InputError
+from longrank.scoring.create import new_network
+from longrank.scoring.models import Model, find_model
+from longrank.scoring.network import DEFAULT_BATCH_TOKENS, Feeder, choose_max_tokens, position_limit
+from longrank.text.packing import Packed
+from longrank.training.dropout import set_dropout
+from longrank.training.loss_terms import LossKind, loss_kind, weighted_loss
+from longrank.training.passage_data.examples import Example, ExampleSamples
+from longrank.training.passage_settings import PassageTrainingSettings
+from longrank.training.passage_validation import Development
+from longrank.training.ranks import Ranks
+from longrank.training.saving import save_model
+from longrank.types import Notes
+
+_SHOWN = 40  # characters of a text that is named
+
+
+def open_cross_encoder(
+    settings: PassageTrainingSettings, examples: ExampleSamples, dev: Sequence[Example], notes: Notes
+) -> CrossEncoderTask:
+    """Load the model of a training, and check that its losses can learn from the examples; reads every example.
+
+    Raises:
+        InputError: a model that cannot be read, an unknown loss or measure, losses that want other examples or
+            outputs, or a line that holds no example.
+        MissingExtra: torch or transformers are not installed.
+    """
+    model = find_model(settings.network.model)
+    options = {} if settings.network.outputs is None else {"outputs": settings.network.outputs}
+    network, tokenizer = new_network("maxp", model, options=options, seed=settings.loop.seed)
+    _check_losses(settings, examples)
+    return CrossEncoderTask(
+        network.classifier, tokenizer, model=model, settings=settings, examples=examples, dev=dev, notes=notes
+    )
+
+
+class CrossEncoderTask:
+    """A cross-encoder that learns from examples; a `longrank.training.loop.Task`.
+
+    A text's score is the logit, or of two outputs the second less the first, as the scorer of the saved model has it.
+
+    Args:
+        network: of transformers, for sequence classification with one output or two: what is trained.
+        tokenizer: its tokenizer.
+        model: where it comes from.
+        settings: the whole training.
+        examples: what it learns from.
+        dev: what it is validated on.
+        notes: counts texts and queries that were cut.
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        tokenizer: Any,
+        *,
+        model: Model,
+        settings: PassageTrainingSettings,
+        examples: ExampleSamples,
+        dev: Sequence[Example],
+        notes: Notes,
+    ) -> None:
+        self.network, self.fingerprint = network.to(Ranks().device), model.fingerprint
+        self._tokenizer, self._examples, self._notes = tokenizer, examples, notes
+        if settings.network.dropout is not None:
+            set_dropout(network, settings.network.dropout)
+        limits = tokenizer.model_max_length, position_limit(network)
+        self._feeder = Feeder(
+            tokenizer,
+            choose_max_tokens(model, settings.read.max_tokens, *limits),
+            max_query_tokens=settings.read.max_query_tokens,
+            batch_tokens=DEFAULT_BATCH_TOKENS,
+            device=str(network.device),
+            notes=notes,
+        )
+        self._loss, self._reads = weighted_loss(settings.loss), loss_kind(settings.loss[0]).reads
+        self._dev = Development(dev, settings.validation.measure) if dev else None
+        self._cut = set[int]()
+
+    def loss(self, instances: Sequence[int]) -> torch.Tensor:
+        """Return the mean loss over instances."""
+        found = [self._examples[n] for n in instances]
+        logits = self._feeder.rows([pair for one in found for pair in self._pairs(one.query, one.texts)], self._forward)
+        outputs = logits if self._reads == "logits" else _scores(logits).view(len(found), -1)
+        taught = [one.taught for one in found if one.taught is not None]
+        return self._loss(
+            outputs,
+            labels=torch.tensor([one.labels[0] for one in found], device=outputs.device),
+            teacher=torch.tensor(taught, device=outputs.device) if taught else None,
+        )
+
+    def validate(self) -> float:
+        """Return the measure of the development examples' rankings."""
+        assert self._dev is not None, "the loop validates only with development examples"
+        return self._dev.value(self._scored)
+
+    def save(self, folder: Path, record: Mapping[str, Any]) -> None:
+        """Write the model with the record of its training."""
+        save_model(folder, self.network, self._tokenizer, record)
+
+    def _scored(self, query: str, texts: Sequence[str]) -> list[float]:
+        scores: list[float] = _scores(self._feeder.rows(self._pairs(query, texts), self._forward)).tolist()
+        return scores
+
+    def _forward(self, features: dict[str, torch.Tensor]) -> torch.Tensor:
+        logits: torch.Tensor = self.network(**features).logits
+        return logits
+
+    def _pairs(self, query: str, texts: Sequence[str]) -> list[Packed]:
+        """Return the query paired with each text; what is cut is counted once."""
+        packer = self._feeder.packer
+        packed = list(packer.pairs(query, texts))
+        for text, one in zip(texts, packed, strict=True):
+            self._count(f"texts cut, with their queries, at {packer.max_tokens} tokens", text, one.truncated)
+        self._count(f"queries cut at {packer.max_query_tokens} tokens", query, packer.cuts_query(query))
+        return packed
+
+    def _count(self, what: str, text: str, cut: bool) -> None:
+        if cut and (key := hash((what, text))) not in self._cut:
+            self._cut.add(key)
+            self._notes.add(what, text[:_SHOWN])
+
+
+def _scores(logits: torch.Tensor) -> torch.Tensor:
+    """Return the scores [N] of logits [N, 1 or 2]."""
+    return logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
+
+
+def _check_losses(settings: PassageTrainingSettings, examples: ExampleSamples) -> None:
+    """Refuse losses that want other examples than all of these are.
+
+    Raises:
+        InputError: as said, or no loss; names the line of the first example that does not fit.
+    """
+    kinds = {term.name: loss_kind(term) for term in settings.loss}
+    weighted_loss(settings.loss)
+    for name, kind in kinds.items():
+        if kind.reads == "vectors":
+            raise InputError(f"the loss {name} is of texts' vectors", fix='a network named "bi-encoder" gives them')
+    width = len(examples.examples[0].texts)
+    for i, example in enumerate(examples.examples):
+        fault = _fault(kinds, example, width)
+        if fault:
+            raise InputError(fault, path=examples.examples.path, line=i + 1)
+
+
+def _fault(kinds: Mapping[str, LossKind], example: Example, width: int) -> str | None:
+    """Return what makes losses unable to learn from an example."""
+    if len(example.texts) != width:
+        return f"an example of {len(example.texts)} texts, the first one has {width}"
+    for name, kind in kinds.items():
+        if kind.group not in (0, width) or (kind.group == 0 and width < 2):
+            wanted = {0: "groups of texts", 1: "single texts with labels"}.get(kind.group, "groups of two texts")
+            return f"the loss {name} learns from {wanted}"
+        if kind.needs == "teacher" and example.taught is None:
+            return f"the loss {name} learns from a teacher's scores, and an example has none"
+    return None

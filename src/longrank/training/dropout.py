@@ -1,0 +1,15 @@
+"""Dropout of a pretrained network, set as a whole."""
+
+from __future__ import annotations
+
+import torch
+
+
+def set_dropout(network: torch.nn.Module, dropout: float) -> None:
+    """Set all dropouts of a network: modules, and numbers that modules hand to attention (ModernBERT, Longformer)."""
+    for module in network.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = dropout
+        for name, value in vars(module).items():
+            if "dropout" in name and isinstance(value, float):
+                setattr(module, name, dropout)

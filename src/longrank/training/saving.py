@@ -1,0 +1,32 @@
+"""What is trained, on disk: a folder as transformers writes it, with the record of the training beside the weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from longrank.scoring.network import quiet
+from longrank.storage.folders import atomic_folder
+
+RECORD = "training.json"
+
+
+def save_model(folder: Path, network: Any, tokenizer: Any, record: Mapping[str, Any]) -> None:
+    """Write a model of transformers, its tokenizer and the record of its training; replace such a folder.
+
+    Args:
+        folder: the folder above must exist.
+        network: of transformers, on any device.
+        tokenizer: of transformers.
+        record: JSON-able.
+
+    Raises:
+        InputError: `folder` holds other files, or cannot be written.
+        LongRankError: writing failed.
+    """
+    with atomic_folder(folder) as new, quiet():
+        network.save_pretrained(new)
+        tokenizer.save_pretrained(new)
+        (new / RECORD).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
