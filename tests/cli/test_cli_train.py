@@ -247,6 +247,8 @@ THREE = ("--make-folds", "3")
         (THREE, ("read.max_tokens=64",), "max_tokens must be between 8 and 48"),
         (THREE, ("loop.schedule.name=liner",), "unknown schedule (got 'liner'); did you mean 'linear'"),
         (THREE, ("network.dropuot=0",), "unknown key (got 'network.dropuot'); did you mean 'dropout'?"),
+        (THREE, ("judgments={scheme='shallow', rate=0.1}",), "judgments cannot leave one to each of 12 queries"),
+        (THREE, ("samples.negatives=model", "samples.model_run=nowhere.run"), "nowhere.run: no such file"),
         (THREE, ("loop.steps",), "--set takes key=value (got 'loop.steps')"),
     ],
 )

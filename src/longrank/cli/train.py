@@ -69,7 +69,8 @@ def train(
     from longrank.cli.inputs import apart, load_qrels, load_queries, part_of
     from longrank.formats.trec import read_run
     from longrank.index import Index
-    from longrank.training.folds import Experiment, cross_validate, train_once
+    from longrank.training.experiment import open_experiment
+    from longrank.training.folds import cross_validate, train_once
     from longrank.training.settings import load_training
     from longrank.types import Notes
 
@@ -84,15 +85,16 @@ def train(
     chosen = _folds([known[q] for q in known if q in judged], folds, n_folds, group_by, fold_seed, notes)
     if only and chosen is None:
         raise InputError("--fold chooses among folds", got=only[0], fix="give --folds or --make-folds")
-    experiment = Experiment(settings, Index.open(index), known, judged, read_run(run, notes), score_cache)
+    first = read_run(run, notes)
+    experiment = open_experiment(
+        settings, Index.open(index), known, judged, first, folds=chosen, notes=notes, score_cache=score_cache
+    )
     with ExitStack() as shown:
         progress = _progress(shown)
         if chosen is None:
             train_once(experiment, output, progress=progress, notes=notes, tensorboard=tensorboard)
         else:
-            cross_validate(
-                experiment, chosen, output, only=only or (), progress=progress, notes=notes, tensorboard=tensorboard
-            )
+            cross_validate(experiment, output, only=only or (), progress=progress, notes=notes, tensorboard=tensorboard)
     if _is_first():
         console.show_notes(notes)
         console.note(f"{output}: {settings.network.name} trained")

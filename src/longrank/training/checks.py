@@ -81,7 +81,9 @@ def check_fold(name: str, fold: Fold, known: Collection[str], qrels: Qrels, run:
     if unknown:
         raise InputError(f"fold '{name}' names {len(unknown)} queries that the query file lacks", got=unknown[0])
     if not fold.train:
-        raise InputError(f"fold '{name}' has no queries to train on", fix="make three folds or more")
+        raise InputError(
+            f"fold '{name}' has no queries to train on", fix="make three folds or more, or raise judgments.rate"
+        )
     if validates and not any(query_id in qrels and query_id in run for query_id in fold.dev):
         raise InputError(
             "validation needs dev queries that are judged and in the run",

@@ -10,27 +10,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from longrank.errors import InputError
 from longrank.formats.folds import Fold, read_folds, write_folds
 from longrank.formats.trec import read_run, write_run
-from longrank.index import Index
 from longrank.ranking.pipeline import open_pipeline, rerank
 from longrank.ranking.settings import Aggregate, Final, Passages, PipelineSettings, Scorer
-from longrank.storage import check_writable, digest_of, sha256_of
-from longrank.training.checks import check_documents, check_fold
+from longrank.storage import check_writable
+from longrank.training.experiment import Experiment
 from longrank.training.loop import train
-from longrank.training.ranking_data import Data, make_training_samples
-from longrank.training.ranking_setup import open_task
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
 from longrank.training.run_folder import MODEL
-from longrank.training.schedules import schedule
 from longrank.training.settings import TrainingSettings
-from longrank.types import Notes, Qrels, Query, Run
+from longrank.types import Notes, Run
 
 TEST_RUN, FOLDS = "test.run", "folds.json"
 _NAME = re.compile(r"[\w][\w.-]*")
@@ -38,83 +32,19 @@ Progress = Callable[[str, int], Callable[[int], object]]
 """(fold, steps) -> what is called with the number of steps just done."""
 
 
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """What trainings of one command have in common.
-
-    Attributes:
-        settings: of each training.
-        index: the documents.
-        queries: query_id -> query, all that are known, judged or not.
-        qrels: all judgments.
-        run: the first stage.
-        score_cache: a file in which a frozen encoder's vectors are kept, for trainings and tests.
-    """
-
-    settings: TrainingSettings
-    index: Index
-    queries: Mapping[str, Query]
-    qrels: Qrels
-    run: Run
-    score_cache: Path | None = None
-
-    def task(self, fold: Fold, notes: Notes) -> RankingTask:
-        """Build what is trained on a fold; models are loaded now.
-
-        Raises:
-            InputError: as `open_task`.
-        """
-        return open_task(self.settings, self._data(fold), notes, score_cache=self.score_cache)
-
-    def check(self, folds: Mapping[str, Fold]) -> None:
-        """Refuse what can be seen to fail, before any of the folds begins.
-
-        Raises:
-            InputError: unknown queries in a fold, nothing to train, validate or test on, losses that do not fit the
-                samples, an unknown schedule, or documents of the run that the index lacks.
-        """
-        schedule(self.settings.loop.schedule.name, self.settings.loop.schedule.options)
-        validates = self.settings.loop.validate_every is not None
-        for name, fold in folds.items():
-            check_fold(name, fold, self.queries, self.qrels, self.run, validates=validates)
-            make_training_samples(self.settings, self._data(fold), Notes())
-        check_documents(
-            self.run, {query_id for fold in folds.values() for part in fold for query_id in part}, self.index
-        )
-
-    def _data(self, fold: Fold) -> Data:
-        dev = [query_id for query_id in fold.dev if query_id in self.qrels]
-        return Data(self.index, self.queries, self.qrels, self.run, fold.train, dev)
-
-    def identity(self, fold: Fold, task: RankingTask) -> dict[str, Any]:
-        """Return all that the weights depend on besides the loop's settings."""
-        teacher = self.settings.teacher
-        return {
-            "training": self.settings.model_dump(exclude={"loop"}),
-            "model": task.fingerprint,
-            "collection": self.index.digest,
-            "queries": digest_of([[query_id, self.queries[query_id].text] for query_id in sorted(self.queries)]),
-            "qrels": digest_of(self.qrels),
-            "first_stage": digest_of([list(row) for row in self.run.rows()]),
-            "fold": digest_of(fold._asdict()),
-            "teacher": None if teacher is None else sha256_of(Path(teacher.evidence)),
-        }
-
-
 def train_once(experiment: Experiment, folder: Path, *, progress: Progress, notes: Notes, tensorboard: bool) -> None:
-    """Train on all queries that are judged; no query is held out.
+    """Train on the only fold of an experiment without folds: on all queries that are judged.
 
     Raises:
         InputError, LongRankError: as `Experiment.check`, `Experiment.task` and `longrank.training.loop.train`.
     """
-    fold = Fold(tuple(sorted(query_id for query_id in experiment.queries if query_id in experiment.qrels)), (), ())
-    experiment.check({"training": fold})
-    _train(experiment, fold, experiment.task(fold, notes), folder, "training", progress, notes, tensorboard)
+    (name,) = experiment.folds
+    experiment.check([name])
+    _train(experiment, name, experiment.task(name, notes), folder, progress, notes, tensorboard)
 
 
 def cross_validate(
     experiment: Experiment,
-    folds: Mapping[str, Fold],
     folder: Path,
     *,
     only: Sequence[str] = (),
@@ -127,8 +57,7 @@ def cross_validate(
     Under torchrun, every process calls this with the same arguments; the first one reranks and writes.
 
     Args:
-        experiment: what is trained on what.
-        folds: by name.
+        experiment: what is trained on what, over which folds.
         folder: new, or of this cross-validation.
         only: names of the folds to do now; all, if none is named.
         progress: see `Progress`.
@@ -144,17 +73,18 @@ def cross_validate(
             something else or of other folds; or as `Experiment.check`, `Experiment.task` and `train`.
         LongRankError: as `train`.
     """
+    folds = experiment.folds
     wanted = _chosen(folds, only)
     _check_folder(folder, folds)
-    experiment.check({name: folds[name] for name in wanted})
+    experiment.check(wanted)
     ranks = Ranks()
     for name in wanted:
-        task = experiment.task(folds[name], notes)  # nothing is written before the first is known to be sound
+        task = experiment.task(name, notes)  # nothing is written before the first is known to be sound
         if ranks.first:
             folder.mkdir(exist_ok=True)
             write_folds(folds, folder / FOLDS)
         ranks.wait()
-        _train(experiment, folds[name], task, folder / name, name, progress, notes, tensorboard)
+        _train(experiment, name, task, folder / name, progress, notes, tensorboard)
         if ranks.first:
             _rerank_test(
                 experiment, folds[name], folder / name, progress(f"{name}, test", len(folds[name].test)), notes
@@ -179,10 +109,9 @@ def _pooled(folder: Path, folds: Mapping[str, Fold], notes: Notes) -> Run | None
 
 def _train(  # noqa: PLR0917 - one training from what the callers have at hand
     experiment: Experiment,
-    fold: Fold,
+    name: str,
     task: RankingTask,
     folder: Path,
-    name: str,
     progress: Progress,
     notes: Notes,
     tensorboard: bool,
@@ -191,7 +120,7 @@ def _train(  # noqa: PLR0917 - one training from what the callers have at hand
         task,
         experiment.settings.loop,
         folder,
-        run=experiment.identity(fold, task),
+        run=experiment.identity(name, task),
         progress=progress(name, experiment.settings.loop.steps),
         notes=notes,
         tensorboard=tensorboard,

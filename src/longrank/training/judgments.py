@@ -25,9 +25,9 @@ from longrank.types import Notes, Qrels
 class Sampled(NamedTuple):
     """What is left to train and choose on, what was dropped, and the folds of the queries that are left."""
 
-    qrels: dict[str, dict[str, int]]
-    dropped: dict[str, dict[str, int]]
-    folds: dict[str, Fold]
+    qrels: Qrels
+    dropped: Qrels
+    folds: Mapping[str, Fold]
 
 
 def sample_judgments(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +25,12 @@ class Data:
     Attributes:
         index: where documents are.
         queries: query_id -> query.
-        qrels: all judgments.
+        qrels: the judgments to learn from and to validate by.
         run: the first stage.
         train: the queries to learn from.
         dev: the queries to validate on.
+        dropped: judgments that sampling took away.
+        model_run: another run that negatives come from.
     """
 
     index: Index
@@ -37,6 +39,8 @@ class Data:
     run: Run
     train: Sequence[str]
     dev: Sequence[str]
+    dropped: Qrels = field(default_factory=dict)
+    model_run: Run | None = None
 
 
 def make_training_samples(settings: TrainingSettings, data: Data, notes: Notes) -> Samples:
@@ -80,10 +84,11 @@ def _sources(settings: TrainingSettings, data: Data, notes: Notes) -> tuple[Sour
         negatives=wanted.negatives,
         ranks=None if wanted.ranks is None else (wanted.ranks[0], wanted.ranks[1]),
         unjudged=wanted.unjudged,
+        dropped=wanted.dropped,
     )
     doc_ids = data.index.doc_ids(np.arange(len(data.index))) if wanted.negatives == "random" else None
     qrels = data.qrels if wanted.in_run else _judged_here(data, notes)
-    return Sources(qrels, data.run, doc_ids=doc_ids), options
+    return Sources(qrels, data.run, data.dropped, data.model_run, doc_ids), options
 
 
 def _judged_here(data: Data, notes: Notes) -> Qrels:

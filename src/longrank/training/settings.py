@@ -6,6 +6,9 @@ model = "minilm"               # the pretrained model it begins with, or the fol
 [read]                         # what it reads
 passages = "parade-paper"      # see longrank.text.segment.PRESETS
 max_tokens = 256
+[judgments]                    # how many of them it learns from: see longrank.training.judgments; left out: all
+scheme = "shallow"
+rate = 0.5
 [samples]                      # what it learns from: see longrank.training.samples
 kind = "pairs"
 [[loss]]                       # one or more, added up: see longrank.training.loss_terms
@@ -28,7 +31,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from longrank.config import load_settings, shipped
 from longrank.training.loop_settings import LoopSettings, Section
@@ -63,22 +66,39 @@ class ReadSettings(Section):
     max_query_tokens: int | None = Field(default=None, ge=1)
 
 
+class JudgmentSettings(Section):
+    """Which judgments are learned from and validated by: about this share of those of the training and dev queries."""
+
+    scheme: Literal["deep", "shallow"]
+    rate: float = Field(gt=0, le=1)
+    seed: int = 0
+
+
 class SampleSettings(Section):
     """What is learned from; ``passages`` and ``keep`` say what is read of a sample's documents.
 
-    The fields up to ``unjudged`` are those of `longrank.training.candidates.CandidateOptions`.
+    ``model_run`` is the file of the run that ``negatives = "model"`` come from. The other fields from ``negatives`` to
+    ``dropped`` are those of `longrank.training.candidates.CandidateOptions`.
     """
 
     kind: str = "pairs"
     n_negatives: int | None = Field(default=None, ge=1)
-    negatives: Literal["run", "random"] = "run"
+    negatives: Literal["run", "random", "model"] = "run"
+    model_run: str | None = None
     ranks: list[int] | None = Field(default=None, min_length=2, max_length=2)
     relevance_level: int = Field(default=1, ge=1)
     depth: int = Field(default=1000, ge=1)
     in_run: bool = True
     unjudged: bool = True
+    dropped: bool = True
     passages: str = "all"
     keep: float | None = Field(default=None, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _a_models_negatives_and_its_run_belong_together(self) -> SampleSettings:
+        if (self.negatives == "model") != (self.model_run is not None):
+            raise ValueError('negatives = "model" and model_run, the file of its run, belong together')
+        return self
 
 
 class TeacherSettings(Section):
@@ -106,6 +126,7 @@ class TrainingSettings(Section):
 
     network: NetworkSettings
     read: ReadSettings = ReadSettings()
+    judgments: JudgmentSettings | None = None
     samples: SampleSettings = SampleSettings()
     loss: list[LossTerm] = Field(min_length=1)
     teacher: TeacherSettings | None = None

@@ -33,10 +33,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def experiment(folder: Path, **changes: Any) -> Any:
+def experiment(
+    folder: Path, folds: Mapping[str, Fold] | None = FOLDS, notes: Notes | None = None, **changes: Any
+) -> Any:
     from longrank.formats.queries import read_queries
     from longrank.formats.trec import read_qrels
-    from longrank.training.folds import Experiment
+    from longrank.training.experiment import open_experiment
     from longrank.training.settings import TrainingSettings
 
     loop = {"steps": 2, "batch": 2, "validate_every": 1, "optimizer": {"learning_rate": 0.01}}
@@ -48,22 +50,22 @@ def experiment(folder: Path, **changes: Any) -> Any:
         **changes.pop("sections", {}),
     }
     found["loop"] = loop | changes.pop("loop", {})
-    notes = Notes()
-    queries = {query.query_id: query for query in read_queries(folder / "queries.jsonl", notes)}
-    qrels, run = read_qrels(folder / "qrels.txt", notes), read_run(folder / "first.run", notes)
+    queries = {query.query_id: query for query in read_queries(folder / "queries.jsonl", Notes())}
+    qrels, run = read_qrels(folder / "qrels.txt", Notes()), read_run(folder / "first.run", Notes())
     given = {"queries": queries, "qrels": qrels, "run": run} | changes
-    return Experiment(TrainingSettings.model_validate(found), Index.open(folder / "index"), **given)
+    settings, index = TrainingSettings.model_validate(found), Index.open(folder / "index")
+    return open_experiment(settings, index, folds=folds, notes=Notes() if notes is None else notes, **given)
 
 
 def no_progress(name: str, steps: int) -> Callable[[int], object]:
     return lambda n: None
 
 
-def validated(of: Any, folds: Mapping[str, Fold], output: Path, notes: Notes | None = None, **more: Any) -> Run | None:
+def validated(of: Any, output: Path, notes: Notes | None = None, **more: Any) -> Run | None:
     from longrank.training.folds import cross_validate
 
     options = {"progress": no_progress, "tensorboard": False} | more
-    return cross_validate(of, folds, output, notes=Notes() if notes is None else notes, **options)
+    return cross_validate(of, output, notes=Notes() if notes is None else notes, **options)
 
 
 def rows(run: Run) -> list[ScoredDoc]:
@@ -73,7 +75,7 @@ def rows(run: Run) -> list[ScoredDoc]:
 def test_each_fold_is_a_training_and_the_pooled_run_is_their_test_runs_together(folder: Path, tmp_path: Path) -> None:
     from training_tasks import contents
 
-    pooled = validated(experiment(folder), FOLDS, tmp_path / "t")
+    pooled = validated(experiment(folder), tmp_path / "t")
     assert pooled is not None
     assert set(contents(tmp_path / "t")) >= {
         "folds.json",
@@ -88,11 +90,11 @@ def test_each_fold_is_a_training_and_the_pooled_run_is_their_test_runs_together(
 def test_folds_may_be_done_one_at_a_time_in_any_order(folder: Path, tmp_path: Path) -> None:
     from training_tasks import contents
 
-    validated(experiment(folder), FOLDS, tmp_path / "a")
+    validated(experiment(folder), tmp_path / "a")
     notes = Notes()
-    assert validated(experiment(folder), FOLDS, tmp_path / "b", notes, only=["s2", "s2"]) is None
+    assert validated(experiment(folder), tmp_path / "b", notes, only=["s2", "s2"]) is None
     assert "folds that are left: s1" in notes.lines()
-    assert validated(experiment(folder), FOLDS, tmp_path / "b", only=["s1"]) is not None
+    assert validated(experiment(folder), tmp_path / "b", only=["s1"]) is not None
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
@@ -100,7 +102,7 @@ def test_what_is_finished_is_not_done_again(folder: Path, tmp_path: Path, monkey
     from longrank.training.ranking_task import RankingTask
     from training_tasks import contents
 
-    validated(experiment(folder), FOLDS, tmp_path / "t")
+    validated(experiment(folder), tmp_path / "t")
     before = contents(tmp_path / "t")
 
     def never(self: Any, *args: Any) -> Any:
@@ -108,7 +110,7 @@ def test_what_is_finished_is_not_done_again(folder: Path, tmp_path: Path, monkey
 
     monkeypatch.setattr(RankingTask, "loss", never)
     monkeypatch.setattr("longrank.scoring.network_reader.NetworkReader.score", never)
-    assert validated(experiment(folder), FOLDS, tmp_path / "t") is not None
+    assert validated(experiment(folder), tmp_path / "t") is not None
     assert contents(tmp_path / "t") == before
 
 
@@ -127,11 +129,11 @@ def test_an_interruption_while_test_queries_are_reranked_changes_no_byte(
             raise KeyboardInterrupt
         return real(self, tasks)
 
-    validated(experiment(folder), FOLDS, tmp_path / "a")
+    validated(experiment(folder), tmp_path / "a")
     monkeypatch.setattr(DocumentNetworkScorer, "score", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        validated(experiment(folder), FOLDS, tmp_path / "b")
-    validated(experiment(folder), FOLDS, tmp_path / "b")
+        validated(experiment(folder), tmp_path / "b")
+    validated(experiment(folder), tmp_path / "b")
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
@@ -140,8 +142,10 @@ def test_test_queries_are_reranked_to_their_own_depth_judged_or_not(folder: Path
 
     whole = experiment(folder)
     unjudged = {query_id: judged for query_id, judged in whole.qrels.items() if query_id != "q00"}
-    deep = experiment(folder, qrels=unjudged, sections={"validation": {"depth": 3}, "test": {"depth": 7}})
-    validated(deep, {"s1": FOLDS["s1"]}, tmp_path / "t")
+    deep = experiment(
+        folder, {"s1": FOLDS["s1"]}, qrels=unjudged, sections={"validation": {"depth": 3}, "test": {"depth": 7}}
+    )
+    validated(deep, tmp_path / "t")
     found = [one.query_id for one in read_evidence(tmp_path / "t" / "s1" / "test.run.evidence")[1]]
     assert {query_id: found.count(query_id) for query_id in found} == {"q00": 7, "q01": 7}
 
@@ -151,7 +155,7 @@ def test_a_training_without_folds_is_on_all_judged_queries(folder: Path, tmp_pat
 
     from longrank.training.folds import train_once
 
-    once = experiment(folder, loop={"validate_every": None})
+    once = experiment(folder, None, loop={"validate_every": None})
     train_once(once, tmp_path / "t", progress=no_progress, notes=Notes(), tensorboard=False)
     record = json.loads((tmp_path / "t" / "record.json").read_text())
     assert (record["steps"], record["best_step"]) == (2, None)
@@ -187,13 +191,13 @@ def test_what_would_fail_later_is_refused_now_and_nothing_is_written(
 ) -> None:
     only = changes.pop("only", ())
     with pytest.raises(InputError, match=said):
-        validated(experiment(folder, **changes), folds, tmp_path / "t", only=only)
+        validated(experiment(folder, folds, **changes), tmp_path / "t", only=only)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_last_fold_is_checked_before_the_first_is_trained(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="fold 's2' names 1 queries"):
-        validated(experiment(folder), {**FOLDS, "s2": fold(test="q99")["s1"]}, tmp_path / "t")
+        validated(experiment(folder, {**FOLDS, "s2": fold(test="q99")["s1"]}), tmp_path / "t")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -201,16 +205,16 @@ def test_a_run_of_another_index_and_test_queries_without_candidates_are_refused(
     whole = experiment(folder).run
     other = Run("r", (ScoredDoc("q00", "gone", 1.0), *(row for row in whole.rows() if row.query_id != "q00")))
     with pytest.raises(InputError, match=r"documents of the run that are not in the index: 1 \(gone\)"):
-        validated(experiment(folder, run=other), FOLDS, tmp_path / "t")
+        validated(experiment(folder, run=other), tmp_path / "t")
     untested = Run("r", (row for row in whole.rows() if row.query_id not in FOLDS["s1"].test))
     with pytest.raises(InputError, match="the run has none of the test queries of fold 's1'"):
-        validated(experiment(folder, run=untested), FOLDS, tmp_path / "t")
+        validated(experiment(folder, run=untested), tmp_path / "t")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_folds_that_test_a_query_twice_are_trained_by_name_and_never_pooled(folder: Path, tmp_path: Path) -> None:
     twice = {"a": FOLDS["s1"], "b": FOLDS["s1"]}
-    assert validated(experiment(folder), twice, tmp_path / "t", only=["a", "b"]) is None
+    assert validated(experiment(folder, twice), tmp_path / "t", only=["a", "b"]) is None
     assert (tmp_path / "t" / "b" / "test.run").exists()
     assert not (tmp_path / "t" / "test.run").exists()
 
@@ -218,22 +222,44 @@ def test_folds_that_test_a_query_twice_are_trained_by_name_and_never_pooled(fold
 def test_a_folder_of_other_folds_settings_or_things_is_refused_and_left_alone(folder: Path, tmp_path: Path) -> None:
     from training_tasks import contents
 
-    validated(experiment(folder), FOLDS, tmp_path / "t", only=["s1"])
+    validated(experiment(folder), tmp_path / "t", only=["s1"])
     before = contents(tmp_path / "t")
     with pytest.raises(InputError, match="was begun with other folds"):
-        validated(experiment(folder), {"s1": FOLDS["s1"]}, tmp_path / "t")
+        validated(experiment(folder, {"s1": FOLDS["s1"]}), tmp_path / "t")
     with pytest.raises(InputError, match=r"was begun with other run.training.validation.depth: 6 then, 5 now"):
-        validated(experiment(folder, sections={"validation": {"depth": 5}}), FOLDS, tmp_path / "t")
+        validated(experiment(folder, sections={"validation": {"depth": 5}}), tmp_path / "t")
     with pytest.raises(InputError, match=r"was begun with other settings.steps: 2 then, 3 now"):
-        validated(experiment(folder, loop={"steps": 3}), FOLDS, tmp_path / "t")
+        validated(experiment(folder, loop={"steps": 3}), tmp_path / "t")
     assert contents(tmp_path / "t") == before
     with pytest.raises(InputError, match="is a folder of something else, not of a training over folds"):
-        validated(experiment(folder), FOLDS, tmp_path / "t" / "s1")
+        validated(experiment(folder), tmp_path / "t" / "s1")
     (tmp_path / "file").write_text("dear")
     with pytest.raises(InputError, match="is a file; a folder is needed"):
-        validated(experiment(folder), FOLDS, tmp_path / "file")
+        validated(experiment(folder), tmp_path / "file")
     with pytest.raises(InputError, match="its folder does not exist"):
-        validated(experiment(folder), FOLDS, tmp_path / "no" / "t")
+        validated(experiment(folder), tmp_path / "no" / "t")
+
+
+def test_other_sampled_judgments_or_another_models_run_are_not_resumed_with(folder: Path, tmp_path: Path) -> None:
+    from longrank.formats.trec import write_run
+
+    of: dict[str, Any] = {"judgments": {"scheme": "shallow", "rate": 0.5}, "samples": {"dropped": False}}
+    validated(experiment(folder, sections=of), tmp_path / "t", only=["s1"])
+    for key, value, said in (
+        ("judgments", {"scheme": "shallow", "rate": 0.6}, "run.training.judgments.rate: 0.5 then, 0.6 now"),
+        ("judgments", {"scheme": "shallow", "rate": 0.5, "seed": 1}, "run.training.judgments.seed: 0 then, 1 now"),
+        ("samples", {"dropped": True}, "run.training.samples.dropped: false then, true now"),
+    ):
+        with pytest.raises(InputError, match=f"was begun with other {said}"):
+            validated(experiment(folder, sections=of | {key: value}), tmp_path / "t", only=["s1"])
+    hard = {"samples": {"negatives": "model", "model_run": str(tmp_path / "m.run")}}
+    first = experiment(folder).run
+    for scale in (1.0, -1.0):
+        write_run(Run("m", (row._replace(score=scale * row.score) for row in first.rows())), tmp_path / "m.run")
+        if scale > 0:
+            validated(experiment(folder, sections=hard), tmp_path / "h", only=["s1"])
+    with pytest.raises(InputError, match=r"was begun with other run\.model_run"):
+        validated(experiment(folder, sections=hard), tmp_path / "h", only=["s1"])
 
 
 def test_another_teacher_under_the_same_name_is_not_resumed_with(folder: Path, tmp_path: Path) -> None:
@@ -246,6 +272,6 @@ def test_another_teacher_under_the_same_name_is_not_resumed_with(folder: Path, t
         write_teacher(tmp_path / "e", {(row.query_id, row.doc_id): score for row in ranked})
         if refused:
             with pytest.raises(InputError, match=r"was begun with other run.teacher"):
-                validated(experiment(folder, sections=sections), FOLDS, tmp_path / "t", only=["s1"])
+                validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
         else:
-            validated(experiment(folder, sections=sections), FOLDS, tmp_path / "t", only=["s1"])
+            validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])

@@ -12,14 +12,14 @@ from longrank.evaluation.folds import make_folds
 from longrank.formats.folds import Fold, read_folds
 from longrank.formats.trec import read_qrels
 from longrank.training.judgments import SCHEMES, Sampled, sample_judgments
-from longrank.types import Notes
+from longrank.types import Notes, Qrels
 
 
 def qrels_of(*sizes: int) -> dict[str, dict[str, int]]:
     return {f"q{i}": {f"d{j}": j % 2 for j in range(size)} for i, size in enumerate(sizes)}
 
 
-def count(qrels: dict[str, dict[str, int]]) -> int:
+def count(qrels: Qrels) -> int:
     return sum(map(len, qrels.values()))
 
 
@@ -63,7 +63,7 @@ def test_what_is_not_kept_is_dropped_and_nothing_else_changes() -> None:
         kept, dropped, _ = sampled(qrels, 0.4, scheme)
         for query_id, docs in qrels.items():
             assert not kept.get(query_id, {}).keys() & dropped.get(query_id, {}).keys()
-            assert kept.get(query_id, {}) | dropped.get(query_id, {}) == docs
+            assert {**kept.get(query_id, {}), **dropped.get(query_id, {})} == docs
             assert list(kept.get(query_id, {})) == [doc_id for doc_id in docs if doc_id in kept.get(query_id, {})]
 
 
@@ -73,7 +73,7 @@ def test_judgments_of_queries_that_are_only_tested_are_left_alone() -> None:
     qrels = qrels_of(4, 4, 4, 100, 7)
     kept, dropped, left = sample_judgments(qrels, 0.5, scheme="shallow", seed=42, notes=notes, folds=folds)
     assert count(kept) == 6
-    assert {"q3", "q4"}.isdisjoint(kept | dropped)
+    assert {"q3", "q4"}.isdisjoint(kept.keys() | dropped.keys())
     assert notes["judged queries that no fold trains or chooses on, left out"] == 2
     assert left["s1"].test == ("q3",)
 
