@@ -27,6 +27,8 @@ Opened = Callable[[PassageTrainingSettings, ExampleSamples, Sequence[Example], N
 
 PASSAGE_TASKS: dict[str, Opened | str] = {
     "cross-encoder": "longrank.training.cross_encoder_task:open_cross_encoder",
+    "bi-encoder": "longrank.training.bi_encoder_task:open_bi_encoder",
+    "doc2query": "longrank.training.doc2query_task:open_doc2query",
 }
 """What can be trained on examples, by name."""
 

@@ -29,4 +29,9 @@ def save_model(folder: Path, network: Any, tokenizer: Any, record: Mapping[str, 
     with atomic_folder(folder) as new, quiet():
         network.save_pretrained(new)
         tokenizer.save_pretrained(new)
-        (new / RECORD).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_record(new, record)
+
+
+def write_record(folder: Path, record: Mapping[str, Any]) -> None:
+    """Write the record of a training, JSON-able, into a folder."""
+    (folder / RECORD).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -8,17 +8,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from longrank.draws import distinct, permutation
 from longrank.errors import InputError
-from longrank.types import Evidence, Notes, Qrels, Run
+from longrank.formats.evidence import read_evidence
+from longrank.index import Index
+from longrank.training.passage_data.examples import Example, group
+from longrank.types import Evidence, Notes, Qrels, Query, Run
 
 
 class Sentence(NamedTuple):
@@ -86,6 +90,18 @@ def best_sentences(evidence: Iterable[Evidence]) -> dict[tuple[str, str], Senten
     return best
 
 
+def evidence_of(index: Index, path: Path) -> Iterator[Evidence]:
+    """Return the evidence in a file, after checking that it is of the index's documents: offsets say what was read.
+
+    Raises:
+        InputError, IntegrityError: as `read_evidence`; or it is of another collection.
+    """
+    header, found = read_evidence(path)
+    if header.get("collection") != index.digest:
+        raise InputError("is evidence of other documents than the index holds", path=path, fix="rerank with this index")
+    return found
+
+
 def weak_labels(
     query_ids: Iterable[str],
     qrels: Qrels,
@@ -128,6 +144,26 @@ def weak_labels(
     if not triplets:
         raise InputError("no query has both a relevant document and another with evidence")
     return _split(triplets, options, seed)
+
+
+def triplet_examples(
+    triplets: Iterable[Triplet], queries: Mapping[str, Query], index: Index, notes: Notes
+) -> Iterator[Example]:
+    """Yield triplets as groups of two texts, in their order.
+
+    Args:
+        triplets: whose sentences are of the index's documents.
+        queries: query_id -> query.
+        index: the documents.
+        notes: counts triplets of which a sentence is blank (that of an empty document is); they are left out.
+    """
+    for triplet in triplets:
+        sentences = (triplet.positive, triplet.negative)
+        texts = [index.document(one.doc_id).text[one.start : one.end] for one in sentences]
+        blank = not all(text.strip() for text in texts)
+        notes.add("triplets with a blank sentence, left out", triplet.query_id, blank)
+        if not blank:
+            yield group(queries[triplet.query_id].text, texts)
 
 
 def _sides(judged: Mapping[str, int], ranking: Sequence[str], options: WeakLabelOptions) -> tuple[list[str], list[str]]:
