@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from longrank.errors import InputError
+from longrank.training.passage_data.examples import Example, group
+from longrank.training.passage_validation import Development
+
+
+def row(query: str, text: str, label: float) -> Example:
+    return Example(query, (text,), (label,))
+
+
+def by_length(query: str, texts: object) -> list[int]:
+    assert isinstance(texts, tuple)
+    return [len(text) for text in texts]
+
+
+def test_single_texts_are_ranked_by_query_and_groups_as_they_are() -> None:
+    examples = [row("q", "aa", 1.0), row("p", "a", 0.0), group("q", ["aaa", "a"]), row("q", "aaa", 0.0)]
+    examples += [row("p", "b", 1.0)]
+    # q: the relevant text is second of two; p: a tie, in which the later text, the relevant one, is first
+    assert Development(examples, "RR").value(by_length) == pytest.approx((1 / 2 + 1 + 1) / 3)
+
+
+def test_of_equal_scores_the_relevant_text_of_a_group_is_last() -> None:
+    assert Development([group("q", ["a", "b", "c"])], "RR").value(by_length) == pytest.approx(1 / 3)
+
+
+def test_a_query_without_a_relevant_text_counts_0() -> None:
+    assert Development([row("q", "a", 0.0), row("p", "a", 1.0)], "AP").value(by_length) == pytest.approx(0.5)
+
+
+def test_nothing_relevant_is_refused() -> None:
+    with pytest.raises(InputError, match="no relevant text"):
+        Development([row("q", "a", 0.0)], "RR")
