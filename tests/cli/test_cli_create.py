@@ -197,3 +197,65 @@ def test_the_encoder_of_another_document_network_is_taken_over(
     assert json.loads((tmp_path / "b" / "longrank.json").read_text())["untrained"]
     if target == "avgp":
         assert torch.equal(one.classifier.classifier.weight, other.classifier.classifier.weight)
+
+
+def test_a_student_keeps_its_teachers_aggregator_head_and_some_layers(folder: Path, tmp_path: Path) -> None:
+    from safetensors.numpy import load_file
+
+    teacher = save_document_network(tmp_path / "teacher", "parade-transformer")
+    more = ["--layers", "1", "-o", str(tmp_path / "student")]
+    assert main(["create", "parade-transformer", "--model", str(teacher), *more]) == 0
+    before, after = (load_file(path / "model.safetensors") for path in (teacher, tmp_path / "student"))
+    assert after.keys() == {name for name in before if not name.startswith("encoder.encoder.layer.1.")}
+    assert all((before[name] == after[name]).all() for name in after)
+    assert json.loads((tmp_path / "student" / "config.json").read_text())["num_hidden_layers"] == 1
+    assert rerank(folder, tmp_path / "s.run", "--model", str(tmp_path / "student"), "--allow-untrained") == 0
+
+
+def test_a_student_of_passage_scores_is_a_cross_encoder_for_others_too(folder: Path, tmp_path: Path) -> None:
+    """One layer of two: what sentence-transformers reads is what the network inside scores."""
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    from longrank.models.folders import load_network
+
+    teacher = save_document_network(tmp_path / "teacher", "maxp")
+    more = ["--layers", "1", "-o", str(tmp_path / "student")]
+    assert main(["create", "maxp", "--model", str(teacher), *more]) == 0
+    network, tokenizer, record = load_network(tmp_path / "student")
+    assert (network.encoder.config.num_hidden_layers, record) == (1, None)
+    pair = ("river bank", "water under the stone")
+    with torch.no_grad():
+        own = network.encode(dict(tokenizer(*pair, return_tensors="pt")))
+    peer = CrossEncoder(str(tmp_path / "student"), activation_fn=torch.nn.Identity(), device="cpu").predict([pair])
+    assert float(own[0]) == pytest.approx(float(peer[0]), abs=1e-5)
+    whole, _, _ = load_network(teacher)
+    assert torch.equal(whole.classifier.classifier.weight, network.classifier.classifier.weight)
+
+
+def test_a_student_on_an_encoder_or_another_network_gets_a_new_aggregator(folder: Path, tmp_path: Path) -> None:
+    from longrank.models.folders import load_network
+
+    for model in (folder / "encoder", save_document_network(tmp_path / "knrm", "knrm")):
+        output = tmp_path / f"on-{model.name}"
+        assert main(["create", "parade-max", "--model", str(model), "--layers", "1", "-o", str(output)]) == 0
+        assert len(load_network(output).network.encoder.encoder.layer) == 1
+
+
+@pytest.mark.parametrize(
+    ("network", "more", "said"),
+    [
+        ("knrm", (), "knrm reads every layer of its encoder, so its aggregator fits no other number of them"),
+        ("parade-max", ("--set", "outputs=2"), "a student has its teacher's options (got 'outputs'); give none"),
+        ("parade-max", ("--preset", "standalone"), "a student has its teacher's options (got 'standalone')"),
+        ("parade-max", ("--layers", "3"), "of 2 layers, 1 to 2 can be kept (got 3)"),
+    ],
+)
+def test_a_student_that_cannot_be_is_one_line_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], network: str, more: tuple[str, ...], said: str
+) -> None:
+    teacher = save_document_network(tmp_path / "teacher", network)
+    layers = () if "--layers" in more else ("--layers", "1")
+    assert main(["create", network, "--model", str(teacher), "-o", str(tmp_path / "s"), *layers, *more]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "s").exists()

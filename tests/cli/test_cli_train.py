@@ -170,6 +170,20 @@ def test_training_goes_on_from_a_trained_folder(folder: Path, tmp_path: Path) ->
     assert any((a[name] != b[name]).any() for name in a)
 
 
+def test_a_student_with_fewer_layers_is_distilled_into(folder: Path, tmp_path: Path) -> None:
+    from tiny_models import save_document_network
+
+    teacher = save_document_network(tmp_path / "teacher", "parade-max")
+    student = str(tmp_path / "student")
+    assert main(["create", "parade-max", "--model", str(teacher), "--layers", "1", "-o", student]) == 0
+    rows = read_run(folder / "first.run", Notes()).rows()
+    taught = write_teacher(tmp_path / "e", {(row.query_id, row.doc_id): row.score for row in rows})
+    sets = (f"network.model={student}", f"teacher.evidence={taught}", 'loss=[{name="margin-mse"}]')
+    assert train(folder, tmp_path / "t", "--make-folds", "3", "--fold", "s1", sets=sets) == 0
+    config = json.loads((tmp_path / "t" / "s1" / "model" / "config.json").read_text())
+    assert config["num_hidden_layers"] == 1
+
+
 def test_queries_of_one_group_are_never_in_two_parts(folder: Path, tmp_path: Path) -> None:
     assert train(folder, tmp_path / "t", "--make-folds", "3", "--group-by", "topic", "--fold", "s1") == 0
     topics = {}

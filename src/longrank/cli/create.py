@@ -21,6 +21,10 @@ def create(
     preset: Annotated[
         str | None, typer.Option("--preset", help="standalone or capreolus: what released code does otherwise.")
     ] = None,
+    layers: Annotated[
+        int | None,
+        typer.Option("--layers", help="Keep so many layers of the encoder, evenly from the first to the last."),
+    ] = None,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="option=value, any option of the network.")
     ] = None,
@@ -28,7 +32,8 @@ def create(
 ) -> None:
     """Put a document network (PARADE, CEDR) on a pretrained encoder.
 
-    Its aggregator is random, so the folder is marked as untrained, and rerank wants --allow-untrained for it.
+    Its aggregator is random, so the folder is marked as untrained, and rerank wants --allow-untrained for it. With
+    --layers it is a student, to be distilled into: of a network of the same name the aggregator is kept.
 
     Example: longrank create parade-transformer --model minilm -o parade
     """
@@ -36,5 +41,6 @@ def create(
     from longrank.scoring.create import create_folder
     from longrank.scoring.models import find_model
 
-    create_folder(network, find_model(model), output, options=override({}, assignments or ()), preset=preset, seed=seed)
-    console.note(f"{output}: an untrained {network} on {model}")
+    options = override({}, assignments or ())
+    create_folder(network, find_model(model), output, options=options, preset=preset, seed=seed, layers=layers)
+    console.note(f"{output}: an untrained {network} on {model}{'' if layers is None else f', {layers} layers of it'}")

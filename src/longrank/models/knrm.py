@@ -71,7 +71,7 @@ class Knrm(DocumentNetwork):
         config = encoder.config
         if layers == "all":
             config.output_hidden_states = True
-        self.encoder, self._all, self._separators = without_pooler(encoder), layers == "all", separators
+        self.encoder, self.all_layers, self._separators = without_pooler(encoder), layers == "all", separators
         self.max_query_tokens, self._room = max_query_tokens, max_query_tokens + separators
         self._floor, self._scale = log_floor, log_scale
         sigmas = [_SIGMA] * (len(MUS) - 1) + [exact_sigma]
@@ -96,13 +96,13 @@ class Knrm(DocumentNetwork):
 
     def encoded_by(self) -> tuple[object, dict[str, torch.Tensor]]:
         """Return what rows depend on: the kernels, too."""
-        way = type(self).__name__, self._all, self.max_query_tokens, self._separators
+        way = type(self).__name__, self.all_layers, self.max_query_tokens, self._separators
         return way, {**self.encoder.state_dict(prefix="encoder."), "mus": self.mus, "sigmas": self.sigmas}
 
     def _hidden(self, features: Mapping[str, torch.Tensor]) -> Sequence[torch.Tensor]:
         """Return the hidden states of the layers that are read, [N, L, H] each; the last is the last."""
         outputs = self.encoder(**inputs_of(features))
-        return outputs.hidden_states if self._all else (outputs.last_hidden_state,)
+        return outputs.hidden_states if self.all_layers else (outputs.last_hidden_state,)
 
     def _matched(self, features: Mapping[str, torch.Tensor], hidden: Sequence[torch.Tensor]) -> torch.Tensor:
         query, passage = features["query_mask"].bool(), features["passage_mask"].bool()

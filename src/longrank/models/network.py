@@ -37,6 +37,7 @@ class DocumentNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
         max_passages: most passages of a document; None: any number.
         max_query_tokens: most tokens of a query; None: whatever the encoder reads.
         first_only: `encode` reads nothing but the last hidden state of the first token.
+        all_layers: `encode` reads the hidden states of every layer.
         extra_features: what `encode` needs besides the encoder's own inputs.
         contribution: what `contributions` are: `SHARE` (they sum to 1), `WEIGHT`, or `SCORE_CHANGE`.
     """
@@ -48,6 +49,7 @@ class DocumentNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
     max_passages: int | None = None
     max_query_tokens: int | None = None
     first_only: bool = True
+    all_layers: bool = False
     extra_features: tuple[str, ...] = ()
     contribution: str = SCORE_CHANGE
     from_classifier: ClassVar[bool] = False  # saved and loaded as a sequence classifier of transformers

@@ -24,6 +24,7 @@ def create_folder(
     options: Mapping[str, Any],
     preset: str | None = None,
     seed: int = 0,
+    layers: int | None = None,
 ) -> None:
     """Write a document network that begins with the weights of a pretrained model; marked as untrained.
 
@@ -35,22 +36,35 @@ def create_folder(
         options: of the network.
         preset: a key of `longrank.models.PRESETS`.
         seed: of the new weights.
+        layers: how many of the encoder's are kept, see `longrank.models.layers`; None: all. Of a network of the same
+            name the aggregator is kept, too: it begins as a student.
 
     Raises:
-        InputError: no such network, option or preset; a model that cannot be read, or lacks what the network reads;
-            or a folder that holds something else, or a network that has been trained.
+        InputError: no such network, option or preset; a model that cannot be read, or lacks what the network reads, or
+            whose layers cannot be left out; or a folder that holds something else, or a network that has been trained.
         MissingExtra: torch or transformers are not installed.
     """
     if (folder / FILE).is_file() and not describe(folder)["untrained"]:
         raise InputError("holds a trained network, which would be lost", path=folder, fix="choose a new folder")
-    network, tokenizer = new_network(name, model, options=options, preset=preset, seed=seed)
+    if layers is not None and (model.path / FILE).is_file() and describe(model.path)["network"] == name:
+        if options or preset is not None:
+            raise InputError("a student has its teacher's options", got=preset or next(iter(options)), fix="give none")
+        network, tokenizer = _student(model, layers)
+    else:
+        network, tokenizer = new_network(name, model, options=options, preset=preset, seed=seed, layers=layers)
     with loading(model):
         from longrank.models.folders import save_network
     save_network(folder, network, tokenizer)
 
 
 def new_network(
-    name: str, model: Model, *, options: Mapping[str, Any], preset: str | None = None, seed: int = 0
+    name: str,
+    model: Model,
+    *,
+    options: Mapping[str, Any],
+    preset: str | None = None,
+    seed: int = 0,
+    layers: int | None = None,
 ) -> tuple[Any, Any]:
     """Return a document network that begins with the weights of a pretrained model, and the tokenizer.
 
@@ -58,12 +72,32 @@ def new_network(
     """
     with loading(model):
         from longrank.models.create import create_network
+        from longrank.models.layers import keep_layers
 
         pretrained, tokenizer, missing = _pretrained(model)
+        if layers is not None:
+            keep_layers(pretrained, layers)
         network = create_network(name, pretrained, options, tokenizer=tokenizer, preset=preset, seed=seed)
     random = {id(values) for key, values in pretrained.named_parameters() if key in missing}
     lost = [key for key, values in network.named_parameters() if id(values) in random]
     check_weights(model.path, network, tokenizer, lost)
+    return network, tokenizer
+
+
+def _student(model: Model, layers: int) -> tuple[Any, Any]:
+    """Return a document network with some of its encoder's layers and its aggregator, and the tokenizer."""
+    with loading(model):
+        from longrank.models.folders import load_network
+        from longrank.models.layers import keep_layers
+
+        network, tokenizer, _ = load_network(model.path)
+        if network.all_layers:
+            raise InputError(
+                f"{network.name} reads every layer of its encoder, so its aggregator fits no other number of them",
+                path=model.path,
+                fix="first make vanilla-bert of it with --layers, then this network on that",
+            )
+        keep_layers(network.pretrained, layers)
     return network, tokenizer
 
 
