@@ -18,7 +18,7 @@ import torch
 from longrank.errors import InputError
 from longrank.scoring.bi_encoder import unit
 from longrank.scoring.models import Model, find_model
-from longrank.scoring.network import DEFAULT_BATCH_TOKENS, Feeder, choose_max_tokens, loading
+from longrank.scoring.network import DEFAULT_BATCH_TOKENS, Feeder, choose_max_tokens, loading, quiet
 from longrank.scoring.sentence_encoder import limits_of, load_sentence_encoder, prompts_of
 from longrank.storage.folders import atomic_folder
 from longrank.text.packing import Packed
@@ -117,7 +117,7 @@ class BiEncoderTask:
 
     def save(self, folder: Path, record: Mapping[str, Any]) -> None:
         """Write the model as sentence-transformers does, with the record of its training."""
-        with atomic_folder(folder) as new:
+        with atomic_folder(folder) as new, quiet():
             self.network.save(str(new), create_model_card=False)
             write_record(new, record)
 
