@@ -30,7 +30,8 @@ import numpy as np
 
 from benchmarks.cascade_report import plot, table
 from benchmarks.train_cross_encoder import model_folder
-from benchmarks.training_examples import sample, training_articles
+from benchmarks.training_examples import sample
+from benchmarks.training_pools import cascade_articles
 from longrank.aggregation import make_aggregator
 from longrank.aggregation.run import aggregate_run
 from longrank.cli.console import note, progress
@@ -165,7 +166,7 @@ def evaluated_queries(data: Path, task: Task) -> list[Query]:
     queries = read_queries(data / task.collection / "queries.jsonl", Notes())
     if task.collection == "squad-dev-mixed":
         articles = read_qrels(data / "squad-dev-v1.1" / "qrels.txt", Notes())
-        trained = training_articles(sorted({doc_id for docs in articles.values() for doc_id in docs}))
+        trained = cascade_articles(sorted({doc_id for docs in articles.values() for doc_id in docs}))
         queries = [query for query in queries if trained.isdisjoint(articles[query.query_id])]
     if task.collection in SPLITS:
         queries = [query for query in queries if query.fields["split"] in SPLITS[task.collection]]

@@ -2,8 +2,8 @@
 
     python -m benchmarks.teacher DATA
 
-nDCG@10 of the training queries among their pools (`benchmarks.training_examples`), relevant or not. What
-`lexical` in cross_encoder.toml was chosen by; no collection that is reported is read. Three minutes.
+nDCG@10 of the cascade's training queries among their pools (`benchmarks.training_pools`). What `lexical` in
+pretraining.toml was chosen by; no collection that is reported is read. Three minutes.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.train_cross_encoder import CONFIG
-from benchmarks.training_examples import Pool, Settings, cranfield_pool, scifact_pool, squad_pool, teacher_scores
+from benchmarks.pretraining_examples import CONFIG
+from benchmarks.training_examples import Pool, Settings, Teacher, lexical_scores
+from benchmarks.training_pools import cascade_scifact_pools, cascade_squad_pools, cranfield_pools
 from longrank.config import read_toml
 from longrank.evaluation.measures import evaluate
 from longrank.scoring.bi_encoder import BiEncoder
@@ -31,13 +32,12 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     args = parser.parse_args()
     settings = Settings(**read_toml(CONFIG))
-    teacher = BiEncoder(find_model(settings.teacher))
+    teacher = Teacher(BiEncoder(find_model(settings.teacher)), settings.lexical, lambda n: None)
     print(f"| pool | {' | '.join(f'+ {weight} BM25' for weight in WEIGHTS)} | BM25 |")
     print("|---" * (len(WEIGHTS) + 2) + "|")
-    for read in (squad_pool, scifact_pool, cranfield_pool):
-        pool = read(args.data, settings)
-        cosines = teacher_scores(pool, teacher, settings._replace(lexical=0.0), lambda n: None)
-        bm25 = teacher_scores(pool, teacher, settings._replace(lexical=1.0), lambda n: None) - cosines
+    for read in (cascade_squad_pools, cascade_scifact_pools, cranfield_pools):
+        (pool,) = read(args.data, settings)
+        cosines, bm25 = teacher.cosines(pool), lexical_scores(pool)
         values = [ndcg(pool, scores) for scores in (*(cosines + weight * bm25 for weight in WEIGHTS), bm25)]
         print(f"| {read.__name__} | {' | '.join(f'{value:.4f}' for value in values)} |", flush=True)
 

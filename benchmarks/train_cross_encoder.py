@@ -19,23 +19,39 @@ import json
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch.nn import functional
 
-from benchmarks.training_examples import Example, Settings, cranfield_pool, draw, examples, scifact_pool, squad_pool
+from benchmarks.pretraining_examples import CONFIG as DATA_CONFIG
+from benchmarks.pretraining_examples import FILES, made, n_texts
+from benchmarks.training_examples import Settings as DataSettings
+from benchmarks.training_examples import Teacher, draw, examples
 from longrank.cli.console import progress
 from longrank.cli.demo import cache_folder
 from longrank.config import read_toml
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.models import find_model
 from longrank.scoring.network import loading
+from longrank.training.passage_data.examples import Example
 
 CONFIG = Path(__file__).with_name("cross_encoder.toml")
 _SORTED_BATCHES = 16  # batches whose examples are sorted by length together
 _PARTS = 4  # parts, by length, in which a batch goes through the network
+
+
+class Settings(NamedTuple):
+    """The keys of cross_encoder.toml, explained there."""
+
+    seed: int
+    init: str
+    max_tokens: int
+    batch_queries: int
+    learning_rate: float
+    temperature: float
+    distillation: float
 
 
 def model_folder() -> Path:
@@ -60,11 +76,11 @@ def main() -> None:
 
 def training_data(data: Path, settings: Settings) -> list[Example]:
     """Return all examples, in a seeded order."""
-    teacher, pools = BiEncoder(find_model(settings.teacher)), []
-    for read in (squad_pool, scifact_pool, cranfield_pool):
-        pools.append(read(data, settings))
-    with progress("encoding passages", sum(len(pool.texts) for pool in pools), "passages") as advance:
-        found = [example for pool in pools for example in examples(pool, teacher, settings, advance)]
+    of_data = DataSettings(**read_toml(DATA_CONFIG))
+    pools = [pool for reader in FILES["cascade"] for pool in reader(data, of_data)]
+    with progress("reading texts", n_texts(pools), "texts") as advance:
+        teacher = Teacher(BiEncoder(find_model(of_data.teacher)), of_data.lexical, advance)
+        found = made(pools, examples, teacher, of_data)
     return [found[n] for n in draw(settings.seed, "order").permutation(len(found))]
 
 
@@ -131,7 +147,7 @@ def scores(network: Any, tokenizer: Any, batch: Sequence[Example], max_tokens: i
 
 def loss_of(found: torch.Tensor, batch: Sequence[Example], settings: Settings) -> torch.Tensor:
     """Return the mean loss of float32[B, 4] scores."""
-    taught = torch.from_numpy(np.stack([example.taught for example in batch]))
+    taught = torch.tensor([example.taught for example in batch])
     hard = functional.cross_entropy(found, torch.zeros(len(batch), dtype=torch.long))
     teacher = functional.softmax(taught / settings.temperature, dim=1)
     return hard + settings.distillation * functional.kl_div(

@@ -79,7 +79,7 @@ def test_the_questions_that_are_evaluated_are_about_articles_that_were_not_train
     task = next(task for task in cascade.TASKS if task.collection == "squad-dev-mixed")
     chosen = cascade.evaluated_queries(shared_data, task)
     articles = read_qrels(shared_data / "squad-dev-v1.1" / "qrels.txt", Notes())
-    trained = cascade.training_articles(sorted({d for docs in articles.values() for d in docs}))
+    trained = cascade.cascade_articles(sorted({d for docs in articles.values() for d in docs}))
     assert len(chosen) == 200
     assert len(trained) == 24
     assert not any(trained & set(articles[query.query_id]) for query in chosen)
