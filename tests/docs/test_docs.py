@@ -56,7 +56,7 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_on_the_pages_exist(page: Path) -> None:
-    named = re.findall(r"^\s*longrank ([a-z]+)", "\n".join(blocks(page, "sh")), re.MULTILINE)
+    named = re.findall(r"^\s*longrank ([a-z-]+)", "\n".join(blocks(page, "sh")), re.MULTILINE)
     assert set(named) <= set(COMMANDS)
 
 

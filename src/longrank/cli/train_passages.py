@@ -32,7 +32,7 @@ def train_passages(
     ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write a log for TensorBoard.")] = False,
 ) -> None:
-    """Train what reads single passages: a cross-encoder, before it becomes part of a document network.
+    """Train what reads single passages: a cross-encoder, a bi-encoder, or doc2query.
 
     A line of EXAMPLES is {"query": ..., "text": ..., "label": 0 or 1}, or a group, the relevant text first:
     {"query": ..., "texts": [...]}, with "taught", a teacher's score of each text, for losses that distil. With --dev

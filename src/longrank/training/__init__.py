@@ -10,5 +10,6 @@ What is learned from, all of it a function of (seed, number or id), so that noth
     weak_labels     the best sentence of a judged document stands for it
 
 What learns: `loop` takes steps of whatever can be trained; `losses` and `schedules` are what papers say. A command's
-training is `settings`; `folds` does it, `ranking_setup` builds the `ranking_task` that the loop trains.
+training is `settings`; `folds` does it, `ranking_setup` builds the `ranking_task` that the loop trains. One on examples
+is `passage_settings`; `passage_training` does it with a `cross_encoder_task`, `bi_encoder_task` or `doc2query_task`.
 """

@@ -50,7 +50,10 @@ class PassageReadSettings(Section):
 
 
 class PassageValidationSettings(Section):
-    """How good the model is: the measure of ranking the texts of each query, of binary relevance."""
+    """How good the model is: the measure of ranking the texts of each query, of binary relevance.
+
+    Of doc2query it is ``-loss``, minus the loss, and nothing else.
+    """
 
     measure: str = "RR@10"
 
