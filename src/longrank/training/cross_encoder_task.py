@@ -17,6 +17,7 @@ from longrank.scoring.create import new_network
 from longrank.scoring.models import Model, find_model
 from longrank.scoring.network import DEFAULT_BATCH_TOKENS, Feeder, choose_max_tokens, position_limit
 from longrank.text.packing import Packed
+from longrank.training.cuts import Cuts
 from longrank.training.dropout import set_dropout
 from longrank.training.loss_terms import LossKind, loss_kind, weighted_loss
 from longrank.training.passage_data.examples import Example, ExampleSamples
@@ -25,8 +26,6 @@ from longrank.training.passage_validation import Development
 from longrank.training.ranks import Ranks
 from longrank.training.saving import save_model
 from longrank.types import Notes
-
-_SHOWN = 40  # characters of a text that is named
 
 
 def open_cross_encoder(
@@ -75,7 +74,7 @@ class CrossEncoderTask:
         notes: Notes,
     ) -> None:
         self.network, self.fingerprint = network.to(Ranks().device), model.fingerprint
-        self._tokenizer, self._examples, self._notes = tokenizer, examples, notes
+        self._tokenizer, self._examples, self._cuts = tokenizer, examples, Cuts(notes)
         if settings.network.dropout is not None:
             set_dropout(network, settings.network.dropout)
         limits = tokenizer.model_max_length, position_limit(network)
@@ -89,7 +88,6 @@ class CrossEncoderTask:
         )
         self._loss, self._reads = weighted_loss(settings.loss), loss_kind(settings.loss[0]).reads
         self._dev = Development(dev, settings.validation.measure) if dev else None
-        self._cut = set[int]()
 
     def loss(self, instances: Sequence[int]) -> torch.Tensor:
         """Return the mean loss over instances."""
@@ -125,14 +123,9 @@ class CrossEncoderTask:
         packer = self._feeder.packer
         packed = list(packer.pairs(query, texts))
         for text, one in zip(texts, packed, strict=True):
-            self._count(f"texts cut, with their queries, at {packer.max_tokens} tokens", text, one.truncated)
-        self._count(f"queries cut at {packer.max_query_tokens} tokens", query, packer.cuts_query(query))
+            self._cuts.add(f"texts cut, with their queries, at {packer.max_tokens} tokens", text, one.truncated)
+        self._cuts.add(f"queries cut at {packer.max_query_tokens} tokens", query, packer.cuts_query(query))
         return packed
-
-    def _count(self, what: str, text: str, cut: bool) -> None:
-        if cut and (key := hash((what, text))) not in self._cut:
-            self._cut.add(key)
-            self._notes.add(what, text[:_SHOWN])
 
 
 def _scores(logits: torch.Tensor) -> torch.Tensor:
