@@ -18,9 +18,8 @@ import torch
 from longrank.errors import InputError
 from longrank.scoring.bi_encoder import unit
 from longrank.scoring.models import Model, find_model
-from longrank.scoring.network import DEFAULT_BATCH_TOKENS, Feeder, choose_max_tokens, loading, quiet
+from longrank.scoring.network import DEFAULT_BATCH_TOKENS, Feeder, choose_max_tokens, loading
 from longrank.scoring.sentence_encoder import limits_of, load_sentence_encoder, prompts_of
-from longrank.storage.folders import atomic_folder
 from longrank.text.packing import Packed
 from longrank.training.cuts import Cuts
 from longrank.training.dropout import set_dropout
@@ -29,7 +28,7 @@ from longrank.training.passage_data.examples import Example, ExampleSamples
 from longrank.training.passage_settings import PassageTrainingSettings
 from longrank.training.passage_validation import Development
 from longrank.training.ranks import Ranks
-from longrank.training.saving import write_record
+from longrank.training.saving import model_folder
 from longrank.types import Notes
 
 
@@ -117,9 +116,8 @@ class BiEncoderTask:
 
     def save(self, folder: Path, record: Mapping[str, Any]) -> None:
         """Write the model as sentence-transformers does, with the record of its training."""
-        with atomic_folder(folder) as new, quiet():
+        with model_folder(folder, record) as new:
             self.network.save(str(new), create_model_card=False)
-            write_record(new, record)
 
     def _cosines(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         asked, found = (

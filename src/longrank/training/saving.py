@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,19 @@ def save_model(folder: Path, network: Any, tokenizer: Any, record: Mapping[str, 
         InputError: `folder` holds other files, or cannot be written.
         LongRankError: writing failed.
     """
-    with atomic_folder(folder) as new, quiet():
+    with model_folder(folder, record) as new:
         network.save_pretrained(new)
         tokenizer.save_pretrained(new)
-        write_record(new, record)
 
 
-def write_record(folder: Path, record: Mapping[str, Any]) -> None:
-    """Write the record of a training, JSON-able, into a folder."""
-    (folder / RECORD).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+@contextmanager
+def model_folder(folder: Path, record: Mapping[str, Any]) -> Iterator[Path]:
+    """Give an empty folder for the files of a model; it appears as `folder` afterwards, with the record.
+
+    Args and Raises: as `save_model`.
+    """
+    with atomic_folder(folder) as new, quiet():
+        yield new
+        (new / RECORD).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        for path in new.rglob("*.safetensors"):  # else only their owner may read them
+            path.chmod((new / RECORD).stat().st_mode)

@@ -133,6 +133,8 @@ def test_what_is_saved_gives_sentence_transformers_and_the_scorer_the_trained_ne
     (ours,) = BiEncoder(find_model(str(tmp_path / "saved"))).encode({"d": TEXTS})
     np.testing.assert_allclose(ours.vectors, found / np.linalg.norm(found, axis=1, keepdims=True), atol=1e-5)
     assert json.loads((tmp_path / "saved" / "training.json").read_text()) == {"steps": 1}
+    weights, others = (tmp_path / "saved" / "model.safetensors"), (tmp_path / "saved" / "config.json")
+    assert weights.stat().st_mode == others.stat().st_mode
 
 
 def test_development_texts_are_ranked_as_the_scorer_ranks_them(tmp_path: Path, encoder: Path) -> None:

@@ -112,6 +112,8 @@ def test_what_is_saved_is_a_model_of_transformers(tmp_path: Path, model: Path) -
         -np.mean([their_loss(saved, one.query, one.texts[0]) for one in RELEVANT]), abs=1e-5
     )
     assert json.loads((saved / "training.json").read_text())["best_measure"] == record["best_measure"]
+    weights, others = (saved / "model.safetensors"), (saved / "config.json")
+    assert weights.stat().st_mode == others.stat().st_mode
     network, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(saved), AutoTokenizer.from_pretrained(saved)
     with torch.no_grad():
         written = network.generate(**tokenizer("the river", return_tensors="pt"), max_new_tokens=5, do_sample=False)
