@@ -7,17 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fakes import index_of
 from longrank.errors import InputError
 from longrank.formats.evidence import EvidenceWriter, evidence_header, read_evidence
+from longrank.training.passage_data.examples import Example
 from longrank.training.weak_labels import (
     Sentence,
     Triplet,
     WeakLabelOptions,
     WeakLabels,
     best_sentences,
+    triplet_examples,
     weak_labels,
 )
-from longrank.types import Evidence, Notes, Run, ScoredDoc
+from longrank.types import Document, Evidence, Notes, Query, Run, ScoredDoc
 
 
 def evidence_of(query_id: str, doc_id: str, scores: list[float]) -> Evidence:
@@ -123,3 +126,13 @@ def test_an_evidence_file_is_read_as_it_is(tmp_path: Path) -> None:
 def test_numbers_out_of_range_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(options))):
         WeakLabelOptions(**options)
+
+
+def test_triplets_become_groups_of_the_sentences_own_characters_and_blank_ones_are_left_out(tmp_path: Path) -> None:
+    index = index_of([Document("a", "title", "Ünique. The rest."), Document("b", "", "  \n x")], tmp_path / "index")
+    queries, notes = {"q": Query("q", "what?")}, Notes()
+    first, rest = Sentence("a", 0, 0, 7), Sentence("a", 1, 8, 17)
+    triplets = [Triplet("q", rest, first), Triplet("q", first, Sentence("b", 0, 0, 3))]
+    found = list(triplet_examples(triplets, queries, index, notes))
+    assert found == [Example("what?", ("The rest.", "Ünique."), (1.0, 0.0))]
+    assert notes["triplets with a blank sentence, left out"] == 1
