@@ -19,11 +19,10 @@ pytestmark = pytest.mark.neural
     [
         ({}, Prompts("", "")),
         ({"query": "q: ", "document": "d: "}, Prompts("q: ", "d: ")),
-        ({"passage": "p: ", "corpus": "c: "}, Prompts("", "p: ")),
-        ({"corpus": "c: ", "other": "o: "}, Prompts("", "c: ")),
+        ({"passage": "p: "}, Prompts("", "")),  # sentence-transformers' encode_document finds its own, empty one first
     ],
 )
-def test_prompts_are_found_by_the_names_that_sentence_transformers_knows(
+def test_prompts_are_those_that_sentence_transformers_reads(
     tmp_path: Path, given: dict[str, str], found: Prompts
 ) -> None:
     network = load_sentence_encoder(find_model(str(save_encoder(tmp_path / "m", prompts=given))), "cpu", Notes())
