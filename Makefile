@@ -57,8 +57,11 @@ lint: $(VENV)/.test
 
 # DATA: a folder of collection folders
 DATA ?= ../shared/data
+MODEL  ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longrank/models/minilm-cross-encoder
 model: $(VENV)/.test
-	$(BIN)/python -m benchmarks.train_cross_encoder $(DATA)
+	$(BIN)/python -m benchmarks.pretraining_examples $(DATA) -o work/examples --only cascade
+	$(BIN)/longrank train-passages benchmarks/cross_encoder.toml work/examples/cascade.jsonl -o work/cross-encoder
+	mkdir -p $(dir $(MODEL)) && rm -rf $(MODEL) && cp -r work/cross-encoder/model $(MODEL)
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.passages $(DATA) time

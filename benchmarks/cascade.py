@@ -29,12 +29,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.cascade_report import plot, table
-from benchmarks.train_cross_encoder import model_folder
 from benchmarks.training_examples import sample
 from benchmarks.training_pools import cascade_articles
 from longrank.aggregation import make_aggregator
 from longrank.aggregation.run import aggregate_run
-from longrank.cli.console import note, progress
+from longrank.cli.console import cache_folder, note, progress
 from longrank.evaluation.measures import evaluate
 from longrank.evaluation.significance import differences
 from longrank.formats.evidence import read_evidence
@@ -95,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--folder", type=Path, default=Path("work/cascade"))
-    parser.add_argument("--model", default=str(model_folder()), help="the cross-encoder")
+    parser.add_argument("--model", default=str(cache_folder() / "models" / "minilm-cross-encoder"))
     parser.add_argument("--dtype", default="float32", help="of the cross-encoder")
     parser.add_argument("--only", choices=[task.collection for task in TASKS], action="append")
     parser.add_argument("--cheap", action="store_true", help="only prepare: index, vectors and cheap evidence")

@@ -85,8 +85,9 @@ def made(
     teacher: Teacher,
     settings: Settings,
 ) -> list[Example]:
-    """Return the examples of some pools."""
-    return [example for pool in pools for example in make(pool, teacher, settings)]
+    """Return the examples of some pools, but for those with an empty text, which Cranfield has."""
+    found = (example for pool in pools for example in make(pool, teacher, settings))
+    return [example for example in found if all(map(str.strip, example.texts))]
 
 
 if __name__ == "__main__":
