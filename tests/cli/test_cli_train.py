@@ -90,6 +90,15 @@ def test_cross_validation_tests_every_query_once_and_says_how_good_it_was(
         }
 
 
+def test_what_the_folds_tested_can_be_weighed_with_the_first_stage(folder: Path, tmp_path: Path) -> None:
+    assert train(folder, tmp_path / "t", "--make-folds", "3", sets=("loop.steps=1", "loop.validate_every=1")) == 0
+    evidence = [str(tmp_path / "t" / name / "test.run.evidence") for name in ("s1", "s2", "s3")]
+    inputs = [str(folder / "qrels.txt"), str(folder / "first.run"), *evidence]
+    options = ["--aggregator", "document", "--folds", str(tmp_path / "t" / "folds.json")]
+    assert main(["weigh", *inputs, "-o", str(tmp_path / "w"), *options]) == 0
+    assert set(read_run(tmp_path / "w" / "run.txt", Notes())) == set(read_run(folder / "first.run", Notes()))
+
+
 def test_the_measure_on_dev_is_that_of_rerank_with_the_same_settings(folder: Path, tmp_path: Path) -> None:
     assert train(folder, tmp_path / "t", "--make-folds", "3", "--fold", "s2") == 0
     inputs = [str(folder / name) for name in ("index", "queries.jsonl", "first.run")]

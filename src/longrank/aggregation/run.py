@@ -5,7 +5,7 @@ The rerank and the aggregate commands both end here, so the same evidence gives 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -100,17 +100,30 @@ def _final_scores(
     query_id: str, scored: _Scored, ranking: Sequence[ScoredDoc] | None, alpha: float | None, normalize: str
 ) -> Scores:
     """Return the scores of the documents with evidence; first-stage scores are those of `ranking`, if there is one."""
-    first: Scores = scored.first
-    if ranking is not None:
-        first = {row.doc_id: row.score for row in ranking if row.doc_id in scored.aggregated}
-        for doc_id in scored.aggregated:
-            if doc_id not in first:
-                raise InputError(
-                    f"evidence of query {query_id!r} is about a document that the first stage does not rank",
-                    got=doc_id,
-                    fix="give the run that was reranked",
-                )
+    first = scored.first if ranking is None else first_scores(query_id, scored.aggregated, ranking)
     return scored.aggregated if alpha is None else interpolate(first, scored.aggregated, alpha, normalize)
+
+
+def first_scores(query_id: str, doc_ids: Collection[str], ranking: Sequence[ScoredDoc]) -> Scores:
+    """Return the first-stage scores of the documents that have evidence.
+
+    Args:
+        query_id: the query, for the message.
+        doc_ids: the documents.
+        ranking: of the first stage.
+
+    Raises:
+        InputError: the first stage lacks one of them.
+    """
+    first = {row.doc_id: row.score for row in ranking if row.doc_id in doc_ids}
+    lacking = next((doc_id for doc_id in doc_ids if doc_id not in first), None)
+    if lacking is not None:
+        raise InputError(
+            f"evidence of query {query_id!r} is about a document that the first stage does not rank",
+            got=lacking,
+            fix="give the run that was reranked",
+        )
+    return first
 
 
 def _stacked(query_id: str, top: Scores, ranking: Sequence[ScoredDoc], last: frozenset[str]) -> Iterator[ScoredDoc]:

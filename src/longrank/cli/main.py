@@ -34,6 +34,7 @@ COMMANDS = {
     "fuse": "longrank.cli.fuse:fuse",
     "evaluate": "longrank.cli.evaluate:evaluate",
     "tune": "longrank.cli.tune:tune",
+    "weigh": "longrank.cli.weigh:weigh",
     "create": "longrank.cli.create:create",
     "quantize": "longrank.cli.quantize:quantize",
     "train": "longrank.cli.train:train",

@@ -22,21 +22,26 @@ from longrank.types import ScoredDoc
 JOURNAL, FOLDS, RUN, TUNING = "values.journal", "folds.json", "run.txt", "tuning.json"
 
 
-def check_folder(folder: Path) -> None:
+def check_folder(folder: Path, mark: str = JOURNAL, command: str = "tune") -> None:
     """Refuse a folder that cannot be written to, or that holds something else.
 
+    Args:
+        folder: where to.
+        mark: the file that a folder of an earlier call has.
+        command: which command's.
+
     Raises:
-        InputError: as said; a folder that is absent, empty, or of an earlier tuning is fine.
+        InputError: as said; a folder that is absent, empty, or of an earlier call is fine.
     """
     if not folder.is_dir():
         check_writable(folder)
         if folder.exists():
-            raise InputError("is a file; tune writes a folder", path=folder)
+            raise InputError(f"is a file; {command} writes a folder", path=folder)
         return
-    check_writable(folder / TUNING)
-    begun = (folder / JOURNAL).exists()
+    check_writable(folder / RUN)
+    begun = (folder / mark).exists()
     if not begun and any(not path.name.startswith(".") for path in folder.iterdir()):  # a kill may leave .lock
-        raise InputError("is a folder of something else, not of tune", path=folder, fix="choose another output")
+        raise InputError(f"is a folder of something else, not of {command}", path=folder, fix="choose another output")
 
 
 @contextmanager
@@ -63,6 +68,8 @@ def write_outcome(
     rankings: Iterable[Sequence[ScoredDoc]],
     made: Mapping[str, Fold] | None = None,
     given: Path | None = None,
+    *,
+    name: str = TUNING,
 ) -> None:
     """Replace what an earlier protocol has left. The JSON comes last: what is beside it is its own.
 
@@ -72,15 +79,16 @@ def write_outcome(
         rankings: the run.
         made: folds that were made, if any.
         given: the file that folds were read from, if any; one that an earlier call made then stays.
+        name: of the file of the JSON.
 
     Raises:
         LongRankError: writing failed.
     """
-    for path in (folder / TUNING, folder / RUN, folder / FOLDS, *sorted(folder.glob("heatmap*"))):
+    for path in (folder / name, folder / RUN, folder / FOLDS, *sorted(folder.glob("heatmap*"))):
         if given is None or path.resolve() != given.resolve():
             path.unlink(missing_ok=True)
     if made is not None:
         write_folds(made, folder / FOLDS)
     write_rankings("longrank", rankings, folder / RUN)
-    with atomic_write(folder / TUNING, "w") as stream:
+    with atomic_write(folder / name, "w") as stream:
         stream.write(everything)

@@ -24,13 +24,16 @@ Axes: TypeAlias = Mapping[str, tuple[Number, ...]]
 """name -> its values, ascending, each once."""
 
 
-def parse_axes(texts: Iterable[str], kinds: Mapping[str, type[Number]]) -> dict[str, tuple[Number, ...]]:
+def parse_axes(
+    texts: Iterable[str], kinds: Mapping[str, type[Number]], what: str = "setting to tune in this first stage"
+) -> dict[str, tuple[Number, ...]]:
     """Read the axes of a grid.
 
     Args:
         texts: one axis each: ``NAME=FIRST:LAST:STEP``, LAST included if a step falls on it, or
             ``NAME=VALUE,VALUE,...``.
         kinds: the settings that can be axes, and whether each is an int or a float.
+        what: what they are, for the message about any other.
 
     Raises:
         InputError: no axis, another shape, an unknown setting (suggests the nearest), one given twice,
@@ -43,7 +46,7 @@ def parse_axes(texts: Iterable[str], kinds: Mapping[str, type[Number]]) -> dict[
         if not equals:
             raise InputError("not an axis of a grid", got=text, fix=_SHAPE)
         if name not in kinds:
-            raise InputError("no setting to tune in this first stage", got=name, fix=suggestion(name, kinds))
+            raise InputError(f"no {what}", got=name, fix=suggestion(name, kinds))
         if name in axes:
             raise InputError("an axis is given twice", got=name, fix="one --grid for each setting")
         axes[name] = tuple(sorted({_typed(text, value, kinds[name]) for value in _values(text, values)}))

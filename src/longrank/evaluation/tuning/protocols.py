@@ -175,5 +175,25 @@ class OnFolds:
         return Outcome("pooled", choices, None, setting_of, value, held_out=True, remark=remark)
 
 
+def frozen(there: Table, place: int, here: Table) -> Outcome:
+    """Return what a setting that another judged set has chosen comes to.
+
+    Args:
+        there: the table of that set.
+        place: of the chosen setting in it.
+        here: a table of that setting alone, over the queries that it is tested on.
+    """
+    setting = there.settings[place]
+    return Outcome(
+        "frozen",
+        (Choice("other set", place, there.query_ids),),
+        setting,
+        dict.fromkeys(here.query_ids, setting),
+        here.figure(0, here.query_ids),
+        held_out=True,
+        remark="chosen on the queries of another judged set, and kept for these",
+    )
+
+
 PROTOCOLS: dict[str, type[TuningProtocol]] = {"all": OnAll, "samples": OnSamples, "folds": OnFolds}
 """Protocols by name."""

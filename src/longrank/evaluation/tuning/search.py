@@ -20,7 +20,7 @@ from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate_rankings, parse_measure, summarise
 from longrank.evaluation.own import Measure
 from longrank.evaluation.tuning.grids import Axes, Number, Setting, settings_of
-from longrank.evaluation.tuning.table import Table
+from longrank.evaluation.tuning.table import Table, check_size
 from longrank.index import Index
 from longrank.processes import distributed, in_order
 from longrank.protocols import Retriever
@@ -28,7 +28,6 @@ from longrank.retrieval import PARAMETERS, feedback_options, first_stage, make_f
 from longrank.storage import Journal, digest_of, read_journal
 from longrank.types import Notes, Qrels, Query, ScoredDoc
 
-MAX_VALUES = 50_000_000  # settings x queries: 400 MB
 _BLOCK = 256  # queries whose rankings are in memory at a time
 _CHANCE = "seed"  # is no setting: the best seed is the luckiest
 _FACTORS = {"negative_docs": "gamma", "negative_terms": "gamma"}  # what is without effect while another is 0
@@ -159,10 +158,7 @@ def check_axes(search: Search, axes: Axes) -> None:
     """
     if both := sorted(axes.keys() & search.fixed.keys()):
         raise InputError("a setting is both fixed and an axis of the grid", got=both[0])
-    n_settings, n_queries = prod(map(len, axes.values())), len(search.queries)
-    if n_settings * n_queries > MAX_VALUES:
-        what = f"{n_settings} settings x {n_queries} queries are more than {MAX_VALUES} values to keep in memory"
-        raise InputError(what, fix="use larger steps, or fewer queries")
+    check_size(prod(map(len, axes.values())), len(search.queries))
     first = {name: values[0] for name, values in axes.items()}
     for name, values in axes.items():
         for value in values:

@@ -9,8 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.errors import InputError
 from longrank.evaluation.measures import summarise
 from longrank.evaluation.tuning.grids import Setting
+
+MAX_VALUES = 50_000_000  # settings x queries: 400 MB
 
 
 class Table(NamedTuple):
@@ -46,6 +49,17 @@ class Table(NamedTuple):
         """Return the setting with the highest figure over some queries; of equal ones the first of the grid."""
         figures = self.figures(query_ids)
         return max(range(len(figures)), key=figures.__getitem__)
+
+
+def check_size(n_settings: int, n_queries: int) -> None:
+    """Refuse a table that is too large.
+
+    Raises:
+        InputError: more than `MAX_VALUES` values.
+    """
+    if n_settings * n_queries > MAX_VALUES:
+        what = f"{n_settings} settings x {n_queries} queries are more than {MAX_VALUES} values to keep in memory"
+        raise InputError(what, fix="use larger steps, or fewer queries")
 
 
 class Choice(NamedTuple):

@@ -1,0 +1,149 @@
+"""weigh by its documented command line: by folds, from another judged set, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes import documents, index_of, queries
+from longrank.cli.main import main
+from longrank.formats.trec import read_run
+from longrank.types import Notes
+
+BIRCH = ("--grid", "alpha=0:1:0.25", "--grid", "w2=0:1:0.5", "--grid", "w3=0,0.5")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index, two sets of queries with their runs, evidence and judgments: of a and b, with other ids."""
+    folder = tmp_path_factory.mktemp("weigh")
+    index_of(documents(30, words=60), folder / "index")
+    rng, asked = random.Random(5), [query.text for query in queries(6)]
+    for name in "ab":
+        rows = [{"query_id": f"{name}{n}", "text": text} for n, text in enumerate(asked)]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        inputs = [str(folder / "index"), str(folder / f"{name}.jsonl")]
+        run = str(folder / f"{name}.run")
+        assert main(["retrieve", *inputs, "-o", run]) == 0
+        lexical = ["--pipeline", "lexical", "--depth", "8", "--set", "passages.options={length=20, stride=10}"]
+        assert main(["rerank", *inputs, run, "-o", str(folder / f"{name}.reranked"), *lexical]) == 0
+        found = read_run(Path(run), Notes())
+        judged = [f"{row.query_id} 0 {row.doc_id} {rng.choice([0, 0, 1])}\n" for row in found.rows()]
+        (folder / f"{name}.qrels").write_text("".join(judged))
+    return folder
+
+
+def weigh(folder: Path, output: Path, *more: str, reranked: str = "a.reranked.evidence") -> int:
+    inputs = [str(folder / name) for name in ("a.qrels", "a.run", reranked)]
+    return main(["weigh", *inputs, "-o", str(output), *more])
+
+
+def weights_of(output: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((output / "weights.json").read_text())
+    return found
+
+
+def aggregated(folder: Path, output: Path, setting: dict[str, float]) -> Any:
+    """What aggregate makes of the same weights."""
+    weights = ",".join(["1", *(str(value) for name, value in setting.items() if name != "alpha")])
+    arguments = ["aggregate", str(folder / "a.reranked.evidence"), "-o", str(output), "--aggregator", "birch"]
+    arguments += ["--weights", weights, "--interpolate", str(setting["alpha"])]
+    assert main([*arguments, "--first-stage", str(folder / "a.run")]) == 0
+    return read_run(output, Notes())
+
+
+def test_each_fold_is_ranked_with_weights_learned_on_the_others_as_aggregate_ranks(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from longrank.evaluation.measures import evaluate
+    from longrank.formats.trec import read_qrels
+
+    assert weigh(folder, tmp_path / "w", "--make-folds", "3", *BIRCH) == 0
+    assert "each query is tested with the setting that its fold chose on other queries" in capsys.readouterr().out
+    found, run = weights_of(tmp_path / "w"), read_run(tmp_path / "w" / "run.txt", Notes())
+    assert (found["n_passages"], found["aggregator"], found["measure"]) == (3, "birch", "AP")
+    assert set(run) == {f"a{n}" for n in range(6)}
+    for choice in found["choices"]:
+        assert not set(choice["chosen_on"]) & set(choice["tested_on"])
+        expected = aggregated(folder, tmp_path / f"{choice['name']}.run", choice["setting"])
+        assert all(run[query_id] == expected[query_id] for query_id in choice["tested_on"])
+    values = evaluate(read_qrels(folder / "a.qrels", Notes()), run, ["AP"])["AP"].values()
+    assert found["result"]["value"] == pytest.approx(sum(values) / 6)
+    folds = str(tmp_path / "w" / "folds.json")
+    assert weigh(folder, tmp_path / "again", "--folds", folds, *BIRCH) == 0
+    assert (tmp_path / "again" / "run.txt").read_bytes() == (tmp_path / "w" / "run.txt").read_bytes()
+
+
+def test_weights_of_another_set_are_frozen(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = ",".join(str(folder / name) for name in ("b.qrels", "b.run", "b.reranked.evidence"))
+    assert weigh(folder, tmp_path / "w", "--learn-on", other, *BIRCH, "-m", "nDCG@10") == 0
+    assert "chosen on the queries of another judged set, and kept for these" in capsys.readouterr().out
+    found, run = weights_of(tmp_path / "w"), read_run(tmp_path / "w" / "run.txt", Notes())
+    (choice,) = found["choices"]
+    assert choice["chosen_on"] == [f"b{n}" for n in range(6)]
+    assert choice["value"] == max(one["value"] for one in found["values"])
+    assert choice["setting"] == found["result"]["setting"]
+    assert list(run.rows()) == list(aggregated(folder, tmp_path / "r.run", choice["setting"]).rows())
+
+
+def test_alpha_alone_is_learned_by_default_and_of_a_run_as_of_its_evidence(folder: Path, tmp_path: Path) -> None:
+    """Judged queries of both sets of ids: what the run lacks is said; the run's documents below depth 8 follow."""
+    assert weigh(folder, tmp_path / "e") == 0
+    assert weigh(folder, tmp_path / "r", "--depth", "8", reranked="a.reranked") == 0
+    by_evidence, by_run = weights_of(tmp_path / "e"), weights_of(tmp_path / "r")
+    assert len(by_evidence["values"]) == 11
+    assert not by_evidence["result"]["held_out"]
+    assert [one["value"] for one in by_run["values"]] == [one["value"] for one in by_evidence["values"]]
+    runs = [read_run(tmp_path / name / "run.txt", Notes()) for name in "er"]
+    assert [row[:2] for row in runs[0].rows()] == [row[:2] for row in runs[1].rows()]
+
+
+def test_query_ids_of_both_sets_are_pointed_out(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    same = ",".join(str(folder / name) for name in ("a.qrels", "a.run", "a.reranked.evidence"))
+    assert weigh(folder, tmp_path / "w", "--learn-on", same) == 0
+    assert "6 query ids are in both sets (a0, ...): make sure that they are other queries" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--grid", "beta=0:1:0.1"), "no weight (got 'beta'); one of alpha, w10, w2"),
+        (("--grid", "w2=0:1:0.1", "--aggregator", "maxp"), "passages with weights take no other aggregator"),
+        (("--grid", "alpha=0:2:0.5"), "the weight of the first stage lies between 0 and 1 (got 1.5)"),
+        (("--make-folds", "7"), "6 queries can make between 2 and 6 folds (got 7)"),
+        (("--make-folds", "2", "--folds", "f.json"), "--folds and --make-folds are two ways to the same"),
+        (("--choose-by", "dev"), "--choose-by belongs to folds (got 'dev')"),
+        (("--learn-on", "a,b"), "--learn-on takes judgments, a first stage and what reranked it (got 'a,b')"),
+        (("--learn-on", "a,b,c", "--make-folds", "2"), "--learn-on and folds are two ways to learn"),
+        (("--learn-on", "nowhere,b,c"), "no such file"),
+        (("-m", "APP"), "unknown measure (got 'APP')"),
+        (("--depth", "5"), "a depth is for runs"),
+        (("--format", "tabel"), "did you mean 'table'"),
+    ],
+)
+def test_a_wrong_command_is_one_line_and_nothing_is_written(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], said: str
+) -> None:
+    assert weigh(folder, tmp_path / "w", *more) == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("longrank: error")]
+    assert len(lines) == 1
+    assert said in lines[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_a_folder_of_its_own_is_written_again(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        assert weigh(folder, tmp_path / "w") == 0
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "run.txt").write_text("dear")
+    assert weigh(folder, tmp_path / "mine") == 2
+    assert "is a folder of something else, not of weigh" in capsys.readouterr().err
+    assert (tmp_path / "mine" / "run.txt").read_text() == "dear"
