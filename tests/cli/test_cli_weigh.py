@@ -123,7 +123,7 @@ def test_query_ids_of_both_sets_are_pointed_out(
         (("--learn-on", "a,b,c", "--make-folds", "2"), "--learn-on and folds are two ways to learn"),
         (("--learn-on", "nowhere,b,c"), "no such file"),
         (("-m", "APP"), "unknown measure (got 'APP')"),
-        (("--depth", "5"), "a depth is for runs"),
+        (("--depth", "0"), "the depth of reranking must be at least 1 (got 0)"),
         (("--format", "tabel"), "did you mean 'table'"),
     ],
 )

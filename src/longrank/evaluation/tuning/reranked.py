@@ -51,10 +51,10 @@ def open_reranked(first_stage: Path, sources: Sequence[Path], *, depth: int | No
         first_stage: a TREC run.
         sources: evidence files, or TREC runs.
         depth: how many documents of each query the runs have reranked, where others follow below them; None: all.
-        notes: what was accepted with a remark.
+        notes: what was accepted with a remark: a depth for evidence, for one, which says itself what was reranked.
 
     Raises:
-        InputError: a file that is neither; a depth below 1, or one for evidence, which says itself what was reranked.
+        InputError: a file that is neither, or a depth below 1.
     """
     if depth is not None and depth < 1:
         raise InputError("the depth of reranking must be at least 1", got=depth)
@@ -62,13 +62,12 @@ def open_reranked(first_stage: Path, sources: Sequence[Path], *, depth: int | No
     last: set[str] = set()
     for path in sources:
         if _is_evidence(path):
+            notes.add("evidence files, for which a depth means nothing", str(path), int(depth is not None))
             last.update(read_evidence(path)[0].get("missing", ()))
             opened.append(path)
         else:
             run = read_run(path, notes)
             opened.append(Run(run.tag, (row for query_id in run for row in run[query_id][:depth])))
-    if depth is not None and not any(isinstance(one, Run) for one in opened):
-        raise InputError("a depth is for runs; evidence says what was reranked", got=depth, fix="leave it out")
     return Reranked(read_run(first_stage, notes), tuple(opened), frozenset(last))
 
 
