@@ -4,9 +4,9 @@ A schedule gives two factors of the step t = 0, 1, ..., T - 1: what the encoder'
 multiplied by. Epochs are `epoch_steps` long and count from 0.
 
     constant         1
-    linear           up to 1, then a line to 0 at T (BertAdam: Birch; Hugging Face: Santos; Dai and Callan)
+    linear           up to 1, then a line to 0 at T (BertAdam: Birch; Hugging Face: Santos)
     linear-bert      up to 1, then the line that leads from 1 at step 0 to 0 at T: a drop after the warm-up
-                     (Google's BERT: standalone PARADE with BERT, monoBERT)
+                     (Google's BERT: Dai and Callan, standalone PARADE with BERT, monoBERT)
     linear-electra   that line times the warm-up (Google's ELECTRA: standalone PARADE with ELECTRA)
     maxp             per epoch; the head warms up, then both decay (MaxP-Reproduction)
     capreolus-epoch  the same factors for the encoder, 1 for the head (Capreolus d7d2631)

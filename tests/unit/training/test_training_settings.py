@@ -50,6 +50,8 @@ def test_the_papers_numbers_are_those_of_the_papers() -> None:
     ]
     standalone, distillation = load_training("parade-standalone"), load_training("distillation")
     assert (standalone.loop.steps, distillation.loop.steps) == (3 * 200 * 1000 // 32, 3 * 200 * 100 // 32)
+    dai = load_training("dai-callan")
+    assert (dai.loop.steps, dai.samples.keep, dai.test.depth) == (200 * 1000 // 32, 0.1, 100)
     assert [(term.name, term.weight) for term in distillation.loss] == [("cross-entropy", 0.75), ("mse", 0.25)]
 
 
