@@ -92,3 +92,30 @@ def test_an_interruption_is_said_and_is_exit_130(
     monkeypatch.setattr("longrank.index.verify_index", interrupted)
     assert main(["check", "my.index"]) == 130
     assert "run the same command to go on" in capsys.readouterr().err
+
+
+def test_of_processes_that_train_together_the_first_says_what_is_wrong_with_the_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(seconds: float) -> None:
+        raise SystemExit(143)  # as by SIGTERM, which torchrun sends when the first has failed
+
+    monkeypatch.setattr("longrank.cli.main.time.sleep", ended)
+    monkeypatch.setenv("RANK", "1")
+    with pytest.raises(SystemExit):
+        main(["check", "no.index"])
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("RANK", "0")
+    assert main(["check", "no.index"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_process_whose_input_alone_is_wrong_says_so_after_a_while(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("longrank.cli.main.time.sleep", waited.append)
+    monkeypatch.setenv("RANK", "1")
+    assert main(["check", "no.index"]) == 2
+    assert capsys.readouterr().err.startswith("longrank: error: no.index: ")
+    assert len(waited) == 1

@@ -42,7 +42,7 @@ def aggregate(
     ] = False,
     tag: Annotated[str, typer.Option("--tag", help="The run's tag.")] = "longrank",
 ) -> None:
-    """Turn passage evidence into a ranking of documents, in seconds.
+    """Turn passage evidence into a ranking, in seconds.
 
     With --first-stage RUN the result is the run that rerank writes with the same settings.
 

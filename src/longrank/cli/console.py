@@ -37,6 +37,11 @@ def show_notes(notes: Notes) -> None:
         note(f"note: {line}")
 
 
+def is_first() -> bool:
+    """Say whether this process speaks for all that torchrun has started; one that runs alone does."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -30,7 +30,7 @@ def create(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the weights that are not the encoder's.")] = 0,
 ) -> None:
-    """Put a document network (PARADE, CEDR) on a pretrained encoder.
+    """Put a document network on a pretrained encoder.
 
     Its aggregator is random, so the folder is marked as untrained, and rerank wants --allow-untrained for it. With
     --layers it is a student, to be distilled into: of a network of the same name the aggregator is kept.

@@ -29,7 +29,7 @@ def demo(
         str | None, typer.Option("--query", help="Ask this instead of the three questions of the demo.")
     ] = None,
 ) -> None:
-    """Rank Python's own documentation by passages; measure how well.
+    """Rank Python's own documentation, and measure how well.
 
     One long document per module, questions and judgments of our own (few, and ours). The second run
     takes seconds: index, vectors and evidence are kept.

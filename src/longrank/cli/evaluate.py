@@ -61,7 +61,7 @@ def evaluate(
         str, typer.Option("--format", help="table, json, csv, latex or markdown; --per-query: table, json or csv.")
     ] = "table",
 ) -> None:
-    """Measure runs against judgments; values are those of trec_eval.
+    """Measure runs against judgments, as trec_eval does.
 
     Example: longrank evaluate qrels.txt bm25.run maxp.run -m nDCG@10 -m AP --baseline bm25.run
     """

@@ -9,6 +9,7 @@ import errno
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
@@ -45,6 +46,10 @@ COMMANDS = {
 }
 """name -> "module:function", in the order of the help page; imported only when needed."""
 
+
+_FIRST_SPEAKS = 10.0
+"""Seconds in which the first of the processes of torchrun can say what is wrong with the input, which all read, and is
+answered by the end of the others. One that is still there has met what the first has not, and says so."""
 
 _FAULTS_OF_NAMES = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.ENAMETOOLONG, errno.ELOOP}
 
@@ -141,6 +146,8 @@ def _subcommands(context: Any) -> list[str]:
 
 
 def _fail(message: str, code: int) -> int:
+    if code == 2 and not console.is_first():
+        time.sleep(_FIRST_SPEAKS)
     print(f"longrank: error: {printable(message)[:2000]}", file=sys.stderr)
     return code
 

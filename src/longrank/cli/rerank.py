@@ -45,7 +45,7 @@ def rerank(
     ] = None,
     tag: Annotated[str, typer.Option("--tag", help="The run's tag.")] = "longrank",
 ) -> None:
-    """Rerank the top of a run by passages; the rest follows below.
+    """Rerank the top of a run by passages; the rest follows.
 
     Interrupted work resumes: run the same command again.
 

@@ -68,7 +68,7 @@ def retrieve(
     ] = False,
     tag: Annotated[str, typer.Option("--tag", help="The run's tag.")] = "longrank",
 ) -> None:
-    """Find candidates by BM25 or query likelihood, or with feedback.
+    """Find candidates by BM25, query likelihood or feedback.
 
     Scores are those of Lucene and Anserini. For the index of another engine: lucene:PATH.
 

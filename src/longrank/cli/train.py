@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -59,7 +58,7 @@ def train(
     ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write a log for TensorBoard.")] = False,
 ) -> None:
-    """Train a document network: PARADE, CEDR, MaxP and their kin.
+    """Train a document network: PARADE, CEDR, MaxP or kin.
 
     With folds, one training for each: learned on its train queries, the best weights chosen on its dev queries, and its
     test queries reranked; all test queries together are FOLDER/test.run. Interrupted work resumes to the same bytes.
@@ -95,14 +94,9 @@ def train(
             train_once(experiment, output, progress=progress, notes=notes, tensorboard=tensorboard)
         else:
             cross_validate(experiment, output, only=only or (), progress=progress, notes=notes, tensorboard=tensorboard)
-    if _is_first():
+    if console.is_first():
         console.show_notes(notes)
         console.note(f"{output}: {settings.network.name} trained")
-
-
-def _is_first() -> bool:
-    """Say whether this process speaks for all that torchrun has started."""
-    return os.environ.get("RANK", "0") == "0"
 
 
 def _folds(
@@ -138,7 +132,7 @@ def _progress(shown: ExitStack) -> Progress:
 
     def begin(name: str, steps: int):  # type: ignore[no-untyped-def]
         shown.close()
-        if not _is_first():
+        if not console.is_first():
             return lambda n: None
         unit = "queries" if name.endswith("test") else "steps"
         return shown.enter_context(console.progress(name, steps, unit))

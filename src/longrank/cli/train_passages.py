@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -32,7 +31,7 @@ def train_passages(
     ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write a log for TensorBoard.")] = False,
 ) -> None:
-    """Train what reads single passages: a cross-encoder, a bi-encoder, or doc2query.
+    """Train a cross-encoder, a bi-encoder or doc2query.
 
     A line of EXAMPLES is {"query": ..., "text": ..., "label": 0 or 1}, or a group, the relevant text first:
     {"query": ..., "texts": [...]}, with "taught", a teacher's score of each text, for losses that distil. With --dev
@@ -48,7 +47,7 @@ def train_passages(
     notes = Notes()
     apart(output, examples, dev)
     settings = load_passage_training(training, assignments or ())
-    first = os.environ.get("RANK", "0") == "0"  # of all that torchrun has started, one speaks
+    first = console.is_first()
     with ExitStack() as shown:
         bar = console.progress("training", settings.loop.steps, "steps") if first else None
         progress = shown.enter_context(bar) if bar else lambda n: None
