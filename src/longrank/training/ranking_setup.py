@@ -89,6 +89,7 @@ def _reader(
         raise InputError("a score cache is for encoders that are not trained", fix="set network.frozen = true")
     if score_cache is not None:
         reader.use_cache(score_cache, "float32")
+        reader.keep_in_memory()
     return reader
 
 

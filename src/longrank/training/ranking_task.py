@@ -16,7 +16,6 @@ from longrank.models.network import DocumentNetwork, padded
 from longrank.protocols import ScoringTask, Segmenter
 from longrank.ranking.passages import text_read
 from longrank.scoring.network_reader import NetworkReader
-from longrank.text.packing import Packed
 from longrank.training.loss_terms import loss_kind, weighted_loss
 from longrank.training.passages import Reading, make_passage_choice
 from longrank.training.ranking_data import Data
@@ -89,14 +88,13 @@ class RankingTask:
         """Return the mean loss over instances; that of an instance is the mean over its readings."""
         read = [self._readings(n) for n in instances]
         readings = [one for own in read for one in own]
-        pairs = self._reader.packer.pairs
-        packed = [pair for one in readings for texts in one.texts for pair in pairs(one.query, texts)]
+        rows, cut = self._represented([(one.query, text) for one in readings for texts in one.texts for text in texts])
         sizes = torch.tensor([len(texts) for one in readings for texts in one.texts])
         of_document = [
             name for one in readings for name, texts in zip(one.doc_ids, one.texts, strict=True) for _ in texts
         ]
-        self._count_cut(name for name, one in zip(of_document, packed, strict=True) if one.truncated)
-        outputs = self._outputs(*padded(self._represented(packed), sizes))
+        self._count_cut(name for name, one in zip(of_document, cut, strict=True) if one)
+        outputs = self._outputs(*padded(rows, sizes))
         losses = []
         for own, some in zip(read, outputs.split([len(own) for own in read]), strict=True):
             labels = torch.tensor([one.labels[0] for one in own], device=some.device)
@@ -106,11 +104,16 @@ class RankingTask:
             losses.append(self._loss(some, labels=labels, teacher=teacher))
         return torch.stack(losses).mean()
 
-    def _represented(self, packed: Sequence[Packed]) -> torch.Tensor:
-        """Return the representation of each pair, [N, *F]; a frozen encoder's are computed once or looked up."""
-        if not self._settings.network.frozen:
-            return self._reader.encode(packed)
-        return torch.from_numpy(self._reader.rows(packed)).to(self.network.encoder.device)
+    def _represented(self, pairs: Sequence[tuple[str, str]]) -> tuple[torch.Tensor, Sequence[bool]]:
+        """Return the representation of each (query, passage), [N, *F], and whether the passage was cut.
+
+        A frozen encoder's are computed once or looked up.
+        """
+        if self._settings.network.frozen:
+            rows, cut = self._reader.read(pairs)
+            return torch.from_numpy(rows).to(self.network.encoder.device), cut.tolist()
+        packed = self._reader.packed(pairs)
+        return self._reader.encode(packed), [one.truncated for one in packed]
 
     def _outputs(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return what the loss reads: the scores of readings [R, G], or the logits of their only documents [R, C]."""

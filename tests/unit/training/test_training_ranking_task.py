@@ -390,3 +390,30 @@ def test_random_negatives_come_from_the_whole_collection(folder: Path, data: Any
     ranked = {row.doc_id for row in data.run["q00"]}
     seen = {doc_id for n in range(200) for doc_id in task._samples[n].doc_ids if task._samples[n].query_id == "q00"}
     assert seen - ranked
+
+
+def test_what_a_frozen_encoder_makes_of_passages_is_kept_and_is_what_it_was(
+    folder: Path, data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from longrank.training.ranking_setup import open_task
+
+    found = settings(folder, [{"name": "hinge"}], network={"frozen": True})
+    cached = open_task(found, data, Notes(), score_cache=tmp_path / "rows.cache")
+    fresh = open_task(found, data, Notes())
+    packed, read = cached._reader.packed, list[int]()
+
+    def counted(pairs: Sequence[tuple[str, str]]) -> Any:
+        read.append(len(pairs))
+        return packed(pairs)
+
+    monkeypatch.setattr(cached._reader, "packed", counted)
+    with torch.no_grad():
+        expected = [float(fresh.loss([n])) for n in range(6)]
+        assert [float(cached.loss([n])) for n in range(6)] == pytest.approx(expected, abs=1e-6)
+        n_read = len(read)
+        assert n_read and all(read)
+        assert [float(cached.loss([n])) for n in range(6)] == pytest.approx(expected, abs=1e-6)
+        assert len(read) == n_read
+        assert cached.validate() == fresh.validate()
