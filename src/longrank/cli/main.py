@@ -40,6 +40,7 @@ COMMANDS = {
     "quantize": "longrank.cli.quantize:quantize",
     "train": "longrank.cli.train:train",
     "train-passages": "longrank.cli.train_passages:train_passages",
+    "rows": "longrank.cli.rows:rows",
     "weak-labels": "longrank.cli.weak_labels:weak_labels",
     "bench": "longrank.cli.bench:bench",
     "analyze": "longrank.cli.analyze:analyze",

@@ -22,11 +22,12 @@ from longrank.training.passage_data.examples import (
 from longrank.training.passage_data.microblog import (
     DEV_QUERIES,
     microblog_rows,
+    read_microblog_qrels,
     read_microblog_queries,
     without_urls,
 )
 from longrank.training.passage_data.msmarco import msmarco_rows
-from longrank.training.passage_data.rows import Row, read_rows, split_queries, write_rows
+from longrank.training.passage_data.rows import Row, split_queries, write_rows
 from longrank.types import Document, Notes, Query, Run, ScoredDoc
 
 
@@ -51,7 +52,7 @@ def written(folder: Path, text: str, name: str = "file") -> Path:
 def test_rows_are_read_back_as_they_were_written(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> None:
     path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
     assert write_rows(rows, path) == dict(sorted(Counter(row.label for row in rows).items()))
-    assert list(read_rows(path, Notes())) == rows
+    assert list(ExampleFile(path, Notes())) == [example_of_row(row) for row in rows]
 
 
 def test_a_row_is_one_line_of_three_keys(tmp_path: Path) -> None:
@@ -83,9 +84,9 @@ def test_nothing_is_written_when_a_source_fails_or_is_empty(tmp_path: Path) -> N
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, what: str) -> None:
-    path = written(tmp_path, '{"query": "q", "text": "t", "label": 0}\n\n' + line + "\n")
-    with pytest.raises(InputError, match=rf"file:3: .*{what}"):
-        list(read_rows(path, Notes()))
+    path = written(tmp_path, '{"query": "q", "text": "t", "label": 0}\n' + line + "\n")
+    with pytest.raises(InputError, match=rf"file:2: .*{what}"):
+        list(ExampleFile(path, Notes()))
 
 
 # --- examples ------------------------------------------------------------------------------------
@@ -223,6 +224,13 @@ def test_microblog_topics_lose_their_time_and_are_numbered_as_the_judgments_are(
         read_microblog_queries([paths[0], written(tmp_path, TOPICS_2011, "b.txt")], Notes())
 
 
+def test_microblog_judgments_of_several_years_are_one_and_a_topic_is_judged_in_one_file(tmp_path: Path) -> None:
+    first, second = written(tmp_path, "1 0 a 2\n", "2011.txt"), written(tmp_path, "51 0 a 0\n51 0 b 1\n", "2012.txt")
+    assert read_microblog_qrels([first, second], Notes()) == {"1": {"a": 2}, "51": {"a": 0, "b": 1}}
+    with pytest.raises(InputError, match=r"again\.txt: topic 1 is also judged in .*2011\.txt"):
+        read_microblog_qrels([first, second, written(tmp_path, "1 0 b 1\n", "again.txt")], Notes())
+
+
 def test_microblog_rows_merge_the_grades_and_drop_urls() -> None:
     notes = Notes()
     queries = [Query("1", "staff cuts"), Query("2", "soccer"), Query("3", "unjudged")]
@@ -257,8 +265,7 @@ def test_urls_end_at_white_space(text: str, left: str) -> None:
 def test_microblog_counts_are_those_of_the_track(shared_data: Path) -> None:
     folder, years = shared_data / "trec-topics-qrels", range(2011, 2015)
     queries = read_microblog_queries([folder / "topics" / f"topics.microblog{year}.txt" for year in years], Notes())
-    judged = [read_qrels(folder / "qrels" / f"qrels.microblog{year}.txt", Notes()) for year in years]
-    qrels = {query_id: docs for one in judged for query_id, docs in one.items()}
+    qrels = read_microblog_qrels([folder / "qrels" / f"qrels.microblog{year}.txt" for year in years], Notes())
     train, dev = split_queries(queries, DEV_QUERIES, 42)
     assert (len(queries), len(qrels), len(train), len(dev)) == (225, 223, 166, 59)
     notes, labels = Notes(), Counter[int]()
@@ -301,6 +308,7 @@ def test_only_the_first_triples_are_read(tmp_path: Path) -> None:
         ("q\tp\tn\tm\n", "file:1: 4 columns instead of 3"),
         ("q\tp\tn\nq\tp", "file:2: 2 columns instead of 3; the file looks truncated"),
         ("q\tp\tn\nq\t \tn\n", "file:2: positive is empty"),
+        ("1185869\t0\t1\n", "file:1: holds ids, not texts"),
         ("\n", "file: holds no triple"),
     ],
 )
@@ -333,6 +341,13 @@ def test_car_rows_are_bm25s_best_paragraphs_for_title_and_headings(tmp_path: Pat
     ]
     assert notes["queries without judgments, left out"] == 1
     assert notes["queries that the run lacks, left out"] == 1
+
+
+def test_paragraphs_of_car_without_text_are_left_out_and_counted() -> None:
+    run, notes = Run("t", [ScoredDoc("q", "p1", 1), ScoredDoc("q", "p2", 0)]), Notes()
+    texts = Texts({"p1": " ", "p2": "text"})
+    assert list(car_rows([Query("q", "text")], {"q": {"p1": 1}}, run, texts, notes)) == [Row("text", "text", 0)]
+    assert notes["paragraphs without text, left out"] == 1
 
 
 def test_car_takes_ten_paragraphs_unless_told_otherwise() -> None:

@@ -6,5 +6,6 @@ A module for each source yields rows as it reads:
     msmarco     the training triples of MS MARCO's passages
     car         headings of Wikipedia articles, with BM25's best paragraphs and automatic judgments
 
-`rows` writes and reads files of them; `row_file` finds rows by number, to train on.
+`rows` writes files of them. Rows, and groups of texts, are the `examples` that passage models are trained on,
+found by number in their file (`line_file`).
 """

@@ -28,7 +28,8 @@ def car_rows(
         qrels: its automatic judgments.
         run: BM25's.
         paragraphs: their texts.
-        notes: counts queries without judgments and queries that the run lacks, which are left out.
+        notes: counts queries without judgments, queries that the run lacks and paragraphs without text, all of
+            which are left out.
         depth: 1 or more.
 
     Raises:
@@ -45,4 +46,8 @@ def car_rows(
         for _, doc_id, _ in run.get(query.query_id)[:depth]:
             if doc_id not in paragraphs:
                 raise InputError("the collection lacks a paragraph of the run", got=doc_id)
-            yield Row(query.text, paragraphs.document(doc_id).text, int(judged.get(doc_id, 0) > 0))
+            text = paragraphs.document(doc_id).text
+            if text.strip():
+                yield Row(query.text, text, int(judged.get(doc_id, 0) > 0))
+            else:
+                notes.add("paragraphs without text, left out", doc_id)

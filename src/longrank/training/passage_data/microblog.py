@@ -7,11 +7,12 @@ are relevant. The paper validates on 59 of the 225 queries (`split_queries`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from longrank.errors import InputError
 from longrank.formats.queries import read_queries
+from longrank.formats.trec import read_qrels
 from longrank.training.passage_data.rows import Row
 from longrank.types import Document, Notes, Qrels, Query
 
@@ -37,6 +38,22 @@ def read_microblog_queries(paths: Sequence[Path], notes: Notes) -> list[Query]:
                 raise InputError(f"topic {query_id} is also in {seen[query_id]}", path=path)
             queries.append(Query(query_id, query.text))
     return queries
+
+
+def read_microblog_qrels(paths: Sequence[Path], notes: Notes) -> Qrels:
+    """Read the judgments of several years.
+
+    Raises:
+        InputError: as `read_qrels`, or two files judge the same topic.
+    """
+    seen: dict[str, Path] = {}
+    qrels: dict[str, Mapping[str, int]] = {}
+    for path in paths:
+        for query_id, judged in read_qrels(path, notes).items():
+            if seen.setdefault(query_id, path) != path:
+                raise InputError(f"topic {query_id} is also judged in {seen[query_id]}", path=path)
+            qrels[query_id] = judged
+    return qrels
 
 
 def microblog_rows(queries: Sequence[Query], qrels: Qrels, tweets: Iterable[Document], notes: Notes) -> Iterator[Row]:

@@ -26,8 +26,8 @@ def msmarco_rows(path: Path, notes: Notes, n_triples: int | None = None) -> Iter
         n_triples: of the first so many, 1 or more; nothing after them is read. None: of all.
 
     Raises:
-        InputError: as `read_lines`, a number of columns other than three, an empty column, no
-            triple at all, or `n_triples` below 1.
+        InputError: as `read_lines`, a number of columns other than three, an empty column, a
+            line of ids, no triple at all, or `n_triples` below 1.
     """
     if n_triples is not None and n_triples < 1:
         raise InputError("the number of triples must be at least 1", got=n_triples)
@@ -49,6 +49,9 @@ def _columns(line: Line, path: Path) -> list[str]:
         what = f"{len(columns)} column{'s' if len(columns) > 1 else ''} instead of {len(_NAMES)}"
         what += "" if line.ended or len(columns) > len(_NAMES) else "; the file looks truncated"
         raise InputError(what, path=path, line=line.number, got=line.text, fix=f"a row is: {' <tab> '.join(_NAMES)}")
+    if all(column.isdecimal() for column in columns):
+        fix = "the triples of texts are in triples.train.small.tsv"
+        raise InputError("holds ids, not texts", path=path, line=line.number, got=line.text, fix=fix)
     for name, column in zip(_NAMES, columns, strict=True):
         if not column:
             raise InputError(f"{name} is empty", path=path, line=line.number)

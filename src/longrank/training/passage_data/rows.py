@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from longrank.draws import shuffled
 from longrank.errors import InputError
-from longrank.formats.jsonl import read_objects
 from longrank.formats.lines import Line
 from longrank.storage import atomic_write
-from longrank.types import Notes, Query
+from longrank.types import Query
 
 
 class Row(NamedTuple):
@@ -41,22 +40,12 @@ def write_rows(rows: Iterable[Row], path: Path) -> dict[int, int]:
     return dict(sorted(counts.items()))
 
 
-def read_rows(path: Path, notes: Notes) -> Iterator[Row]:
-    """Yield the rows of a file that `write_rows` or others have written; blank lines are passed over.
-
-    Raises:
-        InputError: as `read_objects`; other keys than the three, a text that is no string or empty, or
-            another label than 0 and 1; names the line.
-    """
-    for line, record in read_objects(path, notes):
-        yield row_of(record, line, path)
-
-
 def row_of(record: dict[str, Any], line: Line, path: Path) -> Row:
     """Return the row that the object on a line is.
 
     Raises:
-        InputError: as `read_rows`.
+        InputError: other keys than the three, a text that is no string or empty, or another label than 0 and 1;
+            names the line.
     """
     if record.keys() != set(Row._fields):
         fix = 'a row is {"query": ..., "text": ..., "label": 0 or 1}'

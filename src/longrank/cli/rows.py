@@ -1,0 +1,165 @@
+"""``longrank rows``: the papers' passage data as a file of rows (query, text, label) for train-passages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from longrank.cli import console
+from longrank.errors import InputError
+
+if TYPE_CHECKING:
+    from longrank.training.passage_data.rows import Row
+    from longrank.types import Document, Notes
+
+T = TypeVar("T")
+
+rows = typer.Typer(help="Make training rows of Microblog, MS MARCO and CAR.", rich_markup_mode=None)
+Output = Annotated[Path, typer.Option("-o", "--output", help="Where the rows go, JSONL.")]
+
+
+@rows.callback()
+def _group() -> None:
+    """Make training rows of Microblog, MS MARCO and CAR."""
+
+
+@rows.command("microblog")
+def microblog(
+    sources: Annotated[
+        list[str], typer.Argument(help="The tweets: documents as index reads them, or irds:ID.", metavar="SOURCE")
+    ],
+    queries: Annotated[list[Path], typer.Option("--queries", help="Topics of a year; repeatable.")],
+    qrels: Annotated[list[Path], typer.Option("--qrels", help="Judgments of a year; repeatable.")],
+    output: Output,
+    dev: Annotated[
+        Path | None, typer.Option("--dev", help="Where the rows of some queries go, to validate on.")
+    ] = None,
+    dev_queries: Annotated[
+        int | None, typer.Option("--dev-queries", help="With --dev: of how many queries. [default: 59]")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of which queries validate.")] = 42,
+    format: Annotated[
+        str | None, typer.Option("--format", help="Format of the tweets, if the file names do not tell.")
+    ] = None,
+) -> None:
+    """Make a row of every judged tweet of TREC Microblog.
+
+    Grades 1 and 2 are relevant. The query is a topic's title; URLs of tweets are left out. With --dev the rows of 59
+    of the 225 queries, which are drawn, are to validate on (Birch).
+
+    Example: longrank rows microblog tweets.jsonl --queries topics.microblog2011.txt --qrels qrels.microblog2011.txt
+    --queries topics.microblog2012.txt --qrels qrels.microblog2012.txt -o rows.jsonl --dev dev.jsonl
+    """
+    from longrank.cli.inputs import output_file
+    from longrank.training.passage_data.microblog import (
+        DEV_QUERIES,
+        microblog_rows,
+        read_microblog_qrels,
+        read_microblog_queries,
+    )
+    from longrank.training.passage_data.rows import split_queries
+    from longrank.types import Notes
+
+    notes = Notes()
+    output_file(output, *sources, *queries, *qrels, dev)
+    if dev is None and dev_queries is not None:
+        raise InputError("--dev-queries belongs to --dev", got=dev_queries)
+    if dev is not None:
+        output_file(dev, *sources, *queries, *qrels)
+    topics, judged = read_microblog_queries(queries, notes), read_microblog_qrels(qrels, notes)
+    parts = {output: topics}
+    if dev is not None:
+        parts[output], parts[dev] = split_queries(topics, DEV_QUERIES if dev_queries is None else dev_queries, seed)
+    made = {}
+    for path, part in parts.items():
+        # The tweets are read once for each part: what is wrong with them is counted once.
+        tweets = _tweets(sources, format, notes if path == output else Notes())
+        made[path] = list(microblog_rows(part, judged, tweets, notes))
+        if not made[path]:
+            raise InputError("not one of the tweets is judged for its queries: there is no row for it", path=path)
+    for path, some in made.items():
+        _write(some, path)
+    console.show_notes(notes)
+
+
+@rows.command("msmarco")
+def msmarco(
+    triples: Annotated[
+        Path, typer.Argument(help="Lines of query, relevant passage and another, between tabs.", metavar="TRIPLES")
+    ],
+    output: Output,
+    n_triples: Annotated[
+        int | None, typer.Option("--triples", help="Only the first so many; a row for each of their two passages.")
+    ] = None,
+) -> None:
+    """Make two rows of each of MS MARCO's training triples.
+
+    The published models have seen 12.8 million rows, the first 6,400,000 triples.
+
+    Example: longrank rows msmarco triples.train.small.tsv -o rows.jsonl --triples 6400000
+    """
+    from longrank.cli.inputs import output_file
+    from longrank.training.passage_data.msmarco import msmarco_rows
+    from longrank.types import Notes
+
+    notes = Notes()
+    output_file(output, triples)
+    with console.progress("writing", n_triples and 2 * n_triples, "rows") as advance:
+        _write(_counted(msmarco_rows(triples, notes, n_triples), advance), output)
+    console.show_notes(notes)
+
+
+@rows.command("car")
+def car(
+    index: Annotated[Path, typer.Argument(help="The index with the paragraphs.", metavar="INDEX")],
+    queries: Annotated[Path, typer.Argument(help="Topics of a fold: a heading's path each line.", metavar="QUERIES")],
+    qrels: Annotated[Path, typer.Argument(help="The fold's automatic judgments.", metavar="QRELS")],
+    run: Annotated[Path, typer.Argument(help="BM25's run of the fold.", metavar="RUN")],
+    output: Output,
+    depth: Annotated[int, typer.Option("--depth", help="So many first paragraphs of each query.")] = 10,
+) -> None:
+    """Make a row of each of BM25's best paragraphs of TREC CAR.
+
+    The query is an article's title and its headings. Files of several folds may be put one after the other.
+
+    Example: longrank rows car paragraphs.index fold-0.topics fold-0.qrels fold-0.run -o fold-0.jsonl
+    """
+    from longrank.cli.inputs import output_file
+    from longrank.formats.queries import read_queries
+    from longrank.formats.trec import read_qrels, read_run
+    from longrank.index import Index
+    from longrank.training.passage_data.car import car_rows
+    from longrank.types import Notes
+
+    notes = Notes()
+    output_file(output, index, queries, qrels, run)
+    headings, judged = read_queries(queries, notes, format="car"), read_qrels(qrels, notes)
+    found, paragraphs = read_run(run, notes), Index.open(index)
+    with console.progress("writing", None, "rows") as advance:
+        _write(_counted(car_rows(headings, judged, found, paragraphs, notes, depth=depth), advance), output)
+    console.show_notes(notes)
+
+
+def _tweets(sources: list[str], format: str | None, notes: Notes) -> Iterator[Document]:
+    from longrank.formats.corpora import CorpusOptions, read_documents
+
+    with console.progress("reading", None, "tweets") as advance:
+        located = read_documents(sources, notes, CorpusOptions(format, ("text",)))
+        for one in _counted(located, advance):
+            yield one.document
+
+
+def _counted(items: Iterable[T], advance: Callable[[int], object]) -> Iterator[T]:
+    for item in items:
+        yield item
+        advance(1)
+
+
+def _write(made: Iterable[Row], path: Path) -> None:
+    from longrank.training.passage_data.rows import write_rows
+
+    counts = write_rows(made, path)
+    console.note(f"{path}: {sum(counts.values()):,} rows, {counts.get(1, 0):,} of them relevant")
