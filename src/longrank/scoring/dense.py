@@ -42,7 +42,7 @@ def dense(
 
     name, formula = ACTIVATIONS[activation] if activation else ("none", "")
     if x.device.type == "cpu" and has_onednn():
-        rows = _filled_up(x.reshape(-1, x.shape[-1]))
+        rows = filled_up(x.reshape(-1, x.shape[-1]))
         y = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, name, [], formula)
         result: torch.Tensor = y[: x.shape[:-1].numel()].view(*x.shape[:-1], -1)
         return result
@@ -58,7 +58,8 @@ def rounded_up(n: int) -> int:
     return -(-n // step) * step
 
 
-def _filled_up(rows: torch.Tensor) -> torch.Tensor:
+def filled_up(rows: torch.Tensor) -> torch.Tensor:
+    """Return rows, [T, N], with zeros after them so that there are `rounded_up` of them."""
     from torch.nn.functional import pad
 
     extra = rounded_up(len(rows)) - len(rows)

@@ -66,7 +66,7 @@ def make_optimizer(network: torch.nn.Module, settings: OptimizerSettings) -> tor
     """
     kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[settings.name]
     groups = parameter_groups(network, settings)
-    return kind(groups, betas=(settings.beta1, settings.beta2), eps=settings.eps)
+    return kind(groups, betas=(settings.beta1, settings.beta2), eps=settings.eps, fused=True)
 
 
 def set_rates(optimizer: torch.optim.Optimizer, factors: Factors) -> None:

@@ -14,6 +14,7 @@ import torch
 
 from longrank.draws import below
 from longrank.errors import InputError, LongRankError
+from longrank.training.dense import use_onednn
 from longrank.training.loop_settings import LoopSettings
 from longrank.training.optimizers import ENCODER, HEAD, make_optimizer, set_rates
 from longrank.training.ranks import Ranks
@@ -58,7 +59,7 @@ class Updates:
         self._schedule = schedule(settings.schedule.name, settings.schedule.options)
         if settings.gradient_checkpointing:
             _recompute_activations(task.network)
-        task.network.to(ranks.device)
+        use_onednn(task.network.to(ranks.device))
         self._share_weights()
         self.optimizer = make_optimizer(task.network, settings.optimizer)
         self.scaler = torch.amp.GradScaler(ranks.device.type, enabled=settings.precision == "fp16")
