@@ -99,8 +99,10 @@ def load_settings(model: type[M], kind: str, folder: Path, name_or_path: str, as
 def override(data: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
     """Return `data` with each ``section.key=value`` applied; values are TOML, bare words are strings.
 
+    ``section.key=`` leaves the key out: TOML has no word for that. An empty text is ``section.key=""``.
+
     Raises:
-        InputError: an assignment has no ``=``, or names a key below a value.
+        InputError: an assignment has no ``=``, names a key below a value, or leaves out what is not there.
     """
     result = copy.deepcopy(dict(data))
     for assignment in assignments:
@@ -113,7 +115,11 @@ def override(data: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, A
             place = place.setdefault(section, {})
             if not isinstance(place, dict):
                 raise InputError(f"--set {key}: '{section}' holds a value, not a section", got=assignment)
-        place[last] = _toml_value(text.strip())
+        if text.strip():
+            place[last] = _toml_value(text.strip())
+        elif place.pop(last, None) is None:
+            fix = 'give a value after the =; an empty text is ""'
+            raise InputError("--set leaves out a key that is not set", got=assignment, fix=fix)
     return result
 
 

@@ -65,15 +65,31 @@ def test_settings_are_overridden_and_the_original_kept() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("1", 1), (".5", ".5"), ("0.5", 0.5), ("'1'", "1"), ("1\nb = 2", "1\nb = 2"), ("[" * 5000, "[" * 5000), ("", "")],
+    [
+        ("1", 1),
+        (".5", ".5"),
+        ("0.5", 0.5),
+        ("'1'", "1"),
+        ("1\nb = 2", "1\nb = 2"),
+        ("[" * 5000, "[" * 5000),
+        ('""', ""),
+    ],
 )
 def test_a_value_is_toml_or_a_bare_word(text: str, value: object) -> None:
     assert override({}, [f"key={text}"]) == {"key": value}
 
 
+def test_a_key_without_a_value_is_left_out() -> None:
+    data = {"loop": {"steps": 3, "patience": 2}, "loss": [{}]}
+    assert override(data, ["loop.patience=", "loss= "]) == {"loop": {"steps": 3}}
+    assert override({}, ["loop.patience=2", "loop.patience="]) == {"loop": {}}
+
+
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [
+        ("deptj=", "--set leaves out a key that is not set"),
+        ("other.depth=", "--set leaves out a key that is not set"),
         ("depth", "--set takes key=value"),
         ("=3", "--set takes key=value"),
         ("depth.x=3", "'depth' holds a value, not a section"),
