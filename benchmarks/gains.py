@@ -1,0 +1,170 @@
+"""What does training gain? Trained systems beside tuned first stages and untrained ones, query by query.
+
+    python -m benchmarks.gains DATA --model FOLDER [--only time] [--folder work/gains] [--results docs/results]
+
+FOLDER is a cross-encoder that `longrank train-passages` has made. On each collection of `benchmarks.gains_tasks`:
+
+    first stages    BM25; BM25 and RM3, each tuned on the other folds
+    untrained       MiniLM's vectors, MaxP, interpolated with BM25
+    zero-shot       the cross-encoder's passage scores as FirstP, MaxP, SumP and AvgP
+    aggregators     the PARADEs, trained over five folds on the frozen cross-encoder's vectors
+    chosen          in each fold, the zero-shot or trained system that is best on its dev queries
+
+Everything is kept in the folder and not done again. A row of results for each system goes to
+RESULTS/gains-COLLECTION.json, with the commands; its table is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.gains_report import System, chosen_by_dev, interpolated, report
+from benchmarks.gains_tasks import TASKS, Prepared, run
+from longrank.formats.evidence import EvidenceWriter, read_evidence
+from longrank.index import Index
+from longrank.models.folders import load_network
+from longrank.scoring.network_reader import NetworkReader
+from longrank.types import Evidence, Notes
+
+CONFIG = Path(__file__).with_name("aggregator.toml")
+AGGREGATORS = ("parade-avg", "parade-sum", "parade-max", "parade-attn", "parade-cnn", "parade-transformer")
+PASSAGE_AGGREGATORS = ("firstp", "maxp", "sump", "avgp")
+ALPHA = 0.3  # weight of BM25, both min-max normalised, as in the pipeline minilm
+BM25_GRID = ("k1=0.6:2.4:0.3", "b=0.1:0.9:0.1")
+RM3_GRID = ("k1=0.9,1.5,2.1", "b=0.3,0.5,0.7,0.9", "fb_docs=5,10", "fb_terms=10,30", "original_query_weight=0.5,0.7")
+
+
+def main() -> None:
+    """Prepare, train, measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--model", type=Path, required=True, help="the cross-encoder")
+    parser.add_argument("--only", choices=list(TASKS), action="append")
+    parser.add_argument("--folder", type=Path, default=Path("work/gains"))
+    parser.add_argument("--index", type=Path, help="of the only collection, if it was built before")
+    parser.add_argument("--results", type=Path, default=Path("docs/results"))
+    parser.add_argument("--cache-only", action="store_true", help="only read the passages")
+    args = parser.parse_args()
+    for task in TASKS.values():
+        if args.only is None or task.collection in args.only:
+            prepared = Prepared(args.data, task, args.folder, args.index)
+            fill_cache(prepared, args.model)
+            if not args.cache_only:
+                report(prepared, systems(prepared, args.model), args.results)
+
+
+def fill_cache(prepared: Prepared, model: Path) -> None:
+    """Let the cross-encoder's encoder read every passage once; all aggregators take its vectors from the file."""
+    start = prepared["start"]
+    if not start.exists():
+        run("create", "parade-max", "--model", model, "-o", start)
+    inputs = (prepared.index, prepared["queries.jsonl"], prepared["bm25.run"])
+    options = ("--pipeline", "parade-max", "--model", start, "--allow-untrained", "--depth", prepared.task.depth)
+    read = ("--set", "passages.preset=parade-paper", "--set", "scorer.options.max_query_tokens=64")
+    run("rerank", *inputs, "-o", prepared["read.run"], *options, *read, "--score-cache", prepared["rows.cache"])
+
+
+def systems(prepared: Prepared, model: Path) -> list[System]:
+    """Return all systems of a collection, their runs made."""
+    found = [System("BM25 .9/.4", prepared["bm25.run"], "first stage")]
+    found.append(System("BM25 tuned", prepared.tuned("bm25-tuned", "bm25-anserini", *BM25_GRID), "first stage"))
+    found.append(System("BM25+RM3 tuned", prepared.tuned("rm3-tuned", "bm25-anserini+rm3", *RM3_GRID), "first stage"))
+    found.append(System("MiniLM vectors, MaxP + BM25", _untrained(prepared), "untrained"))
+    found += zero_shot(prepared, model)
+    found += [one for name in AGGREGATORS for one in trained(prepared, model, name)]
+    return [*found, chosen_by_dev(prepared, found)]
+
+
+def _untrained(prepared: Prepared) -> Path:
+    output = prepared["minilm.run"]
+    run("index", prepared.index, "--vectors", "minilm", "--passages", "windows")
+    inputs = (prepared.index, prepared["queries.jsonl"], prepared["bm25.run"])
+    run("rerank", *inputs, "-o", output, "--pipeline", "minilm", "--depth", prepared.task.depth)
+    return output
+
+
+def zero_shot(prepared: Prepared, model: Path) -> list[System]:
+    """Read the cross-encoder's passage scores as documents' scores, from one evidence file."""
+    evidence = prepared["maxp.evidence"]
+    if not evidence.exists():
+        _score_passages(prepared, model, evidence)
+    found = []
+    for name in PASSAGE_AGGREGATORS:
+        output, mixed = prepared[f"{name}.run"], prepared[f"{name}-bm25.run"]
+        run("aggregate", evidence, "-o", output, "-a", name)
+        found.append(System(f"cross-encoder, {name}", output, "zero-shot"))
+        mix = ("--interpolate", ALPHA, "--normalize", "minmax", "--first-stage", prepared["bm25.run"])
+        run("aggregate", evidence, "-o", mixed, "-a", name, *mix)
+        found.append(System(f"cross-encoder, {name} + BM25", mixed, "zero-shot"))
+    return found
+
+
+def trained(prepared: Prepared, model: Path, name: str) -> Iterator[System]:
+    """Train an aggregator over the folds; yield it alone and interpolated."""
+    output, task = prepared[name], prepared.task
+    inputs = (prepared.index, prepared["queries.jsonl"], prepared["qrels.txt"], prepared["bm25.run"])
+    sets = {
+        "network.name": name,
+        "network.model": model,
+        "samples.depth": task.depth,
+        "validation.measure": task.measure,
+        "validation.depth": task.depth,
+    }
+    options = [part for key, value in sets.items() for part in ("--set", f"{key}={value}")]
+    files = ("--folds", prepared["folds.json"], "--score-cache", prepared["rows.cache"])
+    run("train", CONFIG, *inputs, "-o", output, *files, *options)
+    yield System(name, output / "test.run", "aggregator", output)
+    mixed = prepared[f"{name}-bm25.run"]
+    interpolated(prepared, output, mixed, ALPHA)
+    yield System(f"{name} + BM25", mixed, "aggregator", output)
+
+
+def _score_passages(prepared: Prepared, model: Path, path: Path) -> None:
+    """Write the evidence that `longrank rerank --pipeline maxp` would, from the vectors that are known.
+
+    A passage's score is the classifier's output for the pooled vector of [CLS], which is what is known.
+    """
+    from transformers import AutoModelForSequenceClassification
+
+    head = AutoModelForSequenceClassification.from_pretrained(str(model), local_files_only=True).eval()
+    network, tokenizer, _ = load_network(prepared["start"])
+    reader = NetworkReader(
+        network, tokenizer, max_tokens=256, max_query_tokens=64, batch_tokens=2048, notes=Notes(), path=model
+    )
+    reader.use_cache(prepared["rows.cache"], "float32")
+    header, evidence = read_evidence(prepared["read.run.evidence"])
+    index, queries = Index.open(prepared.index), _texts(prepared["queries.jsonl"])
+    by_query: dict[str, list[Evidence]] = {}
+    for one in evidence:
+        text = index.document(one.doc_id).text
+        passages = [text[a:b] for a, b in zip(one.passage_start, one.passage_end, strict=True)]
+        rows = reader.rows(list(reader.packer.pairs(queries[one.query_id], passages)))
+        with torch.no_grad():
+            scores = head.classifier(head.base_model.pooler(torch.from_numpy(rows)[:, None]))[:, 0].numpy()
+        weights = np.ones(len(scores), np.float32)
+        by_query.setdefault(one.query_id, []).append(_rescored(one, scores, weights))
+    with EvidenceWriter(path, {**header, "unit": "logit"}) as writer:
+        for query_id, own in by_query.items():
+            writer.write_query(query_id, own)
+        writer.commit()
+
+
+def _rescored(one: Evidence, scores: Any, weights: Any) -> Evidence:
+    from dataclasses import replace
+
+    return replace(one, passage_score=scores, passage_weight=weights, document_score=None)
+
+
+def _texts(path: Path) -> Mapping[str, str]:
+    return {one["query_id"]: one["text"] for one in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""What came of trained and untrained systems: values, tests against the best untrained one, as JSON, table and plot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.gains_tasks import Prepared, run
+from longrank.evaluation.measures import evaluate
+from longrank.evaluation.significance import corrected, differences, t_test
+from longrank.formats.trec import read_run, write_run
+from longrank.types import Notes, Run
+
+UNTRAINED = ("first stage", "untrained")
+
+
+class System(NamedTuple):
+    """A system: its name, the run of all test queries, what kind it is, and the folder of its training."""
+
+    name: str
+    run: Path
+    kind: str
+    training: Path | None = None
+
+
+def interpolated(prepared: Prepared, training: Path, output: Path, alpha: float) -> None:
+    """Mix each fold's document scores with the first stage; write all test queries as one run."""
+    mix = ("-a", "document", "--interpolate", alpha, "--normalize", "minmax", "--first-stage", prepared["bm25.run"])
+    rows = []
+    for name, fold in prepared.folds.items():
+        part = training / name / "mixed.run"
+        run("aggregate", training / name / "test.run.evidence", "-o", part, *mix)
+        mixed = read_run(part, Notes())
+        rows += [row for query_id in fold.test for row in mixed.get(query_id)]
+    write_run(Run("longrank", rows), output)
+
+
+def chosen_by_dev(prepared: Prepared, systems: Sequence[System]) -> System:
+    """In each fold, take the system that is best on the dev queries, without a look at the test queries.
+
+    A trained system's value on dev is that of the fold's own network, whose weights were chosen by it; that of a
+    mixture with BM25 is not known and counts as the network's.
+    """
+    output, rows = prepared["chosen.run"], []
+    candidates = [one for one in systems if one.kind not in UNTRAINED]
+    choice = {}
+    for name, fold in prepared.folds.items():
+        qrels = {query_id: prepared.qrels[query_id] for query_id in fold.dev}
+        values = {one.name: _dev_value(prepared, one, name, qrels) for one in candidates}
+        choice[name] = best = max(candidates, key=lambda one: values[one.name])
+        tested = read_run(best.run, Notes())
+        rows += [row for query_id in fold.test for row in tested.get(query_id)]
+    write_run(Run("longrank", rows), output)
+    named = ", ".join(f"{fold}: {one.name}" for fold, one in choice.items())
+    return System(f"best on dev ({named})", output, "chosen")
+
+
+def _dev_value(prepared: Prepared, system: System, fold: str, qrels: Mapping[str, Mapping[str, int]]) -> float:
+    if system.training is not None:
+        return float(record_of(system.training / fold)["best_measure"])
+    return mean(values_of(prepared, system.run, qrels))
+
+
+def report(prepared: Prepared, systems: Sequence[System], results: Path) -> None:
+    """Print a table; write a row for each system to RESULTS/gains-COLLECTION.json."""
+    values = {one.name: values_of(prepared, one.run, prepared.qrels) for one in systems}
+    baseline = max((one for one in systems if one.kind in UNTRAINED), key=lambda one: mean(values[one.name]))
+    compared = [one for one in systems if one.kind not in UNTRAINED]
+    p_values = [t_test(differences(values[one.name], values[baseline.name])) for one in compared]
+    holm = dict(zip((one.name for one in compared), corrected(p_values, "holm", len(compared)), strict=True))
+    rows = [_row(prepared, one, values[one.name], values[baseline.name], holm.get(one.name)) for one in systems]
+    results.mkdir(parents=True, exist_ok=True)
+    found = {
+        "collection": prepared.task.collection,
+        "about": prepared.task.about,
+        "measure": prepared.task.measure,
+        "depth": prepared.task.depth,
+        "queries": len(prepared.qrels),
+        "compared_with": baseline.name,
+        "test": f"paired t-test, Holm over {len(compared)}",
+        "rows": rows,
+    }
+    path = results / f"gains-{prepared.task.collection}.json"
+    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(table(found))
+    plot_curves(systems, path)
+
+
+def plot_curves(systems: Sequence[System], path: Path) -> None:
+    """Plot each fold's measure on dev by steps, a panel for each training, beside the JSON file."""
+    trained = {one.training: one.name for one in reversed(systems) if one.training is not None}
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    mpl.rcParams["svg.hashsalt"] = "gains"
+    figure, panels = plt.subplots(1, len(trained), figsize=(2.2 * len(trained), 2.4), sharey=True, squeeze=False)
+    for panel, (training, name) in zip(panels[0], reversed(trained.items()), strict=True):
+        for file in sorted(training.glob("s*/record.json")):
+            record = record_of(file.parent)
+            steps, values = zip(*record["validations"], strict=True)
+            panel.plot(steps, values, linewidth=1)
+            panel.plot(record["best_step"], record["best_measure"], "k.", markersize=4)
+        panel.set_title(name, fontsize=9)
+        panel.set_xlabel("steps", fontsize=8)
+        panel.tick_params(labelsize=7)
+    panels[0][0].set_ylabel("dev, a fold a line", fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+    plt.close(figure)
+
+
+def table(found: Mapping[str, Any]) -> str:
+    """Return the rows of a collection as a Markdown table."""
+    lines = [
+        f"{found['collection']} ({found['about']}), {found['queries']} queries, depth {found['depth']}, "
+        f"against {found['compared_with']}; {found['test']}",
+        "",
+        f"| system | {found['measure']} | difference | p | dev | not converged |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in found["rows"]:
+        cells = [row["system"], f"{row['value']:.4f}", f"{row['difference']:+.4f}", _shown(row["p_holm"])]
+        cells += [_shown(row.get("dev")), row.get("not_converged", "")]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines) + "\n"
+
+
+def _row(
+    prepared: Prepared, system: System, values: Mapping[str, float], baseline: Mapping[str, float], p: float | None
+) -> dict[str, Any]:
+    row: dict[str, Any] = {"system": system.name, "kind": system.kind, "value": round(mean(values), 4)}
+    row |= {"difference": round(mean(values) - mean(baseline), 4), "p_holm": p}
+    if system.training is not None:
+        records = [record_of(system.training / name) for name in prepared.folds]
+        late = sum(one["best_step"] == one["validations"][-1][0] for one in records)
+        row |= {
+            "dev": round(sum(one["best_measure"] for one in records) / len(records), 4),
+            "steps": [one["steps"] for one in records],
+            "best_steps": [one["best_step"] for one in records],
+            "not_converged": f"{late} of {len(records)} folds" if late else "",
+            "seed": records[0]["settings"]["seed"],
+        }
+    return row
+
+
+def values_of(prepared: Prepared, path: Path, qrels: Mapping[str, Mapping[str, int]]) -> dict[str, float]:
+    """Return the value of the collection's measure for each query of `qrels`."""
+    (values,) = evaluate(dict(qrels), read_run(path, Notes()), [prepared.task.measure]).values()
+    return dict(values)
+
+
+def record_of(training: Path) -> dict[str, Any]:
+    """Return the record of a finished training."""
+    found: dict[str, Any] = json.loads((training / "record.json").read_text(encoding="utf-8"))
+    return found
+
+
+def mean(values: Mapping[str, float]) -> float:
+    """Return the mean over queries."""
+    return sum(values.values()) / len(values)
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"

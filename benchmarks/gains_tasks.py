@@ -1,0 +1,116 @@
+"""The collections on which training is measured: which queries count, folds, first stages and what is compared with.
+
+No query of these was trained on (`benchmarks.training_pools`): of SQuAD, questions about articles that are for
+evaluation; of QMSum, the splits "val" and "test". Folds of SQuAD's questions keep an article's questions together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.training_examples import sample
+from benchmarks.training_pools import is_training_article
+from longrank.cli.main import main as longrank
+from longrank.evaluation.folds import make_folds
+from longrank.formats.folds import write_folds
+from longrank.formats.queries import read_queries
+from longrank.formats.trec import read_qrels
+from longrank.types import Notes, Qrels, Query
+
+N_FOLDS, FOLD_SEED = 5, 42
+
+
+class Task(NamedTuple):
+    """A collection, the measure of it, how many documents are reranked, and how many queries count (None: all)."""
+
+    collection: str
+    measure: str
+    depth: int
+    n_queries: int | None
+    about: str
+
+
+TASKS = {
+    task.collection: task
+    for task in (
+        Task("time", "nDCG@10", 50, None, "another domain"),
+        Task("squad-dev-sections", "RR@10", 20, 200, "same source, other articles; folds by article, documents too"),
+        Task("squad-dev-mixed", "RR@10", 20, 200, "same source, other articles; folds by article, documents mix them"),
+        Task("qmsum", "nDCG@10", 10, 120, "same source, other meetings; splits val and test"),
+    )
+}
+
+
+class Prepared:
+    """A collection's folder of inputs: queries.jsonl, qrels.txt, folds.json, index, bm25.run."""
+
+    def __init__(self, data: Path, task: Task, folder: Path, index: Path | None = None) -> None:
+        """Write what is not there; `index` is one that was built elsewhere, with vectors for instance."""
+        self.task, self.folder = task, folder / task.collection
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.index = index or self.folder / "index"
+        queries = evaluated_queries(data, task)
+        judged = read_qrels(data / task.collection / "qrels.txt", Notes())
+        self.qrels: Qrels = {query.query_id: judged[query.query_id] for query in queries if query.query_id in judged}
+        self._once("queries.jsonl", lambda path: write_queries(queries, path))
+        self._once("qrels.txt", lambda path: _write_qrels(self.qrels, path))
+        groups = articles_of(data, queries) if task.collection.startswith("squad") else None
+        self.folds = make_folds(sorted(self.qrels), N_FOLDS, FOLD_SEED, groups)
+        self._once("folds.json", lambda path: write_folds(self.folds, path))
+        if not self.index.exists():
+            run("index", data / task.collection, "-o", self.index)
+        self._once("bm25.run", lambda path: run("retrieve", self.index, self["queries.jsonl"], "-o", path, "-k", 1000))
+
+    def __getitem__(self, name: str) -> Path:
+        return self.folder / name
+
+    def _once(self, name: str, write: Callable[[Path], object]) -> None:
+        if not self[name].exists():
+            write(self[name])
+
+    def tuned(self, name: str, preset: str, *grid: str) -> Path:
+        """Return the pooled test run of a first stage that was tuned on the other folds."""
+        output = self[name]
+        grids = [part for axis in grid for part in ("--grid", axis)]
+        inputs = (self.index, self["queries.jsonl"], self["qrels.txt"])
+        options = ("--preset", preset, "-m", self.task.measure, "--protocol", "folds", "--folds", self["folds.json"])
+        run("tune", *inputs, "-o", output, *options, *grids)
+        return output / "run.txt"
+
+
+def run(*arguments: object) -> None:
+    """Do what the command line would; stop if it fails."""
+    code = longrank([str(argument) for argument in arguments])
+    if code:
+        raise SystemExit(f"longrank {' '.join(map(str, arguments))}: exit code {code}")
+
+
+def evaluated_queries(data: Path, task: Task) -> list[Query]:
+    """Return the queries of a task; no model has learned from them."""
+    queries = read_queries(data / task.collection / "queries.jsonl", Notes())
+    if task.collection.startswith("squad"):
+        articles = articles_of(data, queries)
+        queries = [query for query in queries if not is_training_article(articles[query.query_id])]
+    if task.collection == "qmsum":
+        queries = [query for query in queries if query.fields["split"] != "train"]
+    return queries if task.n_queries is None else sample(queries, task.n_queries, 0, lambda query: query.query_id)
+
+
+def articles_of(data: Path, queries: list[Query]) -> dict[str, str]:
+    """Return the article of SQuAD that each question is about."""
+    judged = read_qrels(data / "squad-dev-v1.1" / "qrels.txt", Notes())
+    return {query.query_id: next(iter(judged[query.query_id])) for query in queries}
+
+
+def write_queries(queries: list[Query], path: Path) -> None:
+    """Write queries as JSONL."""
+    lines = [json.dumps({"query_id": query.query_id, "text": query.text}, ensure_ascii=False) for query in queries]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _write_qrels(qrels: Qrels, path: Path) -> None:
+    lines = [f"{q} 0 {doc_id} {grade}\n" for q, judged in qrels.items() for doc_id, grade in judged.items()]
+    path.write_text("".join(lines), encoding="utf-8")

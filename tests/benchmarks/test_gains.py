@@ -1,0 +1,127 @@
+"""What training gains: who is evaluated, how a system is chosen on dev, and what a row says."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from longrank.formats.folds import Fold
+
+pytestmark = pytest.mark.neural
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def tasks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT))
+    return import_module("benchmarks.gains_tasks")
+
+
+@pytest.fixture
+def gains_report(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT))
+    return import_module("benchmarks.gains_report")
+
+
+@pytest.mark.parametrize("name", ["squad-dev-sections", "squad-dev-mixed", "qmsum"])
+def test_no_evaluated_query_may_be_trained_on(tasks: ModuleType, shared_data: Path, name: str) -> None:
+    pools = import_module("benchmarks.training_pools")
+    queries = tasks.evaluated_queries(shared_data, tasks.TASKS[name])
+    assert len(queries) == tasks.TASKS[name].n_queries
+    assert {query.text.lower() for query in queries} <= pools.evaluated_texts(shared_data)
+    if name.startswith("squad"):
+        articles = tasks.articles_of(shared_data, queries)
+        assert not any(map(pools.is_training_article, articles.values()))
+
+
+def write_run(path: Path, **rankings: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [
+        f"{query} Q0 {doc} {rank} {10 - rank} t\n"
+        for query, docs in rankings.items()
+        for rank, doc in enumerate(docs.split(), start=1)
+    ]
+    path.write_text("".join(lines))
+    return path
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> Any:
+    """Two queries, each the other's dev; a is relevant to both."""
+
+    class Prepared(SimpleNamespace):
+        def __getitem__(self, name: str) -> Path:
+            return tmp_path / name
+
+    folds = {"s1": Fold((), ("q2",), ("q1",)), "s2": Fold((), ("q1",), ("q2",))}
+    task = SimpleNamespace(measure="RR@10", collection="c", about="of a test", depth=2)
+    return Prepared(task=task, folds=folds, qrels={"q1": {"a": 1}, "q2": {"a": 1}})
+
+
+def trained(folder: Path, *best: float) -> Path:
+    for name, value in zip(("s1", "s2"), best, strict=True):
+        (folder / name).mkdir(parents=True)
+        record = {
+            "best_measure": value,
+            "best_step": 20,
+            "steps": 30,
+            "validations": [[10, 0.1], [20, value], [30, 0.1]],
+            "settings": {"seed": 3},
+        }
+        (folder / name / "record.json").write_text(json.dumps(record))
+    return folder
+
+
+def test_the_system_of_a_fold_is_the_one_that_is_best_on_its_dev_queries(
+    gains_report: ModuleType, prepared: Any, tmp_path: Path
+) -> None:
+    system = gains_report.System
+    first = system("bm25", write_run(tmp_path / "bm25.run", q1="a b", q2="a b"), "first stage")
+    zero_shot = system("maxp", write_run(tmp_path / "maxp.run", q1="b a", q2="a b"), "zero-shot")
+    network = system(
+        "parade", write_run(tmp_path / "p.run", q1="a b", q2="b a"), "aggregator", trained(tmp_path / "p", 0.9, 0.6)
+    )
+    # fold s1 (dev q2): maxp has 1, parade says .9; fold s2 (dev q1): maxp has .5, parade says .6
+    chosen = gains_report.chosen_by_dev(prepared, [first, zero_shot, network])
+    assert chosen.name == "best on dev (s1: maxp, s2: parade)"
+    values = gains_report.values_of(prepared, chosen.run, prepared.qrels)
+    assert values == {"q1": 0.5, "q2": 0.5}
+
+
+def test_rows_are_compared_with_the_best_that_was_not_trained(
+    gains_report: ModuleType, prepared: Any, tmp_path: Path
+) -> None:
+    system = gains_report.System
+    systems = [
+        system("bm25", write_run(tmp_path / "bm25.run", q1="b a", q2="b a"), "first stage"),
+        system("minilm", write_run(tmp_path / "minilm.run", q1="a b", q2="b a"), "untrained"),
+        system(
+            "parade", write_run(tmp_path / "p.run", q1="a b", q2="a b"), "aggregator", trained(tmp_path / "p", 0.9, 0.6)
+        ),
+    ]
+    gains_report.report(prepared, systems, tmp_path / "results")
+    found = json.loads((tmp_path / "results" / "gains-c.json").read_text())
+    assert found["compared_with"] == "minilm"
+    assert [row["difference"] for row in found["rows"]] == [-0.25, 0.0, 0.25]
+    assert [row["p_holm"] is None for row in found["rows"]] == [True, True, False]
+    assert found["rows"][2]["dev"] == 0.75 and found["rows"][2]["not_converged"] == ""
+    assert (tmp_path / "results" / "gains-c.svg").exists()
+
+
+def test_a_training_whose_best_validation_is_its_last_has_not_converged(
+    gains_report: ModuleType, prepared: Any, tmp_path: Path
+) -> None:
+    folder = trained(tmp_path / "p", 0.9, 0.6)
+    record = json.loads((folder / "s1" / "record.json").read_text())
+    record |= {"best_step": 30}
+    (folder / "s1" / "record.json").write_text(json.dumps(record))
+    run = write_run(tmp_path / "p.run", q1="a", q2="a")
+    base = gains_report.System("bm25", run, "first stage")
+    gains_report.report(prepared, [base, gains_report.System("p", run, "aggregator", folder)], tmp_path / "results")
+    found = json.loads((tmp_path / "results" / "gains-c.json").read_text())
+    assert found["rows"][1]["not_converged"] == "1 of 2 folds"
