@@ -27,6 +27,7 @@ import numpy as np
 from benchmarks.pretraining_examples import CONFIG
 from benchmarks.training_examples import Settings, draw
 from benchmarks.training_pools import read_collection, squad_pools
+from longrank.cli.console import note
 from longrank.config import read_toml
 from longrank.scoring.create import new_network
 from longrank.scoring.models import find_model
@@ -75,6 +76,7 @@ def main() -> None:
         work = partial(ours, start, rows, args.steps, max_tokens, args.folder / "ours")
         peer = partial(theirs, start, rows, args.steps, max_tokens, args.folder / "theirs")
         difference = np.abs(np.array(work(dropout=0.0).losses) - peer(dropout=0.0).losses).max()
+        print(f"| {max_tokens} | largest difference of a step's loss, no dropout | {difference:.1e} | |", flush=True)
         ways = {
             "sentence-transformers": peer,
             "LongRank": work,
@@ -86,11 +88,11 @@ def main() -> None:
         for _ in range(args.rounds):
             for name, way in ways.items():
                 speeds[name].append(way().pairs_per_second())
+                note(f"{max_tokens} tokens, {name}: {speeds[name][-1]:.2f} pairs per second")
         base = np.median(speeds["sentence-transformers"])
         for name, found in speeds.items():
             shown = f"{np.median(found):.2f} ({min(found):.2f} .. {max(found):.2f})"
             print(f"| {max_tokens} | {name} | {shown} | {np.median(found) / base:.2f} |", flush=True)
-        print(f"| {max_tokens} | largest difference of a step's loss, no dropout | {difference:.1e} | |", flush=True)
 
 
 def starting_model(folder: Path) -> Path:
