@@ -2,7 +2,7 @@
 
 Any model of sentence-transformers (Reimers and Gurevych 2019), as in Santos et al.: the model's own
 pooling, a zero vector scores 0. Since passage vectors do not depend on the query, they are kept in
-memory, and may be stored with the index (`longrank.index.vectors`).
+memory (but for a very long document), and may be stored with the index (`longrank.index.vectors`).
 
 A document's passages are encoded in batches of their own, so a vector is a pure function of the list
 of passages it is encoded with, whatever else is in the block or was kept from before.
@@ -10,10 +10,8 @@ of passages it is encoded with, whatever else is in the block or was kept from b
 
 from __future__ import annotations
 
-import hashlib
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,17 +32,14 @@ from longrank.scoring.network import (
     loading,
 )
 from longrank.scoring.sentence_encoder import limits_of, load_sentence_encoder, prompts_of
+from longrank.scoring.vectors import KeptVectors, Vectors, cosines, key_of, unit_rows
 from longrank.types import Float32s, Notes
 
+if TYPE_CHECKING:
+    import torch
+
 _KEPT_BYTES = 256 << 20  # passage vectors kept in memory
-_ROWS_AT_ONCE = 1024
-
-
-class Vectors(NamedTuple):
-    """Unit vectors (or zeros) of a document's passages, float32[P, H], and bool[P]: which were cut."""
-
-    vectors: NDArray[np.float32]
-    truncated: NDArray[np.bool_]
+_LARGEST_BYTES = 16 << 20  # of one document; a text of 4 MB has them. Of a longer one only scores are held
 
 
 class BiEncoder:
@@ -104,7 +99,7 @@ class BiEncoder:
         self.offset_tokenizer = self._feeder.offset_tokenizer
         self._stored: PassageVectors | None = None
         self._stored_note = ""
-        self._kept = _Kept(_KEPT_BYTES)
+        self._kept = KeptVectors(_KEPT_BYTES)
 
     @property
     def fingerprint(self) -> str:
@@ -137,15 +132,41 @@ class BiEncoder:
         Raises:
             LongRankError: a vector is not finite; names query, document and passage.
         """
-        queries = {task.query.text: task.query.query_id for task in tasks}
-        vectors = self._query_vectors(queries)
-        passages = self._passage_vectors(tasks)
-        return [_cosines(task, vectors[task.query.text], one) for task, one in zip(tasks, passages, strict=True)]
+        queries = self._query_vectors({task.query.text: task.query.query_id for task in tasks})
+        long: dict[bytes, dict[str, PassageScores]] = {}
+        scores = []
+        for task, own in zip(tasks, self._passage_vectors(tasks, queries), strict=True):
+            query = queries[task.query.text]
+            if own is not None:
+                scores.append(PassageScores(cosines(own.vectors, query), own.truncated))
+            else:
+                if (key := key_of(task.texts)) not in long:
+                    long[key] = self._scores_of_long(task.texts, queries)
+                scores.append(long[key][task.query.text])
+            check_finite(scores[-1].scores, task)
+        return scores
 
-    def _passage_vectors(self, tasks: Sequence[ScoringTask]) -> list[Vectors]:
-        """Return the vectors of each task's passages: those stored, those kept, and others that are encoded now."""
+    def _scores_of_long(self, texts: Sequence[str], queries: Mapping[str, Float32s]) -> dict[str, PassageScores]:
+        """Return the scores of a document's passages for each query; their vectors are never held together."""
+
+        def scores(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+            rows = unit_rows(rows)
+            return np.stack([cosines(rows, query) for query in queries.values()], axis=1)
+
+        ((found, truncated),) = self._encode([texts], self._prompts.document, scores)
+        return {text: PassageScores(found[:, n].copy(), truncated) for n, text in enumerate(queries)}
+
+    def _passage_vectors(self, tasks: Sequence[ScoringTask], queries: Mapping[str, Float32s]) -> list[Vectors | None]:
+        """Return the vectors of each task's passages: those stored, those kept, and others that are encoded now.
+
+        None for a document whose vectors would take more than `_LARGEST_BYTES`.
+        """
         stored = [self._stored_vectors(task) for task in tasks]
-        keys = [_key(task.texts) if one is None else b"" for task, one in zip(tasks, stored, strict=True)]
+        fits = [len(task.texts) * queries[task.query.text].nbytes <= _LARGEST_BYTES for task in tasks]
+        keys = [
+            key_of(task.texts) if one is None and small else b""
+            for task, one, small in zip(tasks, stored, fits, strict=True)
+        ]
         texts = {key: task.texts for key, task in zip(keys, tasks, strict=True) if key}
         known = {key: kept for key in texts if (kept := self._kept.get(key)) is not None}
         fresh = [key for key in texts if key not in known]
@@ -153,7 +174,7 @@ class BiEncoder:
         for key, one in zip(fresh, encoded, strict=True):
             known[key] = one
             self._kept.add(key, one)
-        return [known[key] if one is None else one for key, one in zip(keys, stored, strict=True)]
+        return [known.get(key) if one is None else one for key, one in zip(keys, stored, strict=True)]
 
     def _stored_vectors(self, task: ScoringTask) -> Vectors | None:
         found = None if self._stored is None else self._stored.rows(task.doc_id, task.passages)
@@ -187,63 +208,24 @@ class BiEncoder:
             found[text] = vectors[0]
         return found
 
-    def _encode(self, documents: Sequence[Sequence[str]], prompt: str) -> list[Vectors]:
+    def _encode(
+        self,
+        documents: Sequence[Sequence[str]],
+        prompt: str,
+        held: Callable[[NDArray[np.float32]], NDArray[np.float32]] = unit_rows,
+    ) -> list[Vectors]:
+        """Encode texts and return, of each document, what is to be held of its vectors: a function of each row."""
+        from torch import from_numpy
+
         packed = [list(self._feeder.packer.texts([prompt + text for text in texts])) for texts in documents]
         # Some poolings leave the prompt out; they need to know how long it is.
         extra = {"prompt_length": self._feeder.packer.leading_tokens(prompt)} if prompt else {}
-        rows = self._feeder.run_apart(
-            packed, lambda features: self._network({**features, **extra})["sentence_embedding"]
-        )
+
+        def forward(features: dict[str, torch.Tensor]) -> torch.Tensor:
+            rows = self._network({**features, **extra})["sentence_embedding"].float().cpu().numpy()
+            return from_numpy(held(np.ascontiguousarray(rows)))
+
         return [
-            Vectors(unit(vectors), np.array([one.truncated for one in texts], dtype=np.bool_))
-            for vectors, texts in zip(rows, packed, strict=True)
+            Vectors(rows, np.array([one.truncated for one in texts], dtype=np.bool_))
+            for rows, texts in zip(self._feeder.run_apart(packed, forward), packed, strict=True)
         ]
-
-
-def _cosines(task: ScoringTask, query: Float32s, passages: Vectors) -> PassageScores:
-    # Row by row, not by a matrix product: its last bits would depend on how many rows there are.
-    scores = np.empty(len(passages.vectors), dtype=np.float32)
-    for some in _slices(len(scores)):
-        scores[some] = (passages.vectors[some] * query).sum(axis=1, dtype=np.float32)
-    check_finite(scores, task)
-    return PassageScores(scores, passages.truncated)
-
-
-def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scale each row to length 1, in place; zeros stay zeros."""
-    for some in _slices(len(rows)):
-        lengths = np.sqrt((rows[some] * rows[some]).sum(axis=1, dtype=np.float32, keepdims=True))
-        np.divide(rows[some], lengths, out=rows[some], where=lengths != 0)
-    return rows
-
-
-def _slices(n: int) -> Iterator[slice]:
-    """Split `n` rows, so that what is computed of them takes little memory beside the vectors of a long document."""
-    return (slice(start, start + _ROWS_AT_ONCE) for start in range(0, n, _ROWS_AT_ONCE))
-
-
-def _key(texts: Sequence[str]) -> bytes:
-    digest = hashlib.blake2b(digest_size=16)
-    for text in texts:
-        raw = text.encode("utf-8", "surrogatepass")
-        digest.update(len(raw).to_bytes(8, "little") + raw)
-    return digest.digest()
-
-
-class _Kept:
-    """The vectors of the documents used last, up to a number of bytes."""
-
-    def __init__(self, capacity: int) -> None:
-        self._entries: OrderedDict[bytes, Vectors] = OrderedDict()
-        self._left = capacity
-
-    def get(self, key: bytes) -> Vectors | None:
-        if key in self._entries:
-            self._entries.move_to_end(key)
-        return self._entries.get(key)
-
-    def add(self, key: bytes, entry: Vectors) -> None:
-        self._entries[key] = entry
-        self._left -= entry.vectors.nbytes
-        while self._left < 0:
-            self._left += self._entries.popitem(last=False)[1].vectors.nbytes

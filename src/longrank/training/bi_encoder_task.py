@@ -16,10 +16,10 @@ import numpy as np
 import torch
 
 from longrank.errors import InputError
-from longrank.scoring.bi_encoder import unit
 from longrank.scoring.models import Model, find_model
 from longrank.scoring.network import DEFAULT_BATCH_TOKENS, Feeder, choose_max_tokens, loading
 from longrank.scoring.sentence_encoder import limits_of, load_sentence_encoder, prompts_of
+from longrank.scoring.vectors import unit_rows
 from longrank.text.packing import Packed
 from longrank.training.cuts import Cuts
 from longrank.training.dropout import set_dropout
@@ -121,7 +121,7 @@ class BiEncoderTask:
 
     def _cosines(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         asked, found = (
-            unit(self._feeder.run(self._packed(kind, some), self._forward(kind)))
+            unit_rows(self._feeder.run(self._packed(kind, some), self._forward(kind)))
             for kind, some in (("queries", [query]), ("texts", texts))
         )
         cosines: list[float] = (found * asked).sum(axis=1, dtype=np.float32).tolist()

@@ -11,6 +11,7 @@ from longrank.errors import InputError, LongRankError
 from longrank.protocols import ScoringTask
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.models import find_model
+from longrank.scoring.vectors import key_of
 from longrank.types import Notes, Passage, Query
 from tiny_models import FAMILIES, save_encoder
 
@@ -118,6 +119,23 @@ def test_a_full_cache_changes_no_bit(tiny: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("longrank.scoring.bi_encoder._KEPT_BYTES", 100)
     for found, usual in zip(scorer(tiny).score(tasks), expected, strict=True):
         assert found.scores.tobytes() == usual.scores.tobytes()
+
+
+def test_of_a_very_long_document_only_scores_are_held_and_they_are_the_same(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = [f"{text} money {n}" for n in range(9) for text in PASSAGES]
+    tasks = [task(QUERY, long), task("the fish", PASSAGES, "short"), task("the fish", long), task(QUERY, long, "twin")]
+    expected = scorer(tiny, batch_tokens=60).score(tasks)
+    size = scorer(tiny).dimension * 4 * len(PASSAGES)
+    monkeypatch.setattr("longrank.scoring.bi_encoder._LARGEST_BYTES", size)
+    one, calls = scorer(tiny, batch_tokens=60), list[int]()
+    one._network[0].register_forward_hook(lambda module, inputs, output: calls.append(len(inputs[0]["input_ids"])))
+    for found, usual in zip(one.score(tasks), expected, strict=True):
+        assert found.scores.tobytes() == usual.scores.tobytes()
+        assert found.truncated.tobytes() == usual.truncated.tobytes()
+    assert sum(calls) == 2 + len(PASSAGES) + len(long)  # two queries; the long document is read once for both
+    assert one._kept.get(key_of(long)) is None and one._kept.get(key_of(PASSAGES)) is not None
 
 
 def test_a_passage_seen_before_is_not_encoded_again(tiny: Path) -> None:
