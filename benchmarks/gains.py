@@ -67,7 +67,8 @@ def fill_cache(prepared: Prepared, model: Path) -> None:
         run("create", "parade-max", "--model", model, "-o", start)
     inputs = (prepared.index, prepared["queries.jsonl"], prepared["bm25.run"])
     options = ("--pipeline", "parade-max", "--model", start, "--allow-untrained", "--depth", prepared.task.depth)
-    read = ("--set", "passages.preset=parade-paper", "--set", "scorer.options.max_query_tokens=64")
+    sets = ("passages.preset=parade-paper", "scorer.options.max_tokens=256", "scorer.options.max_query_tokens=64")
+    read = [part for one in sets for part in ("--set", one)]
     run("rerank", *inputs, "-o", prepared["read.run"], *options, *read, "--score-cache", prepared["rows.cache"])
 
 
