@@ -29,6 +29,9 @@ from longrank.types import Float32s, Notes
 if TYPE_CHECKING:
     import torch
 
+Kept = dict[tuple[str, str], tuple[NDArray[np.float32], np.bool_]]
+"""(query, passage) -> its row, and whether the passage was cut."""
+
 _KEPT_PASSAGES = 1 << 17  # in memory; 200 MB of BERT-Small's or MiniLM's, 400 MB of BERT-Base's
 
 
@@ -67,7 +70,7 @@ class NetworkReader:
         self.network, self._notes = network, notes
         self._separator = tokenizer.sep_token_id
         self._cache: RowCache | None = None
-        self._kept: dict[tuple[str, str], tuple[NDArray[np.float32], np.bool_]] | None = None
+        self._kept: Kept | None = None
         self._feeder = Feeder(
             tokenizer,
             max_tokens,
@@ -115,9 +118,13 @@ class NetworkReader:
         """
         self._cache = RowCache(path, self.network, dtype, self._notes)
 
-    def keep_in_memory(self) -> None:
-        """Keep rows in memory, too, from now on: a training reads the same passages again and again."""
-        self._kept = {}
+    def keep_in_memory(self, kept: Kept) -> None:
+        """Keep rows in memory, too, from now on: a training reads the same passages again and again.
+
+        Args:
+            kept: where; may be shared with readers of the same encoder that read alike.
+        """
+        self._kept = kept
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Return the representations of (query, passage) pairs, float32[N, *F], and whether passages were cut, bool[N].

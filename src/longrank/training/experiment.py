@@ -7,13 +7,14 @@ them. Trainings learn from and choose on these; what is tested is reranked whole
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from longrank.formats.folds import Fold
 from longrank.formats.trec import read_run
 from longrank.index import Index
+from longrank.scoring.network_reader import Kept
 from longrank.storage import digest_of, sha256_of
 from longrank.training.checks import check_documents, check_fold
 from longrank.training.judgments import Sampled, sample_judgments
@@ -39,6 +40,7 @@ class Experiment:
         learned: the judgments to learn from and to choose on, and the folds of the queries that have some.
         model_run: another run that negatives come from.
         score_cache: a file in which a frozen encoder's vectors are kept, for trainings and tests.
+        kept: those that trainings have read, in memory.
     """
 
     settings: TrainingSettings
@@ -50,6 +52,7 @@ class Experiment:
     learned: Sampled
     model_run: Run | None = None
     score_cache: Path | None = None
+    kept: Kept = field(default_factory=dict)
 
     def task(self, name: str, notes: Notes) -> RankingTask:
         """Build what is trained on a fold; models are loaded now.
@@ -57,7 +60,7 @@ class Experiment:
         Raises:
             InputError: as `open_task`.
         """
-        return open_task(self.settings, self._data(name), notes, score_cache=self.score_cache)
+        return open_task(self.settings, self._data(name), notes, score_cache=self.score_cache, kept=self.kept)
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse what can be seen to fail in some folds, before any of them begins.

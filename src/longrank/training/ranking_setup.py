@@ -15,7 +15,7 @@ from longrank.protocols import Segmenter
 from longrank.scoring.create import new_network
 from longrank.scoring.models import Model, find_model
 from longrank.scoring.network import DEFAULT_BATCH_TOKENS, choose_max_tokens, position_limit
-from longrank.scoring.network_reader import NetworkReader, query_limit
+from longrank.scoring.network_reader import Kept, NetworkReader, query_limit
 from longrank.text.segment import make_segmenter
 from longrank.training.checks import check_outputs, check_taught
 from longrank.training.dropout import set_dropout
@@ -26,7 +26,14 @@ from longrank.training.settings import NetworkSettings, TrainingSettings
 from longrank.types import Notes
 
 
-def open_task(settings: TrainingSettings, data: Data, notes: Notes, *, score_cache: Path | None = None) -> RankingTask:
+def open_task(
+    settings: TrainingSettings,
+    data: Data,
+    notes: Notes,
+    *,
+    score_cache: Path | None = None,
+    kept: Kept | None = None,
+) -> RankingTask:
     """Build what a training names; models are loaded now.
 
     Args:
@@ -34,6 +41,7 @@ def open_task(settings: TrainingSettings, data: Data, notes: Notes, *, score_cac
         data: what is learned from.
         notes: counts dropped queries, cut texts and the like.
         score_cache: a file in which a frozen encoder's vectors are kept (`longrank.scoring.row_cache`).
+        kept: where those of the file are kept in memory; trainings of equal settings may share it.
 
     Raises:
         InputError: a name is unknown, a setting does not fit, a model or an evidence file cannot be read, or nothing
@@ -45,6 +53,8 @@ def open_task(settings: TrainingSettings, data: Data, notes: Notes, *, score_cac
     network.to(Ranks().device)  # before what feeds it asks where it is
     check_outputs(settings, 2 if network.unit == "logprob" else 1)
     reader = _reader(settings, model, network, tokenizer, score_cache)
+    if score_cache is not None:
+        reader.keep_in_memory({} if kept is None else kept)
     segmenter = make_segmenter(settings.read.passages, settings.read.options, reader.offset_tokenizer)
     _check_passages(network, segmenter)
     samples, taught = make_training_samples(settings, data, notes), None
@@ -89,7 +99,6 @@ def _reader(
         raise InputError("a score cache is for encoders that are not trained", fix="set network.frozen = true")
     if score_cache is not None:
         reader.use_cache(score_cache, "float32")
-        reader.keep_in_memory()
     return reader
 
 
