@@ -38,7 +38,13 @@ AGGREGATORS = ("parade-avg", "parade-sum", "parade-max", "parade-attn", "parade-
 PASSAGE_AGGREGATORS = ("firstp", "maxp", "sump", "avgp")
 ALPHA = 0.3  # weight of BM25, both min-max normalised, as in the pipeline minilm
 BM25_GRID = ("k1=0.3:3:0.3", "b=0.1:1:0.1")
-RM3_GRID = ("k1=0.9,1.5,2.1", "b=0.3,0.5,0.7,0.9", "fb_docs=5,10", "fb_terms=10,30", "original_query_weight=0.5,0.7,0.9")
+RM3_GRID = (
+    "k1=0.9,1.5,2.1",
+    "b=0.3,0.5,0.7,0.9",
+    "fb_docs=5,10",
+    "fb_terms=10,30",
+    "original_query_weight=0.5,0.7,0.9",
+)
 
 
 def main() -> None:
