@@ -110,6 +110,24 @@ def test_query_ids_of_both_sets_are_pointed_out(
     assert "6 query ids are in both sets (a0, ...): make sure that they are other queries" in capsys.readouterr().err
 
 
+def test_queries_without_evidence_are_counted(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = (folder / "a.reranked").read_text().splitlines(keepends=True)
+    (tmp_path / "part").write_text("".join(row for row in rows if row.startswith("a0 ")))
+    assert weigh(folder, tmp_path / "w", reranked=str(tmp_path / "part")) == 0
+    assert "queries without evidence, ranked as in the first stage: 5 (first: a1)" in capsys.readouterr().err
+
+
+def test_a_run_that_would_be_overwritten_is_no_first_stage(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert weigh(folder, tmp_path / "w") == 0
+    before, run = (tmp_path / "w" / "run.txt").read_bytes(), str(tmp_path / "w" / "run.txt")
+    arguments = [str(folder / "a.qrels"), run, str(folder / "a.reranked.evidence"), "-o", str(tmp_path / "w")]
+    assert main(["weigh", *arguments]) == 2
+    assert "run.txt: is also an input and would be overwritten" in capsys.readouterr().err
+    assert (tmp_path / "w" / "run.txt").read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -123,6 +141,7 @@ def test_query_ids_of_both_sets_are_pointed_out(
         (("--learn-on", "a,b,c", "--make-folds", "2"), "--learn-on and folds are two ways to learn"),
         (("--learn-on", "nowhere,b,c"), "no such file"),
         (("-m", "APP"), "unknown measure (got 'APP')"),
+        (("--aggregator", "birch"), "birch's weights are what is learned; add --grid w2=..."),
         (("--depth", "0"), "the depth of reranking must be at least 1 (got 0)"),
         (("--format", "tabel"), "did you mean 'table'"),
     ],

@@ -90,7 +90,7 @@ def weigh(
     """
     from longrank.cli.inputs import apart, choice, load_qrels
     from longrank.evaluation.folds import make_folds
-    from longrank.evaluation.tuning.folder import check_folder, locked, write_outcome
+    from longrank.evaluation.tuning.folder import RUN, check_folder, locked, write_outcome
     from longrank.evaluation.tuning.formula import ALPHA, PASSAGES, make_formula
     from longrank.evaluation.tuning.grids import parse_axes
     from longrank.evaluation.tuning.report import RENDERERS, as_json
@@ -101,7 +101,8 @@ def weigh(
     notes = Notes()
     choice("--format", format, ["json", *RENDERERS])
     check_folder(output, _WEIGHTS, "weigh")
-    apart(output, run, *reranked, *(learn_on or "").split(","))
+    for name in (RUN, _WEIGHTS):
+        apart(output / name, run, *reranked, *(learn_on or "").split(","))
     axes = parse_axes(grid or ["alpha=0:1:0.1"], dict.fromkeys((ALPHA, *PASSAGES), float), "weight")
     formula = make_formula(axes, aggregator, normalize)
     here = Weighing(open_reranked(run, reranked, depth=depth, notes=notes), load_qrels(qrels, notes), formula, measure)
@@ -114,8 +115,9 @@ def weigh(
         about, table, outcome = _learned_elsewhere(here, axes, learn_on, depth, notes)
     everything = as_json(table, outcome, {"protocol": about, **here.about()})
     setting_of = outcome.setting_of if outcome.setting is None else dict.fromkeys(here.first_stage, outcome.setting)
+    rankings = list(weighed_run(here, setting_of))  # before what an earlier call has left is removed
     with locked(output):
-        write_outcome(output, everything, weighed_run(here, setting_of), made, folds, name=_WEIGHTS)
+        write_outcome(output, everything, rankings, made, folds, name=_WEIGHTS)
     print(everything if format == "json" else RENDERERS[format](table, outcome), end="")
     console.show_notes(notes)
 

@@ -176,7 +176,7 @@ def test_what_has_no_value_is_counted(tmp_path: Path) -> None:
         ({"alpha": (0.5, 1.5)}, None, "none", r"the weight of the first stage lies between 0 and 1 \(got 1.5\)"),
         ({"w3": (0.5,)}, None, "none", "the grid has w3, but not w2; add --grid w2="),
         ({"alpha": (0.5,), "w2": (1.0,)}, "maxp", "none", "passages with weights take no other aggregator"),
-        ({"alpha": (0.5,)}, "birch", "none", "aggregator 'birch' needs weights"),
+        ({"alpha": (0.5,)}, "birch", "none", "birch's weights are what is learned; add"),
         ({"alpha": (0.5,)}, "mxp", "none", "unknown aggregator .*did you mean 'maxp'"),
         ({"alpha": (0.5,)}, None, "mimax", "unknown normalisation .*did you mean 'minmax'"),
         ({"w2": (0.5,)}, None, "minmax", "normalisation has an effect on interpolation only"),

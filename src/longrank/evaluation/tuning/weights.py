@@ -16,7 +16,7 @@ import numpy as np
 from longrank.aggregation.run import first_scores
 from longrank.errors import InputError
 from longrank.evaluation.measures import parse_measure
-from longrank.evaluation.tuning.formula import PASSAGES, Formula
+from longrank.evaluation.tuning.formula import DOCUMENT, PASSAGES, Formula
 from longrank.evaluation.tuning.grids import Axes, Setting, settings_of
 from longrank.evaluation.tuning.rankings import Floats, measured
 from longrank.evaluation.tuning.reranked import Reranked
@@ -42,8 +42,13 @@ class Scored(NamedTuple):
     below: tuple[str, ...]
 
 
-def collect(reranked: Reranked, formula: Formula) -> dict[str, Scored]:
+def collect(reranked: Reranked, formula: Formula, notes: Notes) -> dict[str, Scored]:
     """Return the documents of every query of the first stage.
+
+    Args:
+        reranked: what has been said of them.
+        formula: what is made of it.
+        notes: counts documents with a score of their own that is not weighed, and queries without evidence.
 
     Raises:
         InputError: a document is reranked twice, or is none of the first stage's.
@@ -57,8 +62,12 @@ def collect(reranked: Reranked, formula: Formula) -> dict[str, Scored]:
             what = f"document {one.doc_id!r} of query {one.query_id!r} is reranked twice"
             raise InputError(what, fix="give the evidence of each query once")
         parts[one.doc_id] = formula.parts(one, aggregate)
+        unread = one.document_score is not None and formula.aggregator != DOCUMENT
+        notes.add(f"documents whose own scores are left out, '{DOCUMENT}' weighs them", one.doc_id, int(unread))
     for query_id, parts in found.items():
         first_scores(query_id, parts, reranked.first_stage.get(query_id))
+    for query_id in reranked.first_stage:
+        notes.add("queries without evidence, ranked as in the first stage", query_id, int(query_id not in found))
     return {
         query_id: _scored(reranked.first_stage[query_id], found.get(query_id, {}), formula.n_passages, reranked.last)
         for query_id in reranked.first_stage
@@ -121,7 +130,8 @@ class Weighing:
 
         Args:
             axes: the grid.
-            notes: counts queries without judgments, and judged ones that the first stage lacks: neither has a value.
+            notes: counts queries without judgments, and judged ones that the first stage lacks: neither has a value;
+                and as `collect`.
             progress: called with the number of queries just done.
 
         Raises:
@@ -136,7 +146,7 @@ class Weighing:
         for query_id in self.qrels:
             lacking = query_id not in self.first_stage
             notes.add("judged queries that the first stage lacks, left out", query_id, int(lacking))
-        documents = collect(self.reranked, self.formula)
+        documents = collect(self.reranked, self.formula, notes)
         values = np.empty((len(settings), len(self.query_ids)))
         for column, query_id in enumerate(self.query_ids):
             one = documents[query_id]
