@@ -56,6 +56,11 @@ def test_the_same_seed_makes_the_same_bytes_and_another_does_not(folder: Path, t
     assert first == same != other
 
 
+def test_the_model_itself_is_not_replaced(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert create(folder, "parade-transformer", folder / "network", "--model", str(folder / "network")) == 2
+    assert "network: is also an input and would be overwritten" in capsys.readouterr().err
+
+
 def test_rerank_scores_with_it_and_the_evidence_explains(folder: Path, tmp_path: Path) -> None:
     assert rerank(folder, tmp_path / "new.run", "--allow-untrained") == 0
     run = read_run(tmp_path / "new.run", Notes())

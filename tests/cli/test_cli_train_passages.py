@@ -91,6 +91,13 @@ def test_the_model_scores_passages(folder: Path, tmp_path: Path) -> None:
     assert main(["rerank", *places, "-o", str(tmp_path / "maxp.run"), *model]) == 0
 
 
+def test_validation_on_what_is_learned_from_is_pointed_out(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(folder, tmp_path / "out", "--dev", str(folder / "e.jsonl")) == 0
+    assert "the development examples are those that are learned from" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("more", "what"),
     [

@@ -37,10 +37,13 @@ def create(
 
     Example: longrank create parade-transformer --model minilm -o parade
     """
+    from longrank.cli.inputs import apart
     from longrank.config import override
     from longrank.scoring.create import create_folder
     from longrank.scoring.models import find_model
 
     options = override({}, assignments or ())
-    create_folder(network, find_model(model), output, options=options, preset=preset, seed=seed, layers=layers)
+    found = find_model(model)
+    apart(output, found.path)
+    create_folder(network, found, output, options=options, preset=preset, seed=seed, layers=layers)
     console.note(f"{output}: an untrained {network} on {model}{'' if layers is None else f', {layers} layers of it'}")

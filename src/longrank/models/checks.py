@@ -84,7 +84,8 @@ def check_weights(path: Path, network: Any, tokenizer: Any, missing: Sequence[st
     if getattr(tokenizer, "backend_tokenizer", None) is None:
         raise InputError("the model's tokenizer has no tokenizer.json and cannot be converted", path=path)
     vocabulary = tokenizer.get_vocab()
-    if vocabulary.keys() <= set(tokenizer.all_special_tokens):  # what transformers makes of a folder without its files
+    # What transformers makes of a folder without its files; SentencePiece's then has the blank besides.
+    if vocabulary.keys() <= {*tokenizer.all_special_tokens, "\u2581"}:
         raise InputError("the model's tokenizer knows no words: its files are missing", path=path)
     largest = max(vocabulary.values())
     rows = network.get_input_embeddings().weight.shape[0]

@@ -53,7 +53,7 @@ def open_bi_encoder(
                 "a bi-encoder learns from groups of two texts, a relevant one and another",
                 path=examples.examples.path,
                 line=i + 1,
-                got=f"{len(example.texts)} texts",
+                got=len(example.texts),
             )
     return BiEncoderTask(network, model=model, settings=settings, examples=examples, dev=dev, notes=notes)
 

@@ -144,6 +144,9 @@ def _check_losses(settings: PassageTrainingSettings, examples: ExampleSamples) -
     for name, kind in kinds.items():
         if kind.reads == "vectors":
             raise InputError(f"the loss {name} is of texts' vectors", fix='a network named "bi-encoder" gives them')
+        if kind.group == 1 and kind.needs == "teacher":
+            fix = "learn from groups by margin-mse or kl"
+            raise InputError(f"the loss {name} is of single texts, which have no teacher here", fix=fix)
     width = len(examples.examples[0].texts)
     for i, example in enumerate(examples.examples):
         fault = _fault(kinds, example, width)
@@ -154,7 +157,7 @@ def _check_losses(settings: PassageTrainingSettings, examples: ExampleSamples) -
 def _fault(kinds: Mapping[str, LossKind], example: Example, width: int) -> str | None:
     """Return what makes losses unable to learn from an example."""
     if len(example.texts) != width:
-        return f"an example of {len(example.texts)} texts, the first one has {width}"
+        return f"examples of different sizes: the first has {width} of texts, this one {len(example.texts)}"
     for name, kind in kinds.items():
         if kind.group not in (0, width) or (kind.group == 0 and width < 2):
             wanted = {0: "groups of texts", 1: "single texts with labels"}.get(kind.group, "groups of two texts")

@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Section(BaseModel):
-    """A part of a training's settings: nothing unknown, nothing converted, nothing changed later."""
+    """A part of a training's settings: nothing unknown or infinite, nothing converted, nothing changed later."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class OptimizerSettings(Section):
@@ -51,7 +51,7 @@ class LoopSettings(Section):
         checkpoint_every: steps between checkpoints; there is one at each validation and at the end, too.
     """
 
-    seed: int = 0
+    seed: int = Field(default=0, ge=0, lt=2**63)
     steps: int = Field(ge=1)
     batch: int = Field(ge=1)
     micro_batch: int | None = Field(default=None, ge=1)

@@ -75,6 +75,8 @@ def train_passages(
         "examples": sha256_of(examples),
         "dev": None if dev is None else sha256_of(dev),
     }
+    if identity["dev"] == identity["examples"]:
+        notes.say("the development examples are those that are learned from: they show no other quality than the loss")
     return loop.train(
         task, settings.loop, folder, run=identity, progress=progress, notes=notes, tensorboard=tensorboard
     )

@@ -158,13 +158,14 @@ def test_what_is_cut_is_counted_once(encoder: Path, tmp_path: Path) -> None:
         ([{"name": "lce"}], ROWS, "examples.jsonl:1: the loss lce learns from groups of texts"),
         ([{"name": "hinge"}], GROUPS, "examples.jsonl:1: the loss hinge learns from groups of two texts"),
         ([{"name": "cross-entropy"}], GROUPS, "the loss cross-entropy learns from single texts with labels"),
-        ([{"name": "lce"}], [GROUPS[0], ROWS[0]], "examples.jsonl:2: an example of 1 texts, the first one has 3"),
+        ([{"name": "lce"}], [GROUPS[0], ROWS[0]], "examples.jsonl:2: examples of different sizes: the first has 3"),
         (
             [{"name": "kl"}],
             [GROUPS[0], GROUPS[1]._replace(taught=None)],
             "examples.jsonl:2: the loss kl learns from a teacher's scores",
         ),
-        ([{"name": "mse"}], ROWS, "the loss mse learns from a teacher's scores, and an example has none"),
+        ([{"name": "mse"}], ROWS, "the loss mse is of single texts, which have no teacher here; learn from groups"),
+        ([{"name": "mse"}], GROUPS, "the loss mse is of single texts, which have no teacher here; learn from groups"),
         ([{"name": "lce"}, {"name": "cross-entropy"}], GROUPS, "losses that read different things"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -170,6 +171,12 @@ def test_an_encoder_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="the model cannot be loaded"):
         opened(tmp_path, short(save_encoder(tmp_path / "m")))
+
+
+def test_a_folder_without_the_tokenizers_files_is_refused(tmp_path: Path, t5: Path) -> None:
+    shutil.copytree(t5, tmp_path / "m", ignore=shutil.ignore_patterns("tokenizer*"))
+    with pytest.raises(InputError, match="m: the model's tokenizer knows no words: its files are missing"):
+        opened(tmp_path, short(tmp_path / "m"))
 
 
 def test_the_papers_steps_are_two_epochs_of_ms_marco() -> None:

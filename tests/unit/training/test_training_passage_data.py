@@ -139,6 +139,8 @@ def test_no_example_is_no_file(tmp_path: Path) -> None:
         ('{"query": "q", "texts": ["a", "b"], "taught": [1]}', "'taught' are not 2 numbers"),
         ('{"query": "q", "texts": ["a", "b"], "taught": [1, true]}', "'taught' are not 2 numbers"),
         ('{"query": "q", "texts": ["a", "b"], "taught": [1, 1e999]}', "number"),
+        ('{"query": "q", "texts": ["a", "b"], "taught": [1, 1e39]}', "'taught' are not 2 numbers of float32"),
+        (f'{{"query": "q", "texts": ["a", "b"], "taught": [1, {10**400}]}}', "'taught' are not 2 numbers of float32"),
         ('{"query": "q", "text": "a", "label": 2}', "neither 0 nor 1"),
         ('{"query": "q", "text": "a"', "is not JSON"),
         ("", "is not JSON"),
@@ -156,6 +158,11 @@ def test_the_last_line_needs_no_end_and_windows_line_ends_are_taken(tmp_path: Pa
     text = '{"query": "q", "text": "a", "label": 1}\r\n{"query": "q", "text": "b", "label": 0}'
     examples = ExampleFile(written(tmp_path, text), Notes())
     assert [one.texts for one in examples] == [("a",), ("b",)]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    examples = ExampleFile(written(tmp_path, '\ufeff{"query": "q", "text": "a", "label": 1}\n'), Notes())
+    assert [one.texts for one in examples] == [("a",)]
 
 
 def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
@@ -222,6 +229,8 @@ def test_microblog_topics_lose_their_time_and_are_numbered_as_the_judgments_are(
     assert read_microblog_queries(paths, Notes()) == [Query("1", "staff cuts"), Query("111", "water shortages")]
     with pytest.raises(InputError, match=r"b\.txt: topic 1 is also in .*2011\.txt"):
         read_microblog_queries([paths[0], written(tmp_path, TOPICS_2011, "b.txt")], Notes())
+    with pytest.raises(InputError, match=r"2011\.txt: topic 1 is also in .*2011\.txt"):
+        read_microblog_queries([paths[0], paths[0]], Notes())
 
 
 def test_microblog_judgments_of_several_years_are_one_and_a_topic_is_judged_in_one_file(tmp_path: Path) -> None:

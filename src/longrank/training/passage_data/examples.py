@@ -20,6 +20,7 @@ from longrank.training.passage_data.rows import Row, row_of
 from longrank.training.samples import place_in_pass
 
 _GROUP = 'a group is {"query": ..., "texts": [relevant, other, ...]}, and "taught": [score, ...] if there is a teacher'
+_LARGEST = 3.4028234663852886e38  # of float32
 
 
 class Example(NamedTuple):
@@ -123,11 +124,11 @@ def _group_of(record: dict[str, Any], line: Line, path: Path) -> Example:
     if not isinstance(texts, list) or len(texts) < 2 or not all(isinstance(t, str) and t.strip() for t in texts):
         raise refuse("'texts' are not two texts or more", texts)
     if taught is not None and not (
-        isinstance(taught, list) and len(taught) == len(texts) and all(map(_is_number, taught))
+        isinstance(taught, list) and len(taught) == len(texts) and all(map(_is_float32, taught))
     ):
-        raise refuse(f"'taught' are not {len(texts)} numbers", taught)
+        raise refuse(f"'taught' are not {len(texts)} numbers of float32", taught)
     return group(query, texts, None if taught is None else map(float, taught))
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_float32(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST

@@ -65,7 +65,7 @@ class LineFile(ABC, Generic[T]):
         i = range(len(self))[i]
         start = int(self._ends[i - 1]) if i else 0
         try:
-            text = self._bytes[start : int(self._ends[i])].decode()
+            text = self._bytes[start : int(self._ends[i])].decode("utf-8" if i else "utf-8-sig")
         except UnicodeDecodeError:
             raise InputError("is not UTF-8", path=self.path, line=i + 1) from None
         line = Line(i + 1, text.rstrip("\r\n"), True)

@@ -26,7 +26,7 @@ def read_microblog_queries(paths: Sequence[Path], notes: Notes) -> list[Query]:
     """Read the topics of several years; ``MB001`` becomes ``1``, which is what the judgments call it.
 
     Raises:
-        InputError: as `read_queries`, or two files name the same topic.
+        InputError: as `read_queries`, or a topic is there twice.
     """
     seen: dict[str, Path] = {}
     queries = []
@@ -34,8 +34,9 @@ def read_microblog_queries(paths: Sequence[Path], notes: Notes) -> list[Query]:
         for query in read_queries(path, notes):
             number = _TOPIC.fullmatch(query.query_id)
             query_id = number[1] if number else query.query_id
-            if seen.setdefault(query_id, path) != path:
+            if query_id in seen:
                 raise InputError(f"topic {query_id} is also in {seen[query_id]}", path=path)
+            seen[query_id] = path
             queries.append(Query(query_id, query.text))
     return queries
 
@@ -44,14 +45,15 @@ def read_microblog_qrels(paths: Sequence[Path], notes: Notes) -> Qrels:
     """Read the judgments of several years.
 
     Raises:
-        InputError: as `read_qrels`, or two files judge the same topic.
+        InputError: as `read_qrels`, or a topic is judged in two files.
     """
     seen: dict[str, Path] = {}
     qrels: dict[str, Mapping[str, int]] = {}
     for path in paths:
         for query_id, judged in read_qrels(path, notes).items():
-            if seen.setdefault(query_id, path) != path:
+            if query_id in seen:
                 raise InputError(f"topic {query_id} is also judged in {seen[query_id]}", path=path)
+            seen[query_id] = path
             qrels[query_id] = judged
     return qrels
 
