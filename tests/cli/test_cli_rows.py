@@ -104,7 +104,8 @@ def test_the_best_paragraphs_of_a_heading_are_rows(folder: Path) -> None:
         (f"{MICROBLOG} -o {{}} --dev-queries 1", "--dev-queries belongs to --dev"),
         (f"{MICROBLOG} -o {{}} --dev dev.jsonl", "of 2 queries some must train and some validate (got 59)"),
         (f"{MICROBLOG} -o {{}} --dev {{}}", "is also an input"),
-        (f"{MICROBLOG} --queries 2011.topics -o {{}} --format jsonll", "did you mean 'jsonl'?"),
+        (f"{MICROBLOG} -o {{}} --format jsonll", "did you mean 'jsonl'?"),
+        (f"{MICROBLOG} --queries 2011.topics -o {{}}", "topic 1 is also in 2011.topics"),
         (f"{MICROBLOG} --qrels again.qrels -o {{}}", "topic 1 is also judged in 2011.qrels"),
         (
             "rows microblog car.topics --format text --queries 2011.topics --qrels 2011.qrels -o {}",
