@@ -120,7 +120,7 @@ def test_what_can_be_learned_is_learned(folder: Path, tmp_path: Path, network: s
     assert dev_measure(folder, folder / "first.run", fold["dev"], "RR") < 0.2
     assert record["best_measure"] == 1.0
     assert dev_measure(folder, tmp_path / "t" / "s1" / "test.run", fold["test"], "RR") > 0.8
-    assert record["losses"][-1] < 0.2 * record["losses"][0]
+    assert record["losses"][-1] < 0.4 * record["losses"][0]
 
 
 def test_killed_at_any_moment_and_called_again_it_ends_with_the_same_bytes(folder: Path, tmp_path: Path) -> None:

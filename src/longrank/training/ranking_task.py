@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from longrank.evaluation.measures import evaluate, parse_measure, summarise
 from longrank.index import Index
 from longrank.models.folders import save_network
 from longrank.models.network import DocumentNetwork, padded
-from longrank.protocols import ScoringTask, Segmenter
+from longrank.protocols import Segmenter
 from longrank.ranking.passages import text_read
 from longrank.scoring.network_reader import NetworkReader
 from longrank.training.loss_terms import loss_kind, weighted_loss
@@ -21,7 +21,7 @@ from longrank.training.passages import Reading, make_passage_choice
 from longrank.training.ranking_data import Data
 from longrank.training.samples import Samples
 from longrank.training.settings import TrainingSettings
-from longrank.types import Notes, Passage, Run, ScoredDoc
+from longrank.types import Notes, Run, ScoredDoc
 
 _KEPT_DOCUMENTS = 4096  # whose passages are kept in memory
 
@@ -80,21 +80,20 @@ class RankingTask:
         self._notes, self._cut = notes, set[str]()
         self._choice = make_passage_choice(settings.samples.passages, keep=settings.samples.keep)
         self._measure = parse_measure(settings.validation.measure)
-        self._passages: Callable[[str], tuple[tuple[Passage, ...], tuple[str, ...]]] = lru_cache(_KEPT_DOCUMENTS)(
-            lambda doc_id: _passages_of(data.index, segmenter, doc_id, settings.read.title)
+        self._texts: Callable[[str], tuple[str, ...]] = lru_cache(_KEPT_DOCUMENTS)(
+            lambda doc_id: _texts_of(data.index, segmenter, doc_id, settings.read.title)
         )
 
     def loss(self, instances: Sequence[int]) -> torch.Tensor:
         """Return the mean loss over instances; that of an instance is the mean over its readings."""
         read = [self._readings(n) for n in instances]
         readings = [one for own in read for one in own]
-        rows, cut = self._represented([(one.query, text) for one in readings for texts in one.texts for text in texts])
-        sizes = torch.tensor([len(texts) for one in readings for texts in one.texts])
-        of_document = [
-            name for one in readings for name, texts in zip(one.doc_ids, one.texts, strict=True) for _ in texts
-        ]
-        self._count_cut(name for name, one in zip(of_document, cut, strict=True) if one)
-        outputs = self._outputs(*padded(rows, sizes))
+        rows, cut = self._represented([(one.query, text) for one in readings for own in one.texts for text in own])
+        doc_ids, texts = zip(
+            *(both for one in readings for both in zip(one.doc_ids, one.texts, strict=True)), strict=True
+        )
+        self._count_cut(doc_ids, texts, cut)
+        outputs = self._outputs(*padded(rows, torch.tensor([len(own) for own in texts])))
         losses = []
         for own, some in zip(read, outputs.split([len(own) for own in read]), strict=True):
             labels = torch.tensor([one.labels[0] for one in own], device=some.device)
@@ -124,17 +123,13 @@ class RankingTask:
     def _readings(self, n: int) -> list[_Reading]:
         """Return what is read for instance n: for each of its documents some of its passages, once or several times."""
         group = self._samples[n]
-        texts = [self._passages(doc_id)[1] for doc_id in group.doc_ids]
+        texts = [self._texts(doc_id) for doc_id in group.doc_ids]
         query = self._data.queries[group.query_id].text
         taught = [] if self._taught is None else [self._taught[group.query_id, doc_id] for doc_id in group.doc_ids]
         return [
             _Reading(query, group.doc_ids, _some(texts, places), group.labels, taught)
             for places in self._choice(group, [len(own) for own in texts], self._settings.loop.seed, n)
         ]
-
-    def _task(self, query_id: str, doc_id: str) -> ScoringTask:
-        passages, texts = self._passages(doc_id)
-        return ScoringTask(self._data.queries[query_id], doc_id, passages, texts)
 
     def validate(self) -> float:
         """Return the mean of the measure over the dev queries, reranked."""
@@ -145,15 +140,21 @@ class RankingTask:
 
     def _reranked(self, query_id: str) -> list[ScoredDoc]:
         candidates = self._data.run.get(query_id)[: self._settings.validation.depth]
-        tasks = [self._task(query_id, row.doc_id) for row in candidates]
-        scored = list(zip(tasks, self._reader.score(tasks), strict=True))
-        self._count_cut(task.doc_id for task, one in scored if one.truncated.any())
-        return [ScoredDoc(query_id, task.doc_id, one.document) for task, one in scored if one.document is not None]
+        if not candidates:
+            return []
+        query, doc_ids = self._data.queries[query_id].text, [row.doc_id for row in candidates]
+        texts = [self._texts(doc_id) for doc_id in doc_ids]
+        rows, cut = self._reader.read([(query, text) for own in texts for text in own])
+        self._count_cut(doc_ids, texts, cut.tolist())
+        sizes = torch.tensor([len(own) for own in texts])
+        scores = self.network.aggregate(*padded(torch.from_numpy(rows).to(self.network.encoder.device), sizes))
+        return [ScoredDoc(query_id, *one) for one in zip(doc_ids, scores.tolist(), strict=True)]
 
-    def _count_cut(self, doc_ids: Iterable[str]) -> None:
-        """Count documents of which something was cut, each once."""
-        for doc_id in doc_ids:
-            if doc_id not in self._cut:
+    def _count_cut(self, doc_ids: Sequence[str], texts: Sequence[Sequence[str]], cut: Sequence[bool]) -> None:
+        """Count documents of which something was cut, each once; ``cut`` says it of all documents' texts end to end."""
+        flags = iter(cut)
+        for doc_id, own in zip(doc_ids, texts, strict=True):
+            if any([next(flags) for _ in own]) and doc_id not in self._cut:
                 self._cut.add(doc_id)
                 self._notes.add(f"documents with passages cut at {self._settings.read.max_tokens} tokens", doc_id)
 
@@ -162,13 +163,10 @@ class RankingTask:
         save_network(folder, self.network, self._tokenizer, record)
 
 
-def _passages_of(
-    index: Index, segmenter: Segmenter, doc_id: str, title: bool
-) -> tuple[tuple[Passage, ...], tuple[str, ...]]:
-    """Return a document's passages, and what is read of each."""
+def _texts_of(index: Index, segmenter: Segmenter, doc_id: str, title: bool) -> tuple[str, ...]:
+    """Return what is read of each of a document's passages."""
     document = index.document(doc_id)
-    passages = segmenter.segment(document).passages
-    return passages, tuple(text_read(document, passage.text, title=title) for passage in passages)
+    return tuple(text_read(document, one.text, title=title) for one in segmenter.segment(document).passages)
 
 
 def _some(texts: Sequence[Sequence[str]], places: Reading) -> list[list[str]]:
