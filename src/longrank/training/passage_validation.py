@@ -32,7 +32,7 @@ class Development:
             raise InputError("the development examples have no relevant text")
 
     def value(self, score: Callable[[str, Sequence[str]], Sequence[Any]]) -> float:
-        """Return the mean of the measure; of equal scores, texts that come later rank first.
+        """Return the mean of the measure; among equal scores the first text of a list ranks last.
 
         Args:
             score: (query, texts) -> the score of each text.
