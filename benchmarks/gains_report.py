@@ -11,6 +11,7 @@ from benchmarks.gains_tasks import Prepared, run
 from longrank.evaluation.measures import evaluate
 from longrank.evaluation.significance import corrected, differences, t_test
 from longrank.formats.trec import read_run, write_run
+from longrank.scoring.speed import machine
 from longrank.types import Notes, Run
 
 UNTRAINED = ("first stage", "untrained")
@@ -80,6 +81,8 @@ def report(prepared: Prepared, systems: Sequence[System], results: Path) -> None
         "queries": len(prepared.qrels),
         "compared_with": baseline.name,
         "test": f"paired t-test, Holm over {len(compared)}",
+        "command": f"python -m benchmarks.gains DATA --only {prepared.task.collection} --model work/pre/full/model",
+        "machine": machine(),
         "rows": rows,
     }
     path = results / f"gains-{prepared.task.collection}.json"
