@@ -49,6 +49,6 @@ def test_the_pipeline_without_a_model_loads_no_torch() -> None:
 
 
 def test_what_models_learn_from_loads_no_torch() -> None:
-    modules = ("samples", "judgments", "passages", "weak_labels", "passage_data.row_file", "passage_data.microblog")
+    modules = ("samples", "judgments", "passages", "weak_labels", "passage_data.examples", "passage_data.microblog")
     names = ", ".join(f"longrank.training.{name}" for name in modules)
     assert not loaded_after(f"import {names}") & {"torch", "scipy", "numba"}

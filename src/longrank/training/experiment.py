@@ -94,7 +94,7 @@ class Experiment:
             "collection": self.index.digest,
             "queries": digest_of([[query_id, self.queries[query_id].text] for query_id in sorted(self.queries)]),
             "qrels": digest_of(self.qrels),
-            "sampled": digest_of(self.learned.qrels),
+            "training_judgments": digest_of(self.learned.qrels),
             "first_stage": digest_of([list(row) for row in self.run.rows()]),
             "model_run": None if self.model_run is None else digest_of([list(row) for row in self.model_run.rows()]),
             "fold": digest_of(self.folds[name]._asdict()),
