@@ -121,6 +121,14 @@ def test_rows_are_examples_as_they_are(tmp_path: Path) -> None:
     assert list(ExampleFile(tmp_path / "rows.jsonl", Notes())) == [example_of_row(row) for row in ROWS]
 
 
+def test_nothing_is_written_under_the_name_of_a_packed_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a packed file does not allow"):
+        write_examples(EXAMPLES, tmp_path / "file.gz")
+    with pytest.raises(InputError, match="a packed file does not allow"):
+        write_rows(ROWS, tmp_path / "rows.jsonl.GZ")
+    assert not list(tmp_path.iterdir())
+
+
 def test_no_example_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not one example"):
         write_examples([], tmp_path / "file")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from longrank.errors import InputError
 from longrank.formats.lines import Line
 from longrank.storage import atomic_write
-from longrank.training.passage_data.line_file import LineFile
+from longrank.training.passage_data.line_file import LineFile, check_not_packed
 from longrank.training.passage_data.rows import Row, row_of
 from longrank.training.samples import place_in_pass
 
@@ -54,10 +54,12 @@ def write_examples(examples: Iterable[Example], path: Path) -> int:
     """Write examples as they come; nothing is at `path` before all are written. Returns how many.
 
     Raises:
-        InputError: there is none, the folder does not exist or cannot be written to; and what `examples` raises.
+        InputError: there is none, the name ends in .gz, or the folder does not exist or cannot be written to; and what
+            `examples` raises.
         LongRankError: writing failed (no space left, ...).
     """
     n = -1
+    check_not_packed(path)
     with atomic_write(path, "w") as stream:
         for n, example in enumerate(examples):  # noqa: B007 - counted
             stream.write(json.dumps(_record(example), ensure_ascii=False) + "\n")

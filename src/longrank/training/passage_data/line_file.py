@@ -30,8 +30,7 @@ class LineFile(ABC, Generic[T]):
             InputError: no such file, a folder, a packed file, or one without lines.
         """
         self.path, self._notes = path, notes
-        if path.name.lower().endswith(".gz"):
-            raise InputError("lines are read by number, which a packed file does not allow", path=path, fix="unpack it")
+        check_not_packed(path)
         try:
             with path.open("rb") as file:
                 if not path.stat().st_size:
@@ -70,6 +69,16 @@ class LineFile(ABC, Generic[T]):
             raise InputError("is not UTF-8", path=self.path, line=i + 1) from None
         line = Line(i + 1, text.rstrip("\r\n"), True)
         return self._parsed(parse_object(line, self.path, self._notes), line)
+
+
+def check_not_packed(path: Path) -> None:
+    """Refuse the name of a packed file, to read or to write.
+
+    Raises:
+        InputError: it is one.
+    """
+    if path.name.lower().endswith(".gz"):
+        raise InputError("lines are read by number, which a packed file does not allow", path=path, fix="unpack it")
 
 
 def _line_ends(content: mmap.mmap) -> NDArray[np.int64]:

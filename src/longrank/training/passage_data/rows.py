@@ -12,6 +12,7 @@ from longrank.draws import shuffled
 from longrank.errors import InputError
 from longrank.formats.lines import Line
 from longrank.storage import atomic_write
+from longrank.training.passage_data.line_file import check_not_packed
 from longrank.types import Query
 
 
@@ -27,10 +28,12 @@ def write_rows(rows: Iterable[Row], path: Path) -> dict[int, int]:
     """Write rows as they come; nothing is at `path` before all are written. Returns label -> number of rows.
 
     Raises:
-        InputError: there is no row, the folder does not exist or cannot be written to; and what `rows` raises.
+        InputError: there is no row, the name ends in .gz, or the folder does not exist or cannot be written to; and
+            what `rows` raises.
         LongRankError: writing failed (no space left, ...).
     """
     counts: Counter[int] = Counter()
+    check_not_packed(path)
     with atomic_write(path, "w") as stream:
         for row in rows:
             counts[row.label] += 1
