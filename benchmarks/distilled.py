@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.gains_report import mean, values_of
-from benchmarks.gains_tasks import TASKS, Prepared, run
+from benchmarks.gains_tasks import TASKS, Prepared, assigned, run
 from benchmarks.training_examples import sample
 from longrank.protocols import ScoringTask
 from longrank.scoring.cross_encoder import CrossEncoder
@@ -78,13 +78,8 @@ def taught(examples: Sequence[Example], teacher: Path) -> list[Example]:
 def train(folder: Path, student: Path, name: str, losses: str) -> Path:
     """Train a student for one pass over the examples; return its model."""
     output = folder / name.replace(" ", "-")
-    sets = {
-        "network.model": student,
-        "loss": losses,
-        "loop.steps": N_EXAMPLES // 8,
-    }
-    options = [part for key, value in sets.items() for part in ("--set", f"{key}={value}")]
-    run("train-passages", CONFIG, folder / "taught.jsonl", "-o", output, *options)
+    settings = {"network.model": student, "loss": losses, "loop.steps": N_EXAMPLES // 8}
+    run("train-passages", CONFIG, folder / "taught.jsonl", "-o", output, *assigned(settings))
     return output / "model"
 
 

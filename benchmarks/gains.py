@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ import numpy as np
 import torch
 
 from benchmarks.gains_report import System, chosen_by_dev, interpolated, report
-from benchmarks.gains_tasks import TASKS, Prepared, run
+from benchmarks.gains_tasks import TASKS, Prepared, assigned, run
 from longrank.formats.evidence import EvidenceWriter, read_evidence
 from longrank.index import Index
 from longrank.models.folders import load_network
@@ -115,22 +116,29 @@ def zero_shot(prepared: Prepared, model: Path) -> list[System]:
 
 def trained(prepared: Prepared, model: Path, name: str) -> Iterator[System]:
     """Train an aggregator over the folds; yield it alone and interpolated."""
-    output, task = prepared[name], prepared.task
-    inputs = (prepared.index, prepared["queries.jsonl"], prepared["qrels.txt"], prepared["bm25.run"])
-    sets = {
+    output = prepared[name]
+    train_aggregator(prepared, model, name, output)
+    yield System(name, output / "test.run", "aggregator", output)
+    mixed = prepared[f"{name}-bm25.run"]
+    interpolated(prepared, output, mixed, ALPHA)
+    yield System(f"{name} + BM25", mixed, "aggregator", output)
+
+
+def train_aggregator(
+    prepared: Prepared, model: Path, name: str, output: Path, more: Mapping[str, object] | None = None
+) -> None:
+    """Train an aggregator over the folds on the vectors that are kept, with more settings if some are given."""
+    task = prepared.task
+    settings = {
         "network.name": name,
         "network.model": model,
         "samples.depth": task.depth,
         "validation.measure": task.measure,
         "validation.depth": task.depth,
     }
-    options = [part for key, value in sets.items() for part in ("--set", f"{key}={value}")]
+    inputs = (prepared.index, prepared["queries.jsonl"], prepared["qrels.txt"], prepared["bm25.run"])
     files = ("--folds", prepared["folds.json"], "--score-cache", prepared["rows.cache"])
-    run("train", CONFIG, *inputs, "-o", output, *files, *options)
-    yield System(name, output / "test.run", "aggregator", output)
-    mixed = prepared[f"{name}-bm25.run"]
-    interpolated(prepared, output, mixed, ALPHA)
-    yield System(f"{name} + BM25", mixed, "aggregator", output)
+    run("train", CONFIG, *inputs, "-o", output, *files, *assigned(settings | dict(more or {})))
 
 
 def _score_passages(prepared: Prepared, model: Path, path: Path) -> None:
@@ -164,8 +172,6 @@ def _score_passages(prepared: Prepared, model: Path, path: Path) -> None:
 
 
 def _rescored(one: Evidence, scores: Any, weights: Any) -> Evidence:
-    from dataclasses import replace
-
     return replace(one, passage_score=scores, passage_weight=weights, document_score=None)
 
 

@@ -7,7 +7,7 @@ evaluation; of QMSum, the splits "val" and "test". Folds of SQuAD's questions ke
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,6 +86,11 @@ def run(*arguments: object) -> None:
     code = longrank([str(argument) for argument in arguments])
     if code:
         raise SystemExit(f"longrank {' '.join(map(str, arguments))}: exit code {code}")
+
+
+def assigned(settings: Mapping[str, object]) -> list[str]:
+    """Return settings as options of a command."""
+    return [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
 
 
 def evaluated_queries(data: Path, task: Task) -> list[Query]:

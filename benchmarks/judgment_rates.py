@@ -17,9 +17,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.gains import CONFIG, fill_cache, zero_shot
+from benchmarks.gains import fill_cache, train_aggregator, zero_shot
 from benchmarks.gains_report import mean, record_of, values_of
-from benchmarks.gains_tasks import Prepared, Task, run
+from benchmarks.gains_tasks import Prepared, Task
 
 TASKS = {
     "cacm": Task("cacm", "nDCG@20", 50, None, "abstracts, often titles alone"),
@@ -89,22 +89,10 @@ def _row(prepared: Prepared, model: Path, scheme: str, rate: float | None) -> di
 
 
 def _train(prepared: Prepared, model: Path, output: Path, scheme: str, rate: float | None, seed: int) -> None:
-    task = prepared.task
-    sets = {
-        "network.name": "parade-max",
-        "network.model": model,
-        "samples.depth": task.depth,
-        "samples.in_run": "false",
-        "validation.measure": task.measure,
-        "validation.depth": task.depth,
-        "loop.seed": seed,
-    }
+    settings = {"samples.in_run": "false", "loop.seed": seed}
     if rate is not None:
-        sets |= {"judgments.scheme": scheme, "judgments.rate": rate, "samples.dropped": "false"}
-    inputs = (prepared.index, prepared["queries.jsonl"], prepared["qrels.txt"], prepared["bm25.run"])
-    options = [part for key, value in sets.items() for part in ("--set", f"{key}={value}")]
-    files = ("--folds", prepared["folds.json"], "--score-cache", prepared["rows.cache"])
-    run("train", CONFIG, *inputs, "-o", output, *files, *options)
+        settings |= {"judgments.scheme": scheme, "judgments.rate": rate, "samples.dropped": "false"}
+    train_aggregator(prepared, model, "parade-max", output, settings)
 
 
 def _value(prepared: Prepared, path: Path) -> float:

@@ -128,11 +128,7 @@ class BiEncoderTask:
         return cosines
 
     def _packed(self, kind: str, texts: Sequence[str]) -> list[Packed]:
-        packer = self._feeder.packer
-        packed = list(packer.texts([self._prompts[kind] + text for text in texts]))
-        for text, one in zip(texts, packed, strict=True):
-            self._cuts.add(f"{kind} cut at {packer.max_tokens} tokens", text, one.truncated)
-        return packed
+        return self._cuts.texts(self._feeder.packer, kind, texts, self._prompts[kind])
 
     def _forward(self, kind: str) -> Callable[[dict[str, Any]], torch.Tensor]:
         """Return what makes vectors [N, H] of the features of queries or texts; some poolings leave the prompt out."""

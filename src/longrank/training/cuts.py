@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from longrank.text.packing import Packed, Packer
 from longrank.types import Notes
 
 _SHOWN = 40  # characters of a text that is named
@@ -22,3 +25,10 @@ class Cuts:
         if cut and (key := hash((what, text))) not in self._seen:
             self._seen.add(key)
             self._notes.add(what, text[:_SHOWN])
+
+    def texts(self, packer: Packer, kind: str, texts: Sequence[str], prompt: str = "") -> list[Packed]:
+        """Return texts packed after a prompt, each by itself; count those that are cut as ``queries`` or ``texts``."""
+        packed = list(packer.texts([prompt + text for text in texts]))
+        for text, one in zip(texts, packed, strict=True):
+            self.add(f"{kind} cut at {packer.max_tokens} tokens", text, one.truncated)
+        return packed

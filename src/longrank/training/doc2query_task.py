@@ -153,7 +153,7 @@ class Doc2QueryTask:
 
     def validate(self) -> float:
         """Return minus the mean loss of the development examples."""
-        texts = self._packed(self._feeder.packer, "texts", [one.texts[0] for one in self._dev])
+        texts = self._cuts.texts(self._feeder.packer, "texts", [one.texts[0] for one in self._dev])
         total = 0.0
         with torch.inference_mode():
             for some in batches([len(text.ids) for text in texts], DEFAULT_BATCH_TOKENS):
@@ -166,20 +166,14 @@ class Doc2QueryTask:
 
     def _losses(self, examples: Sequence[Example]) -> torch.Tensor:
         """Return each example's mean loss over its query's tokens, [B]."""
-        texts = self._packed(self._feeder.packer, "texts", [one.texts[0] for one in examples])
-        queries = self._packed(self._queries, "queries", [one.query for one in examples])
+        texts = self._cuts.texts(self._feeder.packer, "texts", [one.texts[0] for one in examples])
+        queries = self._cuts.texts(self._queries, "queries", [one.query for one in examples])
         labels = _padded(queries).to(self.network.device)
         logits = self.network(**self._feeder.features(texts), labels=labels, use_cache=False).logits
         losses = functional.cross_entropy(
             logits.float().flatten(0, 1), labels.flatten(), ignore_index=_NO_TOKEN, reduction="none"
         )
         return losses.view(labels.shape).sum(1) / (labels != _NO_TOKEN).sum(1)
-
-    def _packed(self, packer: Packer, kind: str, texts: Sequence[str]) -> list[Packed]:
-        packed = list(packer.texts(texts))
-        for text, one in zip(texts, packed, strict=True):
-            self._cuts.add(f"{kind} cut at {packer.max_tokens} tokens", text, one.truncated)
-        return packed
 
 
 def _padded(queries: Sequence[Packed]) -> torch.Tensor:
