@@ -37,8 +37,8 @@ TASKS = {
     task.collection: task
     for task in (
         Task("time", "nDCG@10", 50, None, "another domain"),
-        Task("squad-dev-sections", "RR@10", 20, 200, "same source, other articles; folds by article, documents too"),
-        Task("squad-dev-mixed", "RR@10", 10, 150, "same source, other articles; folds by article, documents mix them"),
+        Task("squad-dev-sections", "RR@10", 10, 500, "same source, other articles; folds by article, documents too"),
+        Task("squad-dev-mixed", "RR@10", 10, 500, "same source, other articles; folds by article, documents mix them"),
         Task("qmsum", "nDCG@10", 10, 60, "same source, other meetings; splits val and test"),
     )
 }
