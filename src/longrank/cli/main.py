@@ -44,6 +44,7 @@ COMMANDS = {
     "weak-labels": "longrank.cli.weak_labels:weak_labels",
     "bench": "longrank.cli.bench:bench",
     "analyze": "longrank.cli.analyze:analyze",
+    "reproduce": "longrank.cli.reproduce:reproduce",
 }
 """name -> "module:function", in the order of the help page; imported only when needed."""
 

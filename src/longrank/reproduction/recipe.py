@@ -1,0 +1,200 @@
+"""Recipes: what a paper's table or figure says, on one collection, and what has to be known to obtain it.
+
+One TOML file for each in ``recipes/PAPER/``; ``PAPER/FILE`` is its name. Published figures stand under
+``[[expected]]``, what the paper leaves open or its code contradicts under ``[[decision]]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from longrank.config import override, read_toml, suggestion, validated
+from longrank.errors import InputError
+
+RECIPES = Path(__file__).parent / "recipes"
+
+Source = Literal["paper", "survey", "journal", "readme", "thesis", "track", "code"]
+"""Where a figure was read: the paper; the survey of Lin, Nogueira and Yates; PARADE's journal version; the README of
+released code; the thesis or article behind a chapter; the official results of an evaluation campaign; released code."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class EvaluateSettings(_Part):
+    """Options of evaluating a run, as of ``longrank evaluate``."""
+
+    complete: bool = True
+    depth: int | None = Field(default=None, ge=1)
+    level: int | None = None
+
+
+class SignificanceSettings(_Part):
+    """The paper's own test: every row against one, for each measure."""
+
+    compare_with: str
+    test: Literal["t", "randomization"] = "t"
+    correction: Literal["none", "bonferroni", "holm"] = "none"
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+
+
+class Expected(_Part):
+    """A row as it was published.
+
+    Attributes:
+        row: its name, which a program's row has, too.
+        source: where it was read.
+        values: measure -> figure.
+        expected: ``"not recovered"`` if the figures are lost, ``"not published"`` if there never were any.
+        reason: why there are no figures, or why no program obtains them.
+        note: what a reader of the figures should know, such as a digit that is hard to read.
+        tolerance: how far a figure may lie off and still match; None: the recipe's.
+    """
+
+    row: str
+    source: Source = "paper"
+    values: dict[str, float] = Field(default_factory=dict)
+    expected: Literal["not recovered", "not published"] | None = None
+    reason: str = ""
+    note: str = ""
+    tolerance: float | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _figures_or_a_reason(self) -> Expected:
+        if bool(self.values) == (self.expected is not None):
+            raise ValueError('a row has either values or expected = "not recovered"')
+        if self.expected is not None and not self.reason:
+            raise ValueError("a row without figures has a reason")
+        return self
+
+
+class Decision(_Part):
+    """What a paper leaves open or its code contradicts, and what is done here."""
+
+    about: str
+    text: str
+    choice: str
+
+
+class Recipe(_Part):
+    """A table or figure of a paper.
+
+    Attributes:
+        paper: the paper's short name.
+        item: ``"Table 2"``, as the paper numbers it.
+        about: what it shows, in a line.
+        program: ``"module:function"`` in `longrank.reproduction.papers`; None: nothing is to be obtained, for a reason
+            that each expected row gives.
+        collection: a key of the catalogue (`longrank.reproduction.collections`).
+        query_field: which field of a topic is the query; None: its text.
+        measures: names of measures of rankings, as ``longrank evaluate`` takes them.
+        quantities: other columns, such as milliseconds or a share.
+        open: the open collection on which it is run where the paper's is not at hand.
+        evaluate: how runs are evaluated.
+        significance: the paper's test; None: it has none.
+        models: role -> the published model.
+        settings: what the program reads, with the paper's values.
+        tolerance: how far a figure may lie off and still match.
+        expected: rows as published.
+        decision: what is open, and was decided.
+        plot: how figures are drawn: bars of rows, or lines over a number that rows have.
+    """
+
+    paper: Literal["MAXP", "H2OLOO", "SANTOS", "PARADE", "BIRCH"]
+    item: str
+    about: str
+    program: str | None = None
+    collection: str
+    query_field: str | None = None
+    measures: list[str] = Field(default_factory=list)
+    quantities: list[str] = Field(default_factory=list)
+    open: str | None = None
+    evaluate: EvaluateSettings = EvaluateSettings()
+    significance: SignificanceSettings | None = None
+    models: dict[str, str] = Field(default_factory=dict)
+    settings: dict[str, Any] = Field(default_factory=dict)
+    tolerance: float = Field(default=0.005, ge=0)
+    expected: list[Expected] = Field(min_length=1)
+    decision: list[Decision] = Field(default_factory=list)
+    plot: Literal["bars", "lines"] = "bars"
+
+    @model_validator(mode="after")
+    def _figures_belong_to_measures(self) -> Recipe:
+        if not self.columns:
+            raise ValueError("there are neither measures nor quantities")
+        for row in self.expected:
+            unknown = sorted(row.values.keys() - set(self.columns))
+            if unknown:
+                raise ValueError(f"row '{row.row}' has {unknown[0]}, which is not among measures and quantities")
+        return self
+
+    @property
+    def columns(self) -> list[str]:
+        """The measures, then the other quantities."""
+        return [*self.measures, *self.quantities]
+
+
+def recipe_names() -> list[str]:
+    """Return the names of the recipes that come with the package: ``parade/table2-robust04-title``."""
+    return sorted(str(path.relative_to(RECIPES).with_suffix("")) for path in RECIPES.glob("*/*.toml"))
+
+
+def named(asked: Iterable[str]) -> list[str]:
+    """Return the recipes that are asked for by name, by their paper (all of it) or as a TOML file; each once.
+
+    Raises:
+        InputError: no such recipe.
+    """
+    known = recipe_names()
+    found: dict[str, None] = {}
+    for name in asked:
+        own = [one for one in known if one == name or one.startswith(f"{name.rstrip('/').lower()}/")]
+        if not own and not name.endswith(".toml"):
+            raise InputError("unknown recipe", got=name, fix=f"{_near(name, known)}; longrank reproduce --list")
+        found.update(dict.fromkeys(own or [name]))
+    return list(found)
+
+
+def load_recipe(name_or_path: str, assignments: Iterable[str] = ()) -> tuple[Recipe, dict[str, tuple[Any, Any]]]:
+    """Read a recipe and set some of its settings.
+
+    Args:
+        name_or_path: one of `recipe_names`, or a TOML file.
+        assignments: ``key=value`` for keys of its ``[settings]``.
+
+    Returns:
+        The recipe, and setting -> (the paper's value, the one that was given) of those that differ.
+
+    Raises:
+        InputError: no such recipe, a fault in it, or a key that it does not have.
+    """
+    path = RECIPES / f"{name_or_path}.toml"
+    if name_or_path.endswith(".toml"):
+        path = Path(name_or_path)
+    recipe = validated(Recipe, read_toml(path), name_or_path)
+    settings = _changed(recipe, assignments)
+    paper = recipe.settings
+    changes = {key: (paper[key], value) for key, value in settings.items() if paper[key] != value}
+    return recipe.model_copy(update={"settings": settings}), changes
+
+
+def _changed(recipe: Recipe, assignments: Iterable[str]) -> Mapping[str, Any]:
+    assignments = list(assignments)
+    for assignment in assignments:
+        key = assignment.partition("=")[0].strip().split(".")[0]
+        if key not in recipe.settings:
+            fix = suggestion(key, recipe.settings) if recipe.settings else "it has no settings"
+            raise InputError(f"{recipe.paper}, {recipe.item}, has no such setting", got=assignment, fix=fix)
+    return override(recipe.settings, assignments)
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.4)
+    return f"did you mean {' or '.join(near)}?" if near else "none is like it"

@@ -1,0 +1,151 @@
+"""Results: what was obtained beside what was published, with a verdict on each figure.
+
+A figure can be compared only if it was obtained as the paper did: on its collection, with its models and settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from longrank.evaluation.significance import corrected, differences, randomization_test, t_test
+from longrank.reproduction.recipe import Expected, Recipe
+from longrank.reproduction.workbench import Row
+
+Verdict = Literal["match", "lower", "higher", "not comparable here", "not obtained"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of the result.
+
+    Attributes:
+        name: of the row.
+        published: measure -> figure.
+        obtained: measure -> figure.
+        verdicts: measure -> verdict, for each published figure.
+        p: measure -> p of the paper's test against its row, corrected as the paper does.
+        expected: the recipe's row; None: only ours.
+        row: the program's row; None: not obtained.
+    """
+
+    name: str
+    published: Mapping[str, float]
+    obtained: Mapping[str, float]
+    verdicts: Mapping[str, Verdict]
+    p: Mapping[str, float | None] = field(default_factory=dict)
+    expected: Expected | None = None
+    row: Row | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A table or figure, obtained.
+
+    Attributes:
+        name: of the recipe.
+        recipe: with the settings that were used.
+        collection: what it was run on.
+        departures: in what it differs from the paper; with any, nothing is comparable.
+        lines: in the paper's order; what the paper has not, below.
+    """
+
+    name: str
+    recipe: Recipe
+    collection: str
+    departures: Sequence[str]
+    lines: Sequence[Line]
+
+
+def departures(
+    recipe: Recipe, collection: str, models: Mapping[str, str], changes: Mapping[str, tuple[Any, Any]]
+) -> list[str]:
+    """Say in what a reproduction differs from the paper.
+
+    Args:
+        recipe: the paper's.
+        collection: the catalogue's key of what it runs on, or the name of another.
+        models: role -> model, of those that the user gave.
+        changes: setting -> (the paper's value, the value used).
+    """
+    found = [] if collection == recipe.collection else [f"collection {collection}, paper {recipe.collection}"]
+    found += [f"{role} {name}, paper {recipe.models[role]}" for role, name in models.items()]
+    return found + [f"{key} {used}, paper {paper}" for key, (paper, used) in changes.items()]
+
+
+def lines(recipe: Recipe, rows: Sequence[Row], comparable: bool) -> list[Line]:
+    """Put the program's rows beside the published ones of the same name."""
+    obtained = {row.name: row for row in rows}
+    tested = _tests(recipe, rows)
+    found = []
+    for expected in recipe.expected:
+        row = obtained.pop(expected.row, None)
+        found.append(_line(recipe, expected, row, tested.get(expected.row, {}), comparable))
+    own = [Line(row.name, {}, row.values, {}, tested.get(row.name, {}), None, row) for row in obtained.values()]
+    return found + own
+
+
+def _line(recipe: Recipe, expected: Expected, row: Row | None, p: Mapping[str, float | None], comparable: bool) -> Line:
+    values = {} if row is None else row.values
+    tolerance = recipe.tolerance if expected.tolerance is None else expected.tolerance
+    verdicts = {
+        measure: _verdict(published, values.get(measure), tolerance, comparable)
+        for measure, published in expected.values.items()
+    }
+    return Line(expected.row, expected.values, values, verdicts, p, expected, row)
+
+
+def _verdict(published: float, obtained: float | None, tolerance: float, comparable: bool) -> Verdict:
+    if obtained is None:
+        return "not obtained"
+    if not comparable:
+        return "not comparable here"
+    if abs(obtained - published) <= tolerance + 1e-9:
+        return "match"
+    return "lower" if obtained < published else "higher"
+
+
+def _tests(recipe: Recipe, rows: Sequence[Row]) -> dict[str, dict[str, float | None]]:
+    """Return row -> measure -> p, of every ranking but the one that all are compared with."""
+    how = recipe.significance
+    baseline = next((row for row in rows if how and row.name == how.compare_with and row.per_query), None)
+    if how is None or baseline is None:
+        return {}
+    others = [row for row in rows if row.per_query and row is not baseline]
+    test = t_test if how.test == "t" else randomization_test
+    correction = None if how.correction == "none" else how.correction
+    found: dict[str, dict[str, float | None]] = {row.name: {} for row in others}
+    for measure in recipe.measures:
+        p = [test(differences(row.per_query[measure], baseline.per_query[measure])) for row in others]
+        for row, value in zip(others, corrected(p, correction, len(others)), strict=True):
+            found[row.name][measure] = value
+    return found
+
+
+def as_json(result: Result, commands: Sequence[Sequence[str]], made_by: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result as what goes into ``results.json``."""
+    return {
+        "recipe": result.name,
+        "paper": result.recipe.paper,
+        "item": result.recipe.item,
+        "collection": result.collection,
+        "settings": result.recipe.settings,
+        "departures": list(result.departures),
+        "rows": [_row(line) for line in result.lines],
+        "commands": [list(command) for command in commands],
+        **made_by,
+    }
+
+
+def _row(line: Line) -> dict[str, Any]:
+    found: dict[str, Any] = {"row": line.name, "published": dict(line.published), "obtained": dict(line.obtained)}
+    if line.verdicts:
+        found["verdicts"] = dict(line.verdicts)
+    if line.p:
+        found["p"] = dict(line.p)
+    if line.expected is not None and (line.expected.reason or line.expected.note):
+        found["remark"] = line.expected.reason or line.expected.note
+    if line.row is not None and line.row.x is not None:
+        found |= {"series": line.row.series, "x": line.row.x}
+    return found

@@ -1,0 +1,248 @@
+"""The workbench: what the papers' programs are written with.
+
+Each method runs one ``longrank`` command, unless it was finished before, and returns the path of what it made, in the
+recipe's folder under the name it is given. `ranked` evaluates a run by the recipe's measures.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from longrank.config import suggestion
+from longrank.errors import InputError
+from longrank.evaluation.measures import evaluate, summarise
+from longrank.formats.trec import read_qrels, read_run
+from longrank.reproduction.phases import Phases
+from longrank.reproduction.recipe import Recipe
+from longrank.types import Notes
+
+Sets = Mapping[str, object]
+"""Settings of a command, given by ``--set key=value``."""
+
+
+class Reranked(NamedTuple):
+    """A run, and the evidence of the documents that were reranked."""
+
+    run: Path
+    evidence: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row as it was obtained.
+
+    Attributes:
+        name: the one that it has among the recipe's expected rows, if it has one there.
+        values: measure -> figure; empty if nothing was run.
+        run: what was evaluated; None if it is not a ranking.
+        per_query: measure -> query_id -> value, of a run.
+        series: which line of a plot it belongs to.
+        x: where on that line.
+    """
+
+    name: str
+    values: Mapping[str, float]
+    run: Path | None = None
+    per_query: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    series: str | None = None
+    x: float | None = None
+
+
+class Workbench:
+    """Inputs and tools of one recipe.
+
+    Args:
+        recipe: with the settings to use.
+        folder: of this recipe: ``queries.jsonl``, ``qrels.txt`` and ``folds.json`` are there.
+        index: of the collection.
+        models: role -> model, where another than the published one is to be used.
+        phases: runs the commands.
+        scores: a file of passage scores that all recipes share.
+
+    Attributes:
+        recipe, folder, index: as given.
+        settings: the recipe's settings.
+        queries, qrels, folds: the inputs' paths.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        folder: Path,
+        index: Path,
+        *,
+        models: Mapping[str, str],
+        phases: Phases,
+        scores: Path,
+    ) -> None:
+        """Check the roles of `models`.
+
+        Raises:
+            InputError: a role that the recipe does not have.
+        """
+        for role in models:
+            if role not in recipe.models:
+                fix = suggestion(role, recipe.models) if recipe.models else "it needs no model"
+                raise InputError(f"{recipe.paper}, {recipe.item}, has no such model", got=role, fix=fix)
+        self.recipe, self.folder, self.index = recipe, folder, index
+        self.settings: Mapping[str, Any] = recipe.settings
+        self.queries, self.qrels, self.folds = folder / "queries.jsonl", folder / "qrels.txt", folder / "folds.json"
+        self._models, self._phases, self._scores = models, phases, scores
+
+    @property
+    def dry(self) -> bool:
+        """Whether commands are only noted, so that nothing they would write is there."""
+        return self._phases.dry
+
+    def model(self, role: str) -> str:
+        """Return the model of a role: what the user gave, else the published one's name."""
+        return self._models.get(role, self.recipe.models[role])
+
+    def do(self, *command: object, output: Path) -> Path:
+        """Run a command unless it was finished before; return `output`, which it makes."""
+        self._phases.do([str(part) for part in command], output)
+        return output
+
+    def retrieve(
+        self,
+        name: str,
+        preset: str,
+        sets: Sets | None = None,
+        *,
+        queries: Path | None = None,
+        index: Path | None = None,
+        k: int = 1000,
+    ) -> Path:
+        """Return the run of a first stage."""
+        output = self.folder / f"{name}.run"
+        inputs = (index or self.index, queries or self.queries)
+        return self.do("retrieve", *inputs, "-o", output, "--preset", preset, "-k", k, *_assigned(sets), output=output)
+
+    def tuned(
+        self, name: str, preset: str, grid: Mapping[str, str], measure: str, *more: object, sets: Sets | None = None
+    ) -> Path:
+        """Return the pooled test run of a first stage tuned on the other folds; `more` are options of ``tune``."""
+        output = self.folder / name
+        axes = [part for axis, values in grid.items() for part in ("--grid", f"{axis}={values}")]
+        how = ("--preset", preset, "-m", measure, "--protocol", "folds", "--folds", self.folds, *more)
+        inputs = (self.index, self.queries, self.qrels)
+        return self.do("tune", *inputs, "-o", output, *how, *axes, *_assigned(sets), output=output / "run.txt")
+
+    def rerank(
+        self,
+        name: str,
+        first: Path,
+        pipeline: str,
+        *,
+        model: str | None = None,
+        depth: int | None = None,
+        sets: Sets | None = None,
+        more: Sequence[object] = (),
+        index: Path | None = None,
+        queries: Path | None = None,
+        cached: bool = True,
+    ) -> Reranked:
+        """Rerank a run by passages; unless `cached` is False, scores are shared with the other recipes.
+
+        They can be for what reads query and passage together: cross-encoders and document networks.
+        """
+        output = self.folder / f"{name}.run"
+        options = [*(("--model", model) if model else ()), *(("--depth", depth) if depth else ())]
+        inputs = (index or self.index, queries or self.queries, first)
+        scores = ("--score-cache", self._scores) if cached else ()
+        self.do(
+            *("rerank", *inputs, "-o", output, "--pipeline", pipeline, *options, *scores, *more, *_assigned(sets)),
+            output=output,
+        )
+        return Reranked(output, output.with_name(f"{output.name}.evidence"))
+
+    def aggregate(
+        self,
+        name: str,
+        evidence: Path,
+        aggregator: str,
+        *more: object,
+        first: Path | None = None,
+        alpha: float | None = None,
+        normalize: str | None = None,
+    ) -> Path:
+        """Return the run that evidence gives; `more` are options of ``aggregate``."""
+        output = self.folder / f"{name}.run"
+        options: list[object] = [*more]
+        options += ("--first-stage", first) if first is not None else ()
+        options += ("--interpolate", alpha) if alpha is not None else ()
+        options += ("--normalize", normalize) if normalize is not None else ()
+        return self.do("aggregate", evidence, "-o", output, "-a", aggregator, *options, output=output)
+
+    def weighed(self, name: str, evidence: Sequence[Path], first: Path, grid: Mapping[str, str], *more: object) -> Path:
+        """Return the run with weights learned on the other folds; with ``--learn-on`` in `more`, on another set."""
+        output = self.folder / name
+        axes = [part for axis, values in grid.items() for part in ("--grid", f"{axis}={values}")]
+        learn = () if "--learn-on" in more else ("--folds", self.folds)
+        return self.do(
+            "weigh", self.qrels, first, *evidence, "-o", output, *axes, *learn, *more, output=output / "run.txt"
+        )
+
+    def train(self, name: str, protocol: str, first: Path, sets: Sets | None = None, *more: object) -> Path:
+        """Train a document network over the folds; return its folder, in which ``test.run`` is."""
+        output = self.folder / name
+        inputs = (protocol, self.index, self.queries, self.qrels, first)
+        self.do(
+            *("train", *inputs, "-o", output, "--folds", self.folds, *more, *_assigned(sets)),
+            output=output / "test.run",
+        )
+        return output
+
+    def fuse(self, name: str, method: str, runs: Sequence[Path], *more: object) -> Path:
+        """Return the fusion of runs; `more` are options of ``fuse``."""
+        output = self.folder / f"{name}.run"
+        return self.do("fuse", *runs, "-o", output, "--method", method, *more, output=output)
+
+    def ranked(
+        self, name: str, run: Path, *, qrels: Path | None = None, series: str | None = None, x: float | None = None
+    ) -> Row:
+        """Evaluate a run by the recipe's measures."""
+        if self.dry:
+            return Row(name, {}, run, series=series, x=x)
+        how, notes = self.recipe.evaluate, Notes()
+        per_query = evaluate(
+            read_qrels(qrels or self.qrels, notes),
+            read_run(run, notes),
+            self.recipe.measures,
+            level=how.level,
+            max_depth=how.depth,
+            queries="complete" if how.complete else "intersection",
+        )
+        named = dict(zip(self.recipe.measures, per_query.values(), strict=True))
+        values = {measure: summarise(measure, list(found.values())) for measure, found in named.items()}
+        return Row(name, values, run, named, series, x)
+
+    def measured(
+        self,
+        name: str,
+        values: Callable[[], Mapping[str, float]],
+        *,
+        series: str | None = None,
+        x: float | None = None,
+    ) -> Row:
+        """Return a row that is no ranking; `values` is called if commands were run."""
+        return Row(name, {} if self.dry else values(), series=series, x=x)
+
+    def read_json(self, path: Path) -> Any:
+        """Return what a command wrote as JSON."""
+        return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _assigned(sets: Sets | None) -> list[str]:
+    return [part for key, value in (sets or {}).items() for part in ("--set", f"{key}={_toml(value)}")]
+
+
+def _toml(value: object) -> str:
+    """Return a value as ``--set`` reads it: TOML, which writes true where Python says True; text stays bare."""
+    return (
+        value if isinstance(value, str) else json.dumps(value) if isinstance(value, bool | list | dict) else str(value)
+    )
