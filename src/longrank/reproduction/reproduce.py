@@ -81,7 +81,7 @@ def reproduce(asked: Reproduction, run: RunCommand, notes: Notes, *, dry: bool =
     folder = asked.folder / (Path(asked.name).stem if asked.name.endswith(".toml") else asked.name)
     if not dry:
         folder.mkdir(parents=True, exist_ok=True)
-        n: int | None = recipe.settings.get("queries")
+        n: int | None = recipe.settings.get("queries") or None  # 0: all
         write_inputs(folder, collection.queries, collection.qrels, folds=collection.folds, n_queries=n, notes=notes)
         _claim(folder, _identity(asked, recipe.settings, collection, folder), collection.key)
     shared = Phases(asked.folder, run, dry=dry)
