@@ -1,6 +1,5 @@
-"""Plots of evaluations, by the extra ``plots`` (matplotlib, imported only here and only when something is drawn).
+"""Plots of a grid of settings.
 
-Equal values give equal files: no date is written, and what matplotlib would name at random has a fixed seed.
 A picture grows with the grid up to 24 cells each way; beyond, cells become smaller, so that any grid can be drawn.
 """
 
@@ -8,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -17,9 +15,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.errors import MissingExtra
+from longrank.evaluation.canvas import blank_panel, drawing, saved
 from longrank.evaluation.tuning.grids import Axes, Number, Setting, shown_value
-from longrank.storage import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Panel
@@ -60,7 +57,7 @@ def plot_grid(folder: Path, measure: str, axes: Axes, figures: Sequence[float], 
     shown = [name for name, values in axes.items() if len(values) > 1]
     views: list[tuple[str, ...]] = [*combinations(shown, 2)] or [(name,) for name in shown]
     written = []
-    with _matplotlib():
+    with drawing():
         for view in views:
             stem = "heatmap" if len(views) == 1 else f"heatmap-{'-'.join(view)}"
             others = tuple(place for place, name in enumerate(axes) if name not in view)
@@ -68,32 +65,15 @@ def plot_grid(folder: Path, measure: str, axes: Axes, figures: Sequence[float], 
             title = f"{measure}, best over {hidden}" if hidden else measure
             values = cube.max(axis=others)
             figure = (_heat_map if len(view) == 2 else _line)(title, {name: axes[name] for name in view}, values, marks)
-            written += _saved(figure, folder / stem)
+            written += saved(figure, folder / stem)
     return written
-
-
-@contextmanager
-def _matplotlib() -> Iterator[None]:
-    try:
-        import matplotlib as mpl
-    except ModuleNotFoundError:
-        raise MissingExtra("drawing", "plots") from None
-    with mpl.rc_context({"svg.hashsalt": "longrank", "font.size": 9, "axes.spines.top": False}):
-        yield
-
-
-def _panel(width: float, height: float) -> tuple[Figure, Panel]:
-    from matplotlib.figure import Figure  # without pyplot: no window, no state that outlives the call
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.add_subplot()
 
 
 def _heat_map(title: str, axes: Axes, values: NDArray[np.float64], marks: _Marks) -> Figure:
     from matplotlib.patches import Rectangle
 
     (down, rows), (across, columns) = axes.items()
-    figure, panel = _panel(2.6 + 0.55 * min(len(columns), _MOST_CELLS), 1.9 + 0.42 * min(len(rows), _MOST_CELLS))
+    figure, panel = blank_panel(2.6 + 0.55 * min(len(columns), _MOST_CELLS), 1.9 + 0.42 * min(len(rows), _MOST_CELLS))
     image = panel.imshow(values, cmap="viridis", origin="lower", aspect="auto")
     figure.colorbar(image, ax=panel)
     panel.set_title(title)
@@ -119,7 +99,7 @@ def _ticks(values: Sequence[Number]) -> tuple[range, list[str]]:
 
 def _line(title: str, axes: Axes, values: NDArray[np.float64], marks: _Marks) -> Figure:
     ((across, columns),) = axes.items()
-    figure, panel = _panel(5, 3.4)
+    figure, panel = blank_panel(5, 3.4)
     places = range(len(columns))
     panel.plot(columns, values, "-o" if len(columns) <= _MOST_DOTS else "-", color="#30638e", ms=3, label=title)
     best = int(np.argmax(values))
@@ -161,13 +141,3 @@ def _label(figure: Figure, panel: Panel, across: str, down: str) -> None:
     panel.set_ylabel(down)
     named = dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))  # one entry for equal labels
     figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=1, frameon=False)
-
-
-def _saved(figure: Figure, stem: Path) -> list[Path]:
-    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg")]
-    for path in paths:
-        with atomic_write(path) as stream:
-            figure.savefig(
-                stream, format=path.suffix[1:], dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None
-            )
-    return paths
