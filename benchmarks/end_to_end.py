@@ -1,0 +1,175 @@
+"""What does training everything gain, encoder and aggregator together? One fixed split, or all folds.
+
+    python -m benchmarks.end_to_end DATA --model FOLDER [--only COLLECTION] [--system NAME ...] [--folder work/gains]
+
+FOLDER is a cross-encoder that `longrank train-passages` has made (pre-fine-tuning); without it a system begins with
+MiniLM, which never saw a query and a passage together. Collections, queries and folds are those of `benchmarks.gains`;
+all but TIME use the first fold only. Each training sees 2,000 pairs. MAXP's protocol trains a scorer of passages on
+aligned pairs of passages; its one evidence file is read as FirstP, MaxP, SumP and AvgP. Figures go to
+RESULTS/end-to-end-COLLECTION.json, beside those of the untrained systems on the same test queries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.gains import PASSAGE_AGGREGATORS
+from benchmarks.gains_report import mean, record_of, values_of
+from benchmarks.gains_tasks import TASKS, Prepared, assigned, run
+from longrank.evaluation.significance import corrected, differences, t_test
+from longrank.formats.trec import read_run, write_run
+from longrank.scoring.speed import machine
+from longrank.types import Notes, Run
+
+ALL_FOLDS = ("time",)  # elsewhere one fixed split
+UNTRAINED = {"BM25": "bm25.run", "MiniLM vectors, MaxP + BM25": "minilm.run", "cross-encoder, MaxP": "maxp.run"}
+
+
+class Trained(NamedTuple):
+    """A training: the protocol it is like, whether it begins with the cross-encoder, and what it changes."""
+
+    protocol: str
+    pretrained: bool
+    settings: Mapping[str, object]
+
+
+_CEDR = {"network.name": "cedr-knrm", "read.passages": "parade-paper"}
+SYSTEMS = {
+    "MAXP": Trained("maxp", True, {"network.options": "{outputs=1}"}),
+    "MAXP, no pre-fine-tuning": Trained("maxp", False, {"network.options": "{outputs=1}"}),
+    "PARADE-Max": Trained("parade", True, {"network.name": "parade-max"}),
+    "PARADE-Transformer": Trained("parade", True, {}),
+    "PARADE-Max, no pre-fine-tuning": Trained("parade", False, {"network.name": "parade-max"}),
+    "MaxP": Trained("parade", True, {"network.name": "maxp"}),
+    "Birch-Passage": Trained("parade", True, {"network.name": "birch-passage"}),
+    "CEDR-KNRM (Max)": Trained("cedr", True, {**_CEDR, "network.options": '{cls="max"}'}),
+    "CEDR-KNRM (average)": Trained("cedr", True, _CEDR),
+    "KNRM": Trained("cedr", True, {**_CEDR, "network.name": "knrm"}),
+}
+COMMON = {
+    "network.dropout": 0.0,
+    "read.passages": "parade-paper",
+    "read.max_tokens": 256,
+    "read.max_query_tokens": 64,
+    "loop.seed": 0,
+    "loop.steps": 250,
+    "loop.batch": 8,
+    "loop.precision": "bf16",
+    "loop.clip": 1.0,
+    "loop.validate_every": 50,
+    "loop.checkpoint_every": 25,
+    "loop.optimizer": "{learning_rate=2e-5, head_learning_rate=1e-3, weight_decay=0.01}",
+    "loop.schedule": '{name="linear", options={warmup=0.1}}',
+    "validation.depth": 5,
+}
+
+
+def main() -> None:
+    """Train, measure, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--only", choices=list(TASKS), default="squad-dev-sections")
+    parser.add_argument("--system", choices=list(SYSTEMS), action="append")
+    parser.add_argument("--folder", type=Path, default=Path("work/gains"))
+    parser.add_argument("--results", type=Path, default=Path("docs/results"))
+    args = parser.parse_args()
+    prepared = Prepared(args.data, TASKS[args.only], args.folder)
+    folds = list(prepared.folds) if args.only in ALL_FOLDS else list(prepared.folds)[:1]
+    for name in args.system or SYSTEMS:
+        train(prepared, name, args.model, folds)
+    path = args.results / f"end-to-end-{args.only}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    found = measured(prepared, folds)
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    for row in found["rows"]:
+        print(row)
+
+
+def train(prepared: Prepared, name: str, model: Path, folds: Sequence[str]) -> None:
+    """Train a system on the folds."""
+    system, depth = SYSTEMS[name], prepared.task.depth
+    prepared["end-to-end"].mkdir(exist_ok=True)
+    settings = COMMON | {
+        "network.model": model if system.pretrained else "minilm",
+        "samples.depth": depth,
+        "validation.measure": prepared.task.measure,
+        "test.depth": depth,
+    }
+    inputs = (prepared.index, prepared["queries.jsonl"], prepared["qrels.txt"], prepared["bm25.run"])
+    only = [part for fold in folds for part in ("--fold", fold)]
+    options = ("--folds", prepared["folds.json"], *only, *assigned(settings | dict(system.settings)))
+    run("train", system.protocol, *inputs, "-o", folder_of(prepared, name), *options)
+
+
+def folder_of(prepared: Prepared, name: str) -> Path:
+    """Return the folder of a training."""
+    return prepared["end-to-end"] / name.lower().replace(", ", "-").replace(" ", "-").replace("(", "").replace(")", "")
+
+
+def measured(prepared: Prepared, folds: Sequence[str]) -> dict[str, Any]:
+    """Return a row for each system that is trained, and for those that need no training here."""
+    runs = {name: prepared[file] for name, file in UNTRAINED.items() if prepared[file].exists()}
+    records: dict[str, list[dict[str, Any]]] = {}
+    for name in SYSTEMS:
+        folder = folder_of(prepared, name)
+        if not all((folder / fold / "record.json").exists() for fold in folds):
+            continue
+        for label, found in read(prepared, name, folder, folds).items():
+            runs[label], records[label] = found, [record_of(folder / fold) for fold in folds]
+    test = {query_id: prepared.qrels[query_id] for fold in folds for query_id in prepared.folds[fold].test}
+    values = {name: values_of(prepared, path, test) for name, path in runs.items()}
+    baseline = max((name for name in UNTRAINED if name in values), key=lambda name: mean(values[name]))
+    p_values = [t_test(differences(values[name], values[baseline])) for name in records]
+    holm = dict(zip(records, corrected(p_values, "holm", len(p_values)), strict=True))
+    return {
+        "collection": prepared.task.collection,
+        "measure": prepared.task.measure,
+        "depth": prepared.task.depth,
+        "queries": len(test),
+        "folds": list(folds),
+        "pairs": 2000,
+        "settings": {key: str(value) for key, value in COMMON.items()},
+        "compared_with": baseline,
+        "test": f"paired t-test, Holm over {len(p_values)}",
+        "machine": machine(),
+        "rows": [_row(name, values[name], holm.get(name), records.get(name)) for name in runs],
+    }
+
+
+def read(prepared: Prepared, name: str, folder: Path, folds: Sequence[str]) -> dict[str, Path]:
+    """Return the test runs of a training; a scorer of passages is read in four ways from its evidence."""
+    if SYSTEMS[name].protocol != "maxp":
+        return {name: joined([folder / fold / "test.run" for fold in folds], folder / "joined.run")}
+    found = {}
+    for aggregator in PASSAGE_AGGREGATORS:
+        parts = []
+        for fold in folds:
+            parts.append(folder / fold / f"{aggregator}.run")
+            run("aggregate", folder / fold / "test.run.evidence", "-o", parts[-1], "-a", aggregator)
+        found[f"{name}, {aggregator}"] = joined(parts, folder / f"{aggregator}.run")
+    return found
+
+
+def joined(runs: Sequence[Path], output: Path) -> Path:
+    """Write the queries of several runs as one."""
+    parts = [read_run(path, Notes()) for path in runs]
+    write_run(Run("longrank", [row for part in parts for query_id in part for row in part.get(query_id)]), output)
+    return output
+
+
+def _row(name: str, values: Mapping[str, float], p: float | None, records: Any) -> dict[str, Any]:
+    row: dict[str, Any] = {"system": name, "value": round(mean(values), 4), "p_holm": p}
+    if records is not None:
+        row["validations"] = [[round(value, 4) for _, value in record["validations"]] for record in records]
+        late = sum(record["best_step"] == record["validations"][-1][0] for record in records)
+        row |= {"best_steps": [record["best_step"] for record in records], "not_converged": late}
+    return row
+
+
+if __name__ == "__main__":
+    main()
