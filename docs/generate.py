@@ -51,6 +51,7 @@ _REGISTRIES = {
     "Passage scorers": "longrank.scoring:PASSAGE_SCORERS",
     "Document networks": "longrank.models:DOCUMENT_NETWORKS",
     "Segmentation presets": "longrank.text.segment:PRESETS",
+    "Readings of documents for expansion": "longrank.expansion.reading:READINGS",
     "Selectors": "longrank.text.select:SELECTORS",
     "Selectors by a cheap scorer": "longrank.ranking.cascade:CHEAP_SELECTORS",
     "Retrieval presets": "longrank.retrieval.presets:PRESETS",

@@ -27,6 +27,7 @@ COMMANDS = {
     "demo": "longrank.cli.demo:demo",
     "index": "longrank.cli.index:index",
     "check": "longrank.cli.index:check",
+    "expand": "longrank.cli.expand:expand",
     "search": "longrank.cli.search:search",
     "retrieve": "longrank.cli.retrieve:retrieve",
     "rerank": "longrank.cli.rerank:rerank",

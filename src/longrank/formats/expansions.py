@@ -6,6 +6,7 @@ releases are written, ``{"id": ..., "predicted_queries": [...]}``. Whose they ar
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,6 +50,11 @@ def read_expansions(paths: Sequence[Path], notes: Notes, options: TextOptions = 
             yield Expansion(doc_id, _queries(record, line, path, notes), str(path), line.number)
         if not n_lines:
             raise InputError("holds no expansion", path=path)
+
+
+def expansion_line(doc_id: str, queries: Sequence[str]) -> str:
+    """Return the line, with its end, that `read_expansions` reads as the queries of a document."""
+    return json.dumps({"doc_id": doc_id, "queries": list(queries)}, ensure_ascii=False) + "\n"
 
 
 def _check(paths: Sequence[Path]) -> None:

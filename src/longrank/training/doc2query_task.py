@@ -21,7 +21,7 @@ import torch
 from torch.nn import functional
 
 from longrank.errors import InputError
-from longrank.models.checks import check_weights
+from longrank.expansion.network import open_seq2seq
 from longrank.scoring.batching import batches
 from longrank.scoring.models import Model, find_model
 from longrank.scoring.network import (
@@ -29,10 +29,8 @@ from longrank.scoring.network import (
     Feeder,
     check_at_least,
     choose_max_tokens,
-    loading,
     position_limit,
 )
-from longrank.scoring.pretrained import load_pretrained
 from longrank.text.packing import Packed, Packer
 from longrank.training.cuts import Cuts
 from longrank.training.dropout import set_dropout
@@ -62,12 +60,7 @@ def open_doc2query(
     """
     _check_settings(settings, validates=bool(dev))
     model = find_model(settings.network.model)
-    with loading(model):
-        network, tokenizer, missing = load_pretrained(model, "AutoModelForSeq2SeqLM")
-    check_weights(model.path, network, tokenizer, missing)
-    for name in ("decoder_start_token_id", "pad_token_id"):  # the network makes its decoder's input of them
-        if getattr(network.config, name) is None:
-            raise InputError(f"config.json names no {name}", path=model.path)
+    network, tokenizer = open_seq2seq(model)
     learned = RelevantSamples(examples, settings.loop.seed, notes)
     relevant = [one for one in dev if one.labels[0]]
     notes.add("development examples with label 0, left out", count=len(dev) - len(relevant))

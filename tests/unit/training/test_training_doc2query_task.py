@@ -169,7 +169,7 @@ def test_another_measure_and_development_examples_without_a_relevant_text_are_re
 def test_an_encoder_is_refused(tmp_path: Path) -> None:
     from tiny_models import save_encoder
 
-    with pytest.raises(InputError, match="the model cannot be loaded"):
+    with pytest.raises(InputError, match="is not a sequence-to-sequence model"):
         opened(tmp_path, short(save_encoder(tmp_path / "m")))
 
 

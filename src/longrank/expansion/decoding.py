@@ -1,0 +1,137 @@
+"""How a sequence-to-sequence model writes queries: top-k sampling or beam search.
+
+    topk   n queries, each token drawn from the k likeliest by their probabilities (docTTTTTquery, k = 10)
+    beam   the n best of a beam of width n (the first doc2query, n = 5)
+
+A draw is a function of (seed, document, passage, number of the query, place of the token) and of nothing else: not of
+what is decoded beside it, nor of the state of a generator. The k tokens stand in the order of their ids, so that two of
+almost the same probability may change places without a draw noticing. With k = 1 all n queries are the greedy one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from longrank.draws import chance
+from longrank.errors import InputError
+from longrank.scoring.network import check_at_least
+
+if TYPE_CHECKING:
+    import torch
+
+METHODS = ("topk", "beam")
+LEAST_QUERY_TOKENS = 8
+
+_TOKENS = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id")
+
+
+class Decoding(NamedTuple):
+    """How queries are written.
+
+    Attributes:
+        method: one of `METHODS`.
+        n: queries of a text, 1 or more; equal ones all count.
+        k: tokens that sampling chooses from; beam search has no use for it.
+        seed: of sampling.
+        max_tokens: most tokens of a query, its end included; at least `LEAST_QUERY_TOKENS`.
+    """
+
+    method: str = "topk"
+    n: int = 10
+    k: int = 10
+    seed: int = 0
+    max_tokens: int = 64
+
+    def check(self) -> None:
+        """Refuse settings out of range.
+
+        Raises:
+            InputError: one is.
+        """
+        if self.method not in METHODS:
+            raise InputError(f"method must be one of {', '.join(METHODS)}", got=self.method)
+        for name, least in (("n", 1), ("k", 1), ("max_tokens", LEAST_QUERY_TOKENS)):
+            check_at_least(name, getattr(self, name), least)
+
+
+class TextKey(NamedTuple):
+    """What draws are made of besides the seed: a document's id, and which of its passages."""
+
+    doc_id: str
+    passage: int
+
+
+def first_logits(network: Any, features: dict[str, torch.Tensor]) -> torch.Tensor:
+    """Return the logits [B, vocabulary] of each query's first token."""
+    begin = features["input_ids"].new_full((len(features["input_ids"]), 1), network.config.decoder_start_token_id)
+    logits: torch.Tensor = network(**features, decoder_input_ids=begin, use_cache=False).logits[:, 0]
+    return logits
+
+
+def written(
+    network: Any, features: dict[str, torch.Tensor], keys: Sequence[TextKey], decoding: Decoding
+) -> list[list[list[int]]]:
+    """Return the token ids of each text's n queries, from what the decoder begins with to the end of the longest.
+
+    Args:
+        network: of transformers, sequence to sequence, in evaluation mode.
+        features: padded texts, int64 [B, L] each.
+        keys: of the B texts.
+        decoding: how.
+    """
+    import transformers
+
+    draws = [_Drawn(keys, decoding)] if decoding.method == "topk" else []
+    rows = network.generate(
+        **features,
+        generation_config=_generation(network, decoding),
+        logits_processor=transformers.LogitsProcessorList(draws),
+    ).tolist()
+    return [rows[first : first + decoding.n] for first in range(0, len(rows), decoding.n)]
+
+
+def end_tokens(network: Any) -> frozenset[int]:
+    """Return the ids of the tokens that end a query."""
+    ends = _token(network, "eos_token_id")
+    return frozenset(() if ends is None else [ends] if isinstance(ends, int) else ends)
+
+
+def _token(network: Any, name: str) -> int | list[int] | None:
+    """Return a special token of the model: as its folder says for writing, else as its configuration does."""
+    found: int | list[int] | None = getattr(network.generation_config, name, None)
+    return getattr(network.config, name, None) if found is None else found
+
+
+def _generation(network: Any, decoding: Decoding) -> Any:
+    """Return settings for transformers: the model's own special tokens, and no other habit of its folder."""
+    from transformers import GenerationConfig
+
+    tokens = {name: _token(network, name) for name in _TOKENS}
+    search: dict[str, Any] = {"do_sample": True, "top_k": 0, "num_beams": 1}
+    if decoding.method == "beam":
+        search = {"do_sample": False, "num_beams": decoding.n}
+    return GenerationConfig(**tokens, **search, num_return_sequences=decoding.n, max_new_tokens=decoding.max_tokens)
+
+
+class _Drawn:
+    """Chooses the next token of each row: the chosen one keeps 0, all others get minus infinity.
+
+    transformers samples from what is left; rows are the queries of one text after those of another.
+    """
+
+    def __init__(self, keys: Sequence[TextKey], decoding: Decoding) -> None:
+        self._keys, self._decoding = keys, decoding
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return scores [B * n, vocabulary] of which one each is not minus infinity."""
+        import torch
+
+        place, decoding = input_ids.shape[1], self._decoding
+        points = [chance(decoding.seed, *key, query, place) for key in self._keys for query in range(decoding.n)]
+        logits, ids = scores.float().topk(min(decoding.k, scores.shape[1]))
+        ids, order = ids.sort(dim=1)
+        heaped = logits.gather(1, order).double().softmax(1).cumsum(1)
+        reached = heaped <= torch.tensor(points, dtype=heaped.dtype, device=heaped.device)[:, None] * heaped[:, -1:]
+        chosen = ids.gather(1, reached.sum(1, keepdim=True).clamp(max=ids.shape[1] - 1))
+        return torch.full_like(scores, -torch.inf).scatter(1, chosen, 0.0)

@@ -1,0 +1,174 @@
+"""Predicting queries for a whole collection: one line for each document, in the collection's order.
+
+A document's queries are those of its passages, in their order. The file appears when all are there. Until then the work
+lies beside it in ``FILE.unfinished``, a journal with a record of each document and a mark after each block of them;
+it goes on after the last mark. Blocks depend on the documents and settings alone, and so does, to the last bit, what
+is read together: interruptions never change a byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from longrank.errors import InputError
+from longrank.expansion.decoding import TextKey
+from longrank.expansion.predictor import Prediction, QueryPredictor
+from longrank.expansion.reading import Read, Reading
+from longrank.formats.corpora import CorpusOptions, read_documents
+from longrank.formats.expansions import expansion_line
+from longrank.index import Index
+from longrank.storage import MANIFEST, Journal, atomic_write, check_writable, lock, read_journal
+from longrank.types import Document, Notes
+
+_BLOCK = 64  # passages, about, whose queries are lost at most when work is interrupted
+_NO_TEXT = "documents without text, for which nothing is predicted"
+
+
+class Collection(NamedTuple):
+    """Documents that can be read more than once: how, how many there are, and a digest of all that is read of them."""
+
+    documents: Callable[[], Iterator[Document]]
+    n_documents: int
+    digest: str
+
+
+def open_documents(sources: Sequence[str], options: CorpusOptions, notes: Notes) -> Collection:
+    """Return the documents of an index, or of sources as `longrank.formats.corpora` reads them.
+
+    Sources are read through once, to count and to digest them.
+
+    Args:
+        sources: the folder of an index; or files, folders, collection folders, ``irds:ID``.
+        options: how sources are read.
+        notes: counts what was accepted with a remark.
+
+    Raises:
+        InputError: whatever is wrong with a source; there is no document.
+        IntegrityError: the index is damaged.
+    """
+    if len(sources) == 1 and (Path(sources[0]) / MANIFEST).is_file():
+        index = Index.open(sources[0])
+        if not index.n_docs:
+            raise InputError("holds no document", path=index.path)
+        return Collection(lambda: iter(index), index.n_docs, index.digest)
+    digest, n_documents = hashlib.sha256(), 0
+    for one in read_documents(sources, notes, options):
+        parts = [one.document.doc_id, one.document.title, one.document.text, one.document.passages]
+        digest.update(json.dumps(parts).encode())
+        n_documents += 1
+    return Collection(
+        lambda: (one.document for one in read_documents(sources, Notes(), options)), n_documents, digest.hexdigest()
+    )
+
+
+def expand(
+    collection: Collection,
+    predictor: QueryPredictor,
+    reading: Reading,
+    output: Path,
+    *,
+    notes: Notes,
+    progress: Callable[[int], object] = lambda n: None,
+) -> int:
+    """Write the queries predicted for each document to `output`; go on with what was begun there.
+
+    Args:
+        collection: the documents.
+        predictor: the model.
+        reading: what it reads of a document.
+        output: a file as `longrank.formats.expansions` reads it.
+        notes: counts texts and queries that were cut or left out.
+        progress: called with the number of documents just done, first with those done before.
+
+    Returns:
+        How many queries the file holds.
+
+    Raises:
+        InputError: what was begun was with other settings, documents or another model; or the file cannot be written.
+        IntegrityError: what was begun is damaged.
+        LongRankError: there is no memory for a single passage, or no space for the file.
+    """
+    unfinished = output.with_name(output.name + ".unfinished")
+    with _begun(unfinished, collection, predictor, reading) as journal:
+        progress(journal.n_committed)
+        rest = islice(collection.documents(), journal.n_committed, None)
+        for block in _blocks(rest, reading, max(_BLOCK, predictor.batch)):
+            for record in _predicted(block, predictor):
+                journal.append(json.dumps(record).encode())
+            journal.commit()
+            progress(len(block))
+    n_queries = _write(unfinished, output, notes)
+    unfinished.unlink()
+    return n_queries
+
+
+@contextmanager
+def _begun(path: Path, collection: Collection, predictor: QueryPredictor, reading: Reading) -> Iterator[Journal]:
+    """Open the journal, which no other process may write meanwhile."""
+    check_writable(path)
+    header = {
+        "format": "longrank-expansions-unfinished",
+        "model": predictor.fingerprint,
+        "reading": reading.fingerprint,
+        "documents": collection.digest,
+    }
+    beside = path.with_name(f".{path.name}.lock")
+    with lock(beside):
+        try:
+            with Journal(path, header) as journal:
+                yield journal
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def _blocks(documents: Iterable[Document], reading: Reading, n_texts: int) -> Iterator[list[tuple[str, Read]]]:
+    """Yield runs of documents that have `n_texts` passages or more, but for the last."""
+    block: list[tuple[str, Read]] = []
+    texts = 0
+    for document in documents:
+        block.append((document.doc_id, reading.read(document)))
+        texts += len(block[-1][1].texts)
+        if texts >= n_texts:
+            yield block
+            block, texts = [], 0
+    if block:
+        yield block
+
+
+def _predicted(block: Sequence[tuple[str, Read]], predictor: QueryPredictor) -> Iterator[dict[str, Any]]:
+    """Yield a record of each document."""
+    texts = [text for _, read in block for text in read.texts]
+    keys = [TextKey(doc_id, passage) for doc_id, read in block for passage in read.passages]
+    predictions = iter(predictor.predict(texts, keys))
+    for doc_id, read in block:
+        own = list(islice(predictions, len(read.texts)))
+        queries = [query for one in own for query in one.queries]
+        yield {"doc_id": doc_id, "queries": queries, "remarks": _remarks(read, own, predictor)}
+
+
+def _remarks(read: Read, predictions: Sequence[Prediction], predictor: QueryPredictor) -> dict[str, int]:
+    counts = Counter(read.remarks)
+    counts[_NO_TEXT] += not any(read.texts)
+    counts[f"passages cut at {predictor.max_tokens} tokens"] += sum(one.text_cut for one in predictions)
+    counts[f"predicted queries cut at {predictor.decoding.max_tokens} tokens"] += sum(one.n_cut for one in predictions)
+    counts["predicted queries that are empty, left out"] += sum(one.n_empty for one in predictions)
+    return dict(+counts)
+
+
+def _write(journal: Path, output: Path, notes: Notes) -> int:
+    n_queries = 0
+    with atomic_write(output, "w") as stream:
+        for body in read_journal(journal):
+            record = json.loads(body)
+            for what, count in record["remarks"].items():
+                notes.add(what, f"document {record['doc_id']}", count)
+            stream.write(expansion_line(record["doc_id"], record["queries"]))
+            n_queries += len(record["queries"])
+    return n_queries

@@ -1,0 +1,40 @@
+"""Loading a sequence-to-sequence model, to be trained or to write queries with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from longrank.errors import InputError
+from longrank.models.checks import check_weights, read_json
+from longrank.scoring.models import Model
+from longrank.scoring.network import loading
+from longrank.scoring.pretrained import load_pretrained
+
+
+def open_seq2seq(model: Model, dtype: str = "float32") -> tuple[Any, Any]:
+    """Load a model such as T5 or BART; return the network, on the CPU, and its tokenizer.
+
+    Args:
+        model: its files.
+        dtype: as of `load_pretrained`.
+
+    Raises:
+        InputError: it cannot be loaded, is not sequence-to-sequence, has no tokenizer or names no tokens to begin and
+            to pad with.
+        MissingExtra: torch or transformers are not installed.
+    """
+    config = read_json(model.network / "config.json")
+    if config.get("is_encoder_decoder") is not True:
+        raise InputError(
+            "is not a sequence-to-sequence model",
+            path=model.path,
+            got=config.get("model_type"),
+            fix="name one that reads a text and writes another, such as T5 or BART",
+        )
+    with loading(model):
+        network, tokenizer, missing = load_pretrained(model, "AutoModelForSeq2SeqLM", dtype)
+    check_weights(model.path, network, tokenizer, missing)
+    for name in ("decoder_start_token_id", "pad_token_id"):
+        if getattr(network.config, name) is None:
+            raise InputError(f"config.json names no {name}", path=model.path)
+    return network, tokenizer

@@ -1,0 +1,163 @@
+"""A sequence-to-sequence model that predicts which queries a text answers: texts in, queries out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from longrank.expansion.decoding import Decoding, TextKey, end_tokens, first_logits, written
+from longrank.expansion.network import open_seq2seq
+from longrank.scoring.acceleration import check_dtype, to_bf16
+from longrank.scoring.backoff import halving
+from longrank.scoring.models import Model
+from longrank.scoring.network import (
+    DEFAULT_BATCH_TOKENS,
+    Feeder,
+    check_at_least,
+    choose_device,
+    choose_max_tokens,
+    loading,
+    position_limit,
+)
+from longrank.scoring.padding import check_padding
+from longrank.scoring.parallel import side_by_side
+from longrank.text.packing import Packed
+from longrank.types import Notes
+
+DEFAULT_BATCH = 64
+"""Queries that are written at a time."""
+
+
+class Prediction(NamedTuple):
+    """The queries of a text, in the order in which they were drawn or from the likeliest on.
+
+    Attributes:
+        queries: without special tokens, single blanks between words; empty ones are left out, equal ones are not.
+        text_cut: whether the model could not read the text to its end.
+        n_cut: queries that reached the most tokens before their end.
+        n_empty: queries that were left out.
+    """
+
+    queries: tuple[str, ...]
+    text_cut: bool = False
+    n_cut: int = 0
+    n_empty: int = 0
+
+
+class QueryPredictor:
+    """Predicts queries with one model.
+
+    Args:
+        model: its files.
+        decoding: how queries are written.
+        max_tokens: what is read of a text; default: the model's own limit, or 512.
+        batch: queries written at a time, 1 or more; on a CPU by each core. Of results, it changes the last bits only.
+        device: a torch device, or ``auto``.
+        dtype: ``float32`` or ``bf16``.
+        notes: counts batches that were halved because memory ran out.
+
+    Attributes:
+        fingerprint: names the model and all that its queries depend on.
+        batch: queries written at a time.
+        offset_tokenizer: the model's tokenizer, for passages of wordpieces.
+
+    Raises:
+        InputError: as `open_seq2seq` and `Decoding.check`, or an option is out of range.
+        MissingExtra: torch or transformers are not installed.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        decoding: Decoding,
+        *,
+        max_tokens: int | None = None,
+        batch: int = DEFAULT_BATCH,
+        device: str = "auto",
+        dtype: str = "float32",
+        notes: Notes,
+    ) -> None:
+        decoding.check()
+        check_at_least("batch", batch, 1)
+        with loading(model):
+            check_dtype(dtype, choose_device(device).partition(":")[0])
+        self._network, self._tokenizer = open_seq2seq(model, dtype)
+        with loading(model):
+            check_padding(model, self._network, self._tokenizer, partial(first_logits, self._network), "a")
+        if dtype == "bf16":
+            to_bf16(self._network)
+        self._network.to(choose_device(device))
+        limits = self._tokenizer.model_max_length, position_limit(self._network)
+        self.max_tokens = choose_max_tokens(model, max_tokens, *limits)
+        self.decoding, self.batch, self._notes = decoding, batch, notes
+        self._device, self._ends = str(self._network.device), end_tokens(self._network)
+        self._feeder = Feeder(
+            self._tokenizer,
+            self.max_tokens,
+            max_query_tokens=1,
+            batch_tokens=DEFAULT_BATCH_TOKENS,
+            device=self._device,
+            notes=notes,
+        )
+        self.offset_tokenizer = self._feeder.offset_tokenizer
+        settings = " ".join(f"{name}={value}" for name, value in decoding._asdict().items())
+        self.fingerprint = (
+            f"{model.fingerprint} {settings} read={self.max_tokens} batch={batch} "
+            f"device={self._network.device.type} dtype={dtype}"
+        )
+
+    def predict(self, texts: Sequence[str], keys: Sequence[TextKey]) -> list[Prediction]:
+        """Return the queries of each text; of a blank one, none.
+
+        Args:
+            texts: what is read.
+            keys: of each text, what its draws are made of.
+
+        Raises:
+            LongRankError: there is no memory for a single text.
+        """
+        found = [Prediction(())] * len(texts)
+        asked = [n for n, text in enumerate(texts) if text.strip()]
+        packed = dict(zip(asked, self._feeder.packer.texts([texts[n] for n in asked]), strict=True))
+        for batch, predictions, notes in side_by_side(
+            lambda batch: self._written(batch, packed, keys), self._batches(packed), self._device
+        ):
+            self._notes.merge(notes)
+            for n, prediction in zip(batch, predictions, strict=True):
+                found[n] = prediction
+        return found
+
+    def _batches(self, packed: dict[int, Packed]) -> list[list[int]]:
+        """Return which texts are read together: those of like length."""
+        order = sorted(packed, key=lambda n: len(packed[n].ids))
+        step = max(1, self.batch // self.decoding.n)
+        return [order[first : first + step] for first in range(0, len(order), step)]
+
+    def _written(
+        self, batch: list[int], packed: dict[int, Packed], keys: Sequence[TextKey]
+    ) -> tuple[list[int], list[Prediction], Notes]:
+        notes = Notes()
+
+        def rows(part: list[int]) -> list[list[list[int]]]:
+            features = self._feeder.features([packed[n] for n in part])
+            return written(self._network, features, [keys[n] for n in part], self.decoding)
+
+        parts = list(halving(batch, rows, notes))
+        predictions = [
+            self._prediction(packed[n], queries)
+            for part, found in parts
+            for n, queries in zip(part, found, strict=True)
+        ]
+        return batch, predictions, notes
+
+    def _prediction(self, text: Packed, rows: Sequence[list[int]]) -> Prediction:
+        ended = [self._ended(row[1:]) for row in rows]  # the first is what every query begins with
+        queries = [" ".join(self._tokenizer.decode(ids, skip_special_tokens=True).split()) for ids, _ in ended]
+        kept = tuple(filter(None, queries))
+        return Prediction(kept, text.truncated, sum(cut for _, cut in ended), len(queries) - len(kept))
+
+    def _ended(self, ids: list[int]) -> tuple[list[int], bool]:
+        """Return the tokens up to the end of a query, and whether there was none."""
+        end = next((place for place, token in enumerate(ids) if token in self._ends), None)
+        return ids[:end], end is None
