@@ -66,7 +66,9 @@ def weigh(
     ] = None,
     rule: Annotated[
         str | None,
-        typer.Option("--choose-by", help="With folds: rest, dev or yang19, as of longrank tune. [default: rest]"),
+        typer.Option(
+            "--choose-by", help="With folds: rest, dev, yang19 or birch, as of longrank tune. [default: rest]"
+        ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of made folds.")] = 42,
     learn_on: Annotated[

@@ -160,6 +160,15 @@ def test_yang19_reads_four_decimals_and_gives_ties_to_the_larger_text() -> None:
     assert [c.setting for c in OnFolds(THREE, "rest", Notes()).choose(values)] == [1, 1, 1]
 
 
+def test_birch_reads_four_decimals_and_gives_ties_to_the_smallest_second_weight_then_the_first_of_the_grid() -> None:
+    settings = [
+        {"alpha": alpha, "w2": w2, "w3": w3} for alpha, w2, w3 in ((0.1, 0.2, 0.0), (0.2, 0.1, 0.3), (0.3, 0.1, 0.0))
+    ]
+    values = Table("AP", settings, ("q1", "q2", "q3"), np.array([[0.30004] * 3, [0.30001] * 3, [0.3] * 3]))
+    assert [c.setting for c in OnFolds(THREE, "birch", Notes()).choose(values)] == [1, 1, 1]
+    assert [c.setting for c in OnFolds(THREE, "rest", Notes()).choose(values)] == [0, 0, 0]
+
+
 def test_queries_of_folds_that_are_not_measured_are_counted_once_and_left_out() -> None:
     notes = Notes()
     folds = {"s1": Fold(("q3", "q9"), ("q2",), ("q1", "q8")), "s2": Fold(("q1",), ("q8",), ("q2", "q3"))}
