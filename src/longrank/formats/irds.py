@@ -18,6 +18,7 @@ from longrank.config import suggestion
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.ids import check_id
 from longrank.formats.records import NAMES_OF_TEXT, Record
+from longrank.formats.topics import field_among
 from longrank.types import Query
 
 T = TypeVar("T")
@@ -66,8 +67,8 @@ def irds_queries(dataset_id: str, field: str | None = None) -> list[Query]:
 
     Args:
         dataset_id: the id, without ``irds:``.
-        field: the field to search for; by default what ir_datasets calls the default text, which is
-            the title of a TREC topic.
+        field: the field to search for, by any of its names; by default what ir_datasets calls the default text,
+            which is the title of a TREC topic.
 
     Raises:
         InputError: no such dataset, it has no queries, they cannot be had, or none has the field.
@@ -77,9 +78,10 @@ def irds_queries(dataset_id: str, field: str | None = None) -> list[Query]:
     for query in _each(dataset_id, dataset.queries_iter):
         fields = {name: value for name, value in query._asdict().items() if isinstance(value, str)}
         query_id = check_id(fields.pop("query_id"), "query id", place)
-        if field is not None and field not in fields:
+        wanted = None if field is None else field_among(field, fields)
+        if field is not None and wanted is None:
             raise InputError(f"no field '{field}' in its queries", path=place, fix=suggestion(field, fields))
-        text = query.default_text() if field is None else fields[field]
+        text = query.default_text() if wanted is None else fields[wanted]
         if not text.strip():
             raise InputError(f"query {query_id} is empty", path=place, fix="choose another --field")
         queries.append(Query(query_id, text.strip(), fields))

@@ -16,7 +16,7 @@ from longrank.errors import InputError
 from longrank.formats.ids import check_id
 from longrank.formats.jsonl import id_of, parse_object
 from longrank.formats.lines import TEXT_IN_MEMORY, Line, TextOptions, read_lines
-from longrank.formats.topics import Topic, read_sgml_topics
+from longrank.formats.topics import Topic, field_among, read_sgml_topics
 from longrank.formats.topics_xml import read_xml_topics
 from longrank.types import Notes, Query
 
@@ -101,7 +101,8 @@ def read_queries(
         path: the file.
         notes: counts what was accepted with a remark.
         format: a name of `QUERY_FORMATS`; by default told from the file's name and first line.
-        field: which field is the text to search for; by default the title of a topic, ``text`` elsewhere.
+        field: which field is the text to search for, by any of its names (``question``: the description); by default
+            the title of a topic, ``text`` elsewhere.
         allow_empty: accept, and count, queries whose text is empty.
         options: encoding and limits.
 
@@ -115,8 +116,7 @@ def read_queries(
     if not topics:
         raise InputError("holds no query", path=path)
     _check_ids(topics, path)
-    name = field or chosen.field
-    _check_field(name, topics, path)
+    name = _field(field or chosen.field, topics, path)
     return [_query(topic, name, path, notes, allow_empty) for topic in topics]
 
 
@@ -147,10 +147,12 @@ def _check_ids(topics: Sequence[Topic], path: Path) -> None:
             raise InputError(what, path=path, line=line, got=query_id)
 
 
-def _check_field(name: str, topics: Sequence[Topic], path: Path) -> None:
+def _field(name: str, topics: Sequence[Topic], path: Path) -> str:
     known = {key for topic in topics for key in topic.fields}
-    if name not in known and known:
+    found = field_among(name, known)
+    if found is None and known:
         raise InputError(f"no query has a field '{name}'", path=path, fix=suggestion(name, known))
+    return found or name
 
 
 def _query(topic: Topic, name: str, path: Path, notes: Notes, allow_empty: bool) -> Query:

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -132,3 +132,13 @@ def standardised(fields: dict[str, str]) -> dict[str, str]:
         standard = STANDARD_NAMES.get(name, name)
         named[name if standard in fields and standard != name else standard] = text
     return named
+
+
+def field_among(name: str, known: Collection[str]) -> str | None:
+    """Return which of the `known` fields is meant by a name: itself, or what another track calls the same.
+
+    ``question`` is the description, and ``query`` the title, in topics that have no field of that name.
+    """
+    meant = STANDARD_NAMES.get(name, name)
+    others = (other for other, standard in STANDARD_NAMES.items() if standard == meant)
+    return next((one for one in (name, meant, *others) if one in known), None)

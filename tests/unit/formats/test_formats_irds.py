@@ -108,6 +108,7 @@ def test_a_topic_is_searched_by_its_title_or_the_field_that_is_named() -> None:
     fields = {"title": "crime ", "description": "Identify gangs."}
     assert irds_queries(topics) == [Query("301", "crime", fields)]
     assert irds_queries(topics, "description") == [Query("301", "Identify gangs.", fields)]
+    assert irds_queries(topics, "question") == irds_queries(topics, "description")
     with pytest.raises(InputError, match="no field 'descripton' in its queries; did you mean 'description'"):
         irds_queries(topics, "descripton")
     with pytest.raises(InputError, match="this dataset has no docs"):

@@ -133,6 +133,12 @@ def test_a_broken_topic_is_refused(text: str, what: str, tmp_path: Path) -> None
     assert what in str(caught.value)
 
 
+def test_a_field_may_be_asked_for_by_the_name_that_its_track_gives_it(tmp_path: Path) -> None:
+    text = "<top><num>1\n<title> short\n<desc> long\n</top>"
+    asked = {name: read(tmp_path, text, field=name)[0].text for name in ("query", "question", "desc")}
+    assert asked == {"query": "short", "question": "long", "desc": "long"}
+
+
 def test_any_field_can_be_the_query(tmp_path: Path) -> None:
     text = TWO_TOPICS[: TWO_TOPICS.index("</top>") + 6]
     assert read(tmp_path, text, field="narrative")[0].text == "None."

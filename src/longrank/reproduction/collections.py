@@ -1,0 +1,89 @@
+"""The catalogue of collections: the papers' own, and open ones on which recipes are run where those are not at hand.
+
+The entries stand in ``collections.toml``; `longrank.reproduction.given` opens what a user gives for one.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from longrank.config import lookup
+
+_HERE = Path(__file__).parent
+FOLDS = _HERE / "folds"
+LAYOUT = "docs.jsonl or docs/, queries.jsonl or topics*, qrels.txt or qrels.*"
+"""What a folder of any collection holds; `longrank.reproduction.given` says it in full."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """An entry of the catalogue.
+
+    Attributes:
+        key: its name on the command line.
+        name: what it is.
+        licence: ``licensed``: from its owner, after an agreement; ``on request``: after asking, or for some uses only.
+        obtain: where to get it.
+        queries: how many.
+        judged: how many of them have judgments.
+        judgments: how many; None if it is not known here.
+        documents: how many; None if it is not known here.
+        query_fields: what a query has; ``text`` where there is one text only.
+        query_format: of a local file of queries, where it cannot be told.
+        irds: id in ir_datasets; None: it is not there.
+        irds_queries: ids of its queries and judgments, where they are not `irds`.
+        judged_before: ids whose judged documents are left out of rankings (residual evaluation).
+        index_fields: what to index of the documents of ir_datasets; None: title and text.
+        folds: a file of folds that comes with the package.
+        folds_about: which those are.
+        layout: what its folder holds beside or instead of `LAYOUT`.
+    """
+
+    key: str
+    name: str
+    licence: Literal["open", "on request", "licensed"]
+    obtain: str
+    queries: int
+    judged: int
+    judgments: int | None = None
+    documents: int | None = None
+    query_fields: tuple[str, ...] = ("text",)
+    query_format: str | None = None
+    irds: str | None = None
+    irds_queries: tuple[str, ...] = ()
+    judged_before: tuple[str, ...] = ()
+    index_fields: str | None = None
+    folds: str | None = None
+    folds_about: str = ""
+    layout: str = ""
+
+    def how_to_get(self) -> str:
+        """Say, in a line, where the collection is to be had and how it should lie here."""
+        there = f", or where ir_datasets wants {self.irds}" if self.irds else ""
+        besides = f": {self.layout}" if self.layout else ""
+        return f"{self.licence}, from {self.obtain}; put it in {self.key}=FOLDER ({LAYOUT}{besides}){there}"
+
+
+@cache
+def catalogue() -> Mapping[str, Collection]:
+    """Return the entries by key, in the order of the file."""
+    read = tomllib.loads((_HERE / "collections.toml").read_text(encoding="utf-8"))
+    return {key: _entry(key, values) for key, values in read.items()}
+
+
+def _entry(key: str, values: Mapping[str, Any]) -> Collection:
+    return Collection(key=key, **{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+
+
+def find_collection(name: str) -> Collection:
+    """Return the entry of a name.
+
+    Raises:
+        InputError: no such name; suggests the nearest.
+    """
+    return lookup(catalogue(), name, "collection")
