@@ -64,7 +64,7 @@ def check_outputs(settings: TrainingSettings, n_outputs: int) -> None:
 
 
 def check_fold(name: str, fold: Fold, known: Collection[str], qrels: Qrels, run: Run, *, validates: bool) -> None:
-    """Refuse a fold with unknown queries, without any to train on, or with nothing to rank for dev or test.
+    """Refuse a fold with unknown queries, without any to train on or with those in dev, or with nothing to rank.
 
     Args:
         name: of the fold.
@@ -84,6 +84,13 @@ def check_fold(name: str, fold: Fold, known: Collection[str], qrels: Qrels, run:
         raise InputError(
             f"fold '{name}' has no queries to train on", fix="make three folds or more, or raise judgments.rate"
         )
+    both = sorted(set(fold.train) & set(fold.dev))
+    if both and validates:
+        raise InputError(
+            f"fold '{name}' validates on {len(both)} of the queries that it trains on",
+            got=both[0],
+            fix="keep them apart",
+        )
     if validates and not any(query_id in qrels and query_id in run for query_id in fold.dev):
         raise InputError(
             "validation needs dev queries that are judged and in the run",
@@ -94,8 +101,8 @@ def check_fold(name: str, fold: Fold, known: Collection[str], qrels: Qrels, run:
         raise InputError(f"the run has none of the test queries of fold '{name}'", got=fold.test[0])
 
 
-def check_documents(run: Run, query_ids: Iterable[str], index: Index) -> None:
-    """Refuse a run with documents that the index lacks, as reranking does.
+def check_documents(run: Run, query_ids: Iterable[str], index: Index, what: str) -> None:
+    """Refuse a run with documents that the index lacks, as reranking does; `what` names it.
 
     Raises:
         InputError: it has.
@@ -105,7 +112,7 @@ def check_documents(run: Run, query_ids: Iterable[str], index: Index) -> None:
     if absent:
         some = ", ".join(absent[:5])
         raise InputError(
-            f"documents of the run that are not in the index: {len(absent)} ({some})", fix="is it the run's index?"
+            f"documents of {what} that are not in the index: {len(absent)} ({some})", fix="is it the run's index?"
         )
 
 

@@ -15,10 +15,9 @@ import torch
 from longrank.errors import InputError
 from longrank.scoring.create import new_network
 from longrank.scoring.models import Model, find_model
-from longrank.scoring.network import DEFAULT_BATCH_TOKENS, Feeder, choose_max_tokens, position_limit
 from longrank.text.packing import Packed
 from longrank.training.cuts import Cuts
-from longrank.training.dropout import set_dropout
+from longrank.training.feeding import prepared
 from longrank.training.loss_terms import LossKind, loss_kind, weighted_loss
 from longrank.training.passage_data.examples import Example, ExampleSamples
 from longrank.training.passage_settings import PassageTrainingSettings
@@ -75,17 +74,7 @@ class CrossEncoderTask:
     ) -> None:
         self.network, self.fingerprint = network.to(Ranks().device), model.fingerprint
         self._tokenizer, self._examples, self._cuts = tokenizer, examples, Cuts(notes)
-        if settings.network.dropout is not None:
-            set_dropout(network, settings.network.dropout)
-        limits = tokenizer.model_max_length, position_limit(network)
-        self._feeder = Feeder(
-            tokenizer,
-            choose_max_tokens(model, settings.read.max_tokens, *limits),
-            max_query_tokens=settings.read.max_query_tokens,
-            batch_tokens=DEFAULT_BATCH_TOKENS,
-            device=str(network.device),
-            notes=notes,
-        )
+        self._feeder = prepared(network, tokenizer, model, settings, notes)
         self._loss, self._reads = weighted_loss(settings.loss), loss_kind(settings.loss[0]).reads
         self._dev = Development(dev, settings.validation.measure) if dev else None
 

@@ -26,14 +26,11 @@ from longrank.scoring.batching import batches
 from longrank.scoring.models import Model, find_model
 from longrank.scoring.network import (
     DEFAULT_BATCH_TOKENS,
-    Feeder,
     check_at_least,
-    choose_max_tokens,
-    position_limit,
 )
 from longrank.text.packing import Packed, Packer
 from longrank.training.cuts import Cuts
-from longrank.training.dropout import set_dropout
+from longrank.training.feeding import prepared
 from longrank.training.passage_data.examples import Example, ExampleSamples
 from longrank.training.passage_settings import PassageTrainingSettings
 from longrank.training.ranks import Ranks
@@ -126,17 +123,7 @@ class Doc2QueryTask:
     ) -> None:
         self.network, self.fingerprint = network.to(Ranks().device), model.fingerprint
         self._tokenizer, self._examples, self._dev, self._cuts = tokenizer, examples, dev, Cuts(notes)
-        if settings.network.dropout is not None:
-            set_dropout(network, settings.network.dropout)
-        limits = tokenizer.model_max_length, position_limit(network)
-        self._feeder = Feeder(
-            tokenizer,
-            choose_max_tokens(model, settings.read.max_tokens, *limits),
-            max_query_tokens=settings.read.max_query_tokens,
-            batch_tokens=DEFAULT_BATCH_TOKENS,
-            device=str(network.device),
-            notes=notes,
-        )
+        self._feeder = prepared(network, tokenizer, model, settings, notes)
         # A query is a text of its own here, which ends with the tokenizer's mark however it is cut.
         self._queries = Packer(self._feeder.tokenizer, settings.read.max_query_tokens)
 

@@ -76,9 +76,9 @@ class Experiment:
                 check_fold(name, fold, self.queries, self.qrels, self.run, validates=validates)
             make_training_samples(self.settings, self._data(name), Notes())
         used = {query_id for name in names for part in self.folds[name] for query_id in part}
-        for run in (self.run, self.model_run):
+        for run, what in ((self.run, "the run"), (self.model_run, "samples.model_run")):
             if run is not None:
-                check_documents(run, used, self.index)
+                check_documents(run, used, self.index, what)
 
     def _data(self, name: str) -> Data:
         fold, qrels = self.learned.folds[name], self.learned.qrels

@@ -174,6 +174,7 @@ def fold(train: str = "q04 q05", dev: str = "q02", test: str = "q00") -> dict[st
         (fold(test="q99"), {}, "names 1 queries that the query file lacks"),
         (fold(dev=""), {}, "validation needs dev queries that are judged and in the run .*fold 's1' has none"),
         (fold(train=""), {}, "fold 's1' has no queries to train on"),
+        (fold(dev="q04"), {}, "fold 's1' validates on 1 of the queries that it trains on"),
         ({"../s1": FOLDS["s1"]}, {}, "a fold's name must be able to name a folder"),
         ({"..": FOLDS["s1"]}, {}, "a fold's name must be able to name a folder"),
         ({"test.run": FOLDS["s1"]}, {}, "a fold's name must be able to name a folder"),

@@ -151,7 +151,7 @@ def test_no_example_is_no_file(tmp_path: Path) -> None:
         (f'{{"query": "q", "texts": ["a", "b"], "taught": [1, {10**400}]}}', "'taught' are not 2 numbers of float32"),
         ('{"query": "q", "text": "a", "label": 2}', "neither 0 nor 1"),
         ('{"query": "q", "text": "a"', "is not JSON"),
-        ("", "is not JSON"),
+        ("", "is a blank line"),
     ],
 )
 def test_a_bad_example_is_named_when_it_is_read(tmp_path: Path, line: str, what: str) -> None:

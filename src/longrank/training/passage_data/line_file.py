@@ -67,6 +67,8 @@ class LineFile(ABC, Generic[T]):
             text = self._bytes[start : int(self._ends[i])].decode("utf-8" if i else "utf-8-sig")
         except UnicodeDecodeError:
             raise InputError("is not UTF-8", path=self.path, line=i + 1) from None
+        if not text.strip():
+            raise InputError("is a blank line", path=self.path, line=i + 1, fix="delete it")
         line = Line(i + 1, text.rstrip("\r\n"), True)
         return self._parsed(parse_object(line, self.path, self._notes), line)
 
