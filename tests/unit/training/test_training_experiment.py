@@ -137,7 +137,7 @@ def test_negatives_come_from_a_models_run_between_its_ranks(folder: Path, tmp_pa
 def test_a_models_run_is_checked_like_the_first_stage(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "model.run"
     path.write_text("".join(f"q{n:02d} Q0 gone 1 1.0 m\n" for n in range(N_QUERIES)))
-    with pytest.raises(InputError, match=r"documents of the run that are not in the index: 1 \(gone\)"):
+    with pytest.raises(InputError, match=r"documents of samples.model_run that are not in the index: 1 \(gone\)"):
         opened(folder, negatives="model", model_run=str(path)).check(list(FOLDS))
     with pytest.raises(InputError, match=r"nowhere\.run: no such file"):
         opened(folder, negatives="model", model_run=str(tmp_path / "nowhere.run"))
