@@ -14,8 +14,10 @@ from longrank.cli import console
 from longrank.errors import InputError
 
 if TYPE_CHECKING:
-    from longrank.reproduction.reproduce import Collection
-    from longrank.types import Notes
+    from longrank.reproduction.asked import Asked
+    from longrank.reproduction.given import Given
+
+_STOPPED = {130, 143}  # exit codes of a process that was told to stop
 
 
 def reproduce(
@@ -50,10 +52,11 @@ def reproduce(
 
     Example: longrank reproduce birch/robust04 --collection robust04=disks45 -o birch --dry-run
     """
+    from longrank.cli.inputs import apart
+    from longrank.reproduction.asked import ask, fitting
+    from longrank.reproduction.given import open_collection
     from longrank.reproduction.recipe import named
-    from longrank.reproduction.reproduce import Reproduction
-    from longrank.reproduction.reproduce import reproduce as run_recipe
-    from longrank.types import Notes
+    from longrank.reproduction.reproduce import reproducing
 
     if listed:
         _list(named(recipes or ()) if recipes else None)
@@ -63,18 +66,63 @@ def reproduce(
     if collection is None or output is None:
         raise InputError("--collection and -o are needed", fix="longrank reproduce --list says what a recipe needs")
     roles = dict(_pair("--model", one) for one in models or ())
-    for name in named(recipes):
-        notes = Notes()
-        asked = Reproduction(name, output, _opened(collection, notes), roles, tuple(assignments or ()))
-        result, phases = run_recipe(asked, _run, notes, dry=dry)
-        if dry:
-            typer.echo(phases.script(), nl=False)
-            continue
-        console.show_notes(notes)
-        from longrank.reproduction.report import as_markdown
+    asked = ask(named(recipes), assignments or (), roles)
+    given = open_collection(collection)
+    chosen = fitting(asked, recipes, given.key)
+    if len(chosen) < len(asked):
+        console.note(f"{len(asked) - len(chosen)} recipes of other collections than {given.key} are left out")
+    if dry:
+        _print_scripts(chosen, output, given)
+        return
+    apart(output, *given.sources, *given.queries, *given.qrels, *roles.values())
+    with reproducing(output, given):
+        code = _run_all(chosen, output, given)
+    if code:
+        raise typer.Exit(code)
 
-        typer.echo(as_markdown(result))
-        console.note(f"{output / name}: report.html, results.json")
+
+def _run_all(asked: Sequence[Asked], output: Path, given: Given) -> int:
+    """Run recipes one after the other; return the exit code of the first that fails. The others run all the same."""
+    from longrank.errors import LongRankError
+
+    if len(asked) == 1:
+        _run_one(asked[0], output, given)
+        return 0
+    failures: dict[str, LongRankError] = {}
+    for number, one in enumerate(asked, 1):
+        if one.recipe.program is None:
+            continue
+        console.note(f"{one.name} ({number} of {len(asked)})")
+        try:
+            _run_one(one, output, given)
+        except LongRankError as error:
+            console.note(f"{one.name} failed: {error}")
+            failures[one.name] = error
+    return next((error.exit_code for error in failures.values()), 0)
+
+
+def _run_one(one: Asked, output: Path, given: Given) -> None:
+    from longrank.reproduction.report import as_markdown
+    from longrank.reproduction.reproduce import reproduce as run_recipe
+    from longrank.types import Notes
+
+    notes = Notes()
+    result = run_recipe(one, output, given, _run, notes)
+    console.show_notes(notes)
+    typer.echo(as_markdown(result, ""))
+    console.note(f"{output / one.place}: report.html, report.md, results.json")
+
+
+def _print_scripts(asked: Sequence[Asked], output: Path, given: Given) -> None:
+    from longrank.reproduction.reproduce import script
+    from longrank.types import Notes
+
+    for one in asked:
+        if one.recipe.program is None and len(asked) > 1:
+            continue
+        notes = Notes()
+        typer.echo(f"# {one.name}\n{script(one, output, given, notes)}", nl=False)
+        console.show_notes(notes)
 
 
 def _pair(option: str, text: str) -> tuple[str, str]:
@@ -84,15 +132,20 @@ def _pair(option: str, text: str) -> tuple[str, str]:
     return key, value
 
 
-def _run(command: Sequence[str]) -> None:
+def _run(command: Sequence[str], number: str) -> None:
     """Run a command of a recipe; what it prints goes where progress goes, since only the result is the output."""
-    from longrank.cli.main import main
+    import shlex
 
-    console.note("longrank " + " ".join(command))
+    from longrank.cli.main import main
+    from longrank.reproduction.phases import CommandFailed
+
+    console.note(f"phase {number}: longrank {shlex.join(command)}")
     with contextlib.redirect_stdout(sys.stderr):
         code = main(command)
-    if code:
+    if code in _STOPPED:
         raise SystemExit(code)
+    if code:
+        raise CommandFailed(command, code)
 
 
 def _list(names: Sequence[str] | None) -> None:
@@ -107,25 +160,3 @@ def _list(names: Sequence[str] | None) -> None:
     widths = [max(len(row[n]) for row in (head, *rows)) for n in range(len(head) - 1)]
     for row in (head, *rows):
         typer.echo("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]))
-
-
-def _opened(given: str, notes: Notes):  # type: ignore[no-untyped-def]
-    """Return what reads the collection with a field of its queries."""
-
-    def read(field: str | None) -> Collection:
-        from longrank.cli.inputs import load_qrels, load_queries
-        from longrank.formats.collection import open_collection
-        from longrank.reproduction.reproduce import Collection
-
-        key, _, source = given.rpartition("=")
-        found = open_collection(source)
-        if found.queries is None or found.qrels is None:
-            raise InputError("the collection has no queries or no judgments", got=source)
-        queries = load_queries(found.queries, notes)
-        missing = field is not None and not any(field in query.fields for query in queries)
-        if field is not None and not missing:
-            queries = load_queries(found.queries, notes, None, field)
-        folds = None if found.folds is None else Path(found.folds)
-        return Collection(key or found.name, found.sources, queries, load_qrels(found.qrels, notes), folds, missing)
-
-    return read

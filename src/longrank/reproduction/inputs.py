@@ -1,7 +1,8 @@
-"""What a reproduction works on: an index, queries, judgments and folds, written once into its folder.
+"""What a recipe works on: queries, judgments and folds, written into its folder.
 
-FOLDER/index                     of the collection, shared by all recipes in the folder
 FOLDER/PAPER/RECIPE/queries.jsonl, qrels.txt, folds.json
+                    folds-without-dev.json      the same, and the queries to choose on are trained on
+                    judged-before.txt           of a collection that is judged in rounds
 """
 
 from __future__ import annotations
@@ -14,50 +15,71 @@ from typing import TYPE_CHECKING
 
 from longrank.errors import InputError
 from longrank.evaluation.folds import make_folds
-from longrank.formats.folds import read_folds, write_folds
-from longrank.storage import atomic_write
+from longrank.formats.folds import read_folds
 
 if TYPE_CHECKING:
     from longrank.formats.folds import Fold
     from longrank.types import Notes, Qrels, Query
 
 N_FOLDS, FOLD_SEED = 5, 42
+QUERIES, QRELS, FOLDS, BEFORE = "queries.jsonl", "qrels.txt", "folds.json", "judged-before.txt"
+FOLDS_WITHOUT_DEV = "folds-without-dev.json"
 
 
-def write_inputs(
-    folder: Path,
-    queries: Sequence[Query],
-    qrels: Qrels,
-    *,
-    folds: Path | None,
-    n_queries: int | None,
-    notes: Notes,
-) -> None:
-    """Write the judged queries, their judgments, and folds of them.
+def inputs_of(
+    queries: Sequence[Query], qrels: Qrels, before: Qrels, *, folds: Path | None, n_queries: int | None, notes: Notes
+) -> dict[str, str]:
+    """Return the judged queries, their judgments, and folds of them: name of a file -> what is in it.
 
     Args:
-        folder: where to; files that are there are replaced.
         queries: of the collection.
         qrels: of the collection.
-        folds: the collection's folds, which then hold no other queries; None: five are made with seed 42.
+        before: judgments whose documents are left out of rankings; empty: there are none.
+        folds: the collection's folds, of which those queries are taken that are there; None: five are made with
+            seed 42.
         n_queries: take this many of the queries, those whose ids hash least; None: all.
         notes: counts what is left out.
 
     Raises:
-        InputError: no query is judged; the folds name none of the queries; files cannot be written.
+        InputError: no query is judged; the folds name none of the queries.
     """
     chosen = _chosen([query for query in queries if query.query_id in qrels], n_queries)
     if not chosen:
         raise InputError("no query of the collection is judged", got=queries[0].query_id if queries else None)
     notes.add("queries without judgments left out", count=sum(query.query_id not in qrels for query in queries))
     judged = {query.query_id: qrels[query.query_id] for query in chosen}
-    with atomic_write(folder / "queries.jsonl", "w") as stream:
-        for query in chosen:
-            stream.write(json.dumps({"query_id": query.query_id, "text": query.text}, ensure_ascii=False) + "\n")
-    with atomic_write(folder / "qrels.txt", "w") as stream:
-        for query_id, grades in judged.items():
-            stream.writelines(f"{query_id} 0 {doc_id} {grade}\n" for doc_id, grade in grades.items())
-    write_folds(_folds(list(judged), folds, notes), folder / "folds.json")
+    found = _folds(list(judged), folds, notes)
+    return {
+        QUERIES: "".join(map(_line, chosen)),
+        QRELS: _trec(judged),
+        FOLDS: _json(found),
+        FOLDS_WITHOUT_DEV: _json({name: _without_dev(fold) for name, fold in found.items()}),
+        **({BEFORE: _trec({query_id: before.get(query_id, {}) for query_id in judged})} if before else {}),
+    }
+
+
+def _line(query: Query) -> str:
+    return json.dumps({"query_id": query.query_id, "text": query.text}, ensure_ascii=False) + "\n"
+
+
+def _trec(qrels: Qrels) -> str:
+    return "".join(
+        f"{query_id} 0 {doc_id} {grade}\n" for query_id, judged in qrels.items() for doc_id, grade in judged.items()
+    )
+
+
+def fold_names(inputs: Mapping[str, str]) -> list[str]:
+    """Return the names of the folds among inputs."""
+    return list(json.loads(inputs[FOLDS]))
+
+
+def _json(folds: Mapping[str, Fold]) -> str:
+    made = {name: fold._asdict() for name, fold in folds.items()}
+    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+
+
+def _without_dev(fold: Fold) -> Fold:
+    return fold._replace(train=(*fold.train, *fold.dev), dev=())
 
 
 def _chosen(queries: list[Query], n: int | None) -> list[Query]:
@@ -76,6 +98,8 @@ def _folds(query_ids: list[str], path: Path | None, notes: Notes) -> Mapping[str
     found = {name: fold for name, fold in folds.items() if fold.test}
     if not found:
         raise InputError("the folds test none of the queries", path=path)
+    left_out = known.difference(*(fold.test for fold in found.values()))
+    notes.add("judged queries that no fold tests", str(path), len(left_out))
     return found
 
 

@@ -1,68 +1,103 @@
 """Phases: the commands of a reproduction, each run once.
 
-A folder's ``phases.json`` lists the commands that were finished, with the files and folders they made. A command that
-was not finished is run again, and goes on where the command itself can.
+``phases.json`` lists what was finished: the file or folder that was made -> the command and its seconds. A command
+that was not finished is run again, and goes on where the command itself can.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from longrank.errors import InputError
+from longrank.errors import IntegrityError, LongRankError
 from longrank.storage import atomic_write
 
 PHASES = "phases.json"
 
-RunCommand = Callable[[Sequence[str]], None]
-"""Runs the arguments of a ``longrank`` command line; raises if it fails."""
+RunCommand = Callable[[Sequence[str], str], None]
+"""Runs the arguments of a ``longrank`` command line, told which phase it is (``3 of 12``); raises if it fails."""
+
+
+class CommandFailed(LongRankError):
+    """A command of a recipe failed, and has said why; its exit code becomes the recipe's."""
+
+    def __init__(self, command: Sequence[str], code: int) -> None:
+        self.exit_code = code
+        super().__init__(f"failed: longrank {shlex.join(command)}")
 
 
 class Phases:
-    """The finished commands of a folder.
+    """The commands of a folder, those that were finished and those to come.
 
     Args:
-        folder: where ``phases.json`` lies, or will.
+        folder: where ``phases.json`` lies, or will; what is made lies in it.
         run: runs a command.
+        planned: how many commands there will be, as far as is known.
         dry: only note what would be run.
+
+    Attributes:
+        commands: those asked for so far, finished before or not.
+        dry: as given.
     """
 
-    def __init__(self, folder: Path, run: RunCommand, *, dry: bool = False) -> None:
+    def __init__(self, folder: Path, run: RunCommand, *, planned: int | None = None, dry: bool = False) -> None:
         """Read what was finished before.
 
         Raises:
-            InputError: the list is damaged.
+            IntegrityError: the list is damaged.
         """
-        self._path, self._run, self.dry = folder / PHASES, run, dry
-        self._finished: list[list[str]] = []
+        self._path, self._run, self._planned, self.dry = folder / PHASES, run, planned, dry
+        self._finished = {} if dry else _read(self._path)
         self.commands: list[list[str]] = []
-        if self._path.exists():
-            self._finished = _read(self._path)
 
     def do(self, command: Sequence[str], output: Path) -> None:
         """Run a command unless it was finished before and what it made is still there.
 
         Raises:
-            LongRankError: as the command.
+            LongRankError: as the command; or it has not made `output`.
         """
-        command = list(command)
+        command, made = list(command), os.path.relpath(output, self._path.parent)
         self.commands.append(command)
-        if self.dry or (command in self._finished and output.exists()):
+        if self.dry or (self._finished.get(made, {}).get("command") == command and output.exists()):
             return
-        self._run(command)
-        self._finished.append(command)
-        with atomic_write(self._path, "w") as stream:
-            json.dump(self._finished, stream, indent=0, ensure_ascii=False)
+        began = time.monotonic()
+        self._forget(made)
+        self._run(command, self._number())
+        if not output.exists():
+            raise LongRankError(f"{output} was not made by: longrank {shlex.join(command)}")
+        self._finished[made] = {"command": command, "seconds": round(time.monotonic() - began, 1)}
+        self._save()
 
     def script(self) -> str:
-        """Return the commands so far as a shell script."""
+        """Return the commands so far as lines of a shell script."""
         return "".join(f"longrank {shlex.join(command)}\n" for command in self.commands)
 
+    def _number(self) -> str:
+        n = len(self.commands)
+        return f"{n} of {max(n, self._planned)}" if self._planned else str(n)
 
-def _read(path: Path) -> list[list[str]]:
-    found = json.loads(path.read_text(encoding="utf-8")) if path.stat().st_size else None
-    if not isinstance(found, list) or not all(isinstance(one, list) for one in found):
-        raise InputError("is not a list of finished commands", path=path, fix="delete it: all is done again")
+    def _forget(self, made: str) -> None:
+        """Drop what was finished, before another command begins to replace it."""
+        if self._finished.pop(made, None):
+            self._save()
+
+    def _save(self) -> None:
+        with atomic_write(self._path, "w") as stream:
+            json.dump(self._finished, stream, indent=1, ensure_ascii=False)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
+        raise IntegrityError(f"{path}: is not a list of finished commands; delete it, and all of them are run again")
     return found

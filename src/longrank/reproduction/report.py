@@ -5,7 +5,7 @@ from __future__ import annotations
 from longrank.reproduction.results import Line, Result
 
 
-def as_markdown(result: Result) -> str:
+def as_markdown(result: Result, script: str) -> str:
     """Return a result as Markdown: published beside obtained, what differs, what was decided."""
     recipe = result.recipe
     head = ["row", *(f"{measure} {what}" for measure in recipe.columns for what in ("published", "obtained"))]
@@ -15,13 +15,6 @@ def as_markdown(result: Result) -> str:
     text += ["\n".join(f"| {' | '.join(row)} |" for row in rows)]
     text += [f"- {one.about}: {one.text} Here: {one.choice}" for one in recipe.decision]
     return "\n\n".join(text) + "\n"
-
-
-def as_html(result: Result, script: str) -> str:
-    """Return a result as one HTML page that needs no other file."""
-    from html import escape
-
-    return f"<!doctype html><meta charset=utf-8><pre>{escape(as_markdown(result))}\n{escape(script)}</pre>"
 
 
 def _cells(line: Line, measures: list[str]) -> list[str]:

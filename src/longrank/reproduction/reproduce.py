@@ -1,6 +1,7 @@
-"""Reproduce: run one recipe in its folder, and write what came of it.
+"""Reproduce: run a recipe in its folder, and write what came of it.
 
 FOLDER/index, scores.cache          shared by all recipes that run there
+FOLDER/phases.json                  the commands that were finished
 FOLDER/PAPER/RECIPE/                its inputs, runs, results.json, per-query.json, report.md, report.html, commands.sh
 """
 
@@ -8,112 +9,156 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-from longrank.errors import InputError
-from longrank.reproduction.inputs import write_inputs
-from longrank.reproduction.phases import Phases, RunCommand
-from longrank.reproduction.recipe import load_recipe
+from longrank.errors import InputError, IntegrityError
+from longrank.reproduction.asked import Asked
+from longrank.reproduction.given import Given, read_qrels, read_queries
+from longrank.reproduction.inputs import fold_names, inputs_of
+from longrank.reproduction.phases import PHASES, Phases, RunCommand
 from longrank.reproduction.results import Result, as_json, departures, lines
 from longrank.reproduction.workbench import Row, Workbench
-from longrank.storage import atomic_write, digest_of, sha256_of
+from longrank.storage import atomic_write, digest_of, lock, sha256_of
+from longrank.types import Notes
 
-if TYPE_CHECKING:
-    from longrank.types import Notes, Qrels, Query
+IDENTITY = "reproduction.json"
+_LOCK = ".lock"
 
 
-class Collection(NamedTuple):
-    """What a reproduction runs on.
+@contextmanager
+def reproducing(folder: Path, given: Given) -> Iterator[None]:
+    """Hold the folder of all recipes alone, for one collection.
 
-    ``key`` is its name in the catalogue, else the folder's; ``sources`` is what ``longrank index`` takes; ``folds`` a
-    file, if it has one; ``queries`` are read with the recipe's field, ``field_missing`` says that they have none.
+    Args:
+        folder: new, empty, or of reproductions on the same collection; the folder above must exist.
+        given: the collection.
+
+    Raises:
+        InputError: it is of another collection or of something else, another process works in it, or it cannot be
+            written.
+        IntegrityError: what it says of itself is damaged.
     """
-
-    key: str
-    sources: tuple[str, ...]
-    queries: list[Query]
-    qrels: Qrels
-    folds: Path | None
-    field_missing: bool = False
-
-
-class Reproduction(NamedTuple):
-    """What a recipe is run with.
-
-    Attributes:
-        name: of the recipe.
-        folder: the folder of all recipes.
-        open: reads the collection, with the name of a query field.
-        models: role -> model.
-        assignments: ``key=value`` of the recipe's settings.
-    """
-
-    name: str
-    folder: Path
-    open: Callable[[str | None], Collection]
-    models: Mapping[str, str]
-    assignments: tuple[str, ...]
+    if folder.is_file():
+        raise InputError("is a file; a folder is needed", path=folder)
+    begun = (folder / IDENTITY).exists()
+    if folder.is_dir() and not begun and any(path.name[0] != "." for path in folder.iterdir()):
+        what = "is a folder of something else, not of reproductions"
+        raise InputError(what, path=folder, fix="choose a new folder")
+    if not folder.parent.is_dir():
+        raise InputError("its folder does not exist", path=folder, fix=f"mkdir -p {folder.parent}")
+    folder.mkdir(exist_ok=True)
+    with lock(folder / _LOCK):
+        try:
+            _claim(folder, {"collection": given.key, "documents": [*given.sources, *given.index_options]})
+            yield
+        finally:
+            (folder / _LOCK).unlink()
 
 
-def reproduce(asked: Reproduction, run: RunCommand, notes: Notes, *, dry: bool = False) -> tuple[Result, Phases]:
-    """Run a recipe's program, going on where it was left.
+def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: Notes) -> Result:
+    """Run a recipe's program, going on where it was left; call it within `reproducing`.
 
     Args:
         asked: what to run.
+        folder: the folder of all recipes.
+        given: the collection.
         run: runs the arguments of a ``longrank`` command line, and raises if it fails.
-        notes: as reading the collection.
-        dry: only note the commands.
-
-    Returns:
-        The result, and its commands.
+        notes: counts what was accepted with a remark.
 
     Raises:
-        InputError: an unknown recipe, setting, model's role or collection; the folder holds another reproduction.
+        InputError: the recipe has no program, a fault in queries, judgments or folds, or its folder holds another
+            reproduction.
+        IntegrityError: a file of the folder is damaged.
         LongRankError: a command failed.
     """
-    recipe, changes = load_recipe(asked.name, asked.assignments)
+    program = program_of(asked)
+    place = folder / asked.place
+    inputs, lacking = _read_inputs(asked, given, notes)
+    place.mkdir(parents=True, exist_ok=True)
+    _claim(place, _identity(asked, inputs))
+    for name, text in inputs.items():
+        _replace(place / name, text)
+    planned = _dry(asked, folder, given, inputs)
+    phases = Phases(folder, run, planned=len(planned.commands))
+    rows = list(program(_bench(asked, folder, given, inputs, phases)))
+    found = departures(asked.recipe, given.key, asked.models, asked.changes)
+    found += [f"queries have no field '{asked.recipe.query_field}': their text is taken"] if lacking else []
+    n_queries = inputs["queries.jsonl"].count("\n")
+    result = Result(asked.name, asked.recipe, given.key, n_queries, found, lines(asked.recipe, rows, not found))
+    _write(result, place, phases)
+    return result
+
+
+def script(asked: Asked, folder: Path, given: Given, notes: Notes) -> str:
+    """Return a recipe's commands as a shell script; none is run and nothing is written.
+
+    Raises:
+        InputError: the recipe has no program, or a fault in queries, judgments or folds.
+    """
+    inputs, _ = _read_inputs(asked, given, notes)
+    return _dry(asked, folder, given, inputs).script()
+
+
+def _dry(asked: Asked, folder: Path, given: Given, inputs: Mapping[str, str]) -> Phases:
+    phases = Phases(folder, _refuse, dry=True)
+    for _ in program_of(asked)(_bench(asked, folder, given, inputs, phases)):
+        pass
+    return phases
+
+
+def _refuse(command: object, number: str) -> None:
+    raise AssertionError("a dry run runs nothing")
+
+
+def program_of(asked: Asked) -> Callable[[Workbench], Iterator[Row]]:
+    """Return what a recipe runs.
+
+    Raises:
+        InputError: it runs nothing, for a reason that is given, or there is no such program.
+    """
+    recipe = asked.recipe
     if recipe.program is None:
         what = f"{recipe.paper}, {recipe.item}: nothing is to be obtained"
         raise InputError(what, got=asked.name, fix=recipe.expected[0].reason)
-    collection = asked.open(recipe.query_field)
-    folder = asked.folder / (Path(asked.name).stem if asked.name.endswith(".toml") else asked.name)
-    if not dry:
-        folder.mkdir(parents=True, exist_ok=True)
-        n: int | None = recipe.settings.get("queries") or None  # 0: all
-        write_inputs(folder, collection.queries, collection.qrels, folds=collection.folds, n_queries=n, notes=notes)
-        _claim(folder, _identity(asked, recipe.settings, collection, folder), collection.key)
-    shared = Phases(asked.folder, run, dry=dry)
-    index = asked.folder / "index"
-    shared.do(["index", *collection.sources, "-o", str(index)], index)
-    phases = Phases(folder, run, dry=dry)
-    bench = Workbench(recipe, folder, index, models=asked.models, phases=phases, scores=asked.folder / "scores.cache")
-    rows = list(_program(recipe.program)(bench))
-    phases.commands[:0] = shared.commands
-    found = departures(recipe, collection.key, asked.models, changes)
-    if collection.field_missing and collection.key == recipe.collection:
-        found.append(f"queries have no field '{recipe.query_field}': their text")
-    result = Result(asked.name, recipe, collection.key, found, lines(recipe, rows, not found))
-    if not dry:
-        _write(result, folder, phases)
-    return result, phases
-
-
-def _program(name: str) -> Callable[[Workbench], Iterator[Row]]:
-    module, _, function = name.partition(":")
-    found: Callable[[Workbench], Iterator[Row]] = getattr(
-        import_module(f"longrank.reproduction.papers.{module}"), function
-    )
+    module, _, function = recipe.program.partition(":")
+    try:
+        papers = import_module(f"longrank.reproduction.papers.{module}")
+        found: Callable[[Workbench], Iterator[Row]] = getattr(papers, function)
+    except (ModuleNotFoundError, AttributeError):
+        raise InputError("there is no such program", path=asked.name, got=recipe.program) from None
     return found
 
 
-def _identity(
-    asked: Reproduction, settings: Mapping[str, Any], collection: Collection, folder: Path
-) -> dict[str, object]:
-    inputs = {name: sha256_of(folder / name) for name in ("queries.jsonl", "qrels.txt", "folds.json")}
+def _bench(asked: Asked, folder: Path, given: Given, inputs: Mapping[str, str], phases: Phases) -> Workbench:
+    index = folder / "index"
+    phases.do(["index", *given.sources, *given.index_options, "-o", str(index)], index)
+    return Workbench(
+        asked.recipe,
+        folder / asked.place,
+        index,
+        models=asked.models,
+        phases=phases,
+        scores=folder / "scores.cache",
+        given=given,
+        fold_names=fold_names(inputs),
+    )
+
+
+def _read_inputs(asked: Asked, given: Given, notes: Notes) -> tuple[dict[str, str], bool]:
+    """Return the recipe's files, and whether queries lack its field."""
+    queries, lacking = read_queries(given, asked.recipe.query_field, notes)
+    n: int | None = asked.recipe.settings.get("queries") or None  # 0: all
+    qrels, before = read_qrels(given.qrels, notes), read_qrels(given.judged_before, notes)
+    return inputs_of(queries, qrels, before, folds=given.folds, n_queries=n, notes=notes), lacking
+
+
+def _identity(asked: Asked, inputs: Mapping[str, str]) -> dict[str, object]:
     models = {role: _fingerprint(model) for role, model in asked.models.items()}
-    return {"settings": dict(settings), "collection": list(collection.sources), "models": models, **inputs}
+    digests = {name: digest_of(text) for name, text in inputs.items()}
+    return {"program": asked.recipe.program, "settings": dict(asked.recipe.settings), "models": models, **digests}
 
 
 def _fingerprint(model: str) -> str:
@@ -121,38 +166,51 @@ def _fingerprint(model: str) -> str:
     folder = Path(model)
     if not folder.is_dir():
         return model
-    return digest_of({str(path.relative_to(folder)): sha256_of(path) for path in sorted(folder.rglob("*.*"))})
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return digest_of({str(path.relative_to(folder)): sha256_of(path) for path in files})
 
 
-def _claim(folder: Path, identity: Mapping[str, object], collection: str) -> None:
+def _claim(folder: Path, identity: Mapping[str, object]) -> None:
     """Refuse a folder in which something else was reproduced.
 
     Raises:
         InputError: it was.
+        IntegrityError: what the folder says of itself is damaged.
     """
-    path = folder / "reproduction.json"
-    if path.exists():
-        known = json.loads(path.read_text(encoding="utf-8"))
-        other = sorted(key for key in identity if known.get(key) != identity[key])
-        if other:
-            what = f"holds a reproduction with other {', '.join(other)}"
-            raise InputError(what, path=folder, fix="choose another folder, or delete it")
+    path = folder / IDENTITY
+    if not path.exists():
+        _replace(path, json.dumps(identity, indent=1, ensure_ascii=False) + "\n")
         return
+    known = _read(path)
+    other = sorted(key for key in identity if known.get(key) != json.loads(json.dumps(identity[key])))
+    if other:
+        what = f"holds a reproduction with other {', '.join(other)}"
+        raise InputError(what, path=folder, fix="choose another folder, or delete it")
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        fix = f"delete it and {PHASES} above it, and all is done again"
+        raise IntegrityError(f"{path}: does not say what was begun here; {fix}")
+    return found
+
+
+def _replace(path: Path, text: str) -> None:
     with atomic_write(path, "w") as stream:
-        json.dump({"on": collection, **identity}, stream, indent=1, ensure_ascii=False)
+        stream.write(text)
 
 
 def _write(result: Result, folder: Path, phases: Phases) -> None:
-    from longrank.reproduction.report import as_html, as_markdown
+    from longrank.reproduction.report import as_markdown
+    from longrank.reproduction.report_html import as_html
 
     per_query = {line.name: line.row.per_query for line in result.lines if line.row is not None and line.row.per_query}
-    texts = {
-        "results.json": json.dumps(as_json(result, phases.commands, {}), indent=1, ensure_ascii=False) + "\n",
-        "per-query.json": json.dumps(per_query, indent=1, ensure_ascii=False) + "\n",
-        "commands.sh": phases.script(),
-        "report.md": as_markdown(result),
-        "report.html": as_html(result, phases.script()),
-    }
-    for name, text in texts.items():
-        with atomic_write(folder / name, "w") as stream:
-            stream.write(text)
+    _replace(folder / "per-query.json", json.dumps(per_query, indent=1, ensure_ascii=False) + "\n")
+    _replace(folder / "commands.sh", phases.script())
+    _replace(folder / "report.md", as_markdown(result, phases.script()))
+    _replace(folder / "report.html", as_html(result, phases.script()))
+    _replace(folder / "results.json", json.dumps(as_json(result, phases.commands), indent=1, ensure_ascii=False) + "\n")

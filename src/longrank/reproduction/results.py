@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from longrank.errors import LongRankError, shown
 from longrank.evaluation.significance import corrected, differences, randomization_test, t_test
 from longrank.reproduction.recipe import Expected, Recipe
 from longrank.reproduction.workbench import Row
@@ -47,6 +48,7 @@ class Result:
         name: of the recipe.
         recipe: with the settings that were used.
         collection: what it was run on.
+        n_queries: how many queries it has here.
         departures: in what it differs from the paper; with any, nothing is comparable.
         lines: in the paper's order; what the paper has not, below.
     """
@@ -54,6 +56,7 @@ class Result:
     name: str
     recipe: Recipe
     collection: str
+    n_queries: int
     departures: Sequence[str]
     lines: Sequence[Line]
 
@@ -71,12 +74,22 @@ def departures(
     """
     found = [] if collection == recipe.collection else [f"collection {collection}, paper {recipe.collection}"]
     found += [f"{role} {name}, paper {recipe.models[role]}" for role, name in models.items()]
-    return found + [f"{key} {used}, paper {paper}" for key, (paper, used) in changes.items()]
+    return found + [line for key, (paper, used) in changes.items() for line in _differences(key, paper, used)]
+
+
+def _differences(key: str, paper: object, used: object) -> list[str]:
+    """Return what differs of a setting; of a table, each of its keys that does."""
+    if not isinstance(paper, dict) or not isinstance(used, dict):
+        return [] if paper == used else [f"{key} {shown(used)}, paper {shown(paper)}"]
+    both = [(f"{key}.{part}", paper.get(part, "none"), used.get(part, "none")) for part in {**paper, **used}]
+    return [line for one in both for line in _differences(*one)]
 
 
 def lines(recipe: Recipe, rows: Sequence[Row], comparable: bool) -> list[Line]:
     """Put the program's rows beside the published ones of the same name."""
     obtained = {row.name: row for row in rows}
+    if len(obtained) < len(rows):
+        raise LongRankError(f"{recipe.program} gives two rows of one name")
     tested = _tests(recipe, rows)
     found = []
     for expected in recipe.expected:
@@ -123,18 +136,19 @@ def _tests(recipe: Recipe, rows: Sequence[Row]) -> dict[str, dict[str, float | N
     return found
 
 
-def as_json(result: Result, commands: Sequence[Sequence[str]], made_by: Mapping[str, Any]) -> dict[str, Any]:
+def as_json(result: Result, commands: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Return a result as what goes into ``results.json``."""
     return {
         "recipe": result.name,
         "paper": result.recipe.paper,
         "item": result.recipe.item,
+        "about": result.recipe.about,
         "collection": result.collection,
+        "queries": result.n_queries,
         "settings": result.recipe.settings,
         "departures": list(result.departures),
         "rows": [_row(line) for line in result.lines],
         "commands": [list(command) for command in commands],
-        **made_by,
     }
 
 

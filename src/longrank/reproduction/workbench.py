@@ -7,18 +7,23 @@ recipe's folder under the name it is given. `ranked` evaluates a run by the reci
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from longrank.config import suggestion
+from longrank.config import override, suggestion
 from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate, summarise
+from longrank.formats.collection import IRDS
 from longrank.formats.trec import read_qrels, read_run
+from longrank.reproduction.inputs import BEFORE, FOLDS, FOLDS_WITHOUT_DEV, QRELS, QUERIES
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
-from longrank.types import Notes
+from longrank.types import Notes, Run
+
+if TYPE_CHECKING:
+    from longrank.reproduction.given import Given
 
 Sets = Mapping[str, object]
 """Settings of a command, given by ``--set key=value``."""
@@ -62,11 +67,16 @@ class Workbench:
         models: role -> model, where another than the published one is to be used.
         phases: runs the commands.
         scores: a file of passage scores that all recipes share.
+        given: the collection.
+        fold_names: of the folds.
 
     Attributes:
-        recipe, folder, index: as given.
+        recipe, folder, index, fold_names: as given.
         settings: the recipe's settings.
+        sources: the collection's documents, as ``longrank index`` takes them.
         queries, qrels, folds: the inputs' paths.
+        folds_without_dev: folds that train on the queries that `folds` choose on.
+        judged_before: judgments of earlier rounds, whose documents `ranked` leaves out; None: there are none.
     """
 
     def __init__(
@@ -78,6 +88,8 @@ class Workbench:
         models: Mapping[str, str],
         phases: Phases,
         scores: Path,
+        given: Given,
+        fold_names: Sequence[str],
     ) -> None:
         """Check the roles of `models`.
 
@@ -90,7 +102,10 @@ class Workbench:
                 raise InputError(f"{recipe.paper}, {recipe.item}, has no such model", got=role, fix=fix)
         self.recipe, self.folder, self.index = recipe, folder, index
         self.settings: Mapping[str, Any] = recipe.settings
-        self.queries, self.qrels, self.folds = folder / "queries.jsonl", folder / "qrels.txt", folder / "folds.json"
+        self.queries, self.qrels, self.folds = (folder / name for name in (QUERIES, QRELS, FOLDS))
+        self.folds_without_dev, self.fold_names = folder / FOLDS_WITHOUT_DEV, fold_names
+        self.judged_before = folder / BEFORE if given.judged_before else None
+        self.sources, self._given = given.sources, given
         self._models, self._phases, self._scores = models, phases, scores
 
     @property
@@ -107,6 +122,24 @@ class Workbench:
         self._phases.do([str(part) for part in command], output)
         return output
 
+    def beside(self, name: str) -> Path:
+        """Return a file of the collection's folder, or one that is given by its path.
+
+        Raises:
+            InputError: there is none.
+        """
+        folders = [Path(source).parent for source in self.sources if not source.startswith(IRDS)]
+        found = next((path for path in (*(folder / name for folder in folders), Path(name)) if path.is_file()), None)
+        if found is None:
+            what = f"{self.recipe.paper}, {self.recipe.item}, reads a file that the collection does not have"
+            raise InputError(what, path=self._given.key, got=name)
+        return found
+
+    def indexed(self, name: str, *options: object) -> Path:
+        """Return another index of the collection; `options` are those of ``index``."""
+        output = self.folder / name
+        return self.do("index", *self.sources, *self._given.index_options, "-o", output, *options, output=output)
+
     def retrieve(
         self,
         name: str,
@@ -120,17 +153,26 @@ class Workbench:
         """Return the run of a first stage."""
         output = self.folder / f"{name}.run"
         inputs = (index or self.index, queries or self.queries)
-        return self.do("retrieve", *inputs, "-o", output, "--preset", preset, "-k", k, *_assigned(sets), output=output)
+        return self.do(
+            "retrieve", *inputs, "-o", output, "--preset", preset, "-k", k, *self.assigned(sets), output=output
+        )
 
     def tuned(
-        self, name: str, preset: str, grid: Mapping[str, str], measure: str, *more: object, sets: Sets | None = None
+        self,
+        name: str,
+        preset: str,
+        grid: Mapping[str, str],
+        measure: str,
+        *more: object,
+        sets: Sets | None = None,
+        folds: Path | None = None,
     ) -> Path:
         """Return the pooled test run of a first stage tuned on the other folds; `more` are options of ``tune``."""
         output = self.folder / name
         axes = [part for axis, values in grid.items() for part in ("--grid", f"{axis}={values}")]
-        how = ("--preset", preset, "-m", measure, "--protocol", "folds", "--folds", self.folds, *more)
+        how = ("--preset", preset, "-m", measure, "--protocol", "folds", "--folds", folds or self.folds, *more)
         inputs = (self.index, self.queries, self.qrels)
-        return self.do("tune", *inputs, "-o", output, *how, *axes, *_assigned(sets), output=output / "run.txt")
+        return self.do("tune", *inputs, "-o", output, *how, *axes, *self.assigned(sets), output=output / "run.txt")
 
     def rerank(
         self,
@@ -155,7 +197,7 @@ class Workbench:
         inputs = (index or self.index, queries or self.queries, first)
         scores = ("--score-cache", self._scores) if cached else ()
         self.do(
-            *("rerank", *inputs, "-o", output, "--pipeline", pipeline, *options, *scores, *more, *_assigned(sets)),
+            *("rerank", *inputs, "-o", output, "--pipeline", pipeline, *options, *scores, *more, *self.assigned(sets)),
             output=output,
         )
         return Reranked(output, output.with_name(f"{output.name}.evidence"))
@@ -178,24 +220,51 @@ class Workbench:
         options += ("--normalize", normalize) if normalize is not None else ()
         return self.do("aggregate", evidence, "-o", output, "-a", aggregator, *options, output=output)
 
-    def weighed(self, name: str, evidence: Sequence[Path], first: Path, grid: Mapping[str, str], *more: object) -> Path:
+    def weighed(
+        self,
+        name: str,
+        evidence: Sequence[Path],
+        first: Path,
+        grid: Mapping[str, str],
+        *more: object,
+        folds: Path | None = None,
+    ) -> Path:
         """Return the run with weights learned on the other folds; with ``--learn-on`` in `more`, on another set."""
         output = self.folder / name
         axes = [part for axis, values in grid.items() for part in ("--grid", f"{axis}={values}")]
-        learn = () if "--learn-on" in more else ("--folds", self.folds)
+        learn = () if "--learn-on" in more else ("--folds", folds or self.folds)
         return self.do(
             "weigh", self.qrels, first, *evidence, "-o", output, *axes, *learn, *more, output=output / "run.txt"
         )
 
-    def train(self, name: str, protocol: str, first: Path, sets: Sets | None = None, *more: object) -> Path:
-        """Train a document network over the folds; return its folder, in which ``test.run`` is."""
+    def train(
+        self,
+        name: str,
+        protocol: str,
+        first: Path,
+        sets: Sets | None = None,
+        *more: object,
+        folds: Path | None = None,
+    ) -> Path:
+        """Train a document network over the folds; return its folder, in which ``test.run`` is.
+
+        With ``--fold`` and a name in `more`, on that fold alone; ``test.run`` is there when all were trained.
+        """
         output = self.folder / name
         inputs = (protocol, self.index, self.queries, self.qrels, first)
+        made = output / str(more[more.index("--fold") + 1]) if "--fold" in more else output
         self.do(
-            *("train", *inputs, "-o", output, "--folds", self.folds, *more, *_assigned(sets)),
-            output=output / "test.run",
+            *("train", *inputs, "-o", output, "--folds", folds or self.folds, *more, *self.assigned(sets)),
+            output=made / "test.run",
         )
         return output
+
+    def train_passages(self, name: str, training: str, examples: Path, sets: Sets | None = None, *more: object) -> Path:
+        """Train a model on examples of passages; return the model's folder."""
+        output = self.folder / name
+        return self.do(
+            *("train-passages", training, examples, "-o", output, *more, *self.assigned(sets)), output=output / "model"
+        )
 
     def fuse(self, name: str, method: str, runs: Sequence[Path], *more: object) -> Path:
         """Return the fusion of runs; `more` are options of ``fuse``."""
@@ -211,7 +280,7 @@ class Workbench:
         how, notes = self.recipe.evaluate, Notes()
         per_query = evaluate(
             read_qrels(qrels or self.qrels, notes),
-            read_run(run, notes),
+            self._ranking(run, notes),
             self.recipe.measures,
             level=how.level,
             max_depth=how.depth,
@@ -220,6 +289,14 @@ class Workbench:
         named = dict(zip(self.recipe.measures, per_query.values(), strict=True))
         values = {measure: summarise(measure, list(found.values())) for measure, found in named.items()}
         return Row(name, values, run, named, series, x)
+
+    def _ranking(self, path: Path, notes: Notes) -> Run:
+        """Return a run without the documents that were judged before, of which a round's judgments hold none."""
+        run = read_run(path, notes)
+        if self.judged_before is None:
+            return run
+        before = read_qrels(self.judged_before, notes)
+        return Run(run.tag, (row for row in run.rows() if row.doc_id not in before.get(row.query_id, ())))
 
     def measured(
         self,
@@ -232,17 +309,31 @@ class Workbench:
         """Return a row that is no ranking; `values` is called if commands were run."""
         return Row(name, {} if self.dry else values(), series=series, x=x)
 
+    @staticmethod
+    def assigned(sets: Sets | None) -> list[str]:
+        """Return options that set keys of a command."""
+        return [part for assignment in assignments(sets or {}) for part in ("--set", assignment)]
+
     def read_json(self, path: Path) -> Any:
         """Return what a command wrote as JSON."""
         return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _assigned(sets: Sets | None) -> list[str]:
-    return [part for key, value in (sets or {}).items() for part in ("--set", f"{key}={_toml(value)}")]
+def assignments(sets: Sets) -> list[str]:
+    """Return ``key=value`` as ``--set`` reads it; of a table, each of its keys."""
+    return [f"{key}={_toml(value)}" for key, value in _flat(sets)]
+
+
+def _flat(sets: Sets, above: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in sets.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value
 
 
 def _toml(value: object) -> str:
-    """Return a value as ``--set`` reads it: TOML, which writes true where Python says True; text stays bare."""
-    return (
-        value if isinstance(value, str) else json.dumps(value) if isinstance(value, bool | list | dict) else str(value)
-    )
+    """Return a value as TOML; text that cannot be taken for anything else stays bare."""
+    if isinstance(value, str) and value.strip() == value != "" and override({}, [f"key={value}"])["key"] == value:
+        return value
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool | list) else str(value)
