@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import random
 import re
 from pathlib import Path
 
@@ -9,11 +11,12 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate, summarise
+from longrank.evaluation.residual import judged_documents, residual_qrels, residual_run
 from longrank.formats.folds import read_folds
 from longrank.formats.queries import read_queries
 from longrank.formats.topics import STRAY_TEXT
 from longrank.formats.trec import read_qrels, read_run
-from longrank.types import Notes
+from longrank.types import Notes, Qrels, Run, ScoredDoc
 
 TOPICS = {
     "cedr.robust04.queries.tsv": (250, "301", "700"),
@@ -146,18 +149,46 @@ def test_runs_are_read(trec: Path) -> None:
         assert (len(run), sum(1 for _ in run.rows())) == expected, name
 
 
-@pytest.mark.parametrize(
-    ("run", "qrels", "expected"),
-    [
-        ("capreolus.core18_title_rm3.run.gz", "qrels.core18.txt", (0.3075, 0.4590, 0.4434)),
-        ("capreolus.core18_desc_rm3.run.gz", "qrels.core18.txt", (0.2791, 0.3850, 0.3750)),
-    ],
-)
-def test_real_runs_have_trec_evals_values(run: str, qrels: str, expected: tuple[float, ...], trec: Path) -> None:
-    measures = ["AP", "P@20", "nDCG@20"]
-    values = evaluate(read_qrels(trec / "qrels" / qrels, Notes()), read_run(trec / "runs" / run, Notes()), measures)
-    found = [summarise(name, values[name].values()) for name in measures]
-    assert found == pytest.approx(expected, abs=5.1e-5)
+COVID, CEDR = "capreolus.anserini.covid-r5.abstract.qdel.bm25-top1k", "cedr.robust04.bm25-default.top100"
+VALUES = {
+    ("capreolus.core18_title_rm3", "core18.txt"): {"AP": 0.3075, "P@20": 0.4590, "P@30": 0.4160, "nDCG@20": 0.4434},
+    ("capreolus.core18_desc_rm3", "core18.txt"): {"AP": 0.2791, "P@20": 0.3850, "P@30": 0.3707, "nDCG@20": 0.3750},
+    (CEDR, "robust04.301-450.partial.txt"): {"AP": 0.1955, "P@20": 0.3683, "nDCG@20": 0.4311},
+    (COVID, "covid-complete.txt"): {"AP": 0.2814, "nDCG@10": 0.7301, "nDCG@20": 0.6979},
+    (COVID, "covid-round5.txt"): {"AP": 0.1396, "nDCG@10": 0.2798, "nDCG@20": 0.2812},
+}
+"""Run and judgments -> what trec_eval 10.0-rc3 says of them, with -c."""
+
+
+@pytest.mark.parametrize(("run", "qrels"), VALUES)
+def test_real_runs_have_trec_evals_values(run: str, qrels: str, trec: Path) -> None:
+    expected = VALUES[run, qrels]
+    values = evaluate(_qrels(trec, qrels), _run(trec, run), expected)
+    assert {name: summarise(name, values[name].values()) for name in expected} == pytest.approx(expected, abs=5.1e-5)
+
+
+def test_cedrs_run_of_web_track_2012_has_trec_evals_values(trec: Path) -> None:
+    judged = read_qrels(trec / "qrels" / "cedr.wt.qrels.gz", Notes())
+    qrels = {query_id: grades for query_id, grades in judged.items() if 151 <= int(query_id) <= 200}
+    values = evaluate(qrels, _run(trec, "cedr.test.wt12"), ["AP", "nDCG@20"])
+    found = {name: summarise(name, per_query.values()) for name, per_query in values.items()}
+    assert found == pytest.approx({"AP": 0.1252, "nDCG@20": 0.1410}, abs=5.1e-5)
+
+
+def test_anserinis_run_of_trec_covid_has_the_values_that_anserini_publishes(trec: Path) -> None:
+    # docs/experiments-covid.md in castorini/anserini, round 5, abstract index, UDel's queries
+    published = {"nDCG@10": 0.7301, "Judged@10": 0.9980, "nDCG@20": 0.6979, "Judged@20": 0.9900, "R@1000": 0.4839}
+    values = evaluate(_qrels(trec, "covid-complete.txt"), _run(trec, COVID), published)
+    assert {name: summarise(name, values[name].values()) for name in published} == pytest.approx(published, abs=5.1e-5)
+
+
+def _qrels(trec: Path, name: str) -> Qrels:
+    return read_qrels(trec / "qrels" / f"qrels.{name}", Notes())
+
+
+def _run(trec: Path, name: str) -> Run:
+    (path,) = (trec / "runs").glob(f"{name}.*")
+    return read_run(path, Notes())
 
 
 def test_trec_evals_comments_are_passed_over(shared_data: Path) -> None:
@@ -176,6 +207,91 @@ def test_trec_evals_overlong_rows_are_refused(shared_data: Path) -> None:
         read_run(shared_data / "trec_eval-test" / "test" / "results.trunc", Notes())
 
 
+# --- TREC-COVID: residual evaluation ----------------------------------------------------------
+
+
+def test_round_2_is_what_is_judged_so_far_without_round_1(trec: Path) -> None:
+    before = judged_documents([_qrels(trec, "covid-round1.txt")])
+    assert residual_qrels(_qrels(trec, "covid-round2-cumulative.txt"), before) == _qrels(trec, "covid-round2.txt")
+
+
+@pytest.mark.parametrize(
+    ("cumulative", "before", "this_round", "renamed"),
+    [
+        ("covid-round3-cumulative.txt", "covid-round2-cumulative.txt", "covid-round3.txt", 280),
+        ("covid-round4-cumulative.txt", "covid-round3-cumulative.txt", "covid-round4.txt", 50),
+        ("covid-complete.txt", "covid-round4-cumulative.txt", "covid-round5.txt", 222),
+    ],
+)
+def test_later_rounds_are_that_but_for_documents_that_changed_their_ids(
+    cumulative: str, before: str, this_round: str, renamed: int, trec: Path
+) -> None:
+    """CORD-19 renamed documents between its releases; what is judged so far lists them under their new ids."""
+    so_far, new = _qrels(trec, cumulative), _qrels(trec, this_round)
+    left = _pairs(residual_qrels(so_far, judged_documents([_qrels(trec, before)])))
+    assert _pairs(new) <= left
+    assert len(left) - len(_pairs(new)) == renamed
+    all_judged_before = residual_qrels(so_far, judged_documents([new]))  # under the ids that this round's corpus has
+    left = _pairs(residual_qrels(so_far, judged_documents([all_judged_before])))
+    assert {pair for pair in left if pair[2] >= 0} == {pair for pair in _pairs(new) if pair[2] >= 0}
+
+
+def _pairs(qrels: Qrels) -> set[tuple[str, str, int]]:
+    return {(query_id, doc_id, grade) for query_id, judged in qrels.items() for doc_id, grade in judged.items()}
+
+
+def test_a_residual_run_has_the_values_of_pytrec_eval_on_rows_filtered_by_hand(trec: Path) -> None:
+    import pytrec_eval
+
+    qrels, earlier, run = (
+        _qrels(trec, "covid-round5.txt"),
+        _qrels(trec, "covid-round4-cumulative.txt"),
+        _run(trec, COVID),
+    )
+    rows: dict[str, dict[str, float]] = {}
+    for row in run.rows():
+        if row.doc_id not in earlier.get(row.query_id, {}):
+            rows.setdefault(row.query_id, {})[row.doc_id] = row.score
+    direct = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg_cut_20"}).evaluate(rows)
+    ours = evaluate(qrels, residual_run(run, judged_documents([earlier])), ["AP", "nDCG@20"])
+    for query_id in qrels:
+        assert ours["AP"][query_id] == pytest.approx(direct[query_id]["map"], abs=1e-9)
+        assert ours["nDCG@20"][query_id] == pytest.approx(direct[query_id]["ndcg_cut_20"], abs=1e-9)
+
+
+# --- TREC Deep Learning 2019: -l 2 and -M 100 --------------------------------------------------
+
+
+@pytest.mark.parametrize(("qrels", "level", "depth"), [("dl19-passage.txt", 2, None), ("dl19-doc.txt", None, 100)])
+def test_options_of_deep_learning_2019_give_the_values_of_pytrec_eval(
+    qrels: str, level: int | None, depth: int | None, trec: Path
+) -> None:
+    import pytrec_eval
+
+    judged = _qrels(trec, qrels)
+    run = _made_up(judged)
+    cut = {query_id: {row.doc_id: row.score for row in run[query_id][:depth]} for query_id in run}
+    direct = pytrec_eval.RelevanceEvaluator(judged, {"map", "ndcg_cut_10"}, relevance_level=level or 1).evaluate(cut)
+    values = evaluate(judged, run, ["AP", "nDCG@10"], level=level, max_depth=depth)
+    plain = evaluate(judged, run, ["AP", "nDCG@10"])
+    ap = values["AP(rel=2)" if level else "AP"]
+    for query_id in judged:
+        assert ap[query_id] == pytest.approx(direct.get(query_id, {}).get("map", 0.0), abs=1e-9)
+        assert values["nDCG@10"][query_id] == pytest.approx(direct.get(query_id, {}).get("ndcg_cut_10", 0.0), abs=1e-9)
+    assert values["nDCG@10"] == plain["nDCG@10"]  # grades have no level, and 10 is above the depth
+    assert summarise("AP", ap.values()) != pytest.approx(summarise("AP", plain["AP"].values()), abs=1e-3)
+
+
+def _made_up(judged: Qrels) -> Run:
+    """A run that ranks by grade now and then, with ties, unjudged documents, and without the last topic."""
+    rng = random.Random(7)
+    rows = []
+    for query_id, grades in list(judged.items())[:-1]:
+        found = rng.sample(sorted(grades), min(len(grades), 150)) + [f"unjudged{n}" for n in range(50)]
+        rows += [ScoredDoc(query_id, d, float(grades.get(d, 0) * rng.randint(0, 1) + rng.randint(0, 9))) for d in found]
+    return Run("made-up", rows)
+
+
 # --- folds ------------------------------------------------------------------------------------
 
 
@@ -186,21 +302,51 @@ def test_anserinis_five_folds_are_capreolus_yang19(trec: Path) -> None:
     assert rotated == {frozenset(f.test): (frozenset(f.train), frozenset(f.dev)) for f in named.values()}
 
 
-@pytest.mark.parametrize(
-    ("name", "sizes"),
-    [
-        ("anserini.robust04-paper1-folds", [(0, 125, 125)] * 2),
-        ("capreolus.core17_birch_folds", [(30, 10, 10)] * 5),
-        ("capreolus.covid_random_folds", [(30, 10, 10)] * 5),
-        ("capreolus.genomics_5folds", [(38, 13, 13)] * 3 + [(39, 13, 12), (39, 12, 13)]),
-        ("capreolus.rob04_cedr_folds", [(150, 50, 50)] * 3 + [(150, 50, 49), (150, 49, 50)]),
-    ],
-)
-def test_folds_are_read(name: str, sizes: list[tuple[int, int, int]], trec: Path) -> None:
+FIFTHS = {50: [(30, 10, 10)] * 5, 90: [(54, 18, 18)] * 5, 250: [(150, 50, 50)] * 5}
+FOLDS = {
+    "anserini.robust04-paper1-folds": [(0, 125, 125)] * 2,
+    "anserini.robust04-paper2-folds": FIFTHS[250],
+    "capreolus.cds_5folds": FIFTHS[90],
+    "capreolus.core17_birch_folds": FIFTHS[50],
+    "capreolus.core18_birch_folds": FIFTHS[50],
+    "capreolus.core18_desc_folds": FIFTHS[50],
+    "capreolus.core18_title_folds": FIFTHS[50],
+    "capreolus.covid_random_folds": FIFTHS[50],
+    "capreolus.genomics_5folds": [(38, 13, 13)] * 3 + [(39, 13, 12), (39, 12, 13)],
+    "capreolus.gov2_maxp_folds": [(34, 41, 75), (41, 75, 34), (75, 34, 41)],
+    "capreolus.rob04_cedr_folds": [(150, 50, 50)] * 3 + [(150, 50, 49), (150, 49, 50)],
+    "capreolus.rob04_huston14_desc_folds": FIFTHS[250],
+    "capreolus.rob04_huston14_title_folds": FIFTHS[250],
+    "capreolus.rob04_yang19_folds": FIFTHS[250],
+}
+"""file -> how many queries each fold trains, chooses and tests on."""
+
+
+def test_no_file_of_folds_is_left_out(trec: Path) -> None:
+    assert {path.stem for path in (trec / "folds").glob("*folds.json") if "params" not in path.name} == set(FOLDS)
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_folds_are_read(name: str, trec: Path) -> None:
     notes = Notes()
     folds = read_folds(trec / "folds" / f"{name}.json", notes)
-    assert [(len(fold.train), len(fold.dev), len(fold.test)) for fold in folds.values()] == sizes
-    assert notes.lines() == []
+    assert [(len(fold.train), len(fold.dev), len(fold.test)) for fold in folds.values()] == FOLDS[name]
+    assert notes["repeated query ids in folds"] == (75 if "gov2" in name else 0)
+    tested = [query_id for fold in folds.values() for query_id in fold.test]
+    assert len(tested) == len(set(tested)), "a query is tested once"
+    only_trained_on = {"672"} if "cedr" in name else set()  # no document is relevant to it
+    for fold in folds.values():
+        assert {*fold.train, *fold.dev, *fold.test} - only_trained_on == set(tested)
+
+
+def test_cedrs_training_pairs_are_of_the_queries_that_its_folds_train_on(trec: Path) -> None:
+    folds = read_folds(trec / "folds" / "capreolus.rob04_cedr_folds.json", Notes())
+    huston = read_folds(trec / "folds" / "capreolus.rob04_huston14_title_folds.json", Notes())
+    for number, fold in enumerate(folds.values(), 1):
+        pairs = gzip.decompress((trec / "folds" / f"cedr.robust04.f{number}.train.pairs.gz").read_bytes()).decode()
+        trained = {row.split("\t")[0] for row in pairs.splitlines()}
+        assert trained == set(fold.train)
+        assert any(trained == set(other.train) for other in huston.values())
 
 
 def test_the_gov2_folds_lose_their_repetitions(trec: Path) -> None:

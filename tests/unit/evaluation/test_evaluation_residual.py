@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from longrank.errors import InputError
+from longrank.evaluation.residual import judged_documents, residual_qrels, residual_run
+from longrank.types import Run, ScoredDoc
+
+BEFORE = judged_documents([{"1": {"a": 1, "b": 0}}, {"1": {"c": 0}, "2": {"d": -1}}])
+
+
+def test_what_several_judgments_judge_is_united_and_a_negative_grade_is_no_judgment() -> None:
+    assert dict(BEFORE) == {"1": {"a", "b", "c"}, "2": set()}
+
+
+def test_judgments_lose_what_was_judged_before_topic_by_topic() -> None:
+    assert residual_qrels({"1": {"a": 2, "x": 1}, "2": {"a": 1}}, BEFORE) == {"1": {"x": 1}, "2": {"a": 1}}
+
+
+def test_a_topic_of_which_nothing_is_left_is_no_topic() -> None:
+    assert residual_qrels({"1": {"a": 2}, "2": {"d": 1}}, BEFORE) == {"2": {"d": 1}}
+    with pytest.raises(InputError, match="every judged document was judged before; are they the same judgments"):
+        residual_qrels({"1": {"a": 2}}, BEFORE)
+
+
+def test_a_run_closes_up_and_keeps_its_order_and_scores() -> None:
+    rows = [ScoredDoc("1", doc_id, score) for doc_id, score in (("x", 1.0), ("a", 3.0), ("y", 2.0), ("c", 2.5))]
+    left = residual_run(Run("tag", [*rows, ScoredDoc("2", "a", 1.0)]), BEFORE)
+    assert list(left.rows()) == [ScoredDoc("1", "y", 2.0), ScoredDoc("1", "x", 1.0), ScoredDoc("2", "a", 1.0)]
+    assert left.tag == "tag"
