@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.storage import check_writable
-from longrank.types import Notes, Qrels, Query
+from longrank.types import Notes, Qrels, Query, Run
 
 
 def load_queries(
@@ -47,7 +48,32 @@ def load_qrels(source: str, notes: Notes) -> Qrels:
     return read_qrels(Path(source), notes)
 
 
-def part_of(source: str, part: Literal["queries", "qrels"]) -> str:
+def load_runs(paths: Sequence[Path], notes: Notes) -> dict[Path, Run]:
+    """Read each run once, however often and under whatever path it is named.
+
+    Raises:
+        InputError: as `read_run`.
+    """
+    from longrank.formats.trec import read_run
+
+    files: dict[str, Path] = {}
+    for path in paths:
+        files.setdefault(os.path.realpath(path), path)  # Path.resolve fails on a link to itself
+    return {path: read_run(path, notes) for path in files.values()}
+
+
+def run_names(runs: Mapping[Path, Run]) -> list[str]:
+    """Name each run by its tag; by its file where tags collide, and by the whole path where those do."""
+    tags = Counter(run.tag for run in runs.values())
+    files = Counter(path.name for path in runs)
+    names = [
+        run.tag if tags[run.tag] == 1 else path.name if files[path.name] == 1 else str(path)
+        for path, run in runs.items()
+    ]
+    return names if len(set(names)) == len(names) else [str(path) for path in runs]
+
+
+def part_of(source: str, part: Literal["queries", "qrels", "passage_qrels"]) -> str:
     """Return the file that a collection folder stands for where one of its parts is wanted, else `source`.
 
     Raises:

@@ -1,0 +1,156 @@
+"""How alike two rankings are: Kendall's tau, rank-biased overlap, overlap of the first k.
+
+tau      of the documents that both rank, in both orders: 1 the same order, -1 the opposite, None of fewer than two
+RBO      Webber, Moffat and Zobel (TOIS 2010): overlap at every depth, deeper ones counting less by the factor p;
+         extrapolated to what two endless rankings would share (their equation 32). 1 the same, 0 nothing in common
+overlap  share of the first k that is the same: common documents / k, k at most the length of the longer ranking
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.errors import InputError
+from longrank.types import Run
+
+MEASURES = ("tau", "rbo", "overlap")
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How alike two runs are.
+
+    Attributes:
+        one: a run's name.
+        other: the other's.
+        queries: queries that both have; the others do not count.
+        means: name of `MEASURES` -> mean over the queries that have a value; None if none has.
+        per_query: query_id -> name -> value.
+    """
+
+    one: str
+    other: str
+    queries: int
+    means: Mapping[str, float | None]
+    per_query: Mapping[str, Mapping[str, float | None]]
+
+
+def agreements(runs: Mapping[str, Run], *, k: int = 10, p: float = 0.9, depth: int | None = None) -> list[Agreement]:
+    """Return how alike each two of several runs are.
+
+    Args:
+        runs: name -> run, two or more.
+        k: of the overlap, 1 or more.
+        p: of RBO, above 0 and below 1: with .9, the first ten ranks have 86% of the weight.
+        depth: look at so many documents of each ranking only, for tau and RBO; None: at all.
+
+    Raises:
+        InputError: fewer than two runs, an option out of range, or two runs without a common query.
+    """
+    if len(runs) < 2:
+        raise InputError("agreement is of two runs or more", got=len(runs))
+    if k < 1 or (depth is not None and depth < 1):
+        raise InputError("k and depth are at least 1", got=k if k < 1 else depth)
+    check_p(p)
+    measures: dict[str, Callable[[Sequence[str], Sequence[str]], float | None]] = {
+        "tau": lambda a, b: tau(a[:depth], b[:depth]),
+        "rbo": lambda a, b: rbo(a[:depth], b[:depth], p),
+        "overlap": lambda a, b: overlap(a, b, k),
+    }
+    return [_agreement(one, other, runs, measures) for one, other in combinations(runs, 2)]
+
+
+def _agreement(
+    one: str,
+    other: str,
+    runs: Mapping[str, Run],
+    measures: Mapping[str, Callable[[Sequence[str], Sequence[str]], float | None]],
+) -> Agreement:
+    common = [query_id for query_id in runs[one] if query_id in runs[other]]
+    if not common:
+        raise InputError(f"runs {one} and {other} have no query in common", fix="compare their query ids")
+    per_query = {}
+    for query_id in common:
+        a, b = ([row.doc_id for row in runs[name][query_id]] for name in (one, other))
+        per_query[query_id] = {name: measure(a, b) for name, measure in measures.items()}
+    means = {name: _mean([values[name] for values in per_query.values()]) for name in measures}
+    return Agreement(one, other, len(common), means, per_query)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def matrix(names: Sequence[str], found: Sequence[Agreement], measure: str) -> NDArray[np.float64]:
+    """Return the means of a measure, float64[n, n], of the runs by the runs: 1 with itself, NaN where there is none."""
+    place = {name: n for n, name in enumerate(names)}
+    values = np.eye(len(names))
+    for pair in found:
+        mean = pair.means[measure]
+        one, other = place[pair.one], place[pair.other]
+        values[one, other] = values[other, one] = np.nan if mean is None else mean
+    return values
+
+
+def tau(one: Sequence[str], other: Sequence[str]) -> float | None:
+    """Return Kendall's tau of the documents that two rankings share, -1 to 1; None of fewer than two.
+
+    Args:
+        one: documents, best first, each once.
+        other: the same of another ranking.
+    """
+    from scipy.stats import kendalltau
+
+    place = {doc_id: rank for rank, doc_id in enumerate(other)}
+    shared = [place[doc_id] for doc_id in one if doc_id in place]
+    return float(kendalltau(range(len(shared)), shared).statistic) if len(shared) > 1 else None
+
+
+def rbo(one: Sequence[str], other: Sequence[str], p: float = 0.9) -> float:
+    """Return the extrapolated rank-biased overlap of two rankings without ties, 0 to 1.
+
+    Args:
+        one: documents, best first, each once; at least one.
+        other: the same of another ranking, of any length.
+        p: how much the next rank counts, above 0 and below 1.
+
+    Raises:
+        InputError: `p` is out of range.
+    """
+    check_p(p)
+    short, long = sorted((one, other), key=len)
+    s, n = len(short), len(long)
+    seen: set[str] = set()
+    common, at_s, total = 0, 0, 0.0
+    for depth, doc_id in enumerate(long, 1):
+        new = {doc_id, short[depth - 1]} if depth <= s else {doc_id}
+        for each in new:
+            common += each in seen
+        common += depth <= s and len(new) == 1
+        seen |= new
+        if depth == s:
+            at_s = common
+        beyond = at_s * (depth - s) / (s * depth) if depth > s else 0.0
+        total += (common / depth + beyond) * p**depth
+    return (1 - p) / p * total + ((common - at_s) / n + at_s / s) * p**n
+
+
+def overlap(one: Sequence[str], other: Sequence[str], k: int = 10) -> float:
+    """Return the share of the first `k` documents that two rankings have in common, 0 to 1."""
+    return len({*one[:k]} & {*other[:k]}) / min(k, max(len(one), len(other)))
+
+
+def check_p(p: float) -> None:
+    """Refuse a factor of RBO that is none.
+
+    Raises:
+        InputError: it is not above 0 and below 1.
+    """
+    if not 0 < p < 1:
+        raise InputError("p of rank-biased overlap is above 0 and below 1", got=p)

@@ -1,0 +1,125 @@
+"""Plots of analyses, SVG, by the extra ``plots``: one function for each shape of result.
+
+All raise `MissingExtra` where matplotlib is not installed, and return the file that they have written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from longrank.analysis.distribution import Distribution, shares
+from longrank.evaluation.canvas import blank_figure, drawing, saved
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Panel
+
+_BLUE, _RED, _GREY = "#30638e", "#e4002b", "#8a8d91"
+_MARKS = "os^Dv<>*"
+_HIGH = 3.4
+"""Of a panel, in inches."""
+
+
+@contextmanager
+def _panels(path: Path, n: int, width: float = 5.0, height: float = _HIGH) -> Iterator[Sequence[Panel]]:
+    """Give `n` panels side by side, and write them when the block ends."""
+    with drawing():
+        figure = blank_figure(width * n, height)
+        panels = figure.subplots(1, n, squeeze=False)[0].tolist()
+        for panel in panels:
+            panel.spines["right"].set_visible(False)
+        yield panels
+        saved(figure, path.with_suffix(""), ("svg",))
+
+
+def plot_distributions(path: Path, found: Mapping[str, Distribution], what: Mapping[str, str]) -> Path:
+    """Draw a histogram for each distribution, under its name, with mean and median; `what` is counted in each."""
+    with _panels(path, len(found), 4.0) as panels:
+        for panel, (name, one) in zip(panels, found.items(), strict=True):
+            width = (one.histogram[0].end or one.histogram[0].start + 1) - one.histogram[0].start
+            bars = panel.bar([b.start for b in one.histogram], [b.n for b in one.histogram], width, align="edge")
+            for bar in bars:
+                bar.set(facecolor=_BLUE, edgecolor="white", linewidth=0.5)
+            if one.histogram[-1].end is None:
+                bars[-1].set_facecolor(_GREY)
+                place = one.histogram[-1].start + width / 2, one.histogram[-1].n
+                panel.annotate(f"up to {one.max:,}", place, ha="right", va="bottom", fontsize=7, color=_GREY)
+            for value, style, label in ((one.percentiles[50], "-", "median"), (one.mean, "--", "mean")):
+                panel.axvline(value, color=_RED, ls=style, lw=1.2, label=f"{label} {value:,.1f}")
+            panel.set(xlabel=name, ylabel=what[name])
+            panel.locator_params(integer=True)
+            panel.legend(frameon=False)
+    return path
+
+
+def plot_counts(path: Path, counts: Mapping[int, int], *, title: str, across: str, most: int = 20) -> Path:
+    """Draw the share that each count has of all; those from `most` on as one bar."""
+    top = min(most, max(counts))
+    heights = shares([sum(n for value, n in counts.items() if min(value, top) == place) for place in range(1, top + 1)])
+    with _panels(path, 1) as (panel,):
+        bars = panel.bar(range(1, top + 1), heights, 0.85, color=_BLUE)
+        panel.bar_label(bars, [f"{height:.0%}" if height >= 0.005 else "" for height in heights], fontsize=7)
+        labels = [str(place) if place < max(counts) and place < most else f"{place}+" for place in range(1, top + 1)]
+        labels[-1] = f"{top}+" if max(counts) > top else str(top)
+        panel.set_xticks(range(1, top + 1), labels, fontsize=7)
+        panel.set(title=title, xlabel=across, ylabel="share")
+    return path
+
+
+def plot_tenths(path: Path, groups: Mapping[str, Sequence[float]]) -> Path:
+    """Draw what share of the best passages of each group stands in each tenth of their documents; dotted: anywhere."""
+    with _panels(path, 1) as (panel,):
+        for (name, tenths), mark in zip(groups.items(), _MARKS, strict=False):
+            panel.plot(range(1, len(tenths) + 1), tenths, f"-{mark}", ms=4, label=name)
+            panel.axhline(1 / len(tenths), color=_GREY, ls=":", lw=1)
+            panel.set_xticks(range(1, len(tenths) + 1))
+        panel.set(
+            title="Where the best passage stands", xlabel="tenth of the document", ylabel="share of best passages"
+        )
+        panel.set_ylim(bottom=0)
+        panel.legend(frameon=False)
+    return path
+
+
+def plot_lines(path: Path, found: Mapping[str, Mapping[str, Mapping[int, float]]], across: str) -> Path:
+    """Draw a panel for each measure: name -> (x -> value), a line for each name."""
+    with _panels(path, len(found)) as panels:
+        for panel, (measure, lines) in zip(panels, found.items(), strict=True):
+            for (name, line), mark in zip(lines.items(), _MARKS * len(lines), strict=False):
+                panel.plot(list(line), list(line.values()), f"-{mark}", ms=4, label=name)
+            panel.set_xticks(sorted({x for line in lines.values() for x in line}))
+            panel.tick_params("x", labelsize=7)
+            panel.set(title=measure, xlabel=across, ylabel=measure)
+            panel.grid(alpha=0.3)
+            panel.legend(frameon=False)
+    return path
+
+
+def plot_deltas(path: Path, values: Sequence[float], title: str) -> Path:
+    """Draw a bar for each query's difference, in the order given."""
+    with _panels(path, 1, width=7.0) as (panel,):
+        colours = np.where(np.array(values) > 0, _BLUE, _RED).tolist()
+        panel.bar(range(len(values)), values, 1.0, color=colours)
+        panel.axhline(0, color="black", lw=0.6)
+        panel.set(title=title, xlabel="queries, best for the run first", ylabel="difference")
+        panel.set_xlim(-0.5, len(values) - 0.5)
+    return path
+
+
+def plot_matrices(path: Path, names: Sequence[str], matrices: Mapping[str, Any]) -> Path:
+    """Draw a map for each matrix, float64[n, n] with NaN where nothing is known, of the runs by the runs."""
+    size = 1.9 + 0.55 * len(names)
+    with _panels(path, len(matrices), size + 0.6, size) as panels:
+        for panel, (measure, matrix) in zip(panels, matrices.items(), strict=True):
+            panel.imshow(matrix, cmap="Blues", vmin=0, vmax=1)
+            for (row, column), value in np.ndenumerate(matrix):
+                ink = "white" if value > 0.6 else "black"
+                panel.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7, color=ink)
+            panel.set_xticks(range(len(names)), names, rotation=45, ha="right")
+            panel.set_yticks(range(len(names)), names)
+            panel.set_title(measure)
+    return path

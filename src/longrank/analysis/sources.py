@@ -1,0 +1,80 @@
+"""Where documents to measure come from: an index, or a collection that has not been indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from longrank.analysis.collection import Count, words
+from longrank.errors import InputError
+from longrank.formats.collection import IRDS, Collection, documents_of, open_collection
+from longrank.formats.corpora import read_documents
+from longrank.index import Index, IndexOptions
+from longrank.text.analysis import ANALYZERS
+from longrank.types import Document, Notes
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Documents, and how they are measured.
+
+    Attributes:
+        documents: gives all of them, in order, as often as it is called.
+        counts: unit -> length: ``words``, and ``terms`` as the index counts them, or the default index would.
+        queries: those of a collection, as commands take them.
+        qrels: its judgments.
+    """
+
+    documents: Callable[[], Iterable[Document]]
+    counts: dict[str, Count]
+    queries: str | None = None
+    qrels: str | None = None
+
+
+def open_source(source: str, notes: Notes) -> Source:
+    """Open an index, a collection folder, or ``irds:ID``.
+
+    Args:
+        source: which.
+        notes: what was accepted with a remark.
+
+    Raises:
+        InputError: none of these, or a dataset without documents.
+        IntegrityError: the index is damaged.
+        MissingExtra: ir_datasets is asked for and not installed.
+    """
+    if source.startswith(IRDS) or documents_of(Path(source)) is not None:
+        return _of_collection(open_collection(source), notes)
+    index = Index.open(source)
+    if index.options.expansions:
+        notes.say("terms are those that were indexed: with the queries that were predicted for the documents")
+    return Source(lambda: index, {"words": words, "terms": lambda number, _: int(index.lengths[number])})
+
+
+def _of_collection(parts: Collection, notes: Notes) -> Source:
+    if not parts.sources:
+        raise InputError("this dataset has no documents", got=parts.name)
+    remarks = iter([notes])  # what is read again is not counted again
+    porter, options = ANALYZERS["porter"], IndexOptions()
+
+    def documents() -> Iterator[Document]:
+        for located in read_documents(parts.sources, next(remarks, Notes())):
+            yield located.document
+
+    def terms(number: int, document: Document) -> int:
+        return len(porter(options.indexed(document.title, document.text)))
+
+    return Source(documents, {"words": words, "terms": terms}, parts.queries, parts.qrels)
+
+
+def wordpieces(model: str) -> Count:
+    """Return what counts a model's wordpieces of a document.
+
+    Raises:
+        InputError, MissingExtra: as `wordpiece_counter`.
+    """
+    from longrank.scoring.wordpieces import wordpiece_counter
+
+    count, options = wordpiece_counter(model), IndexOptions()
+    return lambda _, document: count(options.indexed(document.title, document.text))

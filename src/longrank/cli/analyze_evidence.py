@@ -1,0 +1,245 @@
+"""``longrank analyze positions``, ``sentences`` and ``depth``: what stored evidence says without scoring again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from longrank.aggregation import AGGREGATORS
+from longrank.cli import console
+from longrank.cli.analyze_output import Level, Measures, Output, Qrels, check_output, share, show, write
+
+if TYPE_CHECKING:
+    from longrank.analysis.positions import Positions
+    from longrank.analysis.sweeps import Point, Setup
+    from longrank.evaluation.measures import Queries
+    from longrank.types import Notes, Run
+
+Evidence = Annotated[Path, typer.Argument(help="An evidence file written by longrank rerank.", metavar="EVIDENCE")]
+Aggregators = Annotated[
+    list[str] | None,
+    typer.Option("-a", "--aggregator", help=f"Repeatable; of {', '.join(AGGREGATORS)}. [default: maxp]"),
+]
+Weights = Annotated[
+    str | None, typer.Option("--weights", help="1,W2,W3: what birch's best sentences weigh.", metavar="1,W2,W3")
+]
+Alpha = Annotated[
+    float | None,
+    typer.Option("--interpolate", help="ALPHA * first stage + (1 - ALPHA) * passages; 0 to 1.", metavar="ALPHA"),
+]
+Normalize = Annotated[str, typer.Option("--normalize", help="Before interpolating: none, or minmax per query.")]
+Complete = Annotated[
+    bool,
+    typer.Option("--complete/--intersection", help="Average over all topics of the qrels, or over those of the run."),
+]
+
+
+def positions(
+    evidence: Evidence,
+    qrels: Annotated[
+        str | None, typer.Option("--qrels", help="Judgments: look at relevant documents by themselves.")
+    ] = None,
+    level: Level = 1,
+    top: Annotated[
+        list[int] | None, typer.Option("-k", help="Repeatable: look at each query's first K documents by themselves.")
+    ] = None,
+    run: Annotated[
+        Path | None, typer.Option("--run", help="The ranking of -k. [default: by the best passages]")
+    ] = None,
+    output: Output = None,
+) -> None:
+    """Show where in its document the best passage stands.
+
+    By the passage's number, and by tenths of the document. If the first passage wins much more often than by chance,
+    it may be enough to read it.
+
+    Example: longrank analyze positions maxp.run.evidence --qrels qrels.txt -k 10
+    """
+    from longrank.analysis import positions as places
+    from longrank.analysis.plots import plot_tenths
+    from longrank.cli.inputs import load_qrels
+    from longrank.errors import InputError
+    from longrank.formats.evidence import read_evidence
+    from longrank.formats.trec import read_run
+    from longrank.types import Notes
+
+    notes = Notes()
+    check_output(output, evidence, qrels, run)
+    if any(k < 1 for k in top or ()):
+        raise InputError("-k is at least 1", got=min(top or ()))
+    if run is not None and not top:
+        raise InputError("--run is the ranking of -k", fix="add -k 10, or leave --run out")
+    found = places.winners(read_evidence(evidence)[1])
+    groups = {"all reranked": found}
+    if qrels is not None:
+        groups["relevant"] = places.relevant(found, load_qrels(qrels, notes), level)
+    ranking = None if run is None else read_run(run, notes)
+    groups |= {f"first {k}": places.top(found, k, ranking) for k in top or ()}
+    results = {name: places.positions(group) for name, group in groups.items()}
+    _print_positions(results)
+    tenths = {name: one.tenths for name, one in results.items() if one.tenths}
+    record = {"evidence": str(evidence), "qrels": qrels, "level": level, "groups": results}
+    write(output, record, lambda path: plot_tenths(path, tenths))
+    console.show_notes(notes)
+
+
+def _print_positions(results: dict[str, Positions]) -> None:
+    from longrank.analysis.positions import TENTHS
+
+    head = ("", "documents", "of one passage", "first wins", "by chance", "mean number", "median", "mean place")
+    rows = []
+    for name, one in results.items():
+        index = ("-", "-") if one.index is None else (f"{one.index.mean:.1f}", f"{one.index.percentiles[50]:g}")
+        counted = (f"{one.documents:,}", f"{one.single:,}", share(one.first), share(one.by_chance))
+        rows.append((name, *counted, *index, share(one.mean_place)))
+    show(head, rows)
+    typer.echo("\nshare of the best passages that stands in each tenth of their documents")
+    lines = [(name, *map(share, one.tenths or (None,) * TENTHS)) for name, one in results.items()]
+    show(("", *map(str, range(1, TENTHS + 1))), lines)
+
+
+def sentences(
+    evidence: Evidence,
+    qrels: Qrels,
+    counts: Annotated[
+        str, typer.Option("--counts", help="Passages of a document, between commas.")
+    ] = "8,16,24,32,40,48,56,64",
+    rule: Annotated[
+        str, typer.Option("--rule", help="Which are kept: first, termf (most words of the query), first+termf.")
+    ] = "first",
+    aggregators: Aggregators = None,
+    weights: Weights = None,
+    measures: Measures = None,
+    first_stage: Annotated[
+        Path | None, typer.Option("--first-stage", help="The run that was reranked: its other documents follow below.")
+    ] = None,
+    interpolate: Alpha = None,
+    normalize: Normalize = "none",
+    complete: Complete = True,
+    output: Output = None,
+) -> None:
+    """Measure by the number of sentences, or passages, kept of each document.
+
+    From evidence of as many as there are; nothing is scored again (Santos et al., figure 2).
+
+    Example: longrank analyze sentences santos.run.evidence qrels.txt -a max -a sum -a wmean --first-stage bm25.run
+    """
+    from longrank.analysis.sweeps import by_passages
+    from longrank.formats.evidence import read_evidence
+    from longrank.formats.trec import read_run
+    from longrank.types import Notes
+
+    notes = Notes()
+    check_output(output, evidence, qrels, first_stage)
+    wanted = _integers("--counts", counts)
+    stage = None if first_stage is None else read_run(first_stage, notes)
+    setup = _setup(qrels, aggregators, weights, measures, stage, (interpolate, normalize, complete), notes)
+    points = by_passages(read_evidence(evidence)[1], setup, wanted, rule=rule, notes=notes)
+    _deliver(points, "passages", output, {"evidence": str(evidence), "qrels": qrels, "rule": rule})
+    console.show_notes(notes)
+
+
+def depth(
+    evidence: Evidence,
+    first_stage: Annotated[Path, typer.Argument(help="The run that was reranked.", metavar="RUN")],
+    qrels: Qrels,
+    depths: Annotated[str, typer.Option("--depths", help="Documents of a query, between commas.")] = "10,20,30,50,100",
+    aggregators: Aggregators = None,
+    weights: Weights = None,
+    measures: Measures = None,
+    interpolate: Alpha = None,
+    normalize: Normalize = "none",
+    complete: Complete = True,
+    output: Output = None,
+) -> None:
+    """Measure by how many documents of each query are reranked.
+
+    From evidence of the most; nothing is scored again. 0 is the first stage itself (Santos et al., figure 3).
+
+    Example: longrank analyze depth maxp.run.evidence bm25.run qrels.txt -a maxp -a sump -m nDCG@10 -m P@10
+    """
+    from longrank.analysis.sweeps import by_depth
+    from longrank.formats.evidence import read_evidence
+    from longrank.formats.trec import read_run
+    from longrank.types import Notes
+
+    notes = Notes()
+    check_output(output, evidence, qrels, first_stage)
+    wanted = _integers("--depths", depths)
+    run = read_run(first_stage, notes)
+    setup = _setup(qrels, aggregators, weights, measures, run, (interpolate, normalize, complete), notes)
+    points = by_depth(read_evidence(evidence)[1], run, setup, wanted, notes=notes)
+    _deliver(points, "depth", output, {"evidence": str(evidence), "first_stage": str(first_stage), "qrels": qrels})
+    console.show_notes(notes)
+
+
+def _integers(option: str, value: str) -> list[int]:
+    from longrank.cli.inputs import numbers
+    from longrank.errors import InputError
+
+    found = numbers(option, value)
+    if any(not one.is_integer() or one < 1 for one in found):
+        raise InputError(f"{option} takes whole numbers from 1 on", got=value)
+    return sorted({int(one) for one in found})
+
+
+def _setup(
+    qrels: str,
+    aggregators: list[str] | None,
+    weights: str | None,
+    measures: list[str] | None,
+    first_stage: Run | None,
+    how: tuple[float | None, str, bool],
+    notes: Notes,
+) -> Setup:
+    from longrank.aggregation import make_aggregator
+    from longrank.analysis.sweeps import Setup
+    from longrank.cli.inputs import load_qrels, numbers
+    from longrank.errors import InputError
+
+    names = list(dict.fromkeys(aggregators or ["maxp"]))
+    alpha, normalize, complete = how
+    if normalize != "none" and alpha is None:
+        raise InputError("--normalize means nothing without --interpolate", got=normalize)
+    if weights is not None and "birch" not in names:
+        raise InputError("--weights belongs to the aggregator birch", got=weights)
+    of_birch = None if weights is None else numbers("--weights", weights)
+    queries: Queries = "complete" if complete else "intersection"
+    return Setup(
+        {name: make_aggregator(name, weights=of_birch if name == "birch" else None) for name in names},
+        load_qrels(qrels, notes),
+        tuple(measures or ["nDCG@10"]),
+        first_stage,
+        alpha,
+        normalize,
+        queries,
+    )
+
+
+def _deliver(points: Sequence[Point], what: str, output: Path | None, record: dict[str, Any]) -> None:
+    from longrank.analysis.plots import plot_lines
+
+    names = list(dict.fromkeys(point.aggregator for point in points))
+    measures = list(points[0].values)
+    by_n: dict[int | None, dict[str, Point]] = {}
+    for point in points:
+        by_n.setdefault(point.n, {})[point.aggregator] = point
+    head = (what, *(f"{name} {measure}" for measure in measures for name in names))
+    rows = [
+        (
+            "all" if n is None else str(n),
+            *(f"{found[name].values[measure]:.4f}" for measure in measures for name in names),
+        )
+        for n, found in by_n.items()
+    ]
+    show(head, rows)
+    lines = {
+        measure: {
+            name: {n: found[name].values[measure] for n, found in by_n.items() if n is not None} for name in names
+        }
+        for measure in measures
+    }
+    write(output, {**record, "points": [point._asdict() for point in points]}, lambda p: plot_lines(p, lines, what))

@@ -1,0 +1,82 @@
+"""``longrank analyze latency``: what a document network costs by the size of its encoder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from longrank.cli import console
+
+if TYPE_CHECKING:
+    from longrank.scoring.latency import Latency
+
+
+def latency(
+    network: Annotated[str, typer.Option("--network", help="A document network; docs/names.md lists them.")] = (
+        "parade-transformer"
+    ),
+    sizes: Annotated[
+        list[str] | None,
+        typer.Option("--size", help="large, base, 10/768, 8/768, medium, small, mini, 2/512, tiny. [default: all]"),
+    ] = None,
+    passages: Annotated[int, typer.Option("--passages", min=1, help="Passages of a document.")] = 16,
+    tokens: Annotated[int, typer.Option("--tokens", min=8, help="Tokens of a passage, the query's included.")] = 256,
+    dtype: Annotated[str, typer.Option("--dtype", help="float32 or bf16.")] = "float32",
+    device: Annotated[str, typer.Option("--device", help="A torch device, or auto.")] = "auto",
+    threads: Annotated[int | None, typer.Option("--threads", min=1, help="CPU threads. [default: all cores]")] = None,
+    seconds: Annotated[float, typer.Option("--seconds", min=0, help="How long to measure each size.")] = 5.0,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the rows as JSON, with the machine named.")
+    ] = None,
+) -> None:
+    """Measure what a document network costs by the size of its encoder.
+
+    Parameters, operations and time per document, for the BERT sizes that PARADE compares (Table 7), with random
+    weights: cost does not depend on what a network has learned. Tokenisation is left out.
+
+    Example: longrank analyze latency --size small --size tiny --dtype bf16
+    """
+    from longrank.scoring.latency import SIZES, latencies
+    from longrank.scoring.speed import machine, use_threads
+    from longrank.storage import atomic_write, check_writable
+
+    if output is not None:
+        check_writable(output)
+    use_threads(threads or console.cores())
+    rows: list[Latency] = []
+    measured = latencies(
+        network, sizes or list(SIZES), passages=passages, tokens=tokens, dtype=dtype, device=device, seconds=seconds
+    )
+    for row in measured:
+        rows.append(row)
+        console.note(f"{row.size}: {row.milliseconds:,.1f} ms per document")
+    named = machine()
+    if output is not None:
+        asked = {"network": network, "passages": passages, "tokens": tokens, "dtype": dtype}
+        with atomic_write(output, "w") as stream:
+            stream.write(
+                json.dumps({"machine": named, **asked, "rows": [asdict(row) for row in rows]}, indent=2) + "\n"
+            )
+    typer.echo(f"{named['accelerator'] or named['processor']}, {named['threads']} threads, PyTorch {named['torch']}")
+    typer.echo(f"{network}, {passages} passages of {tokens} tokens, {dtype}")
+    for line in table(rows):
+        typer.echo(line)
+
+
+def table(rows: list[Latency]) -> list[str]:
+    """Return the lines of a table of measurements, one row each."""
+    cells = [
+        (
+            row.size,
+            f"{row.layers}/{row.hidden}",
+            f"{row.parameters / 1e6:,.1f}",
+            f"{row.gflops:,.1f}",
+            f"{row.milliseconds:,.1f}",
+        )
+        for row in rows
+    ]
+    return console.aligned(("size", "layers/hidden", "million parameters", "GFLOP/document", "ms/document"), cells)
