@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,16 +27,21 @@ import numpy as np
 import torch
 
 from benchmarks.gains_report import System, chosen_by_dev, interpolated, report
-from benchmarks.gains_tasks import TASKS, Prepared, assigned, run
+from benchmarks.gains_tasks import TASKS, Prepared, assigned, run, write_queries
 from longrank.formats.evidence import EvidenceWriter, read_evidence
 from longrank.index import Index
 from longrank.models.folders import load_network
 from longrank.scoring.network_reader import NetworkReader
-from longrank.types import Evidence, Notes
+from longrank.types import Evidence, Notes, Query
 
 CONFIG = Path(__file__).with_name("aggregator.toml")
 AGGREGATORS = ("parade-avg", "parade-sum", "parade-max", "parade-attn", "parade-cnn", "parade-transformer")
 PASSAGE_AGGREGATORS = ("firstp", "maxp", "sump", "avgp")
+READ = {
+    "passages.preset": "parade-paper",
+    "scorer.options.max_tokens": 256,
+    "scorer.options.max_query_tokens": 64,
+}
 ALPHA = 0.3  # weight of BM25, both min-max normalised, as in the pipeline minilm
 BM25_GRID = ("k1=0.3:3:0.3", "b=0.1:1:0.1")
 RM3_GRID = (
@@ -72,11 +77,15 @@ def fill_cache(prepared: Prepared, model: Path) -> None:
     start = prepared["start"]
     if not start.exists():
         run("create", "parade-max", "--model", model, "-o", start)
-    inputs = (prepared.index, prepared["queries.jsonl"], prepared["bm25.run"])
-    options = ("--pipeline", "parade-max", "--model", start, "--allow-untrained", "--depth", prepared.task.depth)
-    sets = ("passages.preset=parade-paper", "scorer.options.max_tokens=256", "scorer.options.max_query_tokens=64")
-    read = [part for one in sets for part in ("--set", one)]
-    run("rerank", *inputs, "-o", prepared["read.run"], *options, *read, "--score-cache", prepared["rows.cache"])
+    _rerank(prepared, prepared["queries.jsonl"], prepared["read.run"], "parade-max", start, "--allow-untrained")
+
+
+def _rerank(prepared: Prepared, queries: Path, output: Path, network: str, model: Path, *more: object) -> None:
+    """Rerank with a document network, reading passages as its training does."""
+    inputs = (prepared.index, queries, prepared["bm25.run"])
+    options = ("--pipeline", network, "--model", model, "--depth", prepared.task.depth, *more)
+    cache = ("--score-cache", prepared["rows.cache"])
+    run("rerank", *inputs, "-o", output, *options, *cache, *assigned(READ))
 
 
 def systems(prepared: Prepared, model: Path) -> list[System]:
@@ -118,10 +127,20 @@ def trained(prepared: Prepared, model: Path, name: str) -> Iterator[System]:
     """Train an aggregator over the folds; yield it alone and interpolated."""
     output = prepared[name]
     train_aggregator(prepared, model, name, output)
-    yield System(name, output / "test.run", "aggregator", output)
+    for fold, parts in prepared.folds.items():
+        _rerank_dev(prepared, output / fold, name, parts.dev)
+    yield System(name, output / "test.run", "aggregator", output, "dev.run")
     mixed = prepared[f"{name}-bm25.run"]
     interpolated(prepared, output, mixed, ALPHA)
-    yield System(f"{name} + BM25", mixed, "aggregator", output)
+    yield System(f"{name} + BM25", mixed, "aggregator", output, "dev-mixed.run")
+
+
+def _rerank_dev(prepared: Prepared, trained: Path, name: str, query_ids: Sequence[str]) -> None:
+    """Rerank a fold's dev queries with its network, for choosing among systems."""
+    texts = _texts(prepared["queries.jsonl"])
+    queries = trained / "dev.queries.jsonl"
+    write_queries([Query(query_id, texts[query_id]) for query_id in query_ids], queries)
+    _rerank(prepared, queries, trained / "dev.run", name, trained / "model")
 
 
 def train_aggregator(

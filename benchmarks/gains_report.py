@@ -18,22 +18,29 @@ UNTRAINED = ("first stage", "untrained")
 
 
 class System(NamedTuple):
-    """A system: its name, the run of all test queries, what kind it is, and the folder of its training."""
+    """A system: its name, the run of all test queries, what kind it is, the folder of its training, its dev runs.
+
+    ``dev`` is the file in a fold's folder of the training with the ranking of its dev queries; of a system that is not
+    trained, the run holds these, too.
+    """
 
     name: str
     run: Path
     kind: str
     training: Path | None = None
+    dev: str | None = None
 
 
 def interpolated(prepared: Prepared, training: Path, output: Path, alpha: float) -> None:
-    """Mix each fold's document scores with the first stage; write all test queries as one run."""
+    """Mix each fold's document scores with the first stage, of dev and test; write all test queries as one run."""
     mix = ("-a", "document", "--interpolate", alpha, "--normalize", "minmax", "--first-stage", prepared["bm25.run"])
     rows = []
     for name, fold in prepared.folds.items():
-        part = training / name / "mixed.run"
-        run("aggregate", training / name / "test.run.evidence", "-o", part, *mix)
-        mixed = read_run(part, Notes())
+        for part in ("dev", "test"):
+            run(
+                "aggregate", training / name / f"{part}.run.evidence", "-o", training / name / f"{part}-mixed.run", *mix
+            )
+        mixed = read_run(training / name / "test-mixed.run", Notes())
         rows += [row for query_id in fold.test for row in mixed.get(query_id)]
     write_run(Run("longrank", rows), output)
 
@@ -41,8 +48,7 @@ def interpolated(prepared: Prepared, training: Path, output: Path, alpha: float)
 def chosen_by_dev(prepared: Prepared, systems: Sequence[System]) -> System:
     """In each fold, take the system that is best on the dev queries, without a look at the test queries.
 
-    A trained system's value on dev is that of the fold's own network, whose weights were chosen by it; that of a
-    mixture with BM25 is not known and counts as the network's.
+    The weights of a trained system's network were chosen on the same queries.
     """
     output, rows = prepared["chosen.run"], []
     candidates = [one for one in systems if one.kind not in UNTRAINED]
@@ -59,9 +65,8 @@ def chosen_by_dev(prepared: Prepared, systems: Sequence[System]) -> System:
 
 
 def _dev_value(prepared: Prepared, system: System, fold: str, qrels: Mapping[str, Mapping[str, int]]) -> float:
-    if system.training is not None:
-        return float(record_of(system.training / fold)["best_measure"])
-    return mean(values_of(prepared, system.run, qrels))
+    ranked = system.run if system.training is None or system.dev is None else system.training / fold / system.dev
+    return mean(values_of(prepared, ranked, qrels))
 
 
 def report(prepared: Prepared, systems: Sequence[System], results: Path) -> None:
