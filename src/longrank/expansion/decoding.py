@@ -75,7 +75,7 @@ def written(
     """Return the token ids of each text's n queries, from what the decoder begins with to the end of the longest.
 
     Args:
-        network: of transformers, sequence to sequence, in evaluation mode.
+        network: of transformers, sequence to sequence, in evaluation mode, without habits (`forget_habits`).
         features: padded texts, int64 [B, L] each.
         keys: of the B texts.
         decoding: how.
@@ -85,33 +85,37 @@ def written(
     draws = [_Drawn(keys, decoding)] if decoding.method == "topk" else []
     rows = network.generate(
         **features,
-        generation_config=_generation(network, decoding),
+        generation_config=_generation(decoding),
         logits_processor=transformers.LogitsProcessorList(draws),
     ).tolist()
     return [rows[first : first + decoding.n] for first in range(0, len(rows), decoding.n)]
 
 
+def forget_habits(network: Any) -> None:
+    """Keep the model's special tokens, and nothing else of how its folder says that it writes.
+
+    transformers takes whatever a call does not name from there: BART's folders forbid repeated trigrams, for instance.
+    """
+    from transformers import GenerationConfig
+
+    tokens = {name: getattr(network.generation_config, name, None) for name in _TOKENS}
+    own = {name: getattr(network.config, name, None) if token is None else token for name, token in tokens.items()}
+    network.generation_config = GenerationConfig(**own)
+
+
 def end_tokens(network: Any) -> frozenset[int]:
     """Return the ids of the tokens that end a query."""
-    ends = _token(network, "eos_token_id")
+    ends = network.generation_config.eos_token_id
     return frozenset(() if ends is None else [ends] if isinstance(ends, int) else ends)
 
 
-def _token(network: Any, name: str) -> int | list[int] | None:
-    """Return a special token of the model: as its folder says for writing, else as its configuration does."""
-    found: int | list[int] | None = getattr(network.generation_config, name, None)
-    return getattr(network.config, name, None) if found is None else found
-
-
-def _generation(network: Any, decoding: Decoding) -> Any:
-    """Return settings for transformers: the model's own special tokens, and no other habit of its folder."""
+def _generation(decoding: Decoding) -> Any:
     from transformers import GenerationConfig
 
-    tokens = {name: _token(network, name) for name in _TOKENS}
-    search: dict[str, Any] = {"do_sample": True, "top_k": 0, "num_beams": 1}
+    search: dict[str, Any] = {"do_sample": True, "top_k": 0}
     if decoding.method == "beam":
         search = {"do_sample": False, "num_beams": decoding.n}
-    return GenerationConfig(**tokens, **search, num_return_sequences=decoding.n, max_new_tokens=decoding.max_tokens)
+    return GenerationConfig(**search, num_return_sequences=decoding.n, max_new_tokens=decoding.max_tokens)
 
 
 class _Drawn:

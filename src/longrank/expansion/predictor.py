@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from longrank.expansion.decoding import Decoding, TextKey, end_tokens, first_logits, written
+from longrank.expansion.decoding import Decoding, TextKey, end_tokens, first_logits, forget_habits, written
 from longrank.expansion.network import open_seq2seq
 from longrank.scoring.acceleration import check_dtype, to_bf16
 from longrank.scoring.backoff import halving
@@ -85,6 +85,7 @@ class QueryPredictor:
         self._network, self._tokenizer = open_seq2seq(model, dtype)
         with loading(model):
             check_padding(model, self._network, self._tokenizer, partial(first_logits, self._network), "a")
+        forget_habits(self._network)
         if dtype == "bf16":
             to_bf16(self._network)
         self._network.to(choose_device(device))
