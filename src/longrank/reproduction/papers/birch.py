@@ -1,0 +1,153 @@
+"""Birch (Akkalyoncu Yilmaz et al. 2019): a document's best sentences, weighed with its first stage.
+
+A model reads every sentence once. What the first stage and the best one, two or three sentences weigh is learned from
+that evidence, by folds; the model is never trained on the collection that it ranks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from longrank.formats.folds import read_folds, write_folds
+from longrank.reproduction.workbench import Row, Workbench
+from longrank.types import Notes
+
+# --- results: best sentences by what the model was trained on ---
+
+
+def results(bench: Workbench) -> Iterator[Row]:
+    """BM25+RM3, then one, two and three sentences of each model."""
+    first = bench.retrieve("bm25-rm3", "bm25-anserini+rm3")
+    yield bench.ranked("BM25+RM3", first)
+    yield from _one_to_three(bench, first, bench.folds)
+
+
+def first_version(bench: Workbench) -> Iterator[Row]:
+    """The same on BM25+RM3 that is tuned by the folds, with two models (arXiv 1903.10972)."""
+    folds = bench.folds if bench.settings["folds"] == 5 else _made(bench, bench.settings["folds"])
+    first = bench.tuned(
+        "tuned", "bm25-anserini+rm3", bench.settings["tune"], "AP", "--choose-by", "yang19", folds=folds
+    )
+    yield bench.ranked("BM25+RM3", first)
+    yield from _one_to_three(bench, first, folds)
+
+
+def _one_to_three(bench: Workbench, first: Path, folds: Path) -> Iterator[Row]:
+    for trained_on in bench.settings["trained_on"]:
+        evidence = _read(bench, trained_on, first)
+        for n in (1, 2, 3):
+            grid = _grid(n, bench.settings["grid"], bench.settings["grid"])
+            name, rule = f"{_file_name(trained_on)}-{n}s", ("--choose-by", bench.settings["choose_by"])
+            yield bench.ranked(f"{trained_on} {n}S", bench.weighed(name, [evidence], first, grid, *rule, folds=folds))
+
+
+def _read(bench: Workbench, role: str, first: Path) -> Path:
+    """Return what a model says of every sentence of the candidates."""
+    settings, sets = bench.settings, {"scorer.options.score": bench.settings["score"]}
+    name, model = _file_name(role), bench.model(role)
+    return bench.rerank(name, first, "birch", model=model, depth=settings["depth"], sets=sets).evidence
+
+
+def _grid(n: int, alpha: str, weights: str) -> dict[str, str]:
+    """Return the grid for the best `n` sentences: of the first stage, and of all but the best."""
+    return {"alpha": alpha} | {f"w{i}": weights for i in range(2, n + 1)}
+
+
+def _made(bench: Workbench, n: int) -> Path:
+    from longrank.evaluation.folds import make_folds
+
+    path = bench.folder / f"folds-{n}.json"
+    if not bench.dry:
+        judged = [query_id for fold in read_folds(bench.folds, Notes()).values() for query_id in fold.test]
+        write_folds(make_folds(sorted(judged), n, 42), path)
+    return path
+
+
+def _file_name(role: str) -> str:
+    return role.lower().replace("->", "-").replace(" ", "-")
+
+
+# --- how many sentences ---
+
+
+def sentences(bench: Workbench) -> Iterator[Row]:
+    """From the best sentence to the best ten: the full grid for three, two values of each weight from four on."""
+    first = bench.retrieve("bm25-rm3", "bm25-anserini+rm3")
+    evidence, settings = _read(bench, "bert", first), bench.settings
+    for n in range(1, settings["sentences"] + 1):
+        grid = _grid(n, settings["grid"], settings["grid"] if n <= 3 else settings["further"])
+        run = bench.weighed(f"{n}s", [evidence], first, grid)
+        yield bench.ranked(f"{n}S", run, series="best sentences", x=n)
+
+
+# --- Birch-Passage: trained end to end ---
+
+
+def passages(bench: Workbench) -> Iterator[Row]:
+    """Birch-Passage of several encoders, alone and mixed with the first stage (survey, Table 11)."""
+    first = bench.retrieve("bm25-rm3", "bm25-anserini+rm3")
+    how = ("--aggregator", "document", "--normalize", "minmax", "--choose-by", "dev", "-m", "nDCG@20")
+    for role in bench.settings["encoders"]:
+        name = _file_name(role)
+        sets = {"network.name": "birch-passage", "network.model": bench.model(role), **bench.settings["train"]}
+        trained = bench.train(name, "parade", first, sets)
+        yield bench.ranked(role, trained / "test.run")
+        evidence = [trained / fold / "test.run.evidence" for fold in bench.fold_names]
+        mixed = bench.weighed(f"{name}-mixed", evidence, first, {"alpha": bench.settings["alpha"]}, *how)
+        yield bench.ranked(f"{role} + BM25", mixed)
+
+
+# --- what the models were trained on (Tables 1.1 to 1.3) ---
+
+
+def table_1_1(bench: Workbench) -> Iterator[Row]:
+    """Microblog: queries and judged tweets to train on, and to validate on."""
+    train, dev = bench.folder / "rows.jsonl", bench.folder / "dev.jsonl"
+    parts = ("--queries", bench.queries, "--qrels", bench.qrels, "-o", train, "--dev", dev)
+    bench.do("rows", "microblog", *bench.sources, *parts, "--dev-queries", bench.settings["validation"], output=train)
+    yield bench.measured("training", lambda: _counted(bench, train))
+    yield bench.measured("validation", lambda: _counted(bench, dev))
+
+
+def table_1_2(bench: Workbench) -> Iterator[Row]:
+    """MS MARCO: examples, two of each triple."""
+    rows, triples = bench.folder / "rows.jsonl", bench.settings.get("triples")
+    if triples:
+        bench.do(
+            "rows", "msmarco", bench.beside(triples), "-o", rows, "--triples", bench.settings["n_triples"], output=rows
+        )
+    else:
+        inputs = (*bench.sources, "--queries", bench.queries, "--qrels", bench.qrels)
+        bench.do("rows", "microblog", *inputs, "-o", rows, output=rows)
+    yield bench.measured("MS MARCO", lambda: _counted(bench, rows))
+
+
+def table_1_3(bench: Workbench) -> Iterator[Row]:
+    """TREC CAR: queries of the folds, and pairs with BM25's first paragraphs."""
+    run = bench.retrieve("bm25", "bm25-anserini", k=bench.settings["depth"])
+    yield bench.measured("training", lambda: _pairs(bench, run, dev=False))
+    yield bench.measured("validation", lambda: _pairs(bench, run, dev=True))
+
+
+def _counted(bench: Workbench, rows: Path) -> dict[str, float]:
+    queries, labels = set(), Counter[int]()
+    with rows.open(encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            queries.add(row["query"])
+            labels[row["label"]] += 1
+    n = labels.total()
+    found = {"queries": len(queries), "examples": n, "share relevant": labels[1] / n}
+    return {name: found[name] for name in bench.recipe.quantities}
+
+
+def _pairs(bench: Workbench, run: Path, *, dev: bool) -> dict[str, float]:
+    """Count what the last fold, or the others, have of a run."""
+    from longrank.formats.trec import read_run
+
+    found, folds = read_run(run, Notes()), list(read_folds(bench.folds, Notes()).values())
+    wanted = [query_id for fold in (folds[-1:] if dev else folds[:-1]) for query_id in fold.test]
+    return {"queries": len(wanted), "pairs": sum(len(found.get(query_id)) for query_id in wanted)}

@@ -1,0 +1,138 @@
+"""h2oloo at TREC 2019 (Akkalyoncu Yilmaz et al.): passages and documents of the Deep Learning Track.
+
+Eight first stages: BM25 with its default or with tuned parameters, alone or with a feedback model. BERT reads passages,
+or a document's sentences, of the tuned ones, with and without predicted queries in the index. Rows are named after the
+runs' tags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from longrank.reproduction.workbench import Row, Workbench
+
+_BASELINES = tuple(f"bm25{which}{feedback}" for which in ("base", "tuned") for feedback in ("", "_ax", "_prf", "_rm3"))
+_ROLES = {"bm25_marcomb": "bert-msmarco-microblog", "bm25exp_marco": "bert-msmarco"}
+_ROLES["bm25exp_marcomb"] = _ROLES["bm25_marcomb"]
+
+
+# --- passages (Table 1) ---
+
+
+def table_1(bench: Workbench) -> Iterator[Row]:
+    """Eight baselines, then BERT alone on three lists of candidates."""
+    for name in _BASELINES:
+        yield bench.ranked(f"{name}_p", bench.retrieve(f"{name}_p", f"{name}_p"))
+    tuned = bench.retrieve("bm25tuned_p", "bm25tuned_p")
+    yield bench.ranked("p_bert", _read(bench, "p_bert", tuned))
+    expanded = _expanded(bench, "doc2query-msmarco", "doc2query-car")
+    for name, preset in (("p_exp_bert", "bm25tuned_p"), ("p_exp_rm3_bert", "bm25tuned_rm3_p")):
+        first = bench.retrieve(f"{preset}_exp", preset, index=expanded)
+        yield bench.ranked(name, _read(bench, name, first))
+
+
+def _read(bench: Workbench, name: str, first: Path) -> Path:
+    """Rerank whole passages by the log-probability of relevance, and nothing else."""
+    sets = {"passages.preset": "whole", "scorer.options.score": "logprob"}
+    return bench.rerank(name, first, "firstp", model=bench.model("bert"), depth=bench.settings["depth"], sets=sets).run
+
+
+def _expanded(bench: Workbench, *roles: str, copies: int = 1) -> Path:
+    """Index the documents with the queries that several models predict for them, united."""
+    files = [bench.beside(name) for name in bench.settings["expansions"]] or [_predicted(bench, role) for role in roles]
+    name = f"expanded-{copies}.index"
+    return bench.indexed(name, *_repeated("--expansions", files), "--original-copies", copies)
+
+
+def _predicted(bench: Workbench, role: str) -> Path:
+    """Let a model predict queries, each word drawn from the ten likeliest."""
+    output, n = bench.folder / f"{role}.jsonl", bench.settings["predicted"]
+    how = ("--method", "topk", "--k", 10, "-n", n)
+    return bench.do("expand", bench.index, bench.model(role), "-o", output, *how, output=output)
+
+
+# --- documents (Table 2) ---
+
+
+def table_2(bench: Workbench) -> Iterator[Row]:
+    """Eight baselines, then three mixtures of a first stage and BERT's three best sentences."""
+    for name in _BASELINES:
+        yield bench.ranked(name, bench.retrieve(name, name))
+    yield from _mixtures(bench)
+
+
+def table_2_full_depth(bench: Workbench) -> Iterator[Row]:
+    """The same mixtures and the first baseline, to the depth of the runs."""
+    yield bench.ranked("bm25base", bench.retrieve("bm25base", "bm25base"))
+    yield from _mixtures(bench)
+
+
+def _mixtures(bench: Workbench) -> Iterator[Row]:
+    expanded = _expanded(bench, "doc2query-msmarco", "doc2query-car")
+    for name in _ROLES:
+        index = expanded if name.startswith("bm25exp") else bench.index
+        yield bench.ranked(name, _mixed(bench, name, index))
+
+
+def _mixed(bench: Workbench, name: str, index: Path) -> Path:
+    """Weigh the first stage and three sentences as the paper does, or as another judged set teaches."""
+    first, evidence = _sentences(bench, name, name, index, bench.queries)
+    if not bench.settings["learn_on"]:
+        alpha, second, third = bench.settings["weights"][name]
+        weights = ("--weights", f"1,{second},{third}")
+        return bench.aggregate(f"{name}-mixed", evidence, "birch", *weights, first=first, alpha=alpha)
+    there = Path(bench.settings["learn_on"])
+    others = _sentences(bench, name, f"{name}-learn", index, there / "queries.jsonl")
+    learn_on = ",".join(map(str, (there / "qrels.txt", *others)))
+    grid = dict.fromkeys(("alpha", "w2", "w3"), bench.settings["grid"])
+    return bench.weighed(f"{name}-learned", [evidence], first, grid, "--learn-on", learn_on)
+
+
+def _sentences(bench: Workbench, run: str, name: str, index: Path, queries: Path) -> tuple[Path, Path]:
+    """Return the candidates of some queries, and what the BERT of a run says of their sentences."""
+    depth, model = bench.settings["depth"], bench.model(_ROLES[run])
+    first = bench.retrieve(f"{name}-first", bench.settings["first_stage"], index=index, queries=queries)
+    read = bench.rerank(name, first, "birch", model=model, depth=depth, queries=queries)
+    return first, read.evidence
+
+
+# --- tuning, and what predicted queries add ---
+
+
+def tuning(bench: Workbench) -> Iterator[Row]:
+    """The mean of the optima of five samples of queries, for each objective; what two named settings give."""
+    for objective in bench.settings["objectives"]:
+        found = _tuned(bench, objective)
+        yield bench.measured(f"optimum by {objective}", lambda found=found: bench.read_json(found)["result"]["setting"])
+    for name in bench.settings["baselines"]:
+        yield bench.ranked(name, bench.retrieve(name, name))
+
+
+def _tuned(bench: Workbench, objective: str) -> Path:
+    settings, output = bench.settings, bench.folder / f"tuned-{objective.replace('@', '-')}"
+    samples = ("--protocol", "samples", "--samples", settings["samples"], "--sample-size", settings["sample_size"])
+    grid = _repeated("--grid", [f"{axis}={settings[axis]}" for axis in ("k1", "b")])
+    inputs = (bench.index, bench.queries, bench.qrels, "-o", output)
+    return bench.do("tune", *inputs, "-m", objective, *samples, *grid, output=output / "tuning.json")
+
+
+def expansion_passages(bench: Workbench) -> Iterator[Row]:
+    """BM25 on passages, with their predicted queries, with the passage counted twice, and BERT on the best of these."""
+    yield bench.ranked("bm25base_p", bench.retrieve("bm25base_p", "bm25base_p"))
+    once = bench.retrieve("doc2query", "bm25base_p", index=_expanded(bench, "doc2query-msmarco"))
+    yield bench.ranked("doc2query", once)
+    twice = _expanded(bench, "doc2query-msmarco", copies=2)
+    yield bench.ranked("doc2query, text twice", bench.retrieve("doc2query-twice", "bm25base_p", index=twice))
+    yield bench.ranked("doc2query, BERT", _read(bench, "doc2query-bert", once))
+
+
+def expansion_documents(bench: Workbench) -> Iterator[Row]:
+    """BM25 on documents, and with the queries predicted for all of their windows."""
+    yield bench.ranked("bm25base", bench.retrieve("bm25base", "bm25base"))
+    expanded = _expanded(bench, "doc2query")
+    yield bench.ranked("docTTTTTquery", bench.retrieve("doct5query", "bm25base", index=expanded))
+
+
+def _repeated(option: str, values: list[Path] | list[str]) -> list[object]:
+    return [part for value in values for part in (option, value)]

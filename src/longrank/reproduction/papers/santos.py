@@ -1,0 +1,245 @@
+"""Santos et al.: a bi-encoder reads a few candidate sentences of a document, and is fused with BM25 by MAPFuse.
+
+BM25 on stemmed words finds 1000 candidates, of which the first 30 are reranked: by sentences from one of three pools,
+whose similarities one of three aggregations makes a score. The reranked run is fused with BM25's own, each weighed by
+its average precision on other topics.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from longrank.formats.folds import read_folds
+from longrank.reproduction.workbench import Row, Workbench
+from longrank.types import Notes
+
+_POOLS = {"FIRST": "sentences", "TERMF": "sentences", "FIRST+TERMF": "both"}
+"""Pool -> the setting with its number of sentences."""
+_AGGREGATIONS = {"Max": "max", "Sum": "sum", "W.Mean": "wmean"}
+
+
+class Topics(NamedTuple):
+    """Queries with judgments, and what is added to names of files about them."""
+
+    queries: Path
+    qrels: Path
+    mark: str = ""
+
+
+System = Callable[[Topics], Path]
+"""Ranks some topics; returns the run."""
+
+
+def _here(bench: Workbench) -> Topics:
+    return Topics(bench.queries, bench.qrels)
+
+
+def _there(folder: str, mark: str) -> Topics:
+    return Topics(Path(folder) / "queries.jsonl", Path(folder) / "qrels.txt", mark)
+
+
+# --- first stages (Table 1) ---
+
+
+def table_1(bench: Workbench) -> Iterator[Row]:
+    """BM25 on words as they are, and with stop words and stemming."""
+    plain = bench.indexed("plain.index", "--analyzer", "none")
+    yield bench.ranked("BM25", bench.retrieve("bm25", "santos-bm25", index=plain, k=bench.settings["candidates"]))
+    yield bench.ranked("BM25+Porter", _porter(bench, _here(bench)))
+
+
+def _porter(bench: Workbench, topics: Topics) -> Path:
+    name, k = f"porter{topics.mark}", bench.settings["candidates"]
+    return bench.retrieve(name, "santos-bm25-porter", queries=topics.queries, k=k)
+
+
+# --- pools and aggregations, alone and fused (Tables 2 to 4) ---
+
+
+def table_2(bench: Workbench) -> Iterator[Row]:
+    """The topics of 2002, and a model fine-tuned on other topics."""
+    yield from pools_and_aggregations(bench)
+    tuned = _fine_tuned(bench)
+    yield bench.ranked("FIRST+TERMF Max fine-tuned", tuned)
+    # Whatever other topics there are may be those of the training, so the folds of these weigh.
+    fused = bench.fuse("tuned-fused", "mapfuse", [_porter(bench, _here(bench)), tuned], *_by_folds(bench))
+    yield bench.ranked("FIRST+TERMF Max fine-tuned + MAPFuse", fused)
+
+
+def pools_and_aggregations(bench: Workbench) -> Iterator[Row]:
+    """First stages, the whole text, and every pool with every aggregation."""
+    yield from table_1(bench)
+    yield from _alone_and_fused(bench, "FullText", partial(_full_text, bench))
+    for pool in _POOLS:
+        for aggregation in _AGGREGATIONS:
+            system = partial(_by_sentences, bench, "encoder", pool, aggregation)
+            yield from _alone_and_fused(bench, f"{pool} {aggregation}", system)
+
+
+def _alone_and_fused(bench: Workbench, name: str, system: System) -> Iterator[Row]:
+    here = _here(bench)
+    run = system(here)
+    yield bench.ranked(name, run)
+    weighed = _by_folds(bench)
+    if folder := bench.settings["heldout"]:
+        there = _there(folder, "-heldout")
+        weighed = ("--heldout", ",".join(map(str, (there.qrels, _porter(bench, there), system(there)))))
+    fused = bench.fuse(f"{run.stem}-fused", "mapfuse", [_porter(bench, here), run], *weighed)
+    yield bench.ranked(f"{name} + MAPFuse", fused)
+
+
+def _by_folds(bench: Workbench) -> tuple[object, ...]:
+    return "--folds", bench.folds, "--qrels", bench.qrels
+
+
+def _full_text(bench: Workbench, topics: Topics) -> Path:
+    """Rerank by the similarity of all that the model reads of a document."""
+    first, model, depth = _porter(bench, topics), bench.model("encoder"), bench.settings["depth"]
+    name, queries = f"full-text{topics.mark}", topics.queries
+    return bench.rerank(name, first, "full-text", model=model, depth=depth, queries=queries, cached=False).run
+
+
+def _by_sentences(bench: Workbench, role: str, pool: str, aggregation: str, topics: Topics) -> Path:
+    evidence = _read(bench, f"{role}-{pool.lower()}{topics.mark}", bench.model(role), pool, topics)
+    aggregator = _AGGREGATIONS[aggregation]
+    return bench.aggregate(
+        f"{evidence.name.partition('.')[0]}-{aggregator}", evidence, aggregator, first=_porter(bench, topics)
+    )
+
+
+def _read(
+    bench: Workbench,
+    name: str,
+    model: str,
+    pool: str,
+    topics: Topics,
+    *,
+    n: int | None = None,
+    depth: int | None = None,
+) -> Path:
+    """Return what a model says of a pool's sentences, of `n` for each of the first `depth` documents."""
+    sets = {"select.name": pool.lower(), "select.n": n or bench.settings[_POOLS[pool]]}
+    return bench.rerank(
+        name,
+        _porter(bench, topics),
+        "santos",
+        model=model,
+        depth=depth or bench.settings["depth"],
+        sets=sets,
+        queries=topics.queries,
+        cached=False,
+    ).evidence
+
+
+# --- fine-tuning on weak labels ---
+
+
+def _fine_tuned(bench: Workbench) -> Path:
+    """Rank by a model trained on the topics of other years; or each fold by one trained on the others."""
+    if folder := bench.settings["train_on"]:
+        model = _trained(bench, "tuned", _there(folder, "-train"))
+        return _read_and_rank(bench, "tuned", model, _here(bench))
+    runs = []
+    for fold in bench.fold_names:
+        model = _trained(bench, f"tuned-{fold}", _here(bench), "--folds", bench.folds, "--fold", fold)
+        runs.append(_read_and_rank(bench, f"tuned-{fold}", model, _test_topics(bench, fold)))
+    # Each run has other queries: their sum is all of them.
+    return bench.fuse("tuned", "linear", runs)
+
+
+def _trained(bench: Workbench, name: str, topics: Topics, *fold: object) -> Path:
+    """Train on the best sentences of judged documents, as the model finds them before it is trained."""
+    settings, model, first = bench.settings, bench.model("encoder"), _porter(bench, topics)
+    labels = f"labels{topics.mark}"
+    before = _read(bench, labels, model, "FIRST+TERMF", topics, depth=settings["label_depth"])
+    rows, held = bench.folder / f"{name}-train.jsonl", bench.folder / f"{name}-dev.jsonl"
+    inputs = (bench.index, topics.queries, topics.qrels, first, before)
+    bench.do("weak-labels", *inputs, "-o", rows, "--dev", held, *fold, output=rows)
+    sets = {"network.model": model, **settings["train"]}
+    return bench.train_passages(f"{name}-model", "santos", rows, sets, "--dev", held)
+
+
+def _read_and_rank(bench: Workbench, name: str, model: Path, topics: Topics) -> Path:
+    evidence = _read(bench, f"{name}-read", str(model), "FIRST+TERMF", topics)
+    return bench.aggregate(name, evidence, "max", first=_porter(bench, topics))
+
+
+def _test_topics(bench: Workbench, fold: str) -> Topics:
+    """Write the test queries of a fold."""
+    path = bench.folder / f"queries-{fold}.jsonl"
+    if not bench.dry:
+        test = set(read_folds(bench.folds, Notes())[fold].test)
+        lines = bench.queries.read_text(encoding="utf-8").splitlines()
+        path.write_text("".join(f"{line}\n" for line in lines if json.loads(line)["query_id"] in test), "utf-8")
+    return Topics(path, bench.qrels, f"-{fold}")
+
+
+# --- how many sentences, how many documents (Figures 2 and 3) ---
+
+
+def figure_2(bench: Workbench) -> Iterator[Row]:
+    """From the first 8 sentences to the first 64, in each aggregation."""
+    counts, here = bench.settings["sentences"], _here(bench)
+    evidence = _read(bench, "sentences", bench.model("encoder"), "FIRST", here, n=max(counts))
+    how = ("--first-stage", _porter(bench, here), "--counts", ",".join(map(str, counts)))
+    found = _analysed(bench, "sentences", (evidence, bench.qrels), list(_AGGREGATIONS.values()), *how)
+    for name, aggregator in _AGGREGATIONS.items():
+        for n in counts:
+            values = partial(_point, bench, found, aggregator, n)
+            yield bench.measured(f"{name}, {n} sentences", values, series=name, x=n)
+
+
+def figure_3(bench: Workbench) -> Iterator[Row]:
+    """From 10 documents reranked to 100."""
+    depths, here = bench.settings["depth"], _here(bench)
+    model, n = bench.model("encoder"), bench.settings["sentences"]
+    evidence = _read(bench, "depth", model, "FIRST+TERMF", here, n=n, depth=max(depths))
+    inputs = (evidence, _porter(bench, here), bench.qrels)
+    found = _analysed(bench, "depth", inputs, ["max"], "--depths", ",".join(map(str, depths)))
+    for n in depths:
+        yield bench.measured(f"depth {n}", partial(_point, bench, found, "max", n), series="FIRST+TERMF Max", x=n)
+
+
+def _analysed(bench: Workbench, what: str, inputs: tuple[Path, ...], aggregators: list[str], *how: object) -> Path:
+    output = bench.folder / f"by-{what}.json"
+    named = [part for name in aggregators for part in ("-a", name)]
+    measures = [part for name in bench.recipe.measures for part in ("-m", name)]
+    return bench.do("analyze", what, *inputs, *how, *named, *measures, "-o", output, output=output)
+
+
+def _point(bench: Workbench, found: Path, aggregator: str, n: int) -> dict[str, float]:
+    points = bench.read_json(found)["points"]
+    return next(dict(one["values"]) for one in points if (one["n"], one["aggregator"]) == (n, aggregator))
+
+
+# --- sizes (Tables 5 and 6) ---
+
+
+def table_5(bench: Workbench) -> Iterator[Row]:
+    """Seconds for the first sentences of a document and the query."""
+    for role in bench.settings["sizes"]:
+        yield bench.measured(role.capitalize(), partial(_seconds, bench, _timed(bench, role)))
+
+
+def _timed(bench: Workbench, role: str) -> Path:
+    output, settings = bench.folder / f"{role}.json", bench.settings
+    how = ("--length", settings["tokens"], "--seconds", settings["seconds"])
+    return bench.do("bench", bench.model(role), *how, "-o", output, output=output)
+
+
+def _seconds(bench: Workbench, timed: Path) -> dict[str, float]:
+    (measured,) = bench.read_json(timed)["measurements"]
+    return {"s/doc": (bench.settings["sentences"] + 1) / measured["passages"]}
+
+
+def table_6(bench: Workbench) -> Iterator[Row]:
+    """Three sizes of encoder, for two pools and two aggregations."""
+    for pool in ("FIRST", "FIRST+TERMF"):
+        for aggregation in ("Max", "Sum"):
+            for role in bench.settings["sizes"]:
+                system = partial(_by_sentences, bench, role, pool, aggregation)
+                yield from _alone_and_fused(bench, f"{pool} {aggregation} {role.capitalize()}", system)

@@ -1,0 +1,79 @@
+"""The tiny collection of `tiny_reproductions` with documents of sentences, and what is asked of a reproduction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from longrank.evaluation.folds import make_folds
+from longrank.formats.folds import write_folds
+from longrank.reproduction.phases import Phases
+from longrank.reproduction.recipe import load_recipe
+from longrank.reproduction.workbench import Workbench
+from tiny_reproductions import write_reproducible
+from training_collections import N_QUERIES
+
+_WORDS = 5  # of a sentence
+
+
+def write_with_sentences(folder: Path) -> Path:
+    """Write a collection folder of 30 documents of several sentences and 12 queries in three folds; return it."""
+    write_reproducible(folder)
+    documents = [json.loads(line) for line in (folder / "docs.jsonl").read_text().splitlines()]
+    with (folder / "docs.jsonl").open("w") as stream:
+        for document in documents:
+            words = document["text"].split()
+            parts = [" ".join(words[n : n + _WORDS]).capitalize() for n in range(0, len(words), _WORDS)]
+            stream.write(json.dumps({"doc_id": document["doc_id"], "text": ". ".join(parts) + "."}) + "\n")
+    write_folds(make_folds([f"q{n:02d}" for n in range(N_QUERIES)], 3, 1), folder / "folds.json")
+    return folder
+
+
+def obtained(found: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Return row -> measure -> figure, of the rows that were obtained."""
+    return {row["row"]: row["obtained"] for row in found["rows"] if row["obtained"]}
+
+
+def to_obtain(name: str) -> set[str]:
+    """Return the rows of a recipe that its program makes: those without a reason why none does."""
+    recipe, _ = load_recipe(name)
+    return {row.row for row in recipe.expected if not row.reason or row.expected is not None}
+
+
+def planned(name: str, collection: Path) -> set[str]:
+    """Return the rows that a recipe's program makes, with the paper's settings; none of its commands is run."""
+    from longrank.reproduction.given import open_collection
+
+    recipe, _ = load_recipe(name)
+    program = "" if recipe.program is None else recipe.program
+    module, _, function = program.partition(":")
+    make = getattr(import_module(f"longrank.reproduction.papers.{module}"), function)
+    bench = Workbench(
+        recipe,
+        collection / "none",
+        collection / "index",
+        models={},
+        phases=Phases(collection / "none", _refuse, dry=True),
+        scores=collection / "scores",
+        given=open_collection(str(collection)),
+        fold_names=["s1", "s2", "s3"],
+    )
+    return {row.name for row in make(bench)}
+
+
+def _refuse(command: object, number: str) -> None:
+    raise AssertionError("a dry run runs nothing")
+
+
+def published(name: str) -> dict[str, dict[str, float]]:
+    """Return row -> measure -> published figure."""
+    return {row.row: row.values for row in load_recipe(name)[0].expected}
+
+
+def sums(name: str) -> dict[str, float]:
+    """Return column -> the sum of its published figures."""
+    rows = published(name).values()
+    return {column: sum(row.get(column, 0.0) for row in rows) for column in load_recipe(name)[0].columns}
