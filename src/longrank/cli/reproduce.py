@@ -16,6 +16,7 @@ from longrank.errors import InputError
 if TYPE_CHECKING:
     from longrank.reproduction.asked import Asked
     from longrank.reproduction.given import Given
+    from longrank.reproduction.results import Result
 
 _STOPPED = {130, 143}  # exit codes of a process that was told to stop
 
@@ -55,11 +56,12 @@ def reproduce(
     from longrank.cli.inputs import apart
     from longrank.reproduction.asked import ask, fitting
     from longrank.reproduction.given import open_collection
-    from longrank.reproduction.recipe import named
+    from longrank.reproduction.recipe import named, recipe_names
+    from longrank.reproduction.report import as_text
     from longrank.reproduction.reproduce import reproducing
 
     if listed:
-        _list(named(recipes or ()) if recipes else None)
+        _list(named(recipes) if recipes else recipe_names())
         return
     if not recipes:
         raise InputError("nothing is asked for", fix="name a recipe; longrank reproduce --list shows them")
@@ -76,41 +78,47 @@ def reproduce(
         return
     apart(output, *given.sources, *given.queries, *given.qrels, *roles.values())
     with reproducing(output, given):
-        code = _run_all(chosen, output, given)
+        if len(chosen) == 1:
+            typer.echo(as_text(_run_one(chosen[0], output, given)), nl=False)
+            return
+        code = _run_several(chosen, output, given)
     if code:
         raise typer.Exit(code)
 
 
-def _run_all(asked: Sequence[Asked], output: Path, given: Given) -> int:
-    """Run recipes one after the other; return the exit code of the first that fails. The others run all the same."""
-    from longrank.errors import LongRankError
-
-    if len(asked) == 1:
-        _run_one(asked[0], output, given)
-        return 0
-    failures: dict[str, LongRankError] = {}
-    for number, one in enumerate(asked, 1):
-        if one.recipe.program is None:
-            continue
-        console.note(f"{one.name} ({number} of {len(asked)})")
-        try:
-            _run_one(one, output, given)
-        except LongRankError as error:
-            console.note(f"{one.name} failed: {error}")
-            failures[one.name] = error
-    return next((error.exit_code for error in failures.values()), 0)
-
-
-def _run_one(one: Asked, output: Path, given: Given) -> None:
-    from longrank.reproduction.report import as_markdown
+def _run_one(one: Asked, output: Path, given: Given) -> Result:
     from longrank.reproduction.reproduce import reproduce as run_recipe
     from longrank.types import Notes
 
     notes = Notes()
     result = run_recipe(one, output, given, _run, notes)
     console.show_notes(notes)
-    typer.echo(as_markdown(result, ""))
     console.note(f"{output / one.place}: report.html, report.md, results.json")
+    return result
+
+
+def _run_several(asked: Sequence[Asked], output: Path, given: Given) -> int:
+    """Run recipes one after the other, though one fails; return the exit code of the first that does, or 0."""
+    from longrank.errors import LongRankError
+    from longrank.reproduction.summary import Outcome, summary_text, write_summary
+    from longrank.reproduction.table import verdict_counts
+
+    outcomes, code = [], 0
+    for number, one in enumerate(asked, 1):
+        console.note(f"recipe {number} of {len(asked)}: {one.name}")
+        if one.recipe.program is None:
+            outcomes.append(Outcome(one, {}, f"nothing to run: {one.recipe.expected[0].reason}"))
+            continue
+        try:
+            outcomes.append(Outcome(one, verdict_counts(_run_one(one, output, given))))
+        except LongRankError as error:
+            console.note(f"{one.name}: {error}; the other recipes go on")
+            outcomes.append(Outcome(one, {}, f"failed: {error}"))
+            code = code or error.exit_code
+    write_summary(outcomes, given.key, output)
+    typer.echo(summary_text(outcomes), nl=False)
+    console.note(f"{output}: index.html, summary.md")
+    return code
 
 
 def _print_scripts(asked: Sequence[Asked], output: Path, given: Given) -> None:
@@ -148,15 +156,8 @@ def _run(command: Sequence[str], number: str) -> None:
         raise CommandFailed(command, code)
 
 
-def _list(names: Sequence[str] | None) -> None:
-    from longrank.reproduction.recipe import load_recipe, recipe_names
+def _list(names: Sequence[str]) -> None:
+    from longrank.reproduction.listing import listing
+    from longrank.reproduction.recipe import load_recipe
 
-    rows = []
-    for name in recipe_names() if names is None else names:
-        recipe, _ = load_recipe(name)
-        needs = [recipe.collection, *recipe.models] if recipe.program else ["-"]
-        rows.append((name, recipe.item, ", ".join(needs), recipe.open or "-", recipe.about))
-    head = ("recipe", "shows", "needs", "open", "about")
-    widths = [max(len(row[n]) for row in (head, *rows)) for n in range(len(head) - 1)]
-    for row in (head, *rows):
-        typer.echo("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]))
+    typer.echo(listing([(name, load_recipe(name)[0]) for name in names]), nl=False)

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 
 from longrank.errors import InputError
 from longrank.evaluation.folds import make_folds
-from longrank.formats.folds import read_folds
+from longrank.formats.folds import Fold, read_folds
 
 if TYPE_CHECKING:
-    from longrank.formats.folds import Fold
     from longrank.types import Notes, Qrels, Query
 
 N_FOLDS, FOLD_SEED = 5, 42
@@ -36,7 +35,7 @@ def inputs_of(
         qrels: of the collection.
         before: judgments whose documents are left out of rankings; empty: there are none.
         folds: the collection's folds, of which those queries are taken that are there; None: five are made with
-            seed 42.
+            seed 42, or fewer of fewer queries.
         n_queries: take this many of the queries, those whose ids hash least; None: all.
         notes: counts what is left out.
 
@@ -91,6 +90,8 @@ def _chosen(queries: list[Query], n: int | None) -> list[Query]:
 
 
 def _folds(query_ids: list[str], path: Path | None, notes: Notes) -> Mapping[str, Fold]:
+    if path is None and len(query_ids) == 1:  # which can only be tested on
+        return {"s1": Fold((), (), tuple(query_ids))}
     if path is None:
         return make_folds(query_ids, min(N_FOLDS, len(query_ids)), FOLD_SEED)
     known = set(query_ids)

@@ -6,6 +6,7 @@ One TOML file for each in ``recipes/PAPER/``; ``PAPER/FILE`` is its name. Publis
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -141,7 +142,12 @@ class Recipe(_Part):
 
 def recipe_names() -> list[str]:
     """Return the names of the recipes that come with the package: ``parade/table2-robust04-title``."""
-    return sorted(str(path.relative_to(RECIPES).with_suffix("")) for path in RECIPES.glob("*/*.toml"))
+    return sorted((str(path.relative_to(RECIPES).with_suffix("")) for path in RECIPES.glob("*/*.toml")), key=_by_number)
+
+
+def _by_number(name: str) -> list[tuple[str, int]]:
+    """Return what orders table2 before table10."""
+    return [(text, int(number or 0)) for text, number in re.findall(r"(\D*)(\d*)", name)]
 
 
 def named(asked: Iterable[str]) -> list[str]:

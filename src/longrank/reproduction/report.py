@@ -1,25 +1,150 @@
-"""Reports: a result as Markdown and as one HTML page."""
+"""A result as text: for the terminal, and as Markdown."""
 
 from __future__ import annotations
 
-from longrank.reproduction.results import Line, Result
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from longrank.evaluation.render import aligned, markdown_text, pipes
+from longrank.reproduction.collections import catalogue
+from longrank.reproduction.results import Result
+from longrank.reproduction.table import Cell, Table, how_matched, how_tested, in_words, table_of, title
 
 
-def as_markdown(result: Result, script: str) -> str:
-    """Return a result as Markdown: published beside obtained, what differs, what was decided."""
-    recipe = result.recipe
-    head = ["row", *(f"{measure} {what}" for measure in recipe.columns for what in ("published", "obtained"))]
-    rows = [head, ["---"] * len(head), *(_cells(line, recipe.columns) for line in result.lines)]
-    text = [f"# {recipe.paper}, {recipe.item}: {recipe.about}", f"On {result.collection}."]
-    text += [f"Not comparable: {'; '.join(result.departures)}."] if result.departures else []
-    text += ["\n".join(f"| {' | '.join(row)} |" for row in rows)]
-    text += [f"- {one.about}: {one.text} Here: {one.choice}" for one in recipe.decision]
-    return "\n\n".join(text) + "\n"
+def as_text(result: Result) -> str:
+    """Return what was obtained, for a terminal: a column for each measure, published above obtained figures."""
+    table = table_of(result)
+    head = ["", *table.columns]
+    body = []
+    for row in table.rows:
+        cells = [row.cells[column] for column in table.columns]
+        body.append([row.name, *(cell.published or row.instead or "-" for cell in cells)])
+        if any(cell.obtained for cell in cells):
+            body.append(["  obtained", *(_obtained(cell) or "-" for cell in cells)])
+    parts = [f"{title(result)}: {result.recipe.about}", aligned([head, *body]), *summary(result, table)]
+    return "\n".join(parts) + "\n"
 
 
-def _cells(line: Line, measures: list[str]) -> list[str]:
-    found = [line.name]
-    for measure in measures:
-        for values in (line.published, line.obtained):
-            found.append(f"{values[measure]:.4f}" if measure in values else "")
-    return found
+def as_markdown(result: Result, script: str, made_by: Mapping[str, str], plots: Sequence[str] = ()) -> str:
+    """Return a report as Markdown.
+
+    Args:
+        result: what was obtained.
+        script: the commands that obtained it.
+        made_by: versions and machine.
+        plots: names of pictures beside the report.
+    """
+    table = table_of(result)
+    parts = [f"# {_safe(title(result))}: {_safe(result.recipe.about)}", _facts(result)]
+    parts += ["\n\n".join(map(_safe, summary(result, table)))]
+    if result.departures:
+        parts += ["## What departs from the paper", _bullets(map(_safe, result.departures))]
+    parts += ["## Published and obtained", _figures(table)]
+    parts += [_notes(table)] if table.footnotes else []
+    parts += ["## p of the paper's test", _p_values(table)] if table.p else []
+    parts += [f"![{name}]({name})" for name in plots]
+    if result.recipe.decision:
+        parts += ["## What the paper leaves open, and what is done here", _decisions(result)]
+    parts += ["## Commands", _code(script)]
+    parts += ["## Settings and models", _pairs(settings_of(result))]
+    parts += ["## Made by", _pairs(made_by)]
+    return "\n\n".join(parts) + "\n"
+
+
+def summary(result: Result, table: Table) -> list[str]:
+    """Say what came out, in a few sentences."""
+    found = [in_words(table.verdicts)]
+    if result.departures:
+        found.append("Figures are not compared with the paper's, since something departs from the paper.")
+    elif table.verdicts:
+        found.append(how_matched(result.recipe))
+    tested = how_tested(result)
+    return [*found, tested] if tested else found
+
+
+def settings_of(result: Result) -> dict[str, str]:
+    """Return the settings and models that were used, flat: ``train.steps`` -> ``100``."""
+    settings = dict(_flat(result.recipe.settings))
+    return {**settings, **{f"model {role}": model for role, model in result.models.items()}}
+
+
+def about_collection(result: Result) -> str:
+    """Return what the collection is."""
+    known = catalogue().get(result.collection)
+    named = f"{result.collection}, {known.name}" if known else result.collection
+    return f"{named}; {result.n_queries} judged queries"
+
+
+def _flat(settings: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", str(value)
+
+
+def _facts(result: Result) -> str:
+    field = result.recipe.query_field
+    facts = {"recipe": result.name, "on": about_collection(result)}
+    facts |= {"queries": field} if field else {}
+    return _bullets(f"{key}: {_safe(value)}" for key, value in facts.items())
+
+
+def _figures(table: Table) -> str:
+    head = ["row"]
+    for column in table.columns:
+        head += [f"{_safe(column)}, published", "obtained"] if column in table.published else [_safe(column)]
+    lines = [head, ["---", *("---:" for _ in head[1:])]]
+    for row in table.rows:
+        marks = f" [{', '.join(map(str, row.remarks))}]" if row.remarks else ""
+        cells = [f"{_safe(row.name)}{marks}"]
+        for column in table.columns:
+            cell = row.cells[column]
+            cells += [cell.published or row.instead] if column in table.published else []
+            cells += [_safe(_obtained(cell)) + _verdict(cell)]
+        lines.append(cells)
+    return pipes(lines).rstrip()
+
+
+def _obtained(cell: Cell) -> str:
+    return f"{cell.obtained}*" if cell.significant else cell.obtained
+
+
+def _verdict(cell: Cell) -> str:
+    return f" {cell.verdict}" if cell.verdict in ("match", "lower", "higher") else ""
+
+
+def _notes(table: Table) -> str:
+    return "\n".join(f"- [{number}] {_safe(text)}" for number, text in enumerate(table.footnotes, 1))
+
+
+def _p_values(table: Table) -> str:
+    columns = list(dict.fromkeys(column for values in table.p.values() for column in values))
+    lines = [["row", *map(_safe, columns)], ["---", *("---:" for _ in columns)]]
+    lines += [[_safe(row), *(_safe(values.get(column, "")) for column in columns)] for row, values in table.p.items()]
+    return pipes(lines).rstrip()
+
+
+def _decisions(result: Result) -> str:
+    return _bullets(
+        f"**{_safe(one.about)}**: {_safe(one.text)} Here: {_safe(one.choice.rstrip('.'))}."
+        for one in result.recipe.decision
+    )
+
+
+def _pairs(values: Mapping[str, str]) -> str:
+    return pipes([["", ""], ["---", "---"], *([_safe(key), _safe(value)] for key, value in values.items())]).rstrip()
+
+
+def _bullets(texts: Iterable[str]) -> str:
+    return "\n".join(f"- {text}" for text in texts)
+
+
+def _code(script: str) -> str:
+    """Return commands as a block, which ends at no backticks of theirs."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", script)), default=0))
+    return f"{fence}sh\n{script}{fence}"
+
+
+def _safe(text: str) -> str:
+    return markdown_text(text)

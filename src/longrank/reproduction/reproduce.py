@@ -8,16 +8,17 @@ FOLDER/PAPER/RECIPE/                its inputs, runs, results.json, per-query.js
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from longrank.errors import InputError, IntegrityError
+from longrank.errors import InputError, IntegrityError, MissingExtra
 from longrank.reproduction.asked import Asked
 from longrank.reproduction.given import Given, read_qrels, read_queries
 from longrank.reproduction.inputs import fold_names, inputs_of
+from longrank.reproduction.made_by import made_by
 from longrank.reproduction.phases import PHASES, Phases, RunCommand
 from longrank.reproduction.results import Result, as_json, departures, lines
 from longrank.reproduction.workbench import Row, Workbench
@@ -87,8 +88,10 @@ def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: 
     found = departures(asked.recipe, given.key, asked.models, asked.changes)
     found += [f"queries have no field '{asked.recipe.query_field}': their text is taken"] if lacking else []
     n_queries = inputs["queries.jsonl"].count("\n")
-    result = Result(asked.name, asked.recipe, given.key, n_queries, found, lines(asked.recipe, rows, not found))
-    _write(result, place, phases)
+    models = {**asked.recipe.models, **asked.models}
+    table = lines(asked.recipe, rows, not found)
+    result = Result(asked.name, asked.recipe, given.key, n_queries, models, found, table)
+    _write(result, place, phases.script(), phases.commands)
     return result
 
 
@@ -179,7 +182,7 @@ def _claim(folder: Path, identity: Mapping[str, object]) -> None:
     """
     path = folder / IDENTITY
     if not path.exists():
-        _replace(path, json.dumps(identity, indent=1, ensure_ascii=False) + "\n")
+        _replace(path, _json(identity))
         return
     known = _read(path)
     other = sorted(key for key in identity if known.get(key) != json.loads(json.dumps(identity[key])))
@@ -204,13 +207,35 @@ def _replace(path: Path, text: str) -> None:
         stream.write(text)
 
 
-def _write(result: Result, folder: Path, phases: Phases) -> None:
+def _write(result: Result, folder: Path, script: str, commands: Sequence[Sequence[str]]) -> None:
+    """Write what came out; results.json comes last: what is beside it is its own."""
     from longrank.reproduction.report import as_markdown
     from longrank.reproduction.report_html import as_html
 
+    by, plots = made_by(), _plots(result)
+    pictures = {f"{name}.svg": svg for name, svg in plots.items()} if isinstance(plots, Mapping) else {}
     per_query = {line.name: line.row.per_query for line in result.lines if line.row is not None and line.row.per_query}
-    _replace(folder / "per-query.json", json.dumps(per_query, indent=1, ensure_ascii=False) + "\n")
-    _replace(folder / "commands.sh", phases.script())
-    _replace(folder / "report.md", as_markdown(result, phases.script()))
-    _replace(folder / "report.html", as_html(result, phases.script()))
-    _replace(folder / "results.json", json.dumps(as_json(result, phases.commands), indent=1, ensure_ascii=False) + "\n")
+    texts = {
+        **pictures,
+        "per-query.json": _json(per_query),
+        "commands.sh": script,
+        "report.md": as_markdown(result, script, by, list(pictures)),
+        "report.html": as_html(result, script, by, plots),
+        "results.json": _json(as_json(result, commands)),
+    }
+    for name, text in texts.items():
+        _replace(folder / name, text)
+
+
+def _plots(result: Result) -> Mapping[str, str] | str:
+    """Return name -> SVG, or why there are none."""
+    from longrank.reproduction.report_plots import plots_of
+
+    try:
+        return plots_of(result)
+    except MissingExtra as missing:
+        return f"No plots: {missing}"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from longrank.errors import LongRankError, shown
 from longrank.evaluation.significance import corrected, differences, randomization_test, t_test
@@ -15,6 +15,7 @@ from longrank.reproduction.recipe import Expected, Recipe
 from longrank.reproduction.workbench import Row
 
 Verdict = Literal["match", "lower", "higher", "not comparable here", "not obtained"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class Result:
         recipe: with the settings that were used.
         collection: what it was run on.
         n_queries: how many queries it has here.
+        models: role -> the model that was used.
         departures: in what it differs from the paper; with any, nothing is comparable.
         lines: in the paper's order; what the paper has not, below.
     """
@@ -57,6 +59,7 @@ class Result:
     recipe: Recipe
     collection: str
     n_queries: int
+    models: Mapping[str, str]
     departures: Sequence[str]
     lines: Sequence[Line]
 
@@ -101,12 +104,24 @@ def lines(recipe: Recipe, rows: Sequence[Row], comparable: bool) -> list[Line]:
 
 def _line(recipe: Recipe, expected: Expected, row: Row | None, p: Mapping[str, float | None], comparable: bool) -> Line:
     values = {} if row is None else row.values
-    tolerance = recipe.tolerance if expected.tolerance is None else expected.tolerance
     verdicts = {
-        measure: _verdict(published, values.get(measure), tolerance, comparable)
-        for measure, published in expected.values.items()
+        column: _verdict(published, values.get(column), _tolerance(recipe, expected, column), comparable)
+        for column, published in expected.values.items()
     }
     return Line(expected.row, expected.values, values, verdicts, p, expected, row)
+
+
+def _tolerance(recipe: Recipe, expected: Expected, column: str) -> float:
+    """Return how far a figure may lie off: of a measure as the recipe says, of another quantity that share of it.
+
+    A quantity that rounds to the published one matches, too.
+    """
+    given = recipe.tolerance if expected.tolerance is None else expected.tolerance
+    if column in recipe.measures:
+        return given
+    published = expected.values[column]
+    decimals = 0 if published == round(published) else len(repr(published).partition(".")[2])
+    return float(max(given * abs(published), 0.5 * 10**-decimals))
 
 
 def _verdict(published: float, obtained: float | None, tolerance: float, comparable: bool) -> Verdict:
@@ -145,6 +160,7 @@ def as_json(result: Result, commands: Sequence[Sequence[str]]) -> dict[str, Any]
         "about": result.recipe.about,
         "collection": result.collection,
         "queries": result.n_queries,
+        "models": dict(result.models),
         "settings": result.recipe.settings,
         "departures": list(result.departures),
         "rows": [_row(line) for line in result.lines],

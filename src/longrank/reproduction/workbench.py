@@ -321,13 +321,14 @@ class Workbench:
 
 def assignments(sets: Sets) -> list[str]:
     """Return ``key=value`` as ``--set`` reads it; of a table, each of its keys."""
-    return [f"{key}={_toml(value)}" for key, value in _flat(sets)]
+    return [f"{key}={_toml(value)}" for key, value in flat(sets)]
 
 
-def _flat(sets: Sets, above: str = "") -> Iterator[tuple[str, object]]:
+def flat(sets: Sets, above: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the keys of a table of tables as ``section.key``, and their values."""
     for key, value in sets.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{above}{key}.")
+            yield from flat(value, f"{above}{key}.")
         else:
             yield f"{above}{key}", value
 

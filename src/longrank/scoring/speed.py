@@ -231,7 +231,7 @@ def machine() -> dict[str, object]:
     import torch
 
     return {
-        "processor": _processor(),
+        "processor": processor(),
         "system": platform.platform(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
@@ -241,7 +241,7 @@ def machine() -> dict[str, object]:
     }
 
 
-def _processor() -> str:
+def processor() -> str:
     """Return the processor's name, as Linux tells it; elsewhere what Python knows."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -1,0 +1,91 @@
+"""A summary of recipes that were run together: what each came to, and where its report is.
+
+FOLDER/index.html, summary.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from longrank.evaluation.render import aligned, markdown_text, pipes
+from longrank.reproduction.asked import Asked
+from longrank.reproduction.report_html import page, text, verdict_class
+from longrank.reproduction.results import VERDICTS, Verdict
+from longrank.storage import atomic_write
+
+
+class Outcome(NamedTuple):
+    """What a recipe came to.
+
+    Attributes:
+        asked: the recipe.
+        counts: verdict -> figures that have it.
+        instead: why there are none: it failed, or nothing is to be obtained.
+    """
+
+    asked: Asked
+    counts: Mapping[Verdict, int]
+    instead: str = ""
+
+
+def write_summary(outcomes: Sequence[Outcome], collection: str, folder: Path) -> None:
+    """Write the summary as a page and as Markdown; links lead to the recipes' reports."""
+    for name, written in (("summary.md", _markdown(outcomes, collection)), ("index.html", _html(outcomes, collection))):
+        with atomic_write(folder / name, "w") as stream:
+            stream.write(written)
+
+
+def summary_text(outcomes: Sequence[Outcome]) -> str:
+    """Return the summary for a terminal."""
+    body = [[one.asked.name, _item(one), *(_count(one, verdict) for verdict in VERDICTS)] for one in outcomes]
+    besides = [f"{one.asked.name}: {one.instead}\n" for one in outcomes if one.instead]
+    return f"{aligned([['recipe', 'shows', *VERDICTS], *body])}\n{''.join(besides)}"
+
+
+def _markdown(outcomes: Sequence[Outcome], collection: str) -> str:
+    lines = [["recipe", "shows", *VERDICTS, ""], ["---", "---", *("---:" for _ in VERDICTS), "---"]]
+    for one in outcomes:
+        name = markdown_text(one.asked.name)
+        link = name if one.instead else f"[{name}]({quote(str(one.asked.place / 'report.md'))})"
+        what = markdown_text(f"{_item(one)}: {one.asked.recipe.about}")
+        lines.append([link, what, *(_count(one, v) for v in VERDICTS), markdown_text(one.instead)])
+    return f"# Reproductions on {markdown_text(collection)}\n\n{pipes(lines)}"
+
+
+def _html(outcomes: Sequence[Outcome], collection: str) -> str:
+    words = '<th scope="col" class="words">recipe</th><th scope="col" class="words">shows</th>'
+    heads = words + "".join(f'<th scope="col">{text(one)}</th>' for one in VERDICTS)
+    head, rows = f"<thead><tr>{heads}</tr></thead>", "\n".join(_row(one) for one in outcomes)
+    return page(
+        f"Reproductions on {collection}",
+        f"<h1>Reproductions on {text(collection)}</h1>\n"
+        f'<p class="about">How many published figures each recipe matched; its name leads to its report.</p>\n'
+        f'<div class="wide"><table>\n{head}\n<tbody>\n{rows}\n</tbody>\n</table></div>',
+    )
+
+
+def _row(one: Outcome) -> str:
+    name = text(one.asked.name)
+    link = name if one.instead else f'<a href="{text(quote(str(one.asked.place / "report.html")))}">{name}</a>'
+    what = f'<td class="words"><b>{text(_item(one))}</b> {text(one.asked.recipe.about)}</td>'
+    if one.instead:
+        came_to = f'<td class="words" colspan="{len(VERDICTS)}">{text(one.instead)}</td>'
+    else:
+        came_to = "".join(_cell(one, verdict) for verdict in VERDICTS)
+    return f'<tr><th scope="row" class="name">{link}</th>{what}{came_to}</tr>'
+
+
+def _cell(one: Outcome, verdict: Verdict) -> str:
+    kind = verdict_class(verdict) if verdict in one.counts else ""
+    return f'<td class="{kind}">{_count(one, verdict)}</td>'
+
+
+def _item(one: Outcome) -> str:
+    return f"{one.asked.recipe.paper}, {one.asked.recipe.item}"
+
+
+def _count(one: Outcome, verdict: Verdict) -> str:
+    return str(one.counts[verdict]) if verdict in one.counts else ""

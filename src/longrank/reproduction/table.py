@@ -1,0 +1,172 @@
+"""A result as a table of words: what reports, whatever their format, say of each row and figure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from longrank.reproduction.recipe import Expected, Recipe
+from longrank.reproduction.results import VERDICTS, Line, Result, Verdict
+
+_SOURCES = {
+    "survey": "the survey of Lin, Nogueira and Yates",
+    "journal": "the journal version",
+    "readme": "the README of the released code",
+    "thesis": "the thesis or article behind the chapter",
+    "track": "the official results of the campaign",
+    "code": "the released code",
+}
+_TESTS = {"t": "paired t-test", "randomization": "paired randomization test"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A figure as it was published and as it was obtained; empty where there is none."""
+
+    published: str = ""
+    obtained: str = ""
+    verdict: Verdict | None = None
+    significant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row of the result.
+
+    Attributes:
+        name: of the row.
+        cells: column -> figures.
+        remarks: numbers of footnotes, from 1.
+        instead: what stands for published figures: ``not recovered``, ``not published`` or nothing.
+    """
+
+    name: str
+    cells: Mapping[str, Cell]
+    remarks: Sequence[int] = ()
+    instead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A result in words.
+
+    Attributes:
+        columns: measures and quantities.
+        published: those of which anything was published.
+        rows: in the paper's order.
+        footnotes: texts of the remarks; number 1 is the first.
+        verdicts: verdict -> how many figures have it.
+        p: row -> column -> p of the paper's test.
+    """
+
+    columns: Sequence[str]
+    published: frozenset[str]
+    rows: Sequence[TableRow]
+    footnotes: Sequence[str]
+    verdicts: Mapping[Verdict, int]
+    p: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+def table_of(result: Result) -> Table:
+    """Put a result into words."""
+    recipe, footnotes = result.recipe, dict[str, int]()
+    digits = _digits(recipe)
+    rows = []
+    for line in result.lines:
+        remarks = [footnotes.setdefault(remark, len(footnotes) + 1) for remark in _remarks(line)]
+        cells = {column: _cell(recipe, line, column, digits) for column in recipe.columns}
+        instead = line.expected.expected or "" if line.expected is not None else ""
+        rows.append(TableRow(line.name, cells, remarks, instead))
+    published = frozenset(column for line in result.lines for column in line.published)
+    p = {line.name: {column: _p(value) for column, value in line.p.items()} for line in result.lines if line.p}
+    return Table(recipe.columns, published, rows, list(footnotes), verdict_counts(result), p)
+
+
+def verdict_counts(result: Result) -> dict[Verdict, int]:
+    """Return verdict -> how many figures have it, of those that any has."""
+    found = Counter(verdict for line in result.lines for verdict in line.verdicts.values())
+    return {verdict: found[verdict] for verdict in VERDICTS if found[verdict]}
+
+
+def title(result: Result) -> str:
+    """Return ``PARADE, Table 2``."""
+    return f"{result.recipe.paper}, {result.recipe.item}"
+
+
+def in_words(counts: Mapping[Verdict, int]) -> str:
+    """Return ``Of 12 published figures, 9 match, 3 are lower.``."""
+    total = sum(counts.values())
+    if not total:
+        return "No figures were published, or none is known."
+    verbs = {"match": ("matches", "match")}
+    parts = [f"{n} {verbs.get(verdict, ('is ' + verdict, 'are ' + verdict))[n != 1]}" for verdict, n in counts.items()]
+    return f"Of {total} published figure{'s' * (total != 1)}, {', '.join(parts)}."
+
+
+def how_matched(recipe: Recipe) -> str:
+    """Say when a figure matches."""
+    own = sorted({row.tolerance for row in recipe.expected if row.tolerance is not None})
+    besides = f" ({', '.join(f'{one:g}' for one in own)} where a row says so)" if own else ""
+    others = f"; another quantity if it rounds to the published one or is at most {recipe.tolerance:.1%} off"
+    return f"A figure matches if it is at most {recipe.tolerance:g} off{besides}{others if recipe.quantities else ''}."
+
+
+def how_tested(result: Result) -> str:
+    """Say what an asterisk means; empty if the paper has no test."""
+    how = result.recipe.significance
+    if how is None:
+        return ""
+    others = sum(bool(line.p) for line in result.lines)
+    if not others:
+        return f"The paper's test compares with {how.compare_with}, which was not obtained here, or nothing else was."
+    corrected = "not corrected" if how.correction == "none" else f"{how.correction.capitalize()}, {others} comparisons"
+    return (
+        f"* differs from {how.compare_with} with p < {how.alpha:g} ({_TESTS[how.test]}, {corrected}), on these queries."
+    )
+
+
+def _cell(recipe: Recipe, line: Line, column: str, digits: int) -> Cell:
+    published, obtained, p, how = line.published.get(column), line.obtained.get(column), None, recipe.significance
+    p = line.p.get(column)
+    return Cell(
+        "" if published is None else _figure(recipe, column, published, digits),
+        "" if obtained is None else _figure(recipe, column, obtained, 4),
+        line.verdicts.get(column),
+        how is not None and p is not None and p < how.alpha,
+    )
+
+
+def _figure(recipe: Recipe, column: str, value: float, digits: int) -> str:
+    if column in recipe.measures:
+        return f"{value:.{digits}f}"
+    return f"{value:,.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _digits(recipe: Recipe) -> int:
+    """Return with how many decimals measures were published; a float has forgotten zeros at its end."""
+    figures = [row.values[measure] for row in recipe.expected for measure in recipe.measures if measure in row.values]
+    return min(4, max((len(repr(one).partition(".")[2]) for one in figures), default=4))
+
+
+def _remarks(line: Line) -> list[str]:
+    expected = line.expected
+    if expected is None:
+        return ["a row of ours, which the paper does not have"]
+    return [text for text in (_reason(expected, line), expected.note, _source(expected)) if text]
+
+
+def _reason(expected: Expected, line: Line) -> str:
+    if expected.expected is not None:
+        return f"{expected.expected}: {expected.reason}"
+    return f"not obtained: {expected.reason}" if expected.reason and not line.obtained else expected.reason
+
+
+def _source(expected: Expected) -> str:
+    return f"figures as in {_SOURCES[expected.source]}" if expected.values and expected.source in _SOURCES else ""
+
+
+def _p(p: float | None) -> str:
+    if p is None:
+        return "-"
+    return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
