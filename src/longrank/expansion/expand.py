@@ -91,8 +91,8 @@ def expand(
         How many queries the file holds.
 
     Raises:
-        InputError: what was begun was with other settings, documents or another model; or the file cannot be written.
-        IntegrityError: what was begun is damaged.
+        InputError: what was begun was with other settings, documents or another model; another process is writing the
+            same file, or it cannot be written.
         LongRankError: there is no memory for a single passage, or no space for the file.
     """
     unfinished = output.with_name(output.name + ".unfinished")
