@@ -150,12 +150,19 @@ def _resolved(measures: Iterable[str | Measure], level: int | None) -> list[Meas
 
 def _check_grades(qrels: Qrels, measures: list[Measure]) -> None:
     """Refuse what a provider would choke on: pytrec_eval takes minutes for a grade of a million."""
-    by_gdeval = [m for m in measures if m.NAME == "ERR" or m.params.get("dcg") == "exp-log2"]
-    top, why = (4, f", the highest that {by_gdeval[0]} knows") if by_gdeval else (_MAX_GRADE, "")
+    known = [(_MAX_GRADE, "")] + [(top, f", the highest that {m} knows") for m in measures if (top := _highest(m))]
+    top, why = min(known)
     for query_id, judged in qrels.items():
         for doc_id, grade in judged.items():
             if not -_MAX_GRADE <= grade <= top:
                 raise InputError(f"grade of document {doc_id!r} for query {query_id!r} is beyond {top}{why}", got=grade)
+
+
+def _highest(measure: Measure) -> int | None:
+    """Return the highest grade that a measure takes, where it has one: gdeval's is 4."""
+    if measure.NAME == "nERR":
+        return int(measure["top"])
+    return 4 if measure.NAME == "ERR" or measure.params.get("dcg") == "exp-log2" else None
 
 
 def _provided(measures: list[Measure], qrels: Qrels, rankings: _Rankings) -> Iterable[tuple[str, str, float]]:

@@ -91,7 +91,7 @@ def checked(measure: Measure) -> Measure:
 
 
 _EXAMPLE = {"cutoff": 10, "recall": 0.1}
-_RANGES = {"cutoff": (1, 2**31 - 1), "rel": (1, 127), "recall": (0, 1), "p": (0, 1), "beta": (0, 1000)}
+_RANGES = {"cutoff": (1, 2**31 - 1), "rel": (1, 127), "recall": (0, 1), "p": (0, 1), "beta": (0, 1000), "top": (1, 127)}
 _MAX_GAIN = 1000  # pytrec_eval's time grows with the square of the largest gain
 
 
@@ -139,8 +139,11 @@ def _expanded(name: str, level: int | None) -> list[Measure]:
 
 
 def _from_ir_measures(name: str, level: int | None) -> Measure:
-    from ir_measures.measures import registry
+    from ir_measures.measures import registry as of_ir_measures
 
+    from longrank.evaluation.ntcir import NTCIR
+
+    registry = {**of_ir_measures, **NTCIR}
     shape = _IR_MEASURES_SHAPE.fullmatch(name.strip())
     if shape is None or shape["base"] not in registry:
         raise InputError("unknown measure", got=name, fix=_nearest(name, registry))

@@ -1,8 +1,9 @@
-"""The measures that LongRank computes itself: counts, and interpolated precision.
+"""The measures that LongRank computes itself: counts, interpolated precision, and those of NTCIREVAL.
 
 Counts, because ir_measures counts nothing for a topic that the run misses, while such a topic does have
 relevant documents. Interpolated precision, because trec_eval 10 rounds the number of relevant documents
-that a recall level stands for to the nearest integer, and ir_measures (trec_eval 9) nearly always up.
+that a recall level stands for to the nearest integer, and ir_measures (trec_eval 9) nearly always up. Q and nERR,
+because ir_measures has neither.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Measure: TypeAlias = Any
 COUNTS = ("NumQ", "NumRet", "NumRel")
 """Summed over queries, never averaged or compared."""
 
-OWN = (*COUNTS, "IPrec")
+OWN = (*COUNTS, "IPrec", "Q", "nERR")
 
 
 def own_value(measure: Measure, judged: Mapping[str, int], ranking: Sequence[str]) -> float:
@@ -29,6 +30,10 @@ def own_value(measure: Measure, judged: Mapping[str, int], ranking: Sequence[str
         judged: doc_id -> grade; negative means "not judged".
         ranking: doc_ids, best first; empty if the run misses the query.
     """
+    if measure.NAME in {"Q", "nERR"}:
+        from longrank.evaluation.ntcir import ntcir_value
+
+        return ntcir_value(measure, judged, ranking)
     level = measure.params.get("rel")
     if measure.NAME == "NumQ":
         return 1.0
