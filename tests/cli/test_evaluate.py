@@ -166,3 +166,19 @@ def test_a_collection_folder_without_qrels_says_so(tmp_path: Path, capsys: pytes
     (tmp_path / "docs.jsonl").write_text('{"id": "d1", "text": "stone"}\n')
     assert main(["evaluate", str(tmp_path), str(tmp_path / "run")]) == 2
     assert "this collection folder has no qrels" in capsys.readouterr().err
+
+
+def test_residual_leaves_out_what_was_judged_before_and_says_how_much(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "round1.txt").write_text("1 0 b 0\n2 0 d 1\n")
+    (folder / "round2.txt").write_text("2 0 x 0\n3 0 e 1\n")
+    code, out, err = outcome(capsys, "qrels.txt", "bm25.run", "--residual", "round1.txt", "--residual", "round2.txt")
+    assert code == 0
+    assert out.splitlines()[1].split() == ["bm25", "1.0000", "1.0000", "0.0500", "1.0000", "1.0000"]
+    assert "3 judgments of qrels.txt left out: their documents were judged before\n" in err
+    assert "1 of 3 topics of qrels.txt left out: nothing else is judged\n" in err
+    assert "2 documents of bm25.run left out: they were judged before\n" in err
+    code, out, err = outcome(capsys, "qrels.txt", "bm25.run", "--residual", "qrels.txt")
+    assert (code, out) == (2, "")
+    assert "every judged document was judged before" in err

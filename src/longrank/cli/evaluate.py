@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +11,7 @@ from longrank.cli import console
 
 if TYPE_CHECKING:
     from longrank.evaluation.measures import Queries
+    from longrank.evaluation.residual import Judged
     from longrank.types import Notes, Qrels, Run
 
 
@@ -44,6 +42,14 @@ def evaluate(
         typer.Option("-l", "--level", help="Lowest relevant grade, for measures that only ask relevant or not."),
     ] = None,
     depth: Annotated[int | None, typer.Option("-M", "--depth", help="Look at this many documents per topic.")] = None,
+    residual: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--residual",
+            metavar="QRELS",
+            help="Repeatable. Leave the documents that these judge out of runs and judgments, topic by topic.",
+        ),
+    ] = None,
     baseline: Annotated[
         Path | None, typer.Option("--baseline", metavar="RUN", help="Compare the other runs with this one.")
     ] = None,
@@ -65,12 +71,13 @@ def evaluate(
 
     Example: longrank evaluate qrels.txt bm25.run maxp.run -m nDCG@10 -m AP --baseline bm25.run
     """
-    from longrank.cli.inputs import choice, load_qrels
+    from longrank.cli.inputs import choice, load_qrels, load_runs, run_names
     from longrank.errors import InputError
     from longrank.evaluation.measures import DEFAULT_MEASURES, parse_measures
     from longrank.evaluation.measures import evaluate as evaluate_run
     from longrank.evaluation.render import PER_QUERY_RENDERERS, RENDERERS
     from longrank.evaluation.report import compare
+    from longrank.evaluation.residual import judged_documents
     from longrank.evaluation.significance import CORRECTIONS, TESTS
     from longrank.types import Notes
 
@@ -85,10 +92,13 @@ def evaluate(
     queries: Queries = "complete" if complete else "intersection"
     notes = Notes()
     judgments = load_qrels(qrels, notes)
+    before = judged_documents(load_qrels(one, notes) for one in residual or ())
+    judgments = _residual_qrels(judgments, before, qrels, notes)
     _about_level(judgments, level, notes)
-    loaded = _read([*([] if baseline is None else [baseline]), *runs], notes)
+    loaded = load_runs([*([] if baseline is None else [baseline]), *runs], notes)
     results = {}
-    for name, (path, run) in zip(_names(loaded), loaded.items(), strict=True):
+    for name, (path, whole) in zip(run_names(loaded), loaded.items(), strict=True):
+        run = _residual_run(whole, before, path, notes)
         results[name] = evaluate_run(judgments, run, wanted, level=level, max_depth=depth, queries=queries, origin=path)
         _about_coverage(judgments, run, path, complete, notes)
     if per_query:
@@ -100,25 +110,28 @@ def evaluate(
     console.show_notes(notes)
 
 
-def _read(paths: Sequence[Path], notes: Notes) -> dict[Path, Run]:
-    """Read each file once, however often and under whatever path it is named."""
-    from longrank.formats.trec import read_run
+def _residual_qrels(qrels: Qrels, before: Judged, place: str, notes: Notes) -> Qrels:
+    from longrank.evaluation.residual import residual_qrels
 
-    files: dict[str, Path] = {}
-    for path in paths:
-        files.setdefault(os.path.realpath(path), path)  # Path.resolve fails on a link to itself
-    return {path: read_run(path, notes) for path in files.values()}
+    if not before:
+        return qrels
+    left = residual_qrels(qrels, before)
+    n = sum(map(len, qrels.values())) - sum(map(len, left.values()))
+    notes.say(f"{n} judgments of {place} left out: their documents were judged before")
+    if len(left) < len(qrels):
+        notes.say(f"{len(qrels) - len(left)} of {len(qrels)} topics of {place} left out: nothing else is judged")
+    return left
 
 
-def _names(runs: dict[Path, Run]) -> list[str]:
-    """Name each run by its tag; by its file where tags collide, and by the whole path where those do."""
-    tags = Counter(run.tag for run in runs.values())
-    files = Counter(path.name for path in runs)
-    names = [
-        run.tag if tags[run.tag] == 1 else path.name if files[path.name] == 1 else str(path)
-        for path, run in runs.items()
-    ]
-    return names if len(set(names)) == len(names) else [str(path) for path in runs]
+def _residual_run(run: Run, before: Judged, path: Path, notes: Notes) -> Run:
+    from longrank.evaluation.residual import residual_run
+
+    if not before:
+        return run
+    left = residual_run(run, before)
+    n = sum(len(run[query_id]) - len(left.get(query_id)) for query_id in run)
+    notes.say(f"{n} documents of {path} left out: they were judged before")
+    return left
 
 
 def _about_level(qrels: Qrels, level: int | None, notes: Notes) -> None:
