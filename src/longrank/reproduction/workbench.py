@@ -248,11 +248,14 @@ class Workbench:
     ) -> Path:
         """Train a document network over the folds; return its folder, in which ``test.run`` is.
 
-        With ``--fold`` and a name in `more`, on that fold alone; ``test.run`` is there when all were trained.
+        With ``--fold`` and a name in `more`, on that fold alone; ``test.run`` is there when all were trained. What a
+        frozen encoder makes of passages is shared with the other recipes.
         """
         output = self.folder / name
         inputs = (protocol, self.index, self.queries, self.qrels, first)
         made = output / str(more[more.index("--fold") + 1]) if "--fold" in more else output
+        if dict(flat(sets or {})).get("network.frozen") is True:
+            more = (*more, "--score-cache", self._scores)
         self.do(
             *("train", *inputs, "-o", output, "--folds", folds or self.folds, *more, *self.assigned(sets)),
             output=made / "test.run",

@@ -1,0 +1,111 @@
+"""Comparing score aggregation approaches for document retrieval with pretrained transformers (Zhang, Yates, Lin 2021).
+
+BERT scores the passages of the first documents of BM25, and the best passage is the document: which way to pool the
+scores, which encoder, and how many judgments it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from longrank.formats.folds import read_folds
+from longrank.formats.trec import read_qrels
+from longrank.reproduction.papers.trained import (
+    evidence_of,
+    pooled,
+    train,
+    use_of,
+)
+from longrank.reproduction.workbench import Row, Sets, Workbench
+from longrank.training.judgments import sample_judgments
+from longrank.types import Notes
+
+ENCODERS = {
+    "BERT-Base": "bert-base",
+    "BERT-Large": "bert-large",
+    "ELECTRA-Base": "electra",
+    "RoBERTa-Base": "roberta",
+    "ALBERT-Base": "albert",
+    "BERT-Base (pFT)": "bert-base-pft",
+    "ELECTRA-Base (pFT)": "electra-pft",
+}
+"""Row -> the model's role."""
+
+
+def table_1a(bench: Workbench) -> Iterator[Row]:
+    """Dai and Callan's BERT: one training over query likelihood, its passages pooled in three ways."""
+    first = bench.retrieve("ql", "ql", {"mu": 2500})
+    model = {"network.model": bench.model("bert-base")}
+    trained = train(bench, "dai-callan", "dai-callan", first, model, folds=bench.folds_without_dev)
+    for name in bench.settings["systems"]:
+        aggregator = name.removeprefix("BERT-").lower()
+        yield bench.ranked(name, pooled(bench, aggregator, evidence_of(bench, trained), first, aggregator))
+
+
+def table_1b(bench: Workbench) -> Iterator[Row]:
+    """FirstP, MaxP, SumP and AvgP, each trained and validated as itself."""
+    for name in bench.settings["systems"]:
+        yield bench.ranked(name, _trained(bench, name.lower(), "bert-base", {"network.name": name.lower()}))
+
+
+def table_2(bench: Workbench) -> Iterator[Row]:
+    """MaxP on other encoders, and on two that were fine-tuned on MS MARCO passages before."""
+    for name in bench.settings["systems"]:
+        yield bench.ranked(name, _trained(bench, ENCODERS[name], ENCODERS[name]))
+
+
+def table_3a(bench: Workbench) -> Iterator[Row]:
+    """The pre-fine-tuned BERT as it is, and trained on the collection's judgments."""
+    for name in bench.settings["systems"]:
+        if name == "MS MARCO alone":
+            use, model = use_of(bench, "maxp", {}), bench.model("bert-base-pft")
+            how = {"model": model, "depth": use.depth, "sets": use.sets}
+            run = bench.rerank("ms-marco", _first_stage(bench), use.pipeline, **how).run
+        else:
+            run = _trained(bench, ENCODERS[name], ENCODERS[name])
+        yield bench.ranked(name, run)
+
+
+def figure_1(bench: Workbench) -> Iterator[Row]:
+    """Learning from a share of the judgments: of few queries (deep) or few of every query (shallow)."""
+    for name in bench.settings["systems"]:
+        for scheme in bench.settings["schemes"]:
+            for rate in bench.settings["rates"]:
+                sampled = {"judgments.scheme": scheme, "judgments.rate": rate}
+                yield _median(bench, name, f"{scheme}, {rate}", sampled, f"{name}, {scheme}", rate)
+        yield _median(bench, name, "all", {}, f"{name}, all", 1.0)
+
+
+def samples(bench: Workbench) -> Iterator[Row]:
+    """Count what the samples of figure 1 keep."""
+    for scheme in bench.settings["schemes"]:
+        for rate in bench.settings["rates"]:
+            yield bench.measured(f"{scheme}, {rate}", partial(_sampled, bench, scheme, rate))
+
+
+def _first_stage(bench: Workbench) -> Path:
+    return bench.retrieve("bm25", "bm25-anserini")
+
+
+def _trained(bench: Workbench, name: str, role: str, sets: Sets | None = None) -> Path:
+    model = {"network.model": bench.model(role)}
+    return train(bench, name, "maxp", _first_stage(bench), {**model, **(sets or {})}) / "test.run"
+
+
+def _median(bench: Workbench, name: str, what: str, sampled: Sets, series: str, rate: float) -> Row:  # noqa: PLR0917
+    """Train with every seed; return the run in the middle by the recipe's first measure, the lower of two."""
+    rows = []
+    for seed in bench.settings["seeds"]:
+        folder = f"{ENCODERS[name]}-{what.replace(', ', '-')}-{seed}"
+        run = _trained(bench, folder, ENCODERS[name], {"loop.seed": seed, **sampled})
+        rows.append(bench.ranked(f"{name}, {what}", run, series=series, x=rate))
+    measure = bench.recipe.measures[0]
+    return sorted(rows, key=lambda row: row.values.get(measure, 0.0))[(len(rows) - 1) // 2]
+
+
+def _sampled(bench: Workbench, scheme: str, rate: float) -> dict[str, float]:
+    qrels, folds = read_qrels(bench.qrels, Notes()), read_folds(bench.folds, Notes())
+    kept = sample_judgments(qrels, rate, scheme=scheme, seed=bench.settings["seed"], notes=Notes(), folds=folds).qrels
+    return {"judgments": sum(map(len, kept.values())), "queries": len(kept)}
