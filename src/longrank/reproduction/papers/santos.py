@@ -145,7 +145,7 @@ def _fine_tuned(bench: Workbench) -> Path:
         return _read_and_rank(bench, "tuned", model, _here(bench))
     runs = []
     for fold in bench.fold_names:
-        model = _trained(bench, f"tuned-{fold}", _here(bench), "--folds", bench.folds, "--fold", fold)
+        model = _trained(bench, f"tuned-{fold}", _here(bench), "--folds", bench.folds_without_dev, "--fold", fold)
         runs.append(_read_and_rank(bench, f"tuned-{fold}", model, _test_topics(bench, fold)))
     # Each run has other queries: their sum is all of them.
     return bench.fuse("tuned", "linear", runs)
