@@ -44,7 +44,7 @@ SYSTEMS = {
     "PARADE-Max": Trained("parade", True, {"network.name": "parade-max"}),
     "PARADE-Transformer": Trained("parade", True, {}),
     "PARADE-Max, no pre-fine-tuning": Trained("parade", False, {"network.name": "parade-max"}),
-    "MaxP": Trained("parade", True, {"network.name": "maxp"}),
+    "MaxP of whole documents": Trained("parade", True, {"network.name": "maxp"}),
     "Birch-Passage": Trained("parade", True, {"network.name": "birch-passage"}),
     "CEDR-KNRM (Max)": Trained("cedr", True, {**_CEDR, "network.options": '{cls="max"}'}),
     "CEDR-KNRM (average)": Trained("cedr", True, _CEDR),
