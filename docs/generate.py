@@ -1,6 +1,6 @@
 """Write the pages of ``docs/`` that are made from the code; ``--check`` fails when one is stale.
 
-python docs/generate.py            writes docs/cli.md and docs/names.md
+python docs/generate.py            writes docs/cli.md, docs/names.md and the tables of docs/collections.md
 python docs/generate.py --check    exit 1 if a page is not what the code says
 """
 
@@ -149,7 +149,33 @@ _OPTIONS: dict[str, Callable[[str, Any], str]] = {
 }
 
 
-PAGES = {"cli.md": cli_page, "names.md": names_page}
+CATALOGUE = "## The catalogue\n"
+
+
+def collections_page() -> str:
+    """Return the page of collections: what is written by hand, then the catalogue."""
+    from longrank.reproduction.collections import catalogue
+
+    by_hand = (DOCS / "collections.md").read_text(encoding="utf-8").partition(CATALOGUE)[0]
+    rows, details = [], []
+    for key, entry in catalogue().items():
+        counts = [entry.documents, entry.queries, entry.judged, entry.judgments]
+        irds = ", ".join(f"`{one}`" for one in (entry.irds, *entry.irds_queries) if one) or "-"
+        cells = [f"`{key}`", entry.name, *(f"{n:,}" if n is not None else "-" for n in counts), irds]
+        rows.append(f"| {' | '.join(cells)} |\n")
+        about = {
+            entry.licence.capitalize(): entry.obtain,
+            "Fields": ", ".join(entry.query_fields) if entry.query_fields != ("text",) else "",
+            "Folds": f"`{entry.folds}`, {entry.folds_about}" if entry.folds else "",
+            "Folder": entry.layout,
+        }
+        details.append(f"- `{key}`. " + " ".join(f"{name}: {what}." for name, what in about.items() if what) + "\n")
+    head = "| name | what | documents | queries | judged | judgments | ir_datasets |\n|---|---|---|---|---|---|---|\n"
+    made = "Made from `src/longrank/reproduction/collections.toml` by `python docs/generate.py`.\n\n"
+    return f"{by_hand}{CATALOGUE}\n{made}{head}{''.join(rows)}\n{''.join(details)}"
+
+
+PAGES = {"cli.md": cli_page, "names.md": names_page, "collections.md": collections_page}
 
 
 def main() -> int:
