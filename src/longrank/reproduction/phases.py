@@ -28,7 +28,7 @@ class CommandFailed(LongRankError):
 
     def __init__(self, command: Sequence[str], code: int) -> None:
         self.exit_code = code
-        super().__init__(f"failed: longrank {shlex.join(command)}")
+        super().__init__(f"longrank {shlex.join(command)} ended with exit code {code}")
 
 
 class Phases:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from longrank.config import override, read_toml, suggestion, validated
-from longrank.errors import InputError
+from longrank.errors import InputError, shown
 
 RECIPES = Path(__file__).parent / "recipes"
 
@@ -101,6 +101,7 @@ class Recipe(_Part):
         models: role -> the published model.
         settings: what the program reads, with the paper's values.
         tolerance: how far a figure may lie off and still match.
+        tolerances: column -> the same, where it is measured in other units.
         expected: rows as published.
         decision: what is open, and was decided.
         plot: how figures are drawn: bars of rows, or lines over a number that rows have.
@@ -120,6 +121,7 @@ class Recipe(_Part):
     models: dict[str, str] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
     tolerance: float = Field(default=0.005, ge=0)
+    tolerances: dict[str, float] = Field(default_factory=dict)
     expected: list[Expected] = Field(min_length=1)
     decision: list[Decision] = Field(default_factory=list)
     plot: Literal["bars", "lines"] = "bars"
@@ -128,10 +130,11 @@ class Recipe(_Part):
     def _figures_belong_to_measures(self) -> Recipe:
         if not self.columns:
             raise ValueError("there are neither measures nor quantities")
-        for row in self.expected:
-            unknown = sorted(row.values.keys() - set(self.columns))
+        named = {f"row '{row.row}'": row.values for row in self.expected} | {"tolerances": self.tolerances}
+        for where, values in named.items():
+            unknown = sorted(values.keys() - set(self.columns))
             if unknown:
-                raise ValueError(f"row '{row.row}' has {unknown[0]}, which is not among measures and quantities")
+                raise ValueError(f"{where} has {unknown[0]}, which is not among measures and quantities")
         return self
 
     @property
@@ -196,7 +199,22 @@ def _changed(recipe: Recipe, assignments: Iterable[str]) -> Mapping[str, Any]:
         if key not in recipe.settings:
             fix = suggestion(key, recipe.settings) if recipe.settings else "it has no settings"
             raise InputError(f"{recipe.paper}, {recipe.item}, has no such setting", got=assignment, fix=fix)
-    return override(recipe.settings, assignments)
+    settings = override(recipe.settings, assignments)
+    for key, value in recipe.settings.items():
+        if not _alike(value, settings.get(key)):
+            kind = next(name for type_, name in _KINDS.items() if isinstance(value, type_))
+            raise InputError(f"setting {key} is {kind}", got=settings.get(key), fix=f"as {shown(value)}")
+    return settings
+
+
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list", dict: "a table"}
+
+
+def _alike(value: object, given: object) -> bool:
+    """Say whether what is given is of the kind of a setting; a whole number is a number, but not true or false."""
+    if isinstance(value, float):
+        return isinstance(given, int | float) and not isinstance(given, bool)
+    return type(given) is type(value)
 
 
 def _near(name: str, known: Iterable[str]) -> str:

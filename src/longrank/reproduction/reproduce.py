@@ -57,6 +57,13 @@ def reproducing(folder: Path, given: Given) -> Iterator[None]:
             yield
         finally:
             (folder / _LOCK).unlink()
+            _remove_if_nothing_was_done(folder)
+
+
+def _remove_if_nothing_was_done(folder: Path) -> None:
+    if [path.name for path in folder.iterdir()] == [IDENTITY]:
+        (folder / IDENTITY).unlink()
+        folder.rmdir()
 
 
 def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: Notes) -> Result:
@@ -78,11 +85,11 @@ def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: 
     program = program_of(asked)
     place = folder / asked.place
     inputs, lacking = _read_inputs(asked, given, notes)
+    planned = _dry(asked, folder, given, inputs)
     place.mkdir(parents=True, exist_ok=True)
     _claim(place, _identity(asked, inputs))
     for name, text in inputs.items():
         _replace(place / name, text)
-    planned = _dry(asked, folder, given, inputs)
     phases = Phases(folder, run, planned=len(planned.commands))
     rows = list(program(_bench(asked, folder, given, inputs, phases)))
     found = departures(asked.recipe, given.key, asked.models, asked.changes)

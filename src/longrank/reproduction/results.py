@@ -96,10 +96,11 @@ def lines(recipe: Recipe, rows: Sequence[Row], comparable: bool) -> list[Line]:
     tested = _tests(recipe, rows)
     found = []
     for expected in recipe.expected:
-        row = obtained.pop(expected.row, None)
+        row = obtained.get(expected.row)
         found.append(_line(recipe, expected, row, tested.get(expected.row, {}), comparable))
-    own = [Line(row.name, {}, row.values, {}, tested.get(row.name, {}), None, row) for row in obtained.values()]
-    return found + own
+    published = {expected.row for expected in recipe.expected}
+    own = [row for row in rows if row.name not in published]
+    return found + [Line(row.name, {}, row.values, {}, tested.get(row.name, {}), None, row) for row in own]
 
 
 def _line(recipe: Recipe, expected: Expected, row: Row | None, p: Mapping[str, float | None], comparable: bool) -> Line:
@@ -112,16 +113,19 @@ def _line(recipe: Recipe, expected: Expected, row: Row | None, p: Mapping[str, f
 
 
 def _tolerance(recipe: Recipe, expected: Expected, column: str) -> float:
-    """Return how far a figure may lie off: of a measure as the recipe says, of another quantity that share of it.
+    """Return how far a figure may lie off: as its row says, else its column, else the recipe.
 
-    A quantity that rounds to the published one matches, too.
+    Of a quantity of which nothing is said, the recipe's tolerance is a share; one that rounds to the published figure
+    matches, too.
     """
-    given = recipe.tolerance if expected.tolerance is None else expected.tolerance
+    said = recipe.tolerances.get(column) if expected.tolerance is None else expected.tolerance
+    if said is not None:
+        return said
     if column in recipe.measures:
-        return given
+        return recipe.tolerance
     published = expected.values[column]
     decimals = 0 if published == round(published) else len(repr(published).partition(".")[2])
-    return float(max(given * abs(published), 0.5 * 10**-decimals))
+    return float(max(recipe.tolerance * abs(published), 0.5 * 10**-decimals))
 
 
 def _verdict(published: float, obtained: float | None, tolerance: float, comparable: bool) -> Verdict:

@@ -106,10 +106,12 @@ def in_words(counts: Mapping[Verdict, int]) -> str:
 
 def how_matched(recipe: Recipe) -> str:
     """Say when a figure matches."""
-    own = sorted({row.tolerance for row in recipe.expected if row.tolerance is not None})
-    besides = f" ({', '.join(f'{one:g}' for one in own)} where a row says so)" if own else ""
-    others = f"; another quantity if it rounds to the published one or is at most {recipe.tolerance:.1%} off"
-    return f"A figure matches if it is at most {recipe.tolerance:g} off{besides}{others if recipe.quantities else ''}."
+    rows = sorted({row.tolerance for row in recipe.expected if row.tolerance is not None})
+    besides = [f"{off:g} of {column}" for column, off in recipe.tolerances.items()]
+    besides += [f"{', '.join(f'{off:g}' for off in rows)} where a row says so"] if rows else []
+    if recipe.quantities and not set(recipe.quantities) <= recipe.tolerances.keys():
+        besides.append(f"{recipe.tolerance:.1%} of other quantities, or it rounds to the published one")
+    return f"A figure matches if it is at most {recipe.tolerance:g} off{''.join(f'; {one}' for one in besides)}."
 
 
 def how_tested(result: Result) -> str:

@@ -1,7 +1,8 @@
 """The workbench: what the papers' programs are written with.
 
 Each method runs one ``longrank`` command, unless it was finished before, and returns the path of what it made, in the
-recipe's folder under the name it is given. `ranked` evaluates a run by the recipe's measures.
+recipe's folder under the name it is given, which is a run's tag, too. `ranked` evaluates a run by the recipe's
+measures.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from longrank.config import override, suggestion
 from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate, summarise
+from longrank.evaluation.residual import judged_documents, residual_qrels, residual_run
 from longrank.formats.collection import IRDS
 from longrank.formats.trec import read_qrels, read_run
 from longrank.reproduction.inputs import BEFORE, FOLDS, FOLDS_WITHOUT_DEV, QRELS, QUERIES
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
-from longrank.types import Notes, Run
+from longrank.types import Notes, Qrels
 
 if TYPE_CHECKING:
     from longrank.reproduction.given import Given
@@ -153,9 +155,8 @@ class Workbench:
         """Return the run of a first stage."""
         output = self.folder / f"{name}.run"
         inputs = (index or self.index, queries or self.queries)
-        return self.do(
-            "retrieve", *inputs, "-o", output, "--preset", preset, "-k", k, *self.assigned(sets), output=output
-        )
+        how = ("--preset", preset, "-k", k, "--tag", name)
+        return self.do("retrieve", *inputs, "-o", output, *how, *self.assigned(sets), output=output)
 
     def tuned(
         self,
@@ -193,7 +194,7 @@ class Workbench:
         They can be for what reads query and passage together: cross-encoders and document networks.
         """
         output = self.folder / f"{name}.run"
-        options = [*(("--model", model) if model else ()), *(("--depth", depth) if depth else ())]
+        options = [*(("--model", model) if model else ()), *(("--depth", depth) if depth else ()), "--tag", name]
         inputs = (index or self.index, queries or self.queries, first)
         scores = ("--score-cache", self._scores) if cached else ()
         self.do(
@@ -214,7 +215,7 @@ class Workbench:
     ) -> Path:
         """Return the run that evidence gives; `more` are options of ``aggregate``."""
         output = self.folder / f"{name}.run"
-        options: list[object] = [*more]
+        options: list[object] = ["--tag", name, *more]
         options += ("--first-stage", first) if first is not None else ()
         options += ("--interpolate", alpha) if alpha is not None else ()
         options += ("--normalize", normalize) if normalize is not None else ()
@@ -272,7 +273,7 @@ class Workbench:
     def fuse(self, name: str, method: str, runs: Sequence[Path], *more: object) -> Path:
         """Return the fusion of runs; `more` are options of ``fuse``."""
         output = self.folder / f"{name}.run"
-        return self.do("fuse", *runs, "-o", output, "--method", method, *more, output=output)
+        return self.do("fuse", *runs, "-o", output, "--method", method, "--tag", name, *more, output=output)
 
     def ranked(
         self, name: str, run: Path, *, qrels: Path | None = None, series: str | None = None, x: float | None = None
@@ -281,9 +282,14 @@ class Workbench:
         if self.dry:
             return Row(name, {}, run, series=series, x=x)
         how, notes = self.recipe.evaluate, Notes()
+        judged: Qrels = read_qrels(qrels or self.qrels, notes)
+        ranked = read_run(run, notes)
+        if self.judged_before is not None:
+            before = judged_documents([read_qrels(self.judged_before, notes)])
+            judged, ranked = residual_qrels(judged, before), residual_run(ranked, before)
         per_query = evaluate(
-            read_qrels(qrels or self.qrels, notes),
-            self._ranking(run, notes),
+            judged,
+            ranked,
             self.recipe.measures,
             level=how.level,
             max_depth=how.depth,
@@ -292,14 +298,6 @@ class Workbench:
         named = dict(zip(self.recipe.measures, per_query.values(), strict=True))
         values = {measure: summarise(measure, list(found.values())) for measure, found in named.items()}
         return Row(name, values, run, named, series, x)
-
-    def _ranking(self, path: Path, notes: Notes) -> Run:
-        """Return a run without the documents that were judged before, of which a round's judgments hold none."""
-        run = read_run(path, notes)
-        if self.judged_before is None:
-            return run
-        before = read_qrels(self.judged_before, notes)
-        return Run(run.tag, (row for row in run.rows() if row.doc_id not in before.get(row.query_id, ())))
 
     def measured(
         self,
