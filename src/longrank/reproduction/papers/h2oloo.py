@@ -8,6 +8,7 @@ runs' tags.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from longrank.reproduction.workbench import Row, Workbench
@@ -77,13 +78,13 @@ def _mixtures(bench: Workbench) -> Iterator[Row]:
 
 def _mixed(bench: Workbench, name: str, index: Path) -> Path:
     """Weigh the first stage and three sentences as the paper does, or as another judged set teaches."""
-    first, evidence = _sentences(bench, name, name, index, bench.queries)
+    first, evidence = _sentences(bench, name, f"{name}-read", index, bench.queries)
     if not bench.settings["learn_on"]:
         alpha, second, third = bench.settings["weights"][name]
         weights = ("--weights", f"1,{second},{third}")
-        return bench.aggregate(f"{name}-mixed", evidence, "birch", *weights, first=first, alpha=alpha)
+        return bench.aggregate(name, evidence, "birch", *weights, first=first, alpha=alpha)
     there = Path(bench.settings["learn_on"])
-    others = _sentences(bench, name, f"{name}-learn", index, there / "queries.jsonl")
+    others = _sentences(bench, name, f"{name}-elsewhere", index, there / "queries.jsonl")
     learn_on = ",".join(map(str, (there / "qrels.txt", *others)))
     grid = dict.fromkeys(("alpha", "w2", "w3"), bench.settings["grid"])
     return bench.weighed(f"{name}-learned", [evidence], first, grid, "--learn-on", learn_on)
@@ -103,8 +104,7 @@ def _sentences(bench: Workbench, run: str, name: str, index: Path, queries: Path
 def tuning(bench: Workbench) -> Iterator[Row]:
     """The mean of the optima of five samples of queries, for each objective; what two named settings give."""
     for objective in bench.settings["objectives"]:
-        found = _tuned(bench, objective)
-        yield bench.measured(f"optimum by {objective}", lambda found=found: bench.read_json(found)["result"]["setting"])
+        yield bench.measured(f"optimum by {objective}", partial(_optimum, bench, _tuned(bench, objective)))
     for name in bench.settings["baselines"]:
         yield bench.ranked(name, bench.retrieve(name, name))
 
@@ -115,6 +115,10 @@ def _tuned(bench: Workbench, objective: str) -> Path:
     grid = _repeated("--grid", [f"{axis}={settings[axis]}" for axis in ("k1", "b")])
     inputs = (bench.index, bench.queries, bench.qrels, "-o", output)
     return bench.do("tune", *inputs, "-m", objective, *samples, *grid, output=output / "tuning.json")
+
+
+def _optimum(bench: Workbench, tuned: Path) -> dict[str, float]:
+    return dict(bench.read_json(tuned)["result"]["setting"])
 
 
 def expansion_passages(bench: Workbench) -> Iterator[Row]:
