@@ -114,7 +114,7 @@ def table_1_1(bench: Workbench) -> Iterator[Row]:
 
 def table_1_2(bench: Workbench) -> Iterator[Row]:
     """MS MARCO: examples, two of each triple."""
-    rows, triples = bench.folder / "rows.jsonl", bench.settings.get("triples")
+    rows, triples = bench.folder / "rows.jsonl", bench.settings["triples"]
     if triples:
         bench.do(
             "rows", "msmarco", bench.beside(triples), "-o", rows, "--triples", bench.settings["n_triples"], output=rows
