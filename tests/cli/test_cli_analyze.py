@@ -165,6 +165,7 @@ def test_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["collection", "c", "-o", "absent/s.json"], "its folder does not exist"),
         (["relevant-passages", "c", "--separator", "_"], "holds no '_' after its document's id (got 'd1#0')"),
+        (["relevant-passages", "c", "--level", "0"], "Input should be greater than or equal to 1"),
         (["relevant-passages", "c", "--level", "9"], "no relevant document has a relevant passage"),
         (["positions", "first.run"], "first.run: does not begin with a JSON header line"),
         (["positions", "e", "-k", "0"], "-k is at least 1"),

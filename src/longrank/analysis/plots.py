@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,7 @@ def plot_counts(path: Path, counts: Mapping[int, int], *, title: str, across: st
 def plot_tenths(path: Path, groups: Mapping[str, Sequence[float]]) -> Path:
     """Draw what share of the best passages of each group stands in each tenth of their documents; dotted: anywhere."""
     with _panels(path, 1) as (panel,):
-        for (name, tenths), mark in zip(groups.items(), _MARKS, strict=False):
+        for (name, tenths), mark in zip(groups.items(), cycle(_MARKS), strict=False):
             panel.plot(range(1, len(tenths) + 1), tenths, f"-{mark}", ms=4, label=name)
             panel.axhline(1 / len(tenths), color=_GREY, ls=":", lw=1)
             panel.set_xticks(range(1, len(tenths) + 1))
@@ -81,7 +82,8 @@ def plot_tenths(path: Path, groups: Mapping[str, Sequence[float]]) -> Path:
             title="Where the best passage stands", xlabel="tenth of the document", ylabel="share of best passages"
         )
         panel.set_ylim(bottom=0)
-        panel.legend(frameon=False)
+        if groups:
+            panel.legend(frameon=False)
     return path
 
 
@@ -89,7 +91,7 @@ def plot_lines(path: Path, found: Mapping[str, Mapping[str, Mapping[int, float]]
     """Draw a panel for each measure: name -> (x -> value), a line for each name."""
     with _panels(path, len(found)) as panels:
         for panel, (measure, lines) in zip(panels, found.items(), strict=True):
-            for (name, line), mark in zip(lines.items(), _MARKS * len(lines), strict=False):
+            for (name, line), mark in zip(lines.items(), cycle(_MARKS), strict=False):
                 panel.plot(list(line), list(line.values()), f"-{mark}", ms=4, label=name)
             panel.set_xticks(sorted({x for line in lines.values() for x in line}))
             panel.tick_params("x", labelsize=7)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.analysis.distribution import Distribution, distribution
-from longrank.types import Evidence, Qrels, Run
+from longrank.types import Evidence, Qrels, Run, ScoredDoc
 
 TENTHS = 10
 
@@ -115,7 +115,10 @@ def relevant(found: Iterable[Winner], qrels: Qrels, level: int = 1) -> list[Winn
 
 def top(found: Collection[Winner], k: int, run: Run | None = None) -> list[Winner]:
     """Return the winners of each query's first `k` documents in a run; without one, of those with the best passages."""
-    if run is None:
-        run = Run.from_columns("", *zip(*((one.query_id, one.doc_id, one.score) for one in found), strict=True))
-    first = {(row.query_id, row.doc_id) for query_id in run for row in run[query_id][:k]}
+    ranking = _by_score(found) if run is None else run
+    first = {(row.query_id, row.doc_id) for query_id in ranking for row in ranking[query_id][:k]}
     return [one for one in found if (one.query_id, one.doc_id) in first]
+
+
+def _by_score(found: Iterable[Winner]) -> Run:
+    return Run("", (ScoredDoc(one.query_id, one.doc_id, one.score) for one in found))

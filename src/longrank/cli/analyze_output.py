@@ -20,10 +20,11 @@ Output = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE.json", help="Write the result as JSON, and beside it a plot, .svg."),
 ]
+Evidence = Annotated[Path, typer.Argument(help="An evidence file written by longrank rerank.", metavar="EVIDENCE")]
 Qrels = Annotated[
     str, typer.Argument(help="Judgments: a TREC qrels file, a collection folder, or irds:ID.", metavar="QRELS")
 ]
-Level = Annotated[int, typer.Option("-l", "--level", help="Lowest relevant grade.")]
+Level = Annotated[int, typer.Option("-l", "--level", min=1, help="Lowest relevant grade.")]
 Measures = Annotated[
     list[str] | None,
     typer.Option("-m", "--measure", help="Repeatable; a name of ir_measures or trec_eval. [default: nDCG@10]"),

@@ -102,14 +102,18 @@ def judged(
 
     notes = Notes()
     check_output(output, qrels, *runs)
-    grades, ks = load_qrels(qrels, notes), sorted(set(cutoffs or [10, 20]))
+    grades = load_qrels(qrels, notes)
+    measures = {k: f"Judged@{k}" for k in sorted(set(cutoffs or [10, 20]))}
     found = {}
     loaded = load_runs(runs, notes)
     for name, (path, run) in zip(run_names(loaded), loaded.items(), strict=True):
-        values = evaluate(grades, run, [f"Judged@{k}" for k in ks], queries="intersection", origin=path)
-        found[name] = {k: summarise("", values[f"Judged@{k}"].values()) for k in ks}
+        values = evaluate(grades, run, measures.values(), queries="intersection", origin=path)
+        found[name] = {k: summarise(measure, values[measure].values()) for k, measure in measures.items()}
         notes.add("queries without judgments, left out", name, coverage(grades, run).unjudged)
-    show(("run", *(f"judged@{k}" for k in ks)), [(name, *map(share, line.values())) for name, line in found.items()])
+    show(
+        ("run", *(f"judged@{k}" for k in measures)),
+        [(name, *map(share, line.values())) for name, line in found.items()],
+    )
     record = {
         "qrels": qrels,
         "judged": {name: {str(k): value for k, value in line.items()} for name, line in found.items()},

@@ -51,6 +51,7 @@ def test_a_passage_counts_in_each_tenth_by_the_part_of_it_that_is_there() -> Non
 def test_without_positions_there_is_nothing_to_say() -> None:
     found = positions(winners(THREE[2:]))
     assert (found.first, found.index, found.mean_place, found.tenths) == (None, None, None, ())
+    assert top([], 3) == []
 
 
 def test_relevant_and_first_documents_are_picked() -> None:
