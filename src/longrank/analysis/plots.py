@@ -104,11 +104,11 @@ def plot_lines(path: Path, found: Mapping[str, Mapping[str, Mapping[int, float]]
 def plot_deltas(path: Path, values: Sequence[float], title: str) -> Path:
     """Draw a bar for each query's difference, in the order given."""
     with _panels(path, 1, width=7.0) as (panel,):
-        colours = np.where(np.array(values) > 0, _BLUE, _RED).tolist()
-        panel.bar(range(len(values)), values, 1.0, color=colours)
+        panel.stairs(np.maximum(values, 0), fill=True, color=_BLUE)  # one shape, however many queries there are
+        panel.stairs(np.minimum(values, 0), fill=True, color=_RED)
         panel.axhline(0, color="black", lw=0.6)
         panel.set(title=title, xlabel="queries, best for the run first", ylabel="difference")
-        panel.set_xlim(-0.5, len(values) - 0.5)
+        panel.set_xlim(0, len(values))
     return path
 
 
