@@ -25,7 +25,8 @@ def reproduce(
     recipes: Annotated[
         list[str] | None,
         typer.Argument(
-            help="What to obtain: a recipe, a paper (all of its recipes), or a TOML file.", metavar="RECIPE"
+            help="What to obtain: a recipe, a table (all of its conditions), a paper, or a TOML file.",
+            metavar="RECIPE",
         ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List tables and figures and what each needs.")] = False,

@@ -77,7 +77,10 @@ def catalogue() -> Mapping[str, Collection]:
 
 
 def _entry(key: str, values: Mapping[str, Any]) -> Collection:
-    return Collection(key=key, **{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+    frozen: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
+    return Collection(key=key, **frozen)
 
 
 def find_collection(name: str) -> Collection:

@@ -154,7 +154,9 @@ def _by_number(name: str) -> list[tuple[str, int]]:
 
 
 def named(asked: Iterable[str]) -> list[str]:
-    """Return the recipes that are asked for by name, by their paper (all of it) or as a TOML file; each once.
+    """Return the recipes that are asked for, each once: by name, by a TOML file, or several at once.
+
+    ``parade`` is all of a paper, ``parade/table2`` all conditions of a table.
 
     Raises:
         InputError: no such recipe.
@@ -162,11 +164,16 @@ def named(asked: Iterable[str]) -> list[str]:
     known = recipe_names()
     found: dict[str, None] = {}
     for name in asked:
-        own = [one for one in known if one == name or one.startswith(f"{name.rstrip('/').lower()}/")]
+        own = [one for one in known if one == name or one.startswith(_beginnings(name))]
         if not own and not name.endswith(".toml"):
             raise InputError("unknown recipe", got=name, fix=f"{_near(name, known)}; longrank reproduce --list")
         found.update(dict.fromkeys(own or [name]))
     return list(found)
+
+
+def _beginnings(name: str) -> tuple[str, str]:
+    name = name.rstrip("/").lower()
+    return f"{name}/", f"{name}-"
 
 
 def load_recipe(name_or_path: str, assignments: Iterable[str] = ()) -> tuple[Recipe, dict[str, tuple[Any, Any]]]:

@@ -1,0 +1,119 @@
+"""Commands run once; what is remembered of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from longrank.errors import IntegrityError, LongRankError
+from longrank.reproduction.phases import Phases
+
+
+class Runner:
+    """Makes the file that a command names last, and remembers what it ran."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+        self.numbers: list[str] = []
+
+    def __call__(self, command: Sequence[str], number: str) -> None:
+        self.ran.append(" ".join(command[:-1]))
+        self.numbers.append(number)
+        if command[0] == "breaks":
+            raise LongRankError("broken")
+        if command[0] != "idles":
+            Path(command[-1]).write_text(" ".join(command))
+
+
+def do(folder: Path, run: Runner, *words: str, output: str = "a") -> Phases:
+    phases = Phases(folder, run)
+    phases.do([*words, str(folder / output)], folder / output)
+    return phases
+
+
+def test_a_command_runs_once_in_this_process_and_in_the_next(tmp_path: Path) -> None:
+    run = Runner()
+    phases = do(tmp_path, run, "makes")
+    phases.do(["makes", str(tmp_path / "a")], tmp_path / "a")
+    do(tmp_path, run, "makes")
+    assert run.ran == ["makes"]
+    assert len(phases.commands) == 2  # also those that were not run: they are the recipe's script
+
+
+def test_it_runs_again_if_what_it_made_is_gone(tmp_path: Path) -> None:
+    run = Runner()
+    do(tmp_path, run, "makes")
+    (tmp_path / "a").unlink()
+    do(tmp_path, run, "makes")
+    assert run.ran == ["makes", "makes"]
+
+
+def test_another_command_with_the_same_output_replaces_it(tmp_path: Path) -> None:
+    run = Runner()
+    for word in ("one", "two", "one"):
+        do(tmp_path, run, word)
+    assert run.ran == ["one", "two", "one"]
+
+
+def test_a_command_that_failed_is_not_remembered_and_neither_is_what_it_would_have_replaced(tmp_path: Path) -> None:
+    run = Runner()
+    do(tmp_path, run, "makes")
+    with pytest.raises(LongRankError, match="broken"):
+        do(tmp_path, run, "breaks")
+    do(tmp_path, run, "makes")  # what it made may be half overwritten
+    assert run.ran == ["makes", "breaks", "makes"]
+
+
+def test_a_command_that_does_not_make_its_output_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(LongRankError, match="was not made by: longrank idles"):
+        do(tmp_path, Runner(), "idles")
+
+
+def test_a_dry_run_reads_and_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "phases.json").write_text("damaged")
+    run = Runner()
+    phases = Phases(tmp_path, run, dry=True)
+    phases.do(["makes it", "-o", "x"], tmp_path / "x")
+    assert (run.ran, phases.script()) == ([], "longrank 'makes it' -o x\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["phases.json"]
+
+
+def test_commands_are_numbered_also_beyond_those_that_were_planned(tmp_path: Path) -> None:
+    run = Runner()
+    phases = Phases(tmp_path, run, planned=2)
+    for name in "abc":
+        phases.do(["makes", str(tmp_path / name)], tmp_path / name)
+    Phases(tmp_path, run).do(["makes", str(tmp_path / "d")], tmp_path / "d")
+    assert run.numbers == ["1 of 2", "2 of 2", "3 of 3", "1"]
+
+
+def test_the_folder_can_be_moved_as_long_as_commands_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    run = Runner()
+    monkeypatch.chdir(tmp_path / "one")
+    Phases(Path(), run).do(["makes", "a"], Path("a"))
+    for name in ("a", "phases.json"):
+        (tmp_path / "one" / name).rename(tmp_path / "two" / name)
+    monkeypatch.chdir(tmp_path / "two")
+    Phases(Path(), run).do(["makes", "a"], Path("a"))
+    assert run.ran == ["makes"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", '["a"]', '{"a": 1}', "{", "null"])
+def test_a_damaged_list_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "phases.json").write_text(text)
+    with pytest.raises(IntegrityError, match="delete it, and all of them are run again"):
+        Phases(tmp_path, Runner())
+
+
+def test_seconds_are_kept(tmp_path: Path) -> None:
+    do(tmp_path, Runner(), "makes")
+    kept = json.loads((tmp_path / "phases.json").read_text())
+    assert kept["a"]["command"] == ["makes", str(tmp_path / "a")]
+    assert 0 <= kept["a"]["seconds"] < 60

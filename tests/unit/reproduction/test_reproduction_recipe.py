@@ -1,0 +1,193 @@
+"""Recipes: those that come with the package, and what a recipe must and must not say."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longrank.errors import InputError
+from longrank.evaluation.measures import parse_measures
+from longrank.reproduction.asked import ask, fitting
+from longrank.reproduction.collections import catalogue
+from longrank.reproduction.recipe import RECIPES, load_recipe, named, recipe_names
+
+NAMES = recipe_names()
+
+PUBLISHED = {
+    "MAXP": ["Table 1a", "Table 1b", "Table 2", "Table 3a", "Table 3b", "Figure 1"],
+    "H2OLOO": ["Table 1", "Table 2"],
+    "SANTOS": [*(f"Table {n}" for n in range(1, 7)), "Figure 1", "Figure 2", "Figure 3"],
+    "PARADE": [*(f"Table {n}" for n in range(1, 13)), "Figure 1", "Figure 2", "Figure 3"],
+    "BIRCH": ["Table 1.1", "Table 1.2", "Table 1.3"],
+}
+"""The papers' tables and figures."""
+
+CONDITIONS = {  # of a table that has several: what the recipes' names end in
+    ("MAXP", "Table 1b"): {"robust04-title", "robust04-description", "gov2-title", "gov2-description"},
+    ("MAXP", "Table 2"): {"robust04-title", "robust04-description", "gov2-title", "gov2-description"},
+    ("PARADE", "Table 2"): {"robust04-title", "robust04-description", "gov2-title", "gov2-description"},
+    ("PARADE", "Table 4"): {"dl19", "dl20"},
+    ("SANTOS", "Table 1"): {"2002", "2003", "2004"},
+}
+
+
+@pytest.mark.parametrize(("paper", "item"), [(paper, item) for paper, items in PUBLISHED.items() for item in items])
+def test_every_table_and_figure_has_a_recipe(paper: str, item: str) -> None:
+    own = [name for name in NAMES if (load_recipe(name)[0].paper, load_recipe(name)[0].item) == (paper, item)]
+    assert own
+    ends = CONDITIONS.get((paper, item), set())
+    assert {end for end in ends if any(name.endswith(end) for name in own)} == ends
+
+
+def test_birchs_results_have_a_recipe_for_each_of_its_collections() -> None:
+    assert {"birch/results-robust04", "birch/results-core17", "birch/results-core18"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_recipe_says_what_is_to_be_said(name: str) -> None:
+    recipe, changes = load_recipe(name)
+    assert changes == {}
+    assert name.split("/")[0] == recipe.paper.lower()
+    assert recipe.collection in catalogue()
+    assert recipe.open is None or catalogue()[recipe.open].licence == "open"
+    assert recipe.measures == [] or parse_measures(recipe.measures)
+    head = (RECIPES / f"{name}.toml").read_text(encoding="utf-8").splitlines()[0]
+    assert head.startswith("# ")
+    if recipe.program is None:
+        assert all(row.reason for row in recipe.expected)
+        return
+    module, function = recipe.program.split(":")
+    assert callable(getattr(import_module(f"longrank.reproduction.papers.{module}"), function))
+    assert recipe.open is not None or catalogue()[recipe.collection].licence == "open"
+    assert recipe.query_field is None or recipe.query_field in catalogue()[recipe.collection].query_fields
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_recipes_test_compares_with_one_of_its_rows(name: str) -> None:
+    recipe, _ = load_recipe(name)
+    rows = [row.row for row in recipe.expected]
+    assert recipe.significance is None or recipe.significance.compare_with in rows
+
+
+def test_tables_are_in_the_order_of_their_numbers() -> None:
+    tables = [name for name in NAMES if name.startswith("parade/table")]
+    numbers = [int(name.removeprefix("parade/table").split("-")[0]) for name in tables]
+    assert numbers == sorted(numbers)
+
+
+# --- asking for recipes -------------------------------------------------------------------------
+
+
+def test_a_paper_stands_for_its_recipes_and_each_is_named_once() -> None:
+    birch = [name for name in NAMES if name.startswith("birch/")]
+    assert named(["birch"]) == named(["BIRCH/", birch[0]]) == birch
+    assert named(["own.toml", birch[0]]) == ["own.toml", birch[0]]
+
+
+def test_a_table_stands_for_its_conditions() -> None:
+    assert set(named(["parade/table2"])) == {
+        f"parade/table2-{collection}-{field}"
+        for collection in ("robust04", "gov2")
+        for field in ("title", "description")
+    }
+    assert "birch/results-core17" in named(["birch/results"])
+
+
+def test_an_unknown_name_is_answered_with_names_like_it() -> None:
+    with pytest.raises(InputError, match=r"did you mean .*santos/table2-2002"):
+        named(["santos/tabel2-2002"])
+    with pytest.raises(InputError, match="none is like it; longrank reproduce --list"):
+        named(["qqqqqqqqqqqqq"])
+
+
+def test_of_a_paper_the_recipes_of_a_collection_are_run_and_others_only_by_name() -> None:
+    asked = ask(named(["parade"]), (), {})
+    of_it = {one.recipe.collection for one in fitting(asked, ["parade"], "genomics")}
+    assert of_it == {"genomics"}
+    by_name = ["parade", "parade/table2-gov2-title"]
+    assert {one.recipe.collection for one in fitting(asked, by_name, "genomics")} == {"genomics", "gov2"}
+    assert {one.recipe.open for one in fitting(asked, ["parade"], "qmsum")} == {"qmsum"}
+    assert fitting(asked, ["parade"], "mine") == asked
+
+
+# --- what a recipe may say ----------------------------------------------------------------------
+
+PLAIN: dict[str, Any] = {
+    "paper": "PARADE",
+    "item": "Table 0",
+    "about": "made up",
+    "collection": "tiny",
+    "measures": ["AP"],
+    "expected": [{"row": "x", "values": {"AP": 0.1}}],
+}
+
+
+def written(folder: Path, **more: Any) -> str:
+    lines = [f"{key} = {_toml(value)}" for key, value in {**PLAIN, **more}.items() if value is not None]
+    (folder / "own.toml").write_text("\n".join(lines))
+    return str(folder / "own.toml")
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f'"{key}" = {_toml(one)}' for key, one in value.items()) + " }"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return repr(value).lower() if isinstance(value, bool) else repr(value)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"expected": [{"row": "x"}]}, "a row has either values or expected"),
+        ({"expected": [{"row": "x", "expected": "not recovered"}]}, "a row without figures has a reason"),
+        ({"expected": [{"row": "x", "values": {"RR": 0.1}}]}, "row 'x' has RR, which is not among measures"),
+        ({"expected": []}, "expected"),
+        ({"measures": []}, "there are neither measures nor quantities"),
+        ({"tolerances": {"ms": 1}}, "tolerances has ms, which is not among measures and quantities"),
+        ({"paper": "BERT"}, "paper"),
+        ({"colection": "x"}, "unknown key (got 'colection'); did you mean 'collection'?"),
+        ({"tolerance": -1}, "tolerance"),
+    ],
+)
+def test_a_fault_in_a_recipe_is_named(tmp_path: Path, more: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as error:
+        load_recipe(written(tmp_path, **more))
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("setting", "assignment", "value"),
+    [
+        (3, "s=4", 4),
+        (0.5, "s=1", 1),
+        ("x", "s=a/b", "a/b"),
+        ([1], "s=[]", []),
+        (True, "s=false", False),
+        ({"a": {"b": 1}}, "s.a.b=2", {"a": {"b": 2}}),
+        ({}, "s.a.b=2", {"a": {"b": 2}}),
+    ],
+)
+def test_a_setting_is_changed_and_the_change_is_known(
+    tmp_path: Path, setting: object, assignment: str, value: object
+) -> None:
+    path = written(tmp_path, settings={"s": setting})
+    recipe, changes = load_recipe(path, [assignment])
+    assert recipe.settings == {"s": value}
+    assert changes == {"s": (setting, value)}
+
+
+@pytest.mark.parametrize(
+    ("setting", "assignment"),
+    [(3, "s=x"), (3, "s=0.5"), (3, "s=true"), (0.5, "s=true"), (0.5, "s="), ("x", "s=1"), ([1], "s=1"), (True, "s=1")],
+)
+def test_a_setting_of_another_kind_is_refused(tmp_path: Path, setting: object, assignment: str) -> None:
+    with pytest.raises(InputError, match="setting s is "):
+        load_recipe(written(tmp_path, settings={"s": setting}), [assignment])
+
+
+def test_the_same_value_is_no_change(tmp_path: Path) -> None:
+    assert load_recipe(written(tmp_path, settings={"s": 3}), ["s=3"])[1] == {}

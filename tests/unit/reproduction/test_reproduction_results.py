@@ -1,0 +1,146 @@
+"""Verdicts and p values, computed by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from longrank.errors import LongRankError
+from longrank.reproduction.recipe import Recipe
+from longrank.reproduction.results import departures, lines
+from longrank.reproduction.workbench import Row
+
+
+def recipe(**more: Any) -> Recipe:
+    given = {
+        "paper": "MAXP",
+        "item": "Table 9",
+        "about": "made up",
+        "collection": "tiny",
+        "measures": ["AP"],
+        "quantities": ["ms", "millions"],
+        "expected": [{"row": "one", "values": {"AP": 0.25}}],
+    }
+    return Recipe.model_validate({**given, **more})
+
+
+def verdict_of(
+    published: Mapping[str, float], obtained: Mapping[str, float], *, comparable: bool = True, **more: Any
+) -> Any:
+    said = recipe(expected=[{"row": "one", "values": published, **more.pop("row", {})}], **more)
+    return dict(lines(said, [Row("one", obtained)], comparable)[0].verdicts)
+
+
+@pytest.mark.parametrize(
+    ("obtained", "verdict"),
+    [(0.25, "match"), (0.255, "match"), (0.245, "match"), (0.2551, "higher"), (0.2449, "lower")],
+)
+def test_a_measure_matches_within_five_thousandths(obtained: float, verdict: str) -> None:
+    assert verdict_of({"AP": 0.25}, {"AP": obtained}) == {"AP": verdict}
+
+
+@pytest.mark.parametrize(
+    ("published", "obtained", "verdict"),
+    [
+        (123.0, 123.49, "match"),  # rounds to it
+        (123.0, 123.62, "higher"),  # more than .615, half a percent
+        (360.0, 361.8, "match"),  # half a percent is 1.8
+        (1.14, 1.1449, "match"),
+        (1.14, 1.134, "lower"),
+    ],
+)
+def test_a_quantity_matches_if_it_rounds_to_the_published_one_or_within_half_a_percent(
+    published: float, obtained: float, verdict: str
+) -> None:
+    assert verdict_of({"millions": published}, {"millions": obtained}) == {"millions": verdict}
+
+
+def test_the_row_decides_how_far_a_figure_may_lie_off_before_the_column_and_the_column_before_the_recipe() -> None:
+    assert verdict_of({"AP": 0.25}, {"AP": 0.26}, tolerance=0.01) == {"AP": "match"}
+    assert verdict_of({"AP": 0.25}, {"AP": 0.26}, tolerances={"AP": 0.001}, tolerance=0.01) == {"AP": "higher"}
+    row = {"tolerance": 0.1}
+    assert verdict_of({"AP": 0.25}, {"AP": 0.26}, tolerances={"AP": 0.001}, row=row) == {"AP": "match"}
+    assert verdict_of({"ms": 7}, {"ms": 9}, tolerances={"ms": 2}) == {"ms": "match"}
+
+
+def test_nothing_is_judged_where_something_departs_from_the_paper() -> None:
+    assert verdict_of({"AP": 0.25}, {"AP": 0.25}, comparable=False) == {"AP": "not comparable here"}
+
+
+def test_what_no_program_gives_is_not_obtained() -> None:
+    assert verdict_of({"AP": 0.25, "ms": 2}, {"AP": 0.25}, comparable=False) == {
+        "AP": "not comparable here",
+        "ms": "not obtained",
+    }
+    assert dict(lines(recipe(), [], True)[0].verdicts) == {"AP": "not obtained"}
+
+
+def test_rows_of_ours_stand_below_those_of_the_paper() -> None:
+    found = lines(recipe(), [Row("own", {"AP": 1.0}), Row("one", {"AP": 0.3})], True)
+    assert [(line.name, dict(line.verdicts)) for line in found] == [("one", {"AP": "higher"}), ("own", {})]
+
+
+def test_a_row_that_two_sources_give_is_obtained_for_both() -> None:
+    twice = [{"row": "one", "values": {"AP": 0.3}}, {"row": "one", "source": "survey", "values": {"AP": 0.25}}]
+    found = lines(recipe(expected=twice), [Row("one", {"AP": 0.3})], True)
+    assert [dict(line.verdicts) for line in found] == [{"AP": "match"}, {"AP": "higher"}]
+
+
+def test_two_rows_of_one_name_are_an_error_of_the_program() -> None:
+    with pytest.raises(LongRankError, match="two rows of one name"):
+        lines(recipe(), [Row("one", {}), Row("one", {})], True)
+
+
+# --- the paper's test ---------------------------------------------------------------------------
+
+BASE = Row("base", {"AP": 0.5}, per_query={"AP": {"q1": 0.5, "q2": 0.5, "q3": 0.5}})
+NEAR = Row("near", {"AP": 0.7}, per_query={"AP": {"q1": 0.6, "q2": 0.7, "q3": 0.8}})
+SAME = Row("same", {"AP": 0.5}, per_query={"AP": {"q1": 0.5, "q2": 0.5, "q3": 0.5}})
+
+T = 1 - math.sqrt(12) / math.sqrt(14)  # of .1, .2, .3: t = sqrt(12), and with 2 degrees p = 1 - t / sqrt(2 + t^2)
+
+
+def p_of(rows: list[Row], **how: Any) -> dict[str, float | None]:
+    said = recipe(significance={"compare_with": "base", **how})
+    return {line.name: line.p.get("AP") for line in lines(said, rows, False) if line.name != "one"}
+
+
+def test_p_is_that_of_the_paired_t_test() -> None:
+    assert p_of([BASE, NEAR, SAME]) == {"base": None, "near": pytest.approx(T), "same": 1.0}
+
+
+def test_bonferroni_counts_the_rows_that_are_compared() -> None:
+    assert p_of([BASE, NEAR, SAME], correction="bonferroni") == {
+        "base": None,
+        "near": pytest.approx(2 * T),
+        "same": 1.0,
+    }
+
+
+def test_p_of_the_randomization_test_counts_signs() -> None:
+    # Of the 8 ways to sign .1, .2 and .3, all and none of them negative are as far from 0.
+    assert p_of([BASE, NEAR], test="randomization") == {"base": None, "near": 2 / 8}
+
+
+def test_there_is_no_p_where_the_compared_row_is_missing_or_the_paper_has_no_test() -> None:
+    assert p_of([NEAR, SAME]) == {"near": None, "same": None}
+    assert [dict(line.p) for line in lines(recipe(), [BASE, NEAR], True)] == [{}, {}, {}]
+
+
+# --- what departs -------------------------------------------------------------------------------
+
+
+def test_collection_models_and_settings_depart() -> None:
+    given = recipe(models={"encoder": "hub/name"}, settings={"k": 3})
+    assert departures(given, "tiny", {}, {}) == []
+    train = ({"steps": 5, "a": {"b": 1}}, {"steps": 5, "a": {"b": 2}, "more": "x"})
+    assert departures(given, "other", {"encoder": "mine"}, {"k": (3, 4), "train": train}) == [
+        "collection other, paper tiny",
+        "encoder mine, paper hub/name",
+        "k 4, paper 3",
+        "train.a.b 2, paper 1",
+        "train.more 'x', paper 'none'",
+    ]
