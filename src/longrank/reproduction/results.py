@@ -83,7 +83,8 @@ def departures(
 def _differences(key: str, paper: object, used: object) -> list[str]:
     """Return what differs of a setting; of a table, each of its keys that does."""
     if not isinstance(paper, dict) or not isinstance(used, dict):
-        return [] if paper == used else [f"{key} {shown(used)}, paper {shown(paper)}"]
+        wanted = "all" if (key, paper) == ("queries", 0) else shown(paper)
+        return [] if paper == used else [f"{key} {shown(used)}, paper {wanted}"]
     both = [(f"{key}.{part}", paper.get(part, "none"), used.get(part, "none")) for part in {**paper, **used}]
     return [line for one in both for line in _differences(*one)]
 

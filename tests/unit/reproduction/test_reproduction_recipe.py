@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -191,3 +192,11 @@ def test_a_setting_of_another_kind_is_refused(tmp_path: Path, setting: object, a
 
 def test_the_same_value_is_no_change(tmp_path: Path) -> None:
     assert load_recipe(written(tmp_path, settings={"s": 3}), ["s=3"])[1] == {}
+
+
+def test_the_recipe_on_the_page_is_one(tmp_path: Path) -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "reproduction.md"
+    (block,) = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "own.toml").write_text(block)
+    recipe, _ = load_recipe(str(tmp_path / "own.toml"), ["candidates=10"])
+    assert [row.row for row in recipe.expected] == ["BM25", "Bennett et al. 2008", "BM25+Porter"]

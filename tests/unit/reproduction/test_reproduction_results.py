@@ -137,10 +137,11 @@ def test_collection_models_and_settings_depart() -> None:
     given = recipe(models={"encoder": "hub/name"}, settings={"k": 3})
     assert departures(given, "tiny", {}, {}) == []
     train = ({"steps": 5, "a": {"b": 1}}, {"steps": 5, "a": {"b": 2}, "more": "x"})
-    assert departures(given, "other", {"encoder": "mine"}, {"k": (3, 4), "train": train}) == [
+    assert departures(given, "other", {"encoder": "mine"}, {"k": (3, 4), "queries": (0, 9), "train": train}) == [
         "collection other, paper tiny",
         "encoder mine, paper hub/name",
         "k 4, paper 3",
+        "queries 9, paper all",
         "train.a.b 2, paper 1",
         "train.more 'x', paper 'none'",
     ]
