@@ -13,6 +13,7 @@ from pathlib import Path
 from longrank.formats.folds import read_folds
 from longrank.formats.trec import read_qrels
 from longrank.reproduction.papers.trained import (
+    applied,
     evidence_of,
     pooled,
     train,
@@ -61,8 +62,7 @@ def table_3a(bench: Workbench) -> Iterator[Row]:
     for name in bench.settings["systems"]:
         if name == "MS MARCO alone":
             use, model = use_of(bench, "maxp", {}), bench.model("bert-base-pft")
-            how = {"model": model, "depth": use.depth, "sets": use.sets}
-            run = bench.rerank("ms-marco", _first_stage(bench), use.pipeline, **how).run
+            run = applied(bench, "ms-marco", use, model, _first_stage(bench)).run
         else:
             run = _trained(bench, ENCODERS[name], ENCODERS[name])
         yield bench.ranked(name, run)

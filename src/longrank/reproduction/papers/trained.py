@@ -10,9 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from longrank.reproduction.workbench import Sets, Workbench, assignments, flat
+from longrank.errors import InputError
+from longrank.reproduction.workbench import Reranked, Sets, Workbench, assignments, flat
 from longrank.training.settings import load_training
 
+FIRST_STAGES = {"BM25": "bm25-anserini", "BM25+RM3": "bm25-anserini+rm3"}
+STANDALONE = "parade-standalone"
 _ALONE = {"alpha": "0"}  # of ``weigh``: without the first stage, so that it only puts the folds' queries together
 
 
@@ -61,7 +64,7 @@ def use_of(bench: Workbench, protocol: str, sets: Sets) -> Use:
     """Return how what a training makes is used."""
     settings = load_training(protocol, assignments(with_train_settings(bench, sets)))
     read = settings.read
-    how = {"passages.preset": read.passages, "passages.options": read.options}
+    how: dict[str, object] = {"passages.preset": read.passages, "passages.options": read.options}
     how["scorer.options.max_tokens"] = read.max_tokens
     how |= {} if read.max_query_tokens is None else {"scorer.options.max_query_tokens": read.max_query_tokens}
     depth = settings.test.depth or settings.validation.depth
@@ -72,7 +75,28 @@ def used(bench: Workbench, name: str, use: Use, trained: Path, first: Path) -> P
     """Return the test queries reranked by the folds' networks in another way than they were trained for."""
     evidence = []
     for fold in bench.fold_names:
-        candidates, model = trained / fold / "test.run", str(trained / fold / "model")
-        how = {"model": model, "depth": use.depth, "sets": use.sets}
-        evidence.append(bench.rerank(f"{name}-{fold}", candidates, use.pipeline, **how).evidence)
+        model, candidates = str(trained / fold / "model"), trained / fold / "test.run"
+        evidence.append(applied(bench, f"{name}-{fold}", use, model, candidates).evidence)
     return pooled(bench, name, evidence, first, "document")
+
+
+def applied(bench: Workbench, name: str, use: Use, model: str, candidates: Path) -> Reranked:
+    """Return a run's documents reranked by a network."""
+    return bench.rerank(name, candidates, use.pipeline, model=model, depth=use.depth, sets=use.sets)
+
+
+def first_stage(bench: Workbench, name: str) -> Path:
+    """Return the run of a first stage, or the run in a file that a user names instead."""
+    if name not in FIRST_STAGES:
+        if not Path(name).is_file():
+            raise InputError("no such first stage, and no such file", got=name, fix=f"{', '.join(FIRST_STAGES)}")
+        return Path(name)
+    if name == "BM25+RM3" and bench.settings["rm3_grid"]:
+        grid = bench.settings["rm3_grid"]
+        return bench.tuned("bm25+rm3", FIRST_STAGES[name], grid, "AP", "--choose-by", "yang19")
+    return bench.retrieve(name.lower(), FIRST_STAGES[name], bench.settings["first_stages"].get(name))
+
+
+def standalone(name: str, model: str) -> dict[str, object]:
+    """Return what the standalone training of a system is told; every encoder has a [CLS], a pooler not every one."""
+    return {"network.name": name.lower(), "network.model": model, "network.options.vector": "cls"}

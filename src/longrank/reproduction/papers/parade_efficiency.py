@@ -1,0 +1,133 @@
+"""PARADE's study of efficiency: smaller encoders, distilled and not (table 7), and fewer passages (table 8, figure 3).
+
+All of it by the training of PARADE's own code, over the first 100 documents of BM25.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from longrank.reproduction.papers.trained import (
+    FIRST_STAGES,
+    STANDALONE,
+    applied,
+    first_stage,
+    standalone,
+    train,
+    train_by_fold,
+    use_of,
+    used,
+)
+from longrank.reproduction.workbench import Row, Sets, Workbench
+
+SIZES = {
+    "large": "BERT-Large",
+    "base": "BERT-Base",
+    "10/768": "10 layers of 768",
+    "8/768": "8 layers of 768",
+    "medium": "BERT-Medium",
+    "small": "BERT-Small",
+    "mini": "BERT-Mini",
+    "2/512": "2 layers of 512",
+    "tiny": "BERT-Tiny",
+}
+"""Role of the model and size of ``longrank analyze latency`` -> row."""
+
+
+def table_7(bench: Workbench) -> Iterator[Row]:
+    """Encoders by size: what they cost, and what they are worth undistilled and, after the teacher, distilled."""
+    first = first_stage(bench, bench.settings["candidates"])
+    costs = _costs(bench)
+    taught: dict[str, Path] = {}
+    for size in bench.settings["sizes"]:
+        plain = _undistilled(bench, size, first)
+        row = bench.ranked(SIZES[size], plain / "test.run")
+        yield replace(row, values={**row.values, **costs.get(size, {})})
+        if taught:
+            yield bench.ranked(f"{SIZES[size]}, distilled", _distilled(bench, size, plain, taught, first))
+        if size == bench.settings["teacher"]:
+            taught = _taught(bench, plain, first)
+
+
+def table_8(bench: Workbench) -> Iterator[Row]:
+    """So many passages of a document in training, and so many in use."""
+    first = first_stage(bench, bench.settings["candidates"])
+    for n in bench.settings["train_passages"]:
+        sets = standalone("PARADE-Transformer", bench.model("base"))
+        trained = _with_passages(bench, f"trained-{n}", first, sets, n)
+        for m in bench.settings["passages"]:
+            run = trained / "test.run"
+            if m != n:
+                use = use_of(bench, STANDALONE, {**sets, "read.options.max_passages": m})
+                run = used(bench, f"trained-{n}-used-{m}", use, trained, first)
+            yield bench.ranked(f"trained with {n}, used with {m}", run, series=f"trained with {n}", x=m)
+
+
+def figure_3(bench: Workbench) -> Iterator[Row]:
+    """So many passages of a document, in training and use, by aggregator."""
+    first = first_stage(bench, bench.settings["candidates"])
+    for name in bench.settings["systems"]:
+        for n in bench.settings["passages"]:
+            trained = _with_passages(bench, f"{name}-{n}", first, standalone(name, bench.model("base")), n)
+            yield bench.ranked(f"{name}, {n} passages", trained / "test.run", series=name, x=n)
+
+
+def checkpoints(bench: Workbench) -> Iterator[Row]:
+    """Encoders that were fine-tuned on passages before, on passages (README of the code)."""
+    roles = {row: size for size, row in SIZES.items()} | {"ELECTRA-Base": "electra"}
+    depth = bench.settings["depth"]
+    first = bench.retrieve("bm25", FIRST_STAGES["BM25"], k=depth)
+    how = {"passages.preset": bench.settings["passages"]}
+    for name in bench.settings["systems"]:
+        model = bench.model(roles[name])
+        yield bench.ranked(name, bench.rerank(name, first, "maxp", model=model, depth=depth, sets=how).run)
+
+
+def _costs(bench: Workbench) -> dict[str, dict[str, float]]:
+    path = bench.folder / "latency.json"
+    asked = [part for size in bench.settings["sizes"] for part in ("--size", size)]
+    bench.do("analyze", "latency", *bench.settings["latency"], *asked, "-o", path, output=path)
+    parameters, milliseconds = bench.recipe.quantities
+    rows = [] if bench.dry else bench.read_json(path)["rows"]
+    return {row["size"]: {parameters: row["parameters"] / 1e6, milliseconds: row["milliseconds"]} for row in rows}
+
+
+def _undistilled(bench: Workbench, size: str, first: Path) -> Path:
+    """Train PARADE-Transformer on an encoder: the size's own, or some layers of the teacher's."""
+    model, layers = bench.model(size), bench.settings["layers"].get(size)
+    if layers is not None:
+        start = bench.folder / f"start-{_plain(size)}"
+        whole = ("--model", bench.model(bench.settings["teacher"]), "--layers", layers)
+        options = ("--preset", "standalone", "--set", "outputs=1")
+        model = str(bench.do("create", "parade-transformer", *whole, *options, "-o", start, output=start))
+    sets = {"network.model": model, "network.options.outputs": 1}
+    return train(bench, f"undistilled-{_plain(size)}", STANDALONE, first, sets, folds=bench.folds_without_dev)
+
+
+def _taught(bench: Workbench, teacher: Path, first: Path) -> dict[str, Path]:
+    """Let each fold's teacher score all queries; return fold -> evidence."""
+    use = use_of(bench, "distillation", {})
+    use = use._replace(depth=use.learned_depth)
+    models = {fold: str(teacher / fold / "model") for fold in bench.fold_names}
+    return {fold: applied(bench, f"teacher-{fold}", use, model, first).evidence for fold, model in models.items()}
+
+
+def _distilled(bench: Workbench, size: str, plain: Path, taught: Mapping[str, Path], first: Path) -> Path:
+    """Train a student further, from what it has learned itself, on its teacher's scores, too."""
+
+    def sets(fold: str) -> Sets:
+        return {"network.model": plain / fold / "model", "teacher.evidence": taught[fold]}
+
+    name, folds = f"distilled-{_plain(size)}", bench.folds_without_dev
+    return train_by_fold(bench, name, "distillation", first, sets, folds=folds) / "test.run"
+
+
+def _plain(size: str) -> str:
+    return size.replace("/", "x")
+
+
+def _with_passages(bench: Workbench, name: str, first: Path, sets: Sets, n: int) -> Path:
+    most = {**sets, "read.options.max_passages": n}
+    return train(bench, name, STANDALONE, first, most, folds=bench.folds_without_dev)
