@@ -181,6 +181,19 @@ def test_the_printed_script_makes_the_same_again(workplace: Path, capsys: pytest
     assert contents() == before
 
 
+def test_the_script_of_several_recipes_has_what_they_share_once(
+    workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy("table.toml", "second.toml")
+    Path("lost.toml").write_text(RECIPE.replace("tiny:table", "tiny:none"))
+    assert reproduce("table.toml", "lost.toml", "second.toml", "--dry-run") == 0
+    out, err = capsys.readouterr()
+    commands = [line.split()[1] for line in out.splitlines() if not line.startswith("#")]
+    assert commands == ["index", "retrieve", "retrieve", "retrieve", "retrieve"]
+    assert "lost.toml: there is no such program" in err
+    assert reproduce("lost.toml", "--dry-run") == 2
+
+
 # --- what is refused ----------------------------------------------------------------------------
 
 

@@ -73,7 +73,7 @@ def reproduce(
     given = open_collection(collection)
     chosen = fitting(asked, recipes, given.key)
     if len(chosen) < len(asked):
-        console.note(f"{len(asked) - len(chosen)} recipes of other collections than {given.key} are left out")
+        console.note(f"{len(asked) - len(chosen)} of {len(asked)} recipes are left out: not of {given.key}")
     if dry:
         _print_scripts(chosen, output, given)
         return
@@ -123,14 +123,23 @@ def _run_several(asked: Sequence[Asked], output: Path, given: Given) -> int:
 
 
 def _print_scripts(asked: Sequence[Asked], output: Path, given: Given) -> None:
+    """Print the commands of recipes, what they share once; one that cannot be run is left out and said."""
+    from longrank.errors import LongRankError
     from longrank.reproduction.reproduce import script
     from longrank.types import Notes
 
+    typer.echo("# queries, judgments and folds are written by the same command without --dry-run")
+    seen: set[str] = set()
     for one in asked:
-        if one.recipe.program is None and len(asked) > 1:
+        try:
+            lines = script(one, output, given, notes := Notes()).splitlines()
+        except LongRankError as error:
+            if len(asked) == 1:
+                raise
+            console.note(f"{one.name}: {error}")
             continue
-        notes = Notes()
-        typer.echo(f"# {one.name}\n{script(one, output, given, notes)}", nl=False)
+        typer.echo("\n".join([f"# {one.name}", *(line for line in lines if line not in seen)]))
+        seen.update(lines)
         console.show_notes(notes)
 
 

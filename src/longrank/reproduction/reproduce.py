@@ -50,6 +50,7 @@ def reproducing(folder: Path, given: Given) -> Iterator[None]:
         raise InputError(what, path=folder, fix="choose a new folder")
     if not folder.parent.is_dir():
         raise InputError("its folder does not exist", path=folder, fix=f"mkdir -p {folder.parent}")
+    created = not folder.exists()
     folder.mkdir(exist_ok=True)
     with lock(folder / _LOCK):
         try:
@@ -57,13 +58,9 @@ def reproducing(folder: Path, given: Given) -> Iterator[None]:
             yield
         finally:
             (folder / _LOCK).unlink()
-            _remove_if_nothing_was_done(folder)
-
-
-def _remove_if_nothing_was_done(folder: Path) -> None:
-    if [path.name for path in folder.iterdir()] == [IDENTITY]:
-        (folder / IDENTITY).unlink()
-        folder.rmdir()
+            if created and [path.name for path in folder.iterdir()] == [IDENTITY]:  # nothing was done
+                (folder / IDENTITY).unlink()
+                folder.rmdir()
 
 
 def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: Notes) -> Result:
