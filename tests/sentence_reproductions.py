@@ -1,9 +1,9 @@
-"""The tiny collection of `tiny_reproductions` with documents of sentences, and what is asked of a reproduction."""
+"""A tiny collection with documents of several sentences, on which recipes run in seconds, and what is asked of them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,23 +13,41 @@ from longrank.formats.folds import write_folds
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import load_recipe
 from longrank.reproduction.workbench import Workbench
-from tiny_reproductions import write_reproducible
-from training_collections import N_QUERIES
+from training_collections import N_QUERIES, documents, ranked, write_collection
 
 _WORDS = 5  # of a sentence
 
 
 def write_with_sentences(folder: Path) -> Path:
     """Write a collection folder of 30 documents of several sentences and 12 queries in three folds; return it."""
-    write_reproducible(folder)
-    documents = [json.loads(line) for line in (folder / "docs.jsonl").read_text().splitlines()]
+    parts = folder.with_name("parts")
+    for path in (folder, parts):
+        path.mkdir()
+    write_collection(parts)
+    (folder / "qrels.txt").write_text((parts / "qrels.txt").read_text())
+    texts = {document.doc_id: document.text.split() for document in documents()}
     with (folder / "docs.jsonl").open("w") as stream:
-        for document in documents:
-            words = document["text"].split()
-            parts = [" ".join(words[n : n + _WORDS]).capitalize() for n in range(0, len(words), _WORDS)]
-            stream.write(json.dumps({"doc_id": document["doc_id"], "text": ". ".join(parts) + "."}) + "\n")
+        for doc_id, words in texts.items():
+            some = [" ".join(words[n : n + _WORDS]).capitalize() for n in range(0, len(words), _WORDS)]
+            stream.write(json.dumps({"doc_id": doc_id, "text": ". ".join(some) + "."}) + "\n")
+    with (folder / "queries.jsonl").open("w") as stream:
+        for n in range(N_QUERIES):
+            words = sorted({word for doc_id in ranked(n)[:3] for word in texts[doc_id][:2]})
+            stream.write(json.dumps({"query_id": f"q{n:02d}", "text": " ".join(words)}) + "\n")
     write_folds(make_folds([f"q{n:02d}" for n in range(N_QUERIES)], 3, 1), folder / "folds.json")
     return folder
+
+
+def reproduced(
+    name: str, collection: Path, output: Path, *, models: Sequence[str] = (), sets: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Run a recipe by its command line; return what is in results.json."""
+    from longrank.cli.main import main
+
+    options = [word for one in models for word in ("--model", one)] + [word for one in sets for word in ("--set", one)]
+    assert main(["reproduce", name, "--collection", str(collection), "-o", str(output), *options]) == 0
+    found: dict[str, Any] = json.loads((output / name / "results.json").read_text())
+    return found
 
 
 def obtained(found: Mapping[str, Any]) -> dict[str, dict[str, float]]:

@@ -8,11 +8,27 @@ from pathlib import Path
 import pytest
 
 from longrank.reproduction.recipe import load_recipe, recipe_names
-from sentence_reproductions import obtained, planned, published, sums, to_obtain, write_with_sentences
+from sentence_reproductions import obtained, planned, published, reproduced, sums, to_obtain, write_with_sentences
 from tiny_models import save_cross_encoder, save_encoder
-from tiny_reproductions import reproduced, training
 
 pytestmark = pytest.mark.neural
+
+
+TRAINING = [
+    f"train.{one}"
+    for one in (
+        "read.passages=windows",
+        "read.options={length=12, stride=8}",
+        "read.max_tokens=32",
+        "read.max_query_tokens=8",
+        "loop.batch=2",
+        "loop.steps=1",
+        "loop.validate_every=1",
+        "samples.depth=12",
+        "test.depth=4",
+        "validation.depth=4",
+    )
+]
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +69,9 @@ def test_figures_of_birch_are_where_they_belong() -> None:
     assert published("birch/table1.1-microblog")["validation"] == {"queries": 59}
 
 
-def test_one_to_three_sentences_of_each_model_are_weighed(folder: Path, tmp_path: Path) -> None:
+def test_one_to_three_sentences_of_each_model_are_weighed_by_folds_or_as_elsewhere(
+    folder: Path, tmp_path: Path
+) -> None:
     models = [f"{role}={folder / 'cross-encoder'}" for role in ("MB", "MSM->MB")]
     sets = ['trained_on=["MB", "MSM->MB"]', "grid=0:1:0.5", "depth=6", "queries=9"]
     found = reproduced("birch/results-core17", folder / "tiny", tmp_path / "out", models=models, sets=sets)
@@ -62,6 +80,13 @@ def test_one_to_three_sentences_of_each_model_are_weighed(folder: Path, tmp_path
     assert rows["MB 2S"] == rows["MSM->MB 2S"]  # one model in two roles
     assert "depth 6, paper 1000" in found["departures"]
     assert found["rows"][1]["p"].keys() == {"AP", "nDCG@20"}
+    elsewhere = tmp_path / "out" / "birch" / "results-core17"
+    sets = ['trained_on=["MB"]', "grid=0:1:0.5", "depth=6", f"learn_on={elsewhere}"]
+    name = "birch/results-core18"
+    frozen = obtained(reproduced(name, folder / "tiny", tmp_path / "out", models=models[:1], sets=sets))
+    assert list(frozen) == ["BM25+RM3", "MB 1S", "MB 2S", "MB 3S"]
+    weights = json.loads((tmp_path / "out" / name / "mb-3s" / "weights.json").read_text())
+    assert weights["protocol"]["name"] == "frozen"
 
 
 def test_the_first_version_tunes_and_weighs_by_two_folds_as_the_released_code_does(
@@ -86,7 +111,7 @@ def test_more_sentences_are_weighed_by_coarser_grids(folder: Path, tmp_path: Pat
 
 
 def test_birch_passage_is_trained_and_mixed(folder: Path, tmp_path: Path) -> None:
-    sets = ['encoders=["ELECTRA"]', "alpha=0:1:0.5", *training()]
+    sets = ['encoders=["ELECTRA"]', "alpha=0:1:0.5", *TRAINING]
     name, models = "birch/birch-passage-title", [f"ELECTRA={folder / 'encoder'}"]
     found = reproduced(name, folder / "tiny", tmp_path / "out", models=models, sets=sets)
     assert list(obtained(found)) == ["ELECTRA", "ELECTRA + BM25"]

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from longrank.reproduction.recipe import load_recipe, recipe_names
-from sentence_reproductions import obtained, planned, published, sums, to_obtain, write_with_sentences
+from sentence_reproductions import obtained, planned, published, reproduced, sums, to_obtain, write_with_sentences
 from tiny_models import save_encoder
-from tiny_reproductions import reproduced
 
 pytestmark = pytest.mark.neural
 

@@ -39,9 +39,17 @@ def _one_to_three(bench: Workbench, first: Path, folds: Path) -> Iterator[Row]:
     for trained_on in bench.settings["trained_on"]:
         evidence = _read(bench, trained_on, first)
         for n in (1, 2, 3):
-            grid = _grid(n, bench.settings["grid"], bench.settings["grid"])
-            name, rule = f"{_file_name(trained_on)}-{n}s", ("--choose-by", bench.settings["choose_by"])
-            yield bench.ranked(f"{trained_on} {n}S", bench.weighed(name, [evidence], first, grid, *rule, folds=folds))
+            name, grid = f"{_file_name(trained_on)}-{n}s", _grid(n, bench.settings["grid"], bench.settings["grid"])
+            how = _frozen(bench, first, evidence) or ("--choose-by", bench.settings["choose_by"])
+            yield bench.ranked(f"{trained_on} {n}S", bench.weighed(name, [evidence], first, grid, *how, folds=folds))
+
+
+def _frozen(bench: Workbench, first: Path, evidence: Path) -> tuple[str, ...]:
+    """Return what takes the weights from another collection's folder of this recipe, if one is named."""
+    if not bench.settings["learn_on"]:
+        return ()
+    there = Path(bench.settings["learn_on"])
+    return "--learn-on", ",".join(str(there / file.name) for file in (bench.qrels, first, evidence))
 
 
 def _read(bench: Workbench, role: str, first: Path) -> Path:
