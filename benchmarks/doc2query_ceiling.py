@@ -80,7 +80,12 @@ def main() -> None:
         "questions": len(questions.texts),
         "groups": len(set(questions.groups.values())),
     }
-    report |= {"rows": rows(found), "chosen": chosen, **by_likeness(found, questions, folds)}
+    report |= {
+        "rows": rows(found),
+        "tuned_against_default": tuned_against_default(found),
+        "chosen": chosen,
+        **by_likeness(found, questions, folds),
+    }
     path = args.results / "doc2query-ceiling.json"
     path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(report, indent=1))
@@ -181,6 +186,16 @@ def rows(found: Mapping[tuple[str, str], Values]) -> list[dict[str, Any]]:
             p.append(t_test(differences(own[MEASURES[0]], found["none", how][MEASURES[0]])))
     holm = iter(corrected(p, "holm", len(p)))
     return [row if row["predictions"] == "none" else row | {f"p_holm {MEASURES[0]}": next(holm)} for row in made]
+
+
+def tuned_against_default(found: Mapping[tuple[str, str], Values]) -> dict[str, dict[str, float | None]]:
+    """Return what tuning gains with and without predictions, with Holm's p over these."""
+    gains = [differences(found[way, "tuned"][MEASURES[0]], found[way, "default"][MEASURES[0]]) for way in WAYS]
+    p = corrected([t_test(one) for one in gains], "holm", len(WAYS))
+    return {
+        way: {"gain": round(float(one.mean()), 4), "p_holm": value}
+        for way, one, value in zip(WAYS, gains, p, strict=True)
+    }
 
 
 def by_likeness(
