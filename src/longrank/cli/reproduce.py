@@ -42,9 +42,13 @@ def reproduce(
     ] = None,
     models: Annotated[
         list[str] | None,
-        typer.Option("--model", help="ROLE=MODEL: a name of Hugging Face or a folder, instead of the paper's."),
+        typer.Option(
+            "--model", help="ROLE=MODEL: a folder or a name of Hugging Face, instead of the published one; repeatable."
+        ),
     ] = None,
-    assignments: Annotated[list[str] | None, typer.Option("--set", help="key=value, a setting of the recipe.")] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value, a setting of the recipe; repeatable.")
+    ] = None,
     dry: Annotated[bool, typer.Option("--dry-run", help="Only print the commands, as a shell script.")] = False,
 ) -> None:
     """Obtain the tables and figures of five papers, beside what they published.
@@ -52,7 +56,7 @@ def reproduce(
     Each is a recipe; its phases are longrank commands, which --dry-run prints. Writes runs, values by query and a
     report to FOLDER. Figures are judged only if collection, models and settings are the paper's.
 
-    Example: longrank reproduce birch/robust04 --collection robust04=disks45 -o birch --dry-run
+    Example: longrank reproduce birch/results-robust04 --collection robust04=disks45 -o birch --dry-run
     """
     from longrank.cli.inputs import apart
     from longrank.reproduction.asked import ask, fitting
