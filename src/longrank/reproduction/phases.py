@@ -41,7 +41,7 @@ class Phases:
         dry: only note what would be run.
 
     Attributes:
-        commands: those asked for so far, finished before or not.
+        commands: those asked for so far, each once, finished before or not.
         dry: as given.
     """
 
@@ -62,6 +62,8 @@ class Phases:
             LongRankError: as the command; or it has not made `output`.
         """
         command, made = list(command), os.path.relpath(output, self._path.parent)
+        if command in self.commands:  # a program may ask for the same, such as a first stage, in several rows
+            return
         self.commands.append(command)
         if self.dry or (self._finished.get(made, {}).get("command") == command and output.exists()):
             return
