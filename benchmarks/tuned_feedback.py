@@ -1,0 +1,80 @@
+"""Does tuning BM25 help only together with feedback, and does feedback help? k1 and b by folds, four kinds of feedback.
+
+    python -m benchmarks.tuned_feedback DATA [--only time] [--folder work/gains] [--results docs/results]
+
+After h2oloo's baselines at TREC 2019: BM25 with k1 .9 and b .4 and with both tuned (on the other folds), alone and with
+axiomatic expansion, BM25PRF and RM3 at their defaults. Paired t-tests, Holm over the comparisons of a collection.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.gains_report import mean, values_of
+from benchmarks.gains_tasks import TASKS, Prepared, Task, run
+from longrank.evaluation.significance import corrected, differences, t_test
+
+TASKS = TASKS | {
+    "cranfield": Task("cranfield", "nDCG@10", 50, None, "abstracts"),
+    "scifact": Task("scifact", "nDCG@10", 50, None, "claims, abstracts"),
+}
+PRESETS = {"none": "", "axiomatic": "+axiomatic", "bm25prf": "+bm25prf", "rm3": "+rm3"}
+GRID = ("k1=0.3:3:0.3", "b=0.1:1:0.1")
+
+
+def main() -> None:
+    """Retrieve, tune, compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--only", choices=list(TASKS), action="append")
+    parser.add_argument("--folder", type=Path, default=Path("work/gains"))
+    parser.add_argument("--results", type=Path, default=Path("docs/results"))
+    args = parser.parse_args()
+    for name in args.only or TASKS:
+        found = measured(Prepared(args.data, TASKS[name], args.folder))
+        path = args.results / f"tuned-feedback-{name}.json"
+        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        for row in found["rows"]:
+            print(row)
+
+
+def measured(prepared: Prepared) -> dict[str, Any]:
+    """Return the values of all systems, and p of tuned against default and of feedback against none."""
+    values = {}
+    for name, suffix in PRESETS.items():
+        preset = f"bm25-anserini{suffix}"
+        values[name, "default"] = values_of(prepared, _retrieved(prepared, name, preset), prepared.qrels)
+        tuned = prepared.tuned(f"tuned-{name}", preset, *GRID)
+        values[name, "tuned"] = values_of(prepared, tuned, prepared.qrels)
+    pairs = [((name, "tuned"), (name, "default")) for name in PRESETS]
+    pairs += [((name, which), ("none", which)) for which in ("default", "tuned") for name in PRESETS if name != "none"]
+    p_values = corrected([t_test(differences(values[a], values[b])) for a, b in pairs], "holm", len(pairs))
+    rows = [
+        {"feedback": name, "first stage": which, "value": round(mean(found), 4)}
+        for (name, which), found in values.items()
+    ]
+    compared = [
+        {
+            "better": " ".join(a),
+            "than": " ".join(b),
+            "difference": round(mean(values[a]) - mean(values[b]), 4),
+            "p_holm": p,
+        }
+        for (a, b), p in zip(pairs, p_values, strict=True)
+    ]
+    task = prepared.task
+    about = {"collection": task.collection, "measure": task.measure, "queries": len(prepared.qrels), "grid": GRID}
+    return {**about, "rows": rows, "compared": compared}
+
+
+def _retrieved(prepared: Prepared, name: str, preset: str) -> Path:
+    output = prepared[f"default-{name}.run"]
+    run("retrieve", prepared.index, prepared["queries.jsonl"], "-o", output, "--preset", preset)
+    return output
+
+
+if __name__ == "__main__":
+    main()
