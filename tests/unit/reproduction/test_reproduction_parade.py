@@ -91,7 +91,7 @@ def test_a_campaigns_network_learns_on_the_queries_of_another_year(lab: TinyLab)
     asked = ('systems=["PARADE-Max"]', f"learn_on={lab.collection}")
     rows = lab.rows("parade/table4-dl20", {"electra": lab.encoder}, *asked, validated=False)
     assert list(rows) == ["PARADE-Max"]
-    assert (lab.output / "parade/table4-dl20/PARADE-Max-trained/model").is_dir()
+    assert (lab.output / "parade/table4-dl20/parade-max-trained/model").is_dir()
 
 
 @pytest.mark.neural

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from longrank.reproduction.papers.trained import FIRST_STAGES, evidence_of, first_stage, train, train_by_fold
+from longrank.reproduction.papers.trained import FIRST_STAGES, evidence_of, file_name, first_stage, train, train_by_fold
 from longrank.reproduction.workbench import Row, Sets, Workbench
 
 ON_VANILLA_BERT = {"KNRM, BERT fine-tuned": "knrm", "CEDR-KNRM": "cedr-knrm"}
@@ -79,5 +79,5 @@ def _on_vanilla_bert(bench: Workbench, network: str, vanilla: Path, first: Path)
 def _interpolated(bench: Workbench, name: str, trained: Path, first: Path) -> Path:
     how = ("--aggregator", "document", "--normalize", "minmax", "--choose-by", "dev", "-m", "nDCG@20")
     return bench.weighed(
-        f"{name}-interpolated", evidence_of(bench, trained), first, {"alpha": bench.settings["alphas"]}, *how
+        f"{file_name(name)}-interpolated", evidence_of(bench, trained), first, {"alpha": bench.settings["alphas"]}, *how
     )

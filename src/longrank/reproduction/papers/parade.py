@@ -16,6 +16,7 @@ from longrank.reproduction.papers.trained import (
     STANDALONE,
     applied,
     evidence_of,
+    file_name,
     first_stage,
     standalone,
     train,
@@ -137,12 +138,13 @@ def _learned(bench: Workbench, name: str, sets: Sets, candidates: Path) -> Path:
     if not other:
         return train(bench, name, STANDALONE, candidates, sets, folds=bench.folds_without_dev) / "test.run"
     first = bench.retrieve("learned-on", FIRST_STAGES["BM25"], queries=other)
-    return _applied(bench, name, sets, _trained_once(bench, name, sets, (other, other, first)), candidates)
+    model = _trained_once(bench, name, sets, (other, other, first))
+    return _applied(bench, name, sets, model, candidates)
 
 
 def _trained_once(bench: Workbench, name: str, sets: Sets, learned: tuple[object, ...]) -> str:
     """Train on all judged queries of `learned`: queries, judgments, first stage; return the network's folder."""
-    model = bench.folder / f"{name}-trained" / "model"
+    model = bench.folder / f"{file_name(name)}-trained" / "model"
     settings = bench.assigned(with_train_settings(bench, sets))
     bench.do("train", STANDALONE, bench.index, *learned, "-o", model.parent, *settings, output=model)
     return str(model)
@@ -150,7 +152,7 @@ def _trained_once(bench: Workbench, name: str, sets: Sets, learned: tuple[object
 
 def _applied(bench: Workbench, name: str, sets: Sets, model: str, candidates: Path) -> Path:
     """Return the candidates reranked by what was trained elsewhere, as deep as the training's tests are."""
-    return applied(bench, name, use_of(bench, STANDALONE, sets), model, candidates).run
+    return applied(bench, file_name(name), use_of(bench, STANDALONE, sets), model, candidates).run
 
 
 def _covid_candidates(bench: Workbench, how: Mapping[str, Any]) -> Path:

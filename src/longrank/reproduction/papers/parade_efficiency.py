@@ -13,6 +13,7 @@ from longrank.reproduction.papers.trained import (
     FIRST_STAGES,
     STANDALONE,
     applied,
+    file_name,
     first_stage,
     standalone,
     train,
@@ -82,7 +83,7 @@ def checkpoints(bench: Workbench) -> Iterator[Row]:
     how = {"passages.preset": bench.settings["passages"]}
     for name in bench.settings["systems"]:
         model = bench.model(roles[name])
-        yield bench.ranked(name, bench.rerank(name, first, "maxp", model=model, depth=depth, sets=how).run)
+        yield bench.ranked(name, bench.rerank(file_name(name), first, "maxp", model=model, depth=depth, sets=how).run)
 
 
 def _costs(bench: Workbench) -> dict[str, dict[str, float]]:

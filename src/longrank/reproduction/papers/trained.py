@@ -6,6 +6,7 @@ may be given: ``--set train.loop.steps=100``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +27,7 @@ def with_train_settings(bench: Workbench, sets: Sets) -> dict[str, object]:
 
 def train(bench: Workbench, name: str, protocol: str, first: Path, sets: Sets, *, folds: Path | None = None) -> Path:
     """Train over the folds; return the folder, in which ``test.run`` is."""
-    return bench.train(name, protocol, first, with_train_settings(bench, sets), folds=folds)
+    return bench.train(file_name(name), protocol, first, with_train_settings(bench, sets), folds=folds)
 
 
 def train_by_fold(
@@ -34,8 +35,10 @@ def train_by_fold(
 ) -> Path:
     """Train fold by fold, each with what `sets` says of it; return the folder."""
     for fold in bench.fold_names:
-        bench.train(name, protocol, first, with_train_settings(bench, sets(fold)), "--fold", fold, folds=folds)
-    return bench.folder / name
+        bench.train(
+            file_name(name), protocol, first, with_train_settings(bench, sets(fold)), "--fold", fold, folds=folds
+        )
+    return bench.folder / file_name(name)
 
 
 def evidence_of(bench: Workbench, trained: Path) -> list[Path]:
@@ -100,3 +103,8 @@ def first_stage(bench: Workbench, name: str) -> Path:
 def standalone(name: str, model: str) -> dict[str, object]:
     """Return what the standalone training of a system is told; every encoder has a [CLS], a pooler not every one."""
     return {"network.name": name.lower(), "network.model": model, "network.options.vector": "cls"}
+
+
+def file_name(row: str) -> str:
+    """Return the name of a row as one of files: ``CEDR-KNRM (Max)`` -> ``cedr-knrm-max``."""
+    return re.sub(r"[^a-z0-9.+]+", "-", row.lower()).strip("-")
