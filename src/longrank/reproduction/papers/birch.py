@@ -11,7 +11,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from longrank.evaluation.folds import make_folds
 from longrank.formats.folds import read_folds, write_folds
+from longrank.formats.trec import read_run
 from longrank.reproduction.workbench import Row, Workbench
 from longrank.types import Notes
 
@@ -49,7 +51,9 @@ def _frozen(bench: Workbench, first: Path, evidence: Path) -> tuple[str, ...]:
     if not bench.settings["learn_on"]:
         return ()
     there = Path(bench.settings["learn_on"])
-    return "--learn-on", ",".join(str(there / file.name) for file in (bench.qrels, first, evidence))
+    return "--learn-on", ",".join(
+        str(there / file.relative_to(bench.folder)) for file in (bench.qrels, first, evidence)
+    )
 
 
 def _read(bench: Workbench, role: str, first: Path) -> Path:
@@ -65,8 +69,6 @@ def _grid(n: int, alpha: str, weights: str) -> dict[str, str]:
 
 
 def _made(bench: Workbench, n: int) -> Path:
-    from longrank.evaluation.folds import make_folds
-
     path = bench.folder / f"folds-{n}.json"
     if not bench.dry:
         judged = [query_id for fold in read_folds(bench.folds, Notes()).values() for query_id in fold.test]
@@ -154,8 +156,6 @@ def _counted(bench: Workbench, rows: Path) -> dict[str, float]:
 
 def _pairs(bench: Workbench, run: Path, *, dev: bool) -> dict[str, float]:
     """Count what the last fold, or the others, have of a run."""
-    from longrank.formats.trec import read_run
-
     found, folds = read_run(run, Notes()), list(read_folds(bench.folds, Notes()).values())
     wanted = [query_id for fold in (folds[-1:] if dev else folds[:-1]) for query_id in fold.test]
     return {"queries": len(wanted), "pairs": sum(len(found.get(query_id)) for query_id in wanted)}

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from longrank.formats.folds import read_folds
 from longrank.reproduction.workbench import Row, Workbench
+from longrank.storage import atomic_write
 from longrank.types import Notes
 
 _POOLS = {"FIRST": "sentences", "TERMF": "sentences", "FIRST+TERMF": "both"}
@@ -174,7 +175,8 @@ def _test_topics(bench: Workbench, fold: str) -> Topics:
     if not bench.dry:
         test = set(read_folds(bench.folds, Notes())[fold].test)
         lines = bench.queries.read_text(encoding="utf-8").splitlines()
-        path.write_text("".join(f"{line}\n" for line in lines if json.loads(line)["query_id"] in test), "utf-8")
+        with atomic_write(path, "w") as stream:
+            stream.writelines(f"{line}\n" for line in lines if json.loads(line)["query_id"] in test)
     return Topics(path, bench.qrels, f"-{fold}")
 
 
