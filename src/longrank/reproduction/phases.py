@@ -41,7 +41,7 @@ class Phases:
         dry: only note what would be run.
 
     Attributes:
-        commands: those asked for so far, finished before or not.
+        commands: those asked for so far, each once, finished before or not.
         dry: as given.
     """
 
@@ -62,6 +62,8 @@ class Phases:
             LongRankError: as the command; or it has not made `output`.
         """
         command, made = list(command), os.path.relpath(output, self._path.parent)
+        if command in self.commands:  # a program may ask for the same, such as a first stage, in several rows
+            return
         self.commands.append(command)
         if self.dry or (self._finished.get(made, {}).get("command") == command and output.exists()):
             return
@@ -74,9 +76,8 @@ class Phases:
         self._save()
 
     def script(self) -> str:
-        """Return the commands so far as lines of a shell script; what several rows ask for stands there once."""
-        once = dict.fromkeys(map(tuple, self.commands))
-        return "".join(f"longrank {shlex.join(command)}\n" for command in once)
+        """Return the commands so far as lines of a shell script."""
+        return "".join(f"longrank {shlex.join(command)}\n" for command in self.commands)
 
     def _number(self) -> str:
         n = len(self.commands)
