@@ -60,10 +60,10 @@ def reproduce(
     """
     from longrank.cli.inputs import apart
     from longrank.reproduction.asked import ask, fitting
+    from longrank.reproduction.folders import reproducing
     from longrank.reproduction.given import open_collection
     from longrank.reproduction.recipe import named, recipe_names
     from longrank.reproduction.report import as_text
-    from longrank.reproduction.reproduce import reproducing
 
     if listed:
         _list(named(recipes) if recipes else recipe_names())

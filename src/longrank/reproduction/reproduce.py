@@ -9,58 +9,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-from longrank.errors import InputError, IntegrityError, MissingExtra
+from longrank.errors import InputError, MissingExtra
 from longrank.reproduction.asked import Asked
+from longrank.reproduction.folders import claim, fingerprint, replace
 from longrank.reproduction.given import Given, read_qrels, read_queries
 from longrank.reproduction.inputs import fold_names, inputs_of
 from longrank.reproduction.made_by import made_by
-from longrank.reproduction.phases import PHASES, Phases, RunCommand
+from longrank.reproduction.phases import Phases, RunCommand
 from longrank.reproduction.results import Result, as_json, departures, lines
 from longrank.reproduction.workbench import Row, Workbench
-from longrank.storage import atomic_write, digest_of, lock, sha256_of
+from longrank.storage import digest_of
 from longrank.types import Notes
-
-IDENTITY = "reproduction.json"
-_LOCK = ".lock"
-
-
-@contextmanager
-def reproducing(folder: Path, given: Given) -> Iterator[None]:
-    """Hold the folder of all recipes alone, for one collection.
-
-    Args:
-        folder: new, empty, or of reproductions on the same collection; the folder above must exist.
-        given: the collection.
-
-    Raises:
-        InputError: it is of another collection or of something else, another process works in it, or it cannot be
-            written.
-        IntegrityError: what it says of itself is damaged.
-    """
-    if folder.is_file():
-        raise InputError("is a file; a folder is needed", path=folder)
-    begun = (folder / IDENTITY).exists()
-    if folder.is_dir() and not begun and any(path.name[0] != "." for path in folder.iterdir()):
-        what = "is a folder of something else, not of reproductions"
-        raise InputError(what, path=folder, fix="choose a new folder")
-    if not folder.parent.is_dir():
-        raise InputError("its folder does not exist", path=folder, fix=f"mkdir -p {folder.parent}")
-    created = not folder.exists()
-    folder.mkdir(exist_ok=True)
-    with lock(folder / _LOCK):
-        try:
-            _claim(folder, {"collection": given.key, "documents": [*given.sources, *given.index_options]})
-            yield
-        finally:
-            (folder / _LOCK).unlink()
-            if created and [path.name for path in folder.iterdir()] == [IDENTITY]:  # nothing was done
-                (folder / IDENTITY).unlink()
-                folder.rmdir()
 
 
 def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: Notes) -> Result:
@@ -84,9 +46,9 @@ def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: 
     inputs, lacking = _read_inputs(asked, given, notes)
     planned = _dry(asked, folder, given, inputs)
     place.mkdir(parents=True, exist_ok=True)
-    _claim(place, _identity(asked, inputs))
+    claim(place, _identity(asked, inputs))
     for name, text in inputs.items():
-        _replace(place / name, text)
+        replace(place / name, text)
     phases = Phases(folder, run, planned=len(planned.commands))
     rows = list(program(_bench(asked, folder, given, inputs, phases)))
     found = departures(asked.recipe, given.key, asked.models, asked.changes)
@@ -163,52 +125,9 @@ def _read_inputs(asked: Asked, given: Given, notes: Notes) -> tuple[dict[str, st
 
 
 def _identity(asked: Asked, inputs: Mapping[str, str]) -> dict[str, object]:
-    models = {role: _fingerprint(model) for role, model in asked.models.items()}
+    models = {role: fingerprint(model) for role, model in asked.models.items()}
     digests = {name: digest_of(text) for name, text in inputs.items()}
     return {"program": asked.recipe.program, "settings": dict(asked.recipe.settings), "models": models, **digests}
-
-
-def _fingerprint(model: str) -> str:
-    """Return a digest of a model's folder, so that another model of the same name is another reproduction."""
-    folder = Path(model)
-    if not folder.is_dir():
-        return model
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return digest_of({str(path.relative_to(folder)): sha256_of(path) for path in files})
-
-
-def _claim(folder: Path, identity: Mapping[str, object]) -> None:
-    """Refuse a folder in which something else was reproduced.
-
-    Raises:
-        InputError: it was.
-        IntegrityError: what the folder says of itself is damaged.
-    """
-    path = folder / IDENTITY
-    if not path.exists():
-        _replace(path, _json(identity))
-        return
-    known = _read(path)
-    other = sorted(key for key in identity if known.get(key) != json.loads(json.dumps(identity[key])))
-    if other:
-        what = f"holds a reproduction with other {', '.join(other)}"
-        raise InputError(what, path=folder, fix="choose another folder, or delete it")
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        found = json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        fix = f"delete it and {PHASES} above it, and all is done again"
-        raise IntegrityError(f"{path}: does not say what was begun here; {fix}")
-    return found
-
-
-def _replace(path: Path, text: str) -> None:
-    with atomic_write(path, "w") as stream:
-        stream.write(text)
 
 
 def _write(result: Result, folder: Path, script: str, commands: Sequence[Sequence[str]]) -> None:
@@ -228,7 +147,7 @@ def _write(result: Result, folder: Path, script: str, commands: Sequence[Sequenc
         "results.json": _json(as_json(result, commands)),
     }
     for name, text in texts.items():
-        _replace(folder / name, text)
+        replace(folder / name, text)
 
 
 def _plots(result: Result) -> Mapping[str, str] | str:

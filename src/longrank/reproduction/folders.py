@@ -1,0 +1,95 @@
+"""Whose a folder is: one process works in it, and what it holds is of one collection, or of one recipe's inputs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from longrank.errors import InputError, IntegrityError
+from longrank.reproduction.given import Given
+from longrank.reproduction.phases import PHASES
+from longrank.storage import atomic_write, digest_of, lock, sha256_of
+
+IDENTITY = "reproduction.json"
+_LOCK = ".lock"
+
+
+@contextmanager
+def reproducing(folder: Path, given: Given) -> Iterator[None]:
+    """Hold the folder of all recipes alone, for one collection.
+
+    Args:
+        folder: new, empty, or of reproductions on the same collection; the folder above must exist.
+        given: the collection.
+
+    Raises:
+        InputError: it is of another collection or of something else, another process works in it, or it cannot be
+            written.
+        IntegrityError: what it says of itself is damaged.
+    """
+    if folder.is_file():
+        raise InputError("is a file; a folder is needed", path=folder)
+    begun = (folder / IDENTITY).exists()
+    if folder.is_dir() and not begun and any(path.name[0] != "." for path in folder.iterdir()):
+        what = "is a folder of something else, not of reproductions"
+        raise InputError(what, path=folder, fix="choose a new folder")
+    if not folder.parent.is_dir():
+        raise InputError("its folder does not exist", path=folder, fix=f"mkdir -p {folder.parent}")
+    created = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    with lock(folder / _LOCK):
+        try:
+            claim(folder, {"collection": given.key, "documents": [*given.sources, *given.index_options]})
+            yield
+        finally:
+            (folder / _LOCK).unlink()
+            if created and [path.name for path in folder.iterdir()] == [IDENTITY]:  # nothing was done
+                (folder / IDENTITY).unlink()
+                folder.rmdir()
+
+
+def claim(folder: Path, identity: Mapping[str, object]) -> None:
+    """Refuse a folder in which something else was reproduced.
+
+    Raises:
+        InputError: it was.
+        IntegrityError: what the folder says of itself is damaged.
+    """
+    path = folder / IDENTITY
+    if not path.exists():
+        replace(path, json.dumps(identity, indent=1, ensure_ascii=False) + "\n")
+        return
+    known = _read(path)
+    other = sorted(key for key in identity if known.get(key) != json.loads(json.dumps(identity[key])))
+    if other:
+        what = f"holds a reproduction with other {', '.join(other)}"
+        raise InputError(what, path=folder, fix="choose another folder, or delete it")
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        fix = f"delete it and {PHASES} above it, and all is done again"
+        raise IntegrityError(f"{path}: does not say what was begun here; {fix}")
+    return found
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file that is whole or as it was."""
+    with atomic_write(path, "w") as stream:
+        stream.write(text)
+
+
+def fingerprint(model: str) -> str:
+    """Return a digest of a model's folder, so that another model of the same name is another reproduction."""
+    folder = Path(model)
+    if not folder.is_dir():
+        return model
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return digest_of({str(path.relative_to(folder)): sha256_of(path) for path in files})
