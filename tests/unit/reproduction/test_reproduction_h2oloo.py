@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("table1-passage", {"AP": 4.6810, "nDCG@10": 7.2105}),
         # baselines 2.0802 and 4.1346, four runs of BERT 1.2586 and 2.6515
         ("table2-document", {"AP": 3.3388, "nDCG@10": 6.7861}),
-        ("table2-document-full-depth", {"AP": 1.9551}),
+        ("track-document", {"AP": 1.9551}),
         ("tuning-passage", {"RR@10": 0.3714, "R@1000": 1.7099, "k1": 1.42, "b": 1.30}),
         ("tuning-document", {"AP": 0.5098, "R@1000": 1.8182, "k1": 7.90, "b": 1.69}),
         ("doc2query-passage", {"RR@10": 1.2872}),
@@ -83,7 +83,7 @@ def test_documents_are_weighed_as_the_paper_or_another_set_says(folder: Path, tm
     roles = ("bert-msmarco", "bert-msmarco-microblog")
     models = [f"{role}={folder / 'cross-encoder'}" for role in roles]
     sets = ["depth=3", 'expansions=["predicted-0.jsonl"]', "queries=6"]
-    name = "h2oloo/table2-document-full-depth"
+    name = "h2oloo/track-document"
     rows = obtained(reproduced(name, folder / "tiny", tmp_path / "paper", models=models, sets=sets))
     assert rows.keys() == to_obtain(name)
     learn = [f"learn_on={folder / 'others'}", "grid=0:1:0.5"]
