@@ -2,9 +2,9 @@
 
     python -m benchmarks.tuned_feedback DATA [--only time] [--folder work/gains] [--results docs/results]
 
-After h2oloo's baselines at TREC 2019: BM25 with k1 .9 and b .4, and with what is best for BM25 alone on the other folds,
-each alone and with axiomatic expansion, BM25PRF and RM3 at their defaults. Paired t-tests, Holm over the comparisons of
-a collection.
+After h2oloo's baselines at TREC 2019: BM25 with k1 .9 and b .4, and with what is best for BM25 alone on the other
+folds, each alone and with axiomatic expansion, BM25PRF and RM3 at their defaults. Paired t-tests, Holm over the
+comparisons of a collection.
 """
 
 from __future__ import annotations
