@@ -53,7 +53,7 @@ class Table:
 
     Attributes:
         columns: measures and quantities.
-        published: those of which anything was published.
+        published: those of which anything was published; all, where it is said of rows that they are lost.
         rows: in the paper's order.
         footnotes: texts of the remarks; number 1 is the first.
         verdicts: verdict -> how many figures have it.
@@ -79,6 +79,8 @@ def table_of(result: Result) -> Table:
         instead = line.expected.expected or "" if line.expected is not None else ""
         rows.append(TableRow(line.name, cells, remarks, instead))
     published = frozenset(column for line in result.lines for column in line.published)
+    if not published and any(row.instead for row in rows):  # which then stands in every column
+        published = frozenset(recipe.columns)
     p = {line.name: {column: _p(value) for column, value in line.p.items()} for line in result.lines if line.p}
     return Table(recipe.columns, published, rows, list(footnotes), verdict_counts(result), p)
 

@@ -102,6 +102,12 @@ def test_remarks_are_footnotes_and_equal_ones_are_one() -> None:
     assert table.rows[1].instead == "not recovered"
 
 
+def test_where_all_figures_are_lost_each_column_says_so() -> None:
+    assert table_of(result()).published == {"AP", "P@10", "ms"}
+    of = result((), [Row("lost", {"AP": 0.5})], expected=[RECIPE["expected"][1]], quantities=[])
+    assert "| lost [1] | not recovered | 0.5000 | not recovered |  |" in as_markdown(of, "", {}).replace("\\", "")
+
+
 def test_verdicts_are_counted() -> None:
     assert "Of 6 published figures, 3 match, 1 is higher, 2 are not obtained." in as_text(result())
     assert "Of 6 published figures, 4 are not comparable here, 2 are not obtained." in as_text(
