@@ -10,6 +10,8 @@ from longrank.reproduction.collections import catalogue
 from longrank.reproduction.results import Result
 from longrank.reproduction.table import Cell, Table, how_matched, how_tested, in_words, table_of, title
 
+GIVEN = "Given, where the recipe leaves it open"
+
 
 def as_text(result: Result) -> str:
     """Return what was obtained, for a terminal: a column for each measure, published above obtained figures."""
@@ -39,6 +41,8 @@ def as_markdown(result: Result, script: str, made_by: Mapping[str, str], plots: 
     parts += ["\n\n".join(map(_safe, summary(result, table)))]
     if result.departures:
         parts += ["## What departs from the paper", _bullets(map(_safe, result.departures))]
+    if result.given:
+        parts += [f"## {GIVEN}", _bullets(map(_safe, result.given))]
     parts += ["## Published and obtained", _figures(table)]
     parts += [_notes(table)] if table.footnotes else []
     parts += ["## p of the paper's test", _p_values(table)] if table.p else []

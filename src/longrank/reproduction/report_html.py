@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from longrank.errors import printable
-from longrank.reproduction.report import about_collection, settings_of, summary
+from longrank.reproduction.report import GIVEN, about_collection, settings_of, summary
 from longrank.reproduction.report_plots import in_page
 from longrank.reproduction.results import Result
 from longrank.reproduction.table import Cell, Table, TableRow, table_of, title
@@ -32,6 +32,8 @@ def as_html(result: Result, script: str, made_by: Mapping[str, str], plots: Mapp
     parts += [f"<p>{text(one)}</p>" for one in summary(result, table)]
     if result.departures:
         parts += [_section("What departs from the paper", _list(result.departures))]
+    if result.given:
+        parts += [_section(GIVEN, _list(result.given))]
     parts += [_section("Published and obtained", _figures(table) + _footnotes(table))]
     parts += [_plots(plots)]
     parts += [_section("p of the paper's test", _p_values(table))] if table.p else []

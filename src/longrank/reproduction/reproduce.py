@@ -19,7 +19,7 @@ from longrank.reproduction.given import Given, read_qrels, read_queries
 from longrank.reproduction.inputs import fold_names, inputs_of
 from longrank.reproduction.made_by import made_by
 from longrank.reproduction.phases import Phases, RunCommand
-from longrank.reproduction.results import Result, as_json, departures, lines
+from longrank.reproduction.results import Result, as_json, departures, inputs_given, lines
 from longrank.reproduction.workbench import Row, Workbench
 from longrank.storage import digest_of
 from longrank.types import Notes
@@ -56,7 +56,8 @@ def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: 
     n_queries = inputs["queries.jsonl"].count("\n")
     models = {**asked.recipe.models, **asked.models}
     table = lines(asked.recipe, rows, not found)
-    result = Result(asked.name, asked.recipe, given.key, n_queries, models, found, table)
+    opened = inputs_given(asked.changes)
+    result = Result(asked.name, asked.recipe, given.key, n_queries, models, found, table, opened)
     _write(result, place, phases.script(), phases.commands)
     return result
 

@@ -53,6 +53,7 @@ class Result:
         models: role -> the model that was used.
         departures: in what it differs from the paper; with any, nothing is comparable.
         lines: in the paper's order; what the paper has not, below.
+        given: inputs that the recipe leaves open, and the user gave.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Result:
     models: Mapping[str, str]
     departures: Sequence[str]
     lines: Sequence[Line]
+    given: Sequence[str] = ()
 
 
 def departures(
@@ -73,11 +75,26 @@ def departures(
         recipe: the paper's.
         collection: the catalogue's key of what it runs on, or the name of another.
         models: role -> model, of those that the user gave.
-        changes: setting -> (the paper's value, the value used).
+        changes: setting -> (the paper's value, the value used); those that the recipe leaves open (`inputs_given`) do
+            not depart.
     """
     found = [] if collection == recipe.collection else [f"collection {collection}, paper {recipe.collection}"]
     found += [f"{role} {name}, paper {recipe.models[role]}" for role, name in models.items()]
-    return found + [line for key, (paper, used) in changes.items() for line in _differences(key, paper, used)]
+    settled = {key: values for key, values in changes.items() if not _is_open(values[0])}
+    return found + [line for key, (paper, used) in settled.items() for line in _differences(key, paper, used)]
+
+
+def inputs_given(changes: Mapping[str, tuple[Any, Any]]) -> list[str]:
+    """Say which inputs were given that the recipe leaves open, such as other topics to learn from.
+
+    Args:
+        changes: setting -> (the paper's value, the value used).
+    """
+    return [f"{key} {shown(used)}" for key, (paper, used) in changes.items() if _is_open(paper)]
+
+
+def _is_open(paper: object) -> bool:
+    return paper in ("", [])
 
 
 def _differences(key: str, paper: object, used: object) -> list[str]:
@@ -168,6 +185,7 @@ def as_json(result: Result, commands: Sequence[Sequence[str]]) -> dict[str, Any]
         "models": dict(result.models),
         "settings": result.recipe.settings,
         "departures": list(result.departures),
+        "given": list(result.given),
         "rows": [_row(line) for line in result.lines],
         "commands": [list(command) for command in commands],
     }

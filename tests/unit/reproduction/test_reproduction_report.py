@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
@@ -240,3 +241,11 @@ def test_a_summary_leads_to_reports_and_says_what_failed(tmp_path: Path) -> None
     assert "[santos/table9](santos/table9/report.md)" in markdown
     assert "failed: <script>" in read.said
     assert "failed: <script>" in summary_text(outcomes)
+
+
+def test_inputs_that_were_given_are_listed_and_figures_are_judged() -> None:
+    of = replace(result(), given=["heldout '<b>'"])
+    assert "## Given, where the recipe leaves it open\n\n- heldout '" in as_markdown(of, "", {})
+    page = as_html(of, "", {}, {})
+    assert "<li>heldout &#x27;&lt;b&gt;&#x27;</li>" in page
+    assert '<td class="match">' in page

@@ -10,7 +10,7 @@ import pytest
 
 from longrank.errors import LongRankError
 from longrank.reproduction.recipe import Recipe
-from longrank.reproduction.results import departures, lines
+from longrank.reproduction.results import departures, inputs_given, lines
 from longrank.reproduction.workbench import Row
 
 
@@ -145,3 +145,9 @@ def test_collection_models_and_settings_depart() -> None:
         "train.a.b 2, paper 1",
         "train.more 'x', paper 'none'",
     ]
+
+
+def test_inputs_that_a_recipe_leaves_open_are_given_and_do_not_depart() -> None:
+    changes = {"heldout": ("", "topics-2003"), "expansions": ([], ["a.jsonl"]), "k": (0, 4), "grid": ({}, {"b": "0:1"})}
+    assert departures(recipe(), "tiny", {}, changes) == ["k 4, paper 0", "grid.b '0:1', paper 'none'"]
+    assert inputs_given(changes) == ["heldout 'topics-2003'", 'expansions ["a.jsonl"]']
