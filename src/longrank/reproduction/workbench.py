@@ -8,12 +8,12 @@ measures.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from longrank.config import override, suggestion
+from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate, summarise
 from longrank.evaluation.residual import judged_documents, residual_qrels, residual_run
@@ -22,13 +22,11 @@ from longrank.formats.trec import read_qrels, read_run
 from longrank.reproduction.inputs import BEFORE, FOLDS, FOLDS_WITHOUT_DEV, QRELS, QUERIES
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
+from longrank.reproduction.sets import Sets, assignments, flat
 from longrank.types import Notes, Qrels
 
 if TYPE_CHECKING:
     from longrank.reproduction.given import Given
-
-Sets = Mapping[str, object]
-"""Settings of a command, given by ``--set key=value``."""
 
 
 class Reranked(NamedTuple):
@@ -318,24 +316,3 @@ class Workbench:
     def read_json(self, path: Path) -> Any:
         """Return what a command wrote as JSON."""
         return json.loads(path.read_text(encoding="utf-8"))
-
-
-def assignments(sets: Sets) -> list[str]:
-    """Return ``key=value`` as ``--set`` reads it; of a table, each of its keys."""
-    return [f"{key}={_toml(value)}" for key, value in flat(sets)]
-
-
-def flat(sets: Sets, above: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the keys of a table of tables as ``section.key``, and their values."""
-    for key, value in sets.items():
-        if isinstance(value, Mapping):
-            yield from flat(value, f"{above}{key}.")
-        else:
-            yield f"{above}{key}", value
-
-
-def _toml(value: object) -> str:
-    """Return a value as TOML; text that cannot be taken for anything else stays bare."""
-    if isinstance(value, str) and value.strip() == value != "" and override({}, [f"key={value}"])["key"] == value:
-        return value
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool | list) else str(value)

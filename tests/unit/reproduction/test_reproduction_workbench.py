@@ -13,7 +13,8 @@ from longrank.errors import InputError
 from longrank.reproduction.given import Given
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
-from longrank.reproduction.workbench import Workbench, assignments
+from longrank.reproduction.sets import assignments
+from longrank.reproduction.workbench import Workbench
 
 
 def bench(

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from longrank.reproduction.papers.trained import FIRST_STAGES, evidence_of, file_name, first_stage, train, train_by_fold
-from longrank.reproduction.workbench import Row, Sets, Workbench
+from longrank.reproduction.sets import Sets
+from longrank.reproduction.workbench import Row, Workbench
 
 ON_VANILLA_BERT = {"KNRM, BERT fine-tuned": "knrm", "CEDR-KNRM": "cedr-knrm"}
 """Row -> the network that is put on a trained VanillaBERT."""

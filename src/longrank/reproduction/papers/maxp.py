@@ -19,7 +19,8 @@ from longrank.reproduction.papers.trained import (
     train,
     use_of,
 )
-from longrank.reproduction.workbench import Row, Sets, Workbench
+from longrank.reproduction.sets import Sets
+from longrank.reproduction.workbench import Row, Workbench
 from longrank.training.judgments import sample_judgments
 from longrank.types import Notes
 

@@ -23,7 +23,8 @@ from longrank.reproduction.papers.trained import (
     use_of,
     with_train_settings,
 )
-from longrank.reproduction.workbench import Row, Sets, Workbench
+from longrank.reproduction.sets import Sets
+from longrank.reproduction.workbench import Row, Workbench
 from longrank.types import Notes
 
 _AS_HERE = {"read.passages": "parade-paper", "validation.depth": 50, "test.depth": 1000}

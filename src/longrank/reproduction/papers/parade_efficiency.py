@@ -21,7 +21,8 @@ from longrank.reproduction.papers.trained import (
     use_of,
     used,
 )
-from longrank.reproduction.workbench import Row, Sets, Workbench
+from longrank.reproduction.sets import Sets
+from longrank.reproduction.workbench import Row, Workbench
 
 SIZES = {
     "large": "BERT-Large",

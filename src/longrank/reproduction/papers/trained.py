@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from longrank.errors import InputError
-from longrank.reproduction.workbench import Reranked, Sets, Workbench, assignments, flat
+from longrank.reproduction.sets import Sets, assignments, flat
+from longrank.reproduction.workbench import Reranked, Workbench
 from longrank.training.settings import load_training
 
 FIRST_STAGES = {"BM25": "bm25-anserini", "BM25+RM3": "bm25-anserini+rm3"}

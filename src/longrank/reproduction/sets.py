@@ -1,0 +1,32 @@
+"""Settings of commands, as tables of Python and as what ``--set`` takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from longrank.config import override
+
+Sets = Mapping[str, object]
+"""Settings of a command, given by ``--set key=value``."""
+
+
+def assignments(sets: Sets) -> list[str]:
+    """Return ``key=value`` as ``--set`` reads it; of a table, each of its keys."""
+    return [f"{key}={_toml(value)}" for key, value in flat(sets)]
+
+
+def flat(sets: Sets, above: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the keys of a table of tables as ``section.key``, and their values."""
+    for key, value in sets.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value
+
+
+def _toml(value: object) -> str:
+    """Return a value as TOML; text that cannot be taken for anything else stays bare."""
+    if isinstance(value, str) and value.strip() == value != "" and override({}, [f"key={value}"])["key"] == value:
+        return value
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool | list) else str(value)
