@@ -77,7 +77,9 @@ def open_collection(given: str, *, check: bool = True) -> Given:
     found = _completed(found)
     for part, places in (("documents", found.sources), ("queries", found.queries), ("judgments", found.qrels)):
         if not places:
-            raise _wanting(found, f"has no {part}" if source != found.key else "is not here", given)
+            raise _wanting(
+                found, f"has no {part}" if _is_folder(folder) or source != found.key else "is not here", given
+            )
     if check:
         _check_irds(found)
     return found

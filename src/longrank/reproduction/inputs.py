@@ -40,8 +40,10 @@ def inputs_of(
         notes: counts what is left out.
 
     Raises:
-        InputError: no query is judged; the folds name none of the queries.
+        InputError: no query is judged; the folds name none of the queries; less than one query is asked for.
     """
+    if n_queries is not None and n_queries < 1:
+        raise InputError("setting queries is how many are taken", got=n_queries, fix="0: all")
     chosen = _chosen([query for query in queries if query.query_id in qrels], n_queries)
     if not chosen:
         raise InputError("no query of the collection is judged", got=queries[0].query_id if queries else None)

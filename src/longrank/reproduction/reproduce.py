@@ -14,9 +14,10 @@ from pathlib import Path
 
 from longrank.errors import InputError, MissingExtra
 from longrank.reproduction.asked import Asked
+from longrank.reproduction.data import data_departures
 from longrank.reproduction.folders import claim, fingerprint, replace
 from longrank.reproduction.given import Given, read_qrels, read_queries
-from longrank.reproduction.inputs import fold_names, inputs_of
+from longrank.reproduction.inputs import QUERIES, fold_names, inputs_of
 from longrank.reproduction.made_by import made_by
 from longrank.reproduction.phases import Phases, RunCommand
 from longrank.reproduction.results import Result, as_json, departures, inputs_given, lines
@@ -44,6 +45,7 @@ def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: 
     program = program_of(asked)
     place = folder / asked.place
     inputs, lacking = _read_inputs(asked, given, notes)
+    departed = _departures(asked, given, inputs, lacking)
     planned = _dry(asked, folder, given, inputs)
     place.mkdir(parents=True, exist_ok=True)
     claim(place, _identity(asked, inputs))
@@ -51,13 +53,11 @@ def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: 
         replace(place / name, text)
     phases = Phases(folder, run, planned=len(planned.commands))
     rows = list(program(_bench(asked, folder, given, inputs, phases)))
-    found = departures(asked.recipe, given.key, asked.models, asked.changes)
-    found += [f"queries have no field '{asked.recipe.query_field}': their text is taken"] if lacking else []
     n_queries = inputs["queries.jsonl"].count("\n")
     models = {**asked.recipe.models, **asked.models}
-    table = lines(asked.recipe, rows, not found)
+    table = lines(asked.recipe, rows, not departed)
     opened = inputs_given(asked.changes)
-    result = Result(asked.name, asked.recipe, given.key, n_queries, models, found, table, opened)
+    result = Result(asked.name, asked.recipe, given.key, n_queries, models, departed, table, opened)
     _write(result, place, phases.script(), phases.commands)
     return result
 
@@ -123,6 +123,16 @@ def _read_inputs(asked: Asked, given: Given, notes: Notes) -> tuple[dict[str, st
     n: int | None = asked.recipe.settings.get("queries") or None  # 0: all
     qrels, before = read_qrels(given.qrels, notes), read_qrels(given.judged_before, notes)
     return inputs_of(queries, qrels, before, folds=given.folds, n_queries=n, notes=notes), lacking
+
+
+def _departures(asked: Asked, given: Given, inputs: Mapping[str, str], lacking: bool) -> list[str]:
+    """Say in what the reproduction differs from the paper: by what was asked for, and by its data."""
+    recipe = asked.recipe
+    found = departures(recipe, given.key, asked.models, asked.changes)
+    texts = [json.loads(line)["text"] for line in inputs[QUERIES].split("\n") if line]
+    known = given.known if given.key == recipe.collection else None
+    found += data_departures(known, texts, recipe.settings, all_queries=not recipe.settings.get("queries"))
+    return found + ([f"queries have no field '{recipe.query_field}': their text is taken"] if lacking else [])
 
 
 def _identity(asked: Asked, inputs: Mapping[str, str]) -> dict[str, object]:

@@ -79,7 +79,9 @@ def departures(
             not depart.
     """
     found = [] if collection == recipe.collection else [f"collection {collection}, paper {recipe.collection}"]
-    found += [f"{role} {name}, paper {recipe.models[role]}" for role, name in models.items()]
+    found += [
+        f"{role} {name}, paper {recipe.models[role]}" for role, name in models.items() if name != recipe.models[role]
+    ]
     settled = {key: values for key, values in changes.items() if not _is_open(values[0])}
     return found + [line for key, (paper, used) in settled.items() for line in _differences(key, paper, used)]
 

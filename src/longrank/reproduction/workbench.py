@@ -114,7 +114,13 @@ class Workbench:
         return self._phases.dry
 
     def model(self, role: str) -> str:
-        """Return the model of a role: what the user gave, else the published one's name."""
+        """Return the model of a role: what the user gave, else the published one's name.
+
+        Raises:
+            InputError: the recipe has no such role, which a setting may name.
+        """
+        if role not in self.recipe.models:
+            raise InputError("the recipe has no such model", got=role, fix=suggestion(str(role), self.recipe.models))
         return self._models.get(role, self.recipe.models[role])
 
     def do(self, *command: object, output: Path) -> Path:

@@ -95,3 +95,8 @@ def test_judgments_of_earlier_rounds_are_kept_apart() -> None:
     assert "judged-before.txt" not in inputs()
     found = inputs(before={"q1": {"d9": 0}, "other": {"d9": 1}})
     assert found["judged-before.txt"] == "q1 0 d9 0\n"
+
+
+def test_fewer_than_one_query_cannot_be_asked_for() -> None:
+    with pytest.raises(InputError, match="queries is how many are taken"):
+        inputs_of([Query("1", "a")], {"1": {"d": 1}}, {}, folds=None, n_queries=-3, notes=Notes())

@@ -136,6 +136,7 @@ def test_there_is_no_p_where_the_compared_row_is_missing_or_the_paper_has_no_tes
 def test_collection_models_and_settings_depart() -> None:
     given = recipe(models={"encoder": "hub/name"}, settings={"k": 3})
     assert departures(given, "tiny", {}, {}) == []
+    assert departures(given, "tiny", {"encoder": "hub/name"}, {}) == []
     train = ({"steps": 5, "a": {"b": 1}}, {"steps": 5, "a": {"b": 2}, "more": "x"})
     assert departures(given, "other", {"encoder": "mine"}, {"k": (3, 4), "queries": (0, 9), "train": train}) == [
         "collection other, paper tiny",

@@ -147,3 +147,8 @@ def test_nothing_is_evaluated_or_computed_in_a_dry_run(tmp_path: Path) -> None:
     at = bench(tmp_path)
     assert at.ranked("x", tmp_path / "none.run").values == {}
     assert at.measured("x", lambda: {"ms": 1 / 0}).values == {}
+
+
+def test_a_role_that_a_setting_names_and_the_recipe_does_not_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no such model \(got 'XX'\)"):
+        bench(tmp_path).model("XX")

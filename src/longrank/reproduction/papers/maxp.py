@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from longrank.config import suggestion
+from longrank.errors import InputError
 from longrank.formats.folds import read_folds
 from longrank.formats.trec import read_qrels
 from longrank.reproduction.papers.trained import (
@@ -55,7 +57,8 @@ def table_1b(bench: Workbench) -> Iterator[Row]:
 def table_2(bench: Workbench) -> Iterator[Row]:
     """MaxP on other encoders, and on two that were fine-tuned on MS MARCO passages before."""
     for name in bench.settings["systems"]:
-        yield bench.ranked(name, _trained(bench, ENCODERS[name], ENCODERS[name]))
+        role = _role(name)
+        yield bench.ranked(name, _trained(bench, role, role))
 
 
 def table_3a(bench: Workbench) -> Iterator[Row]:
@@ -65,7 +68,8 @@ def table_3a(bench: Workbench) -> Iterator[Row]:
             use, model = use_of(bench, "maxp", {}), bench.model("bert-base-pft")
             run = applied(bench, "ms-marco", use, model, _first_stage(bench)).run
         else:
-            run = _trained(bench, ENCODERS[name], ENCODERS[name])
+            role = _role(name)
+            run = _trained(bench, role, role)
         yield bench.ranked(name, run)
 
 
@@ -86,6 +90,13 @@ def samples(bench: Workbench) -> Iterator[Row]:
             yield bench.measured(f"{scheme}, {rate}", partial(_sampled, bench, scheme, rate))
 
 
+def _role(system: str) -> str:
+    """Return the role of a row's encoder."""
+    if system not in ENCODERS:
+        raise InputError("unknown system", got=system, fix=suggestion(str(system), ENCODERS))
+    return ENCODERS[system]
+
+
 def _first_stage(bench: Workbench) -> Path:
     return bench.retrieve("bm25", "bm25-anserini")
 
@@ -99,8 +110,8 @@ def _median(bench: Workbench, name: str, what: str, sampled: Sets, series: str, 
     """Train with every seed; return the run in the middle by the recipe's first measure, the lower of two."""
     rows = []
     for seed in bench.settings["seeds"]:
-        folder = f"{ENCODERS[name]}-{what.replace(', ', '-')}-{seed}"
-        run = _trained(bench, folder, ENCODERS[name], {"loop.seed": seed, **sampled})
+        folder = f"{_role(name)}-{what.replace(', ', '-')}-{seed}"
+        run = _trained(bench, folder, _role(name), {"loop.seed": seed, **sampled})
         rows.append(bench.ranked(f"{name}, {what}", run, series=series, x=rate))
     measure = bench.recipe.measures[0]
     return sorted(rows, key=lambda row: row.values.get(measure, 0.0))[(len(rows) - 1) // 2]

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from longrank.config import lookup
+from longrank.errors import InputError
 from longrank.formats.trec import read_qrels, read_run
 from longrank.reproduction.papers.trained import (
     FIRST_STAGES,
@@ -129,7 +131,7 @@ def _ranking(bench: Workbench, name: str, candidates: Path) -> Path:
 
 
 def _trained(bench: Workbench, system: str, first: Path, name: str) -> Path:
-    protocol, sets = SYSTEMS[system]
+    protocol, sets = lookup(SYSTEMS, system, "system")
     return train(bench, name, protocol, first, {**sets, "network.model": bench.model("electra")})
 
 
@@ -168,6 +170,9 @@ def _covid_run(bench: Workbench, system: str, candidates: Path, depth: int) -> P
     sets = {**standalone(system, bench.model("electra")), "test.depth": depth}
     if not bench.settings["learn_on_judged_before"]:
         return train(bench, name, STANDALONE, candidates, sets, folds=bench.folds_without_dev) / "test.run"
+    if bench.judged_before is None:
+        fix = "--set learn_on_judged_before=false learns by folds"
+        raise InputError("the collection has no judgments of rounds before to learn on", got=system, fix=fix)
     first = bench.retrieve("bm25", FIRST_STAGES["BM25"])
     model = _trained_once(bench, system, sets, (bench.queries, bench.judged_before, first))
     return _applied(bench, name, sets, model, candidates)

@@ -1,0 +1,39 @@
+"""What tells other data than the paper's: the number of judged queries, and tested queries that were learned from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from longrank.errors import InputError
+from longrank.reproduction.collections import find_collection
+from longrank.reproduction.data import data_departures
+
+
+def queries_of(folder: Path, *queries: dict[str, str]) -> Path:
+    folder.mkdir()
+    (folder / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
+    return folder
+
+
+def test_another_number_of_judged_queries_departs_unless_a_part_was_asked_for() -> None:
+    known = find_collection("gov-2002")  # 50 are judged
+    assert data_departures(known, [f"query {i}" for i in range(50)], {}) == []
+    assert data_departures(known, ["one"], {}) == ["1 judged queries, gov-2002 has 50"]
+    assert data_departures(known, ["one"], {}, all_queries=False) == []
+    assert data_departures(None, ["one"], {}) == []
+
+
+def test_queries_that_are_learned_from_and_tested_depart_whatever_their_ids_and_fields(tmp_path: Path) -> None:
+    other = queries_of(tmp_path / "other", {"query_id": "1", "text": "pears"})
+    same = queries_of(tmp_path / "same", {"query_id": "7", "text": "apples", "description": "which apples"})
+    tested = ["which apples", "plums"]  # query 1 of `other` is another query, though it may have the same id
+    assert data_departures(None, tested, {"heldout": str(other), "train_on": "", "k": 3}) == []
+    assert data_departures(None, tested, {"learn_on": str(same)}) == ["learn_on has 1 of the queries that are tested"]
+
+
+def test_a_folder_without_queries_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="queries"):
+        data_departures(None, ["one"], {"heldout": str(tmp_path)})
