@@ -10,6 +10,8 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -107,6 +109,10 @@ def write_all(folder: Path) -> None:
     write_collection(folder / "tiny")
     (folder / "table.toml").write_text(RECIPE)
     (folder / "fails.toml").write_text(RECIPE.replace("tiny:table", "tiny:fails").replace("k = 1000", "other = 1"))
+
+
+MATPLOTLIB = import_module("matplotlib") if find_spec("matplotlib") else None
+"""Imported once, before it is hidden: a second copy would not know the parts that the first has imported."""
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from longrank.cli import reproduce as command
 from longrank.cli.main import main
 from longrank.reproduction.recipe import recipe_names
 from longrank.storage import lock
-from reproductions import RECIPE, T_TEST, done, finished, workplace
+from reproductions import MATPLOTLIB, RECIPE, T_TEST, done, finished, workplace
 
 __all__ = ["done", "finished", "workplace"]  # fixtures
 
@@ -86,9 +85,9 @@ def test_a_report_is_written_without_matplotlib(workplace: Path) -> None:
     assert list(Path("out/table").glob("*.svg")) == []
 
 
-@pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs the extra plots")
+@pytest.mark.skipif(MATPLOTLIB is None, reason="needs the extra plots")
 def test_plots_stand_in_the_page_and_beside_the_markdown(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "matplotlib")
+    monkeypatch.setitem(sys.modules, "matplotlib", MATPLOTLIB)
     assert reproduce("table.toml") == 0
     assert Path("out/table/report.html").read_text().count("<svg ") == 2
     pictures = {path.name for path in Path("out/table").glob("*.svg")}

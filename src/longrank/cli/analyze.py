@@ -13,12 +13,12 @@ from longrank.cli.analyze_relevant_passages import relevant_passages
 from longrank.cli.analyze_runs import agreement, deltas, judged
 from longrank.cli.analyze_sweeps import depth, sentences
 
-analyze = typer.Typer(help="Analyse collections, evidence, runs, and what systems cost.", rich_markup_mode=None)
+analyze = typer.Typer(help="Analyse collections, evidence, runs, and costs.", rich_markup_mode=None)
 
 
 @analyze.callback()
 def _group() -> None:
-    """Analyse collections, evidence, runs, and what systems cost."""
+    """Analyse collections, evidence, runs, and costs."""
 
 
 _COMMANDS: dict[str, Callable[..., None]] = {

@@ -57,9 +57,9 @@ def expand(
         str, typer.Option("--fields", help="Fields of the documents that are read, between commas; not of an index.")
     ] = "title,text",
 ) -> None:
-    """Predict queries for documents, to be indexed with them (doc2query).
+    """Predict queries for documents, to index with them.
 
-    A line of the file has a document's id and the queries of all its passages. Give it to index --expansions; several
+    This is doc2query. A line of the file has a document's id and the queries of all its passages. Give it to index --expansions; several
     files, of several models, are united there. Interrupted work resumes: run the same command again.
 
     Example: longrank expand my.index d2q/model -o d2q.jsonl -n 10

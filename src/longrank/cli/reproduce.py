@@ -51,10 +51,10 @@ def reproduce(
     ] = None,
     dry: Annotated[bool, typer.Option("--dry-run", help="Only print the commands, as a shell script.")] = False,
 ) -> None:
-    """Obtain the tables and figures of five papers, beside what they published.
+    """Obtain the tables and figures of five papers.
 
-    Each is a recipe; its phases are longrank commands, which --dry-run prints. Writes runs, values by query and a
-    report to FOLDER. Figures are judged only if collection, models and settings are the paper's.
+    Each is a recipe, with what was published; its phases are longrank commands, which --dry-run prints. Writes runs,
+    values by query and a report to FOLDER. Figures are judged only if collection, models and settings are the paper's.
 
     Example: longrank reproduce birch/results-robust04 --collection robust04=disks45 -o birch --dry-run
     """

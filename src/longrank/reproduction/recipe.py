@@ -100,6 +100,7 @@ class Recipe(_Part):
         significance: the paper's test; None: it has none.
         models: role -> the published model.
         settings: what the program reads, with the paper's values.
+        protocol: settings that are left empty but are no inputs: given, they make another protocol of it.
         tolerance: how far a figure may lie off and still match.
         tolerances: column -> the same, where it is measured in other units.
         expected: rows as published.
@@ -120,6 +121,7 @@ class Recipe(_Part):
     significance: SignificanceSettings | None = None
     models: dict[str, str] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
+    protocol: list[str] = Field(default_factory=list)
     tolerance: float = Field(default=0.005, ge=0)
     tolerances: dict[str, float] = Field(default_factory=dict)
     expected: list[Expected] = Field(min_length=1)

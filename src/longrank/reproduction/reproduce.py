@@ -56,7 +56,7 @@ def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: 
     n_queries = inputs["queries.jsonl"].count("\n")
     models = {**asked.recipe.models, **asked.models}
     table = lines(asked.recipe, rows, not departed)
-    opened = inputs_given(asked.changes)
+    opened = inputs_given(asked.recipe, asked.changes)
     result = Result(asked.name, asked.recipe, given.key, n_queries, models, departed, table, opened)
     _write(result, place, phases.script(), phases.commands)
     return result

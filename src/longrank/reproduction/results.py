@@ -75,34 +75,34 @@ def departures(
         recipe: the paper's.
         collection: the catalogue's key of what it runs on, or the name of another.
         models: role -> model, of those that the user gave.
-        changes: setting -> (the paper's value, the value used); those that the recipe leaves open (`inputs_given`) do
-            not depart.
+        changes: setting -> (the paper's value, the value used); inputs (`inputs_given`) do not depart.
     """
     found = [] if collection == recipe.collection else [f"collection {collection}, paper {recipe.collection}"]
     found += [
         f"{role} {name}, paper {recipe.models[role]}" for role, name in models.items() if name != recipe.models[role]
     ]
-    settled = {key: values for key, values in changes.items() if not _is_open(values[0])}
+    settled = {key: values for key, values in changes.items() if not _is_input(recipe, key, values[0])}
     return found + [line for key, (paper, used) in settled.items() for line in _differences(key, paper, used)]
 
 
-def inputs_given(changes: Mapping[str, tuple[Any, Any]]) -> list[str]:
+def inputs_given(recipe: Recipe, changes: Mapping[str, tuple[Any, Any]]) -> list[str]:
     """Say which inputs were given that the recipe leaves open, such as other topics to learn from.
 
     Args:
+        recipe: the paper's.
         changes: setting -> (the paper's value, the value used).
     """
-    return [f"{key} {shown(used)}" for key, (paper, used) in changes.items() if _is_open(paper)]
+    return [f"{key} {shown(used)}" for key, (paper, used) in changes.items() if _is_input(recipe, key, paper)]
 
 
-def _is_open(paper: object) -> bool:
-    return paper in ("", [])
+def _is_input(recipe: Recipe, key: str, paper: object) -> bool:
+    return paper in ("", []) and key not in recipe.protocol
 
 
 def _differences(key: str, paper: object, used: object) -> list[str]:
     """Return what differs of a setting; of a table, each of its keys that does."""
     if not isinstance(paper, dict) or not isinstance(used, dict):
-        wanted = "all" if (key, paper) == ("queries", 0) else shown(paper)
+        wanted = "all" if (key, paper) == ("queries", 0) else shown(paper) if paper not in ("", []) else "none"
         return [] if paper == used else [f"{key} {shown(used)}, paper {wanted}"]
     both = [(f"{key}.{part}", paper.get(part, "none"), used.get(part, "none")) for part in {**paper, **used}]
     return [line for one in both for line in _differences(*one)]

@@ -151,4 +151,10 @@ def test_collection_models_and_settings_depart() -> None:
 def test_inputs_that_a_recipe_leaves_open_are_given_and_do_not_depart() -> None:
     changes = {"heldout": ("", "topics-2003"), "expansions": ([], ["a.jsonl"]), "k": (0, 4), "grid": ({}, {"b": "0:1"})}
     assert departures(recipe(), "tiny", {}, changes) == ["k 4, paper 0", "grid.b '0:1', paper 'none'"]
-    assert inputs_given(changes) == ["heldout 'topics-2003'", 'expansions ["a.jsonl"]']
+    assert inputs_given(recipe(), changes) == ["heldout 'topics-2003'", 'expansions ["a.jsonl"]']
+
+
+def test_an_empty_setting_that_would_be_another_protocol_departs() -> None:
+    changed, weighed = {"learn_on": ("", "other")}, recipe().model_copy(update={"protocol": ["learn_on"]})
+    assert departures(weighed, "tiny", {}, changed) == ["learn_on 'other', paper none"]
+    assert inputs_given(weighed, changed) == []
