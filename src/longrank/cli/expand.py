@@ -59,8 +59,9 @@ def expand(
 ) -> None:
     """Predict queries for documents, to index with them.
 
-    This is doc2query. A line of the file has a document's id and the queries of all its passages. Give it to index --expansions; several
-    files, of several models, are united there. Interrupted work resumes: run the same command again.
+    This is doc2query. A line of the file has a document's id and the queries of all its passages. Give it to index
+    --expansions; several files, of several models, are united there. Interrupted work resumes: run the same command
+    again.
 
     Example: longrank expand my.index d2q/model -o d2q.jsonl -n 10
 
