@@ -275,6 +275,12 @@ def test_a_folder_of_another_reproduction_is_refused_and_stays_as_it_is(
     shutil.copytree("tiny", "other")
     assert reproduce("table.toml", on="other") == 2
     assert "out: holds a reproduction with other collection, documents" in capsys.readouterr().err
+    documents = next(Path("tiny").glob("docs.jsonl*"))
+    kept = documents.read_bytes()
+    documents.write_bytes(kept.replace(b"a", b"b", 1))
+    assert reproduce("table.toml") == 2
+    assert "out: holds a reproduction with other state of the documents" in capsys.readouterr().err
+    documents.write_bytes(kept)
     Path("tiny/qrels.txt").write_text("a1 0 long-a 1\nb1 0 long-b 1\n")
     assert reproduce("table.toml") == 2
     assert "other folds-without-dev.json, folds.json, qrels.txt, queries.jsonl" in capsys.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from longrank.storage import atomic_write, digest_of, lock, sha256_of
 
 IDENTITY = "reproduction.json"
 _LOCK = ".lock"
+_END = 1 << 20  # bytes; the last eight of a .gz file hold the checksum of all
 
 
 @contextmanager
@@ -42,13 +44,30 @@ def reproducing(folder: Path, given: Given) -> Iterator[None]:
     folder.mkdir(exist_ok=True)
     with lock(folder / _LOCK):
         try:
-            claim(folder, {"collection": given.key, "documents": [*given.sources, *given.index_options]})
+            documents = [*given.sources, *given.index_options]
+            claim(folder, {"collection": given.key, "documents": documents, "state of the documents": _state(given)})
             yield
         finally:
             (folder / _LOCK).unlink()
             if created and [path.name for path in folder.iterdir()] == [IDENTITY]:  # nothing was done
                 (folder / IDENTITY).unlink()
                 folder.rmdir()
+
+
+def _state(given: Given) -> str:
+    """Return a digest of the documents' files: names, sizes, and both ends; reading them all could take hours."""
+    files = [
+        path for source in map(Path, given.sources) for path in (source, *sorted(source.rglob("*"))) if path.is_file()
+    ]
+    return digest_of([[str(path), path.stat().st_size, _ends(path)] for path in files])
+
+
+def _ends(path: Path) -> str:
+    with path.open("rb") as file:
+        digest = sha256(file.read(_END))
+        file.seek(max(0, path.stat().st_size - _END))
+        digest.update(file.read(_END))
+    return digest.hexdigest()
 
 
 def claim(folder: Path, identity: Mapping[str, object]) -> None:
