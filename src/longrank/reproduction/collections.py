@@ -5,14 +5,13 @@ The entries stand in ``collections.toml``; `longrank.reproduction.given` opens w
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from longrank.config import lookup
+from longrank.config import lookup, read_toml
 
 _HERE = Path(__file__).parent
 FOLDS = _HERE / "folds"
@@ -72,7 +71,7 @@ class Collection:
 @cache
 def catalogue() -> Mapping[str, Collection]:
     """Return the entries by key, in the order of the file."""
-    read = tomllib.loads((_HERE / "collections.toml").read_text(encoding="utf-8"))
+    read = read_toml(_HERE / "collections.toml")
     return {key: _entry(key, values) for key, values in read.items()}
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from longrank.evaluation.folds import make_folds
 from longrank.formats.folds import read_folds, write_folds
 from longrank.formats.trec import read_run
+from longrank.reproduction.papers.trained import file_name, interpolated
 from longrank.reproduction.workbench import Row, Workbench
 from longrank.types import Notes
 
@@ -41,7 +42,7 @@ def _one_to_three(bench: Workbench, first: Path, folds: Path) -> Iterator[Row]:
     for trained_on in bench.settings["trained_on"]:
         evidence = _read(bench, trained_on, first)
         for n in (1, 2, 3):
-            name, grid = f"{_file_name(trained_on)}-{n}s", _grid(n, bench.settings["grid"], bench.settings["grid"])
+            name, grid = f"{file_name(trained_on)}-{n}s", _grid(n, bench.settings["grid"], bench.settings["grid"])
             how = _frozen(bench, first, evidence) or ("--choose-by", bench.settings["choose_by"])
             yield bench.ranked(f"{trained_on} {n}S", bench.weighed(name, [evidence], first, grid, *how, folds=folds))
 
@@ -59,7 +60,7 @@ def _frozen(bench: Workbench, first: Path, evidence: Path) -> tuple[str, ...]:
 def _read(bench: Workbench, role: str, first: Path) -> Path:
     """Return what a model says of every sentence of the candidates."""
     settings, sets = bench.settings, {"scorer.options.score": bench.settings["score"]}
-    name, model = _file_name(role), bench.model(role)
+    name, model = file_name(role), bench.model(role)
     return bench.rerank(name, first, "birch", model=model, depth=settings["depth"], sets=sets).evidence
 
 
@@ -74,10 +75,6 @@ def _made(bench: Workbench, n: int) -> Path:
         judged = [query_id for fold in read_folds(bench.folds, Notes()).values() for query_id in fold.test]
         write_folds(make_folds(sorted(judged), n, 42), path)
     return path
-
-
-def _file_name(role: str) -> str:
-    return role.lower().replace("->", "-").replace(" ", "-")
 
 
 # --- how many sentences ---
@@ -99,14 +96,12 @@ def sentences(bench: Workbench) -> Iterator[Row]:
 def passages(bench: Workbench) -> Iterator[Row]:
     """Birch-Passage of several encoders, alone and mixed with the first stage (survey, Table 11)."""
     first = bench.retrieve("bm25-rm3", "bm25-anserini+rm3")
-    how = ("--aggregator", "document", "--normalize", "minmax", "--choose-by", "dev", "-m", "nDCG@20")
     for role in bench.settings["encoders"]:
-        name = _file_name(role)
+        name = file_name(role)
         sets = {"network.name": "birch-passage", "network.model": bench.model(role), **bench.settings["train"]}
         trained = bench.train(name, "parade", first, sets)
         yield bench.ranked(role, trained / "test.run")
-        evidence = [trained / fold / "test.run.evidence" for fold in bench.fold_names]
-        mixed = bench.weighed(f"{name}-mixed", evidence, first, {"alpha": bench.settings["alpha"]}, *how)
+        mixed = interpolated(bench, f"{name}-mixed", trained, first, bench.settings["alpha"])
         yield bench.ranked(f"{role} + BM25", mixed)
 
 

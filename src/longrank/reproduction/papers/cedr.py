@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from longrank.reproduction.papers.trained import FIRST_STAGES, evidence_of, file_name, first_stage, train, train_by_fold
+from longrank.reproduction.papers.trained import (
+    FIRST_STAGES,
+    file_name,
+    first_stage,
+    interpolated,
+    train,
+    train_by_fold,
+)
 from longrank.reproduction.sets import Sets
 from longrank.reproduction.workbench import Row, Workbench
 
@@ -63,7 +70,9 @@ def capreolus(bench: Workbench) -> Iterator[Row]:
             trained = train(bench, name, "parade", first, {**CAPREOLUS, **IN_CAPREOLUS[kind], **model})
             yield bench.ranked(name, trained / "test.run")
             if bench.settings["interpolated"]:
-                yield bench.ranked(f"{name}, interpolated", _interpolated(bench, name, trained, first))
+                mixed = f"{file_name(name)}-interpolated"
+                run = interpolated(bench, mixed, trained, first, bench.settings["alphas"])
+                yield bench.ranked(f"{name}, interpolated", run)
 
 
 def _on_vanilla_bert(bench: Workbench, network: str, vanilla: Path, first: Path) -> Path:
@@ -75,10 +84,3 @@ def _on_vanilla_bert(bench: Workbench, network: str, vanilla: Path, first: Path)
         return {"network.name": network, "network.model": start}
 
     return train_by_fold(bench, f"{network}-on-vanilla-bert", "cedr", first, sets)
-
-
-def _interpolated(bench: Workbench, name: str, trained: Path, first: Path) -> Path:
-    how = ("--aggregator", "document", "--normalize", "minmax", "--choose-by", "dev", "-m", "nDCG@20")
-    return bench.weighed(
-        f"{file_name(name)}-interpolated", evidence_of(bench, trained), first, {"alpha": bench.settings["alphas"]}, *how
-    )

@@ -47,6 +47,12 @@ def evidence_of(bench: Workbench, trained: Path) -> list[Path]:
     return [trained / fold / "test.run.evidence" for fold in bench.fold_names]
 
 
+def interpolated(bench: Workbench, name: str, trained: Path, first: Path, alphas: str) -> Path:
+    """Return the test queries with the networks' scores and the first stage min-max mixed, as weights on dev say."""
+    how = ("--aggregator", "document", "--normalize", "minmax", "--choose-by", "dev", "-m", "nDCG@20")
+    return bench.weighed(name, evidence_of(bench, trained), first, {"alpha": alphas}, *how)
+
+
 def pooled(bench: Workbench, name: str, evidence: list[Path], first: Path, aggregator: str) -> Path:
     """Return all folds' test queries in one run, ranked by an aggregator alone."""
     return bench.weighed(name, evidence, first, _ALONE, "--aggregator", aggregator)
