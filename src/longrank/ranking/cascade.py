@@ -141,9 +141,9 @@ def choose(found: Sequence[Sequence[Scores]], budget: Budget) -> list[NDArray[np
 
 
 class CheapScorers:
-    """Loads the scorers that read every passage of an index, each once."""
+    """Loads the scorers that read every passage of a document, each once; without an index, those that need none."""
 
-    def __init__(self, index: Index, segmenter: Segmenter, *, title: bool, notes: Notes) -> None:
+    def __init__(self, index: Index | None, segmenter: Segmenter, *, title: bool, notes: Notes) -> None:
         self._index, self._segmenter, self._title, self._notes = index, segmenter, title, notes
         self._open: dict[tuple[str, str | None], PassageScorer] = {}
 
@@ -156,7 +156,10 @@ class CheapScorers:
         wanted = (name, (model or DEFAULT_MODEL) if name == "bi-encoder" else model)
         if wanted not in self._open:
             scorer = make_scorer(name, index=self._index, model=wanted[1], notes=self._notes)
-            attach_vectors(scorer, self._index, self._segmenter, title=self._title, selects=False, notes=self._notes)
+            if self._index is not None:
+                attach_vectors(
+                    scorer, self._index, self._segmenter, title=self._title, selects=False, notes=self._notes
+                )
             self._open[wanted] = scorer
         return self._open[wanted]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,16 +100,25 @@ def _result(  # noqa: PLR0917 - one row of the answer from its six parts
         score=row.score,
         first_stage=evidence.first_stage,
         aggregate=pipeline.aggregator(evidence),
-        passages=_best_passages(document, evidence, terms, n, pipeline.index.analyzer),
+        passages=best_passages(document, evidence, terms, n, pipeline.index.analyzer),
         n_passages=evidence.n_passages,
         n_scored=len(evidence.passage_index),
         n_truncated=evidence.n_truncated,
     )
 
 
-def _best_passages(
+def best_passages(
     document: Document, evidence: Evidence, terms: frozenset[str], n: int, analyzer: Analyzer
 ) -> tuple[ShownPassage, ...]:
+    """Return the `n` passages that count most, best first: by contribution where a network aggregates, else by score.
+
+    Args:
+        document: what the evidence is about.
+        evidence: of its passages.
+        terms: the query's, as the analyzer makes them; their words are marked.
+        n: how many at most.
+        analyzer: finds the terms in the passages.
+    """
     contributions = None if evidence.document_score is None else evidence.passage_weight
     worth = evidence.passage_score if contributions is None else contributions
     shown = []
@@ -134,18 +142,6 @@ def _best_passages(
 
 def result_json(result: Result) -> dict[str, Any]:
     """Return a result as plain values for JSON; offsets count code points of the document's text."""
-    passages: Sequence[Mapping[str, Any]] = [
-        {
-            "index": p.index,
-            "start": p.start,
-            "end": p.end,
-            "score": p.score,
-            **({} if p.contribution is None else {"contribution": p.contribution}),
-            "text": p.text,
-            "words": [list(word) for word in p.words],
-        }
-        for p in result.passages
-    ]
     return {
         "rank": result.rank,
         "doc_id": result.doc_id,
@@ -156,5 +152,18 @@ def result_json(result: Result) -> dict[str, Any]:
         "n_passages": result.n_passages,
         "n_scored": result.n_scored,
         "n_truncated": result.n_truncated,
-        "passages": list(passages),
+        "passages": [passage_json(passage) for passage in result.passages],
+    }
+
+
+def passage_json(passage: ShownPassage) -> dict[str, Any]:
+    """Return a passage as plain values for JSON; offsets count code points of the document's text."""
+    return {
+        "index": passage.index,
+        "start": passage.start,
+        "end": passage.end,
+        "score": passage.score,
+        **({} if passage.contribution is None else {"contribution": passage.contribution}),
+        "text": passage.text,
+        "words": [list(word) for word in passage.words],
     }

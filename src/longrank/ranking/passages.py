@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from longrank.protocols import (
     PassageScores,
     ScoringTask,
     Segmenter,
+    Selected,
     Selector,
 )
 from longrank.ranking.build import attach_vectors
@@ -32,6 +34,15 @@ from longrank.scoring.score_cache import ScoreCache
 from longrank.text.segment import make_segmenter
 from longrank.text.select import make_selector
 from longrank.types import Document, Evidence, Notes, Segmentation
+
+
+class Prepared(NamedTuple):
+    """A block of candidates up to the point where a model is asked: what it is to read of each."""
+
+    candidates: Sequence[Candidate]
+    tasks: Sequence[ScoringTask]
+    selected: Sequence[Selected]
+    n_passages: Sequence[int]
 
 
 class PassageDocumentScorer:
@@ -60,6 +71,11 @@ class PassageDocumentScorer:
 
     def evidence(self, block: Sequence[Candidate]) -> list[Evidence]:
         """Score the selected passages of a block of candidates at once; one Evidence each, in order."""
+        prepared = self.prepare(block)
+        return self.finish(prepared, self.scorer.score(prepared.tasks))
+
+    def prepare(self, block: Sequence[Candidate]) -> Prepared:
+        """Split the documents and select the passages to score; `finish` takes the scores of its tasks."""
         segmented: dict[str, Segmentation] = {}
         for _, document, _ in block:
             if document.doc_id not in segmented:
@@ -67,10 +83,17 @@ class PassageDocumentScorer:
         tasks = [self._task(candidate, segmented[candidate.document.doc_id]) for candidate in block]
         selected = self.selector.select(tasks)
         chosen = [_narrowed(task, one.positions) for task, one in zip(tasks, selected, strict=True)]
-        scored = self.scorer.score(chosen)
+        return Prepared(block, chosen, selected, [segmented[task.doc_id].n_passages for task in tasks])
+
+    def finish(self, prepared: Prepared, scored: Sequence[PassageScores]) -> list[Evidence]:
+        """Return one Evidence per candidate, in order, from the scores of each task.
+
+        Raises:
+            LongRankError: a score is not finite; names query, document and passage.
+        """
         return [
-            _evidence(candidate, task, scores, one.weights, segmented[task.doc_id].n_passages)
-            for candidate, task, scores, one in zip(block, chosen, scored, selected, strict=True)
+            _evidence(candidate, task, scores, one.weights, n_passages)
+            for candidate, task, one, n_passages, scores in zip(*prepared, scored, strict=True)
         ]
 
     def _task(self, candidate: Candidate, segmentation: Segmentation) -> ScoringTask:
@@ -112,7 +135,7 @@ def _evidence(
 
 
 def open_document_scorer(
-    index: Index,
+    index: Index | None,
     settings: PipelineSettings,
     model: str | None,
     aggregator: Aggregator,
@@ -123,7 +146,7 @@ def open_document_scorer(
     """Build the document scorer a pipeline describes.
 
     Args:
-        index: where the documents are.
+        index: where the documents are; None: they come with each query, and nothing can be asked of a collection.
         settings: the pipeline; it has a scorer.
         model: replaces the pipeline's own.
         aggregator: what the scores of passages become documents' by.
@@ -140,7 +163,8 @@ def open_document_scorer(
     tokenizer = getattr(scorer, "offset_tokenizer", None)  # for passages counted in a model's wordpieces
     segmenter = make_segmenter(settings.passages.preset, settings.passages.options, tokenizer)
     selects = settings.select.name != "all"
-    attach_vectors(scorer, index, segmenter, title=settings.title, selects=selects, notes=notes)
+    if index is not None:
+        attach_vectors(scorer, index, segmenter, title=settings.title, selects=selects, notes=notes)
     if score_cache is not None and isinstance(scorer, DocumentNetworkScorer):
         scorer.use_cache(score_cache)
     elif score_cache is not None:

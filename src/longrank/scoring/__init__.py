@@ -36,7 +36,7 @@ SCORES_DOCUMENTS = frozenset({"document-network"})
 def make_scorer(
     name: str,
     *,
-    index: Index,
+    index: Index | None,
     model: str | None = None,
     options: Mapping[str, Any] | None = None,
     notes: Notes | None = None,
@@ -45,7 +45,7 @@ def make_scorer(
 
     Args:
         name: a key of `PASSAGE_SCORERS`.
-        index: the collection whose passages are scored.
+        index: the collection whose passages are scored; None: there is none, and only models can score.
         model: a Hugging Face name, a folder or an alias; needed by the neural ones, refused by others.
         options: keyword options of the scorer.
         notes: counts queries that a model could not read to their end.
@@ -65,6 +65,8 @@ def make_scorer(
     example = getattr(kind, "example", None)
     if example is None and model is not None:
         raise InputError(f"the {name} scorer takes no model", got=model)
+    if example is None and index is None:
+        raise InputError(f"the {name} scorer needs a collection's statistics", fix="give an index, or another scorer")
     if example is None:
         return kind(index, **options)
     if model is None:

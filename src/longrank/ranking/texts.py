@@ -1,0 +1,280 @@
+"""Reranking of texts that are in no index: the documents come with the query.
+
+    reranker = open_text_reranker("maxp", model="./my-cross-encoder")
+    for one in reranker.rank("how are hurricanes named", documents):
+        print(one.index, one.relevance, one.passages[0].text)
+
+Documents are read whole, passage by passage; a first stage, and what a pipeline mixes with it, means nothing here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from longrank.aggregation import make_aggregator
+from longrank.errors import InputError
+from longrank.index import Index
+from longrank.protocols import Aggregator, Candidate
+from longrank.ranking.explain import ShownPassage, best_passages
+from longrank.ranking.passages import PassageDocumentScorer, Prepared, open_document_scorer
+from longrank.ranking.settings import PipelineSettings, load_pipeline
+from longrank.scoring import SCORES_DOCUMENTS
+from longrank.text.analysis import ANALYZERS
+from longrank.text.windows import OffsetTokenizer, whitespace_words, wordpieces
+from longrank.types import Document, Evidence, Notes, Query
+
+MEANS = frozenset({"firstp", "maxp", "avgp", "kmaxp", "max", "wmean", "document"})
+"""Aggregators whose scores stay in the range of the passages' scores."""
+
+_CHARACTERS_PER_TOKEN = 100  # as many as a token may have; text beyond is not tokenised
+
+
+@dataclass(frozen=True, slots=True)
+class RankedText:
+    """A document's place and why.
+
+    Attributes:
+        index: its place in the list that was given, from 0.
+        score: the passages' score after aggregation, in the scorer's unit.
+        relevance: the same as a number between 0 and 1 (`relevance_of`); the order is that of `score`.
+        passages: its best passages, best first; offsets are of the text that was given.
+        n_passages: how many passages the document has.
+        n_scored: how many of them were scored.
+        n_truncated: how many of those the scorer could not read to their end.
+        cut: whether a limit that was asked for left the document's end, or passages, unread.
+        evidence: of all that was scored.
+    """
+
+    index: int
+    score: float
+    relevance: float
+    passages: tuple[ShownPassage, ...]
+    n_passages: int
+    n_scored: int
+    n_truncated: int
+    cut: bool
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class TextLimits:
+    """What a user wants read at most: tokens of each document, passages of each, tokens of the query; None: all."""
+
+    document_tokens: int | None = None
+    passages: int | None = None
+    query_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTexts:
+    """Documents up to the point where a model is asked: see `TextReranker.prepare`."""
+
+    query: Query
+    block: Prepared
+    cut: tuple[bool, ...]
+    query_cut: bool
+
+
+class TextReranker:
+    """A pipeline's passage scorer and aggregator, for documents that come with the query.
+
+    Args:
+        scorer: splits documents and scores their passages.
+        aggregator: makes a document's score of them.
+        aggregator_name: its name.
+    """
+
+    def __init__(self, scorer: PassageDocumentScorer, aggregator: Aggregator, aggregator_name: str) -> None:
+        self.scorer, self.aggregator, self.aggregator_name = scorer, aggregator, aggregator_name
+        self.tokenizer: OffsetTokenizer | None = getattr(scorer.scorer, "offset_tokenizer", None)
+
+    @property
+    def unit(self) -> str:
+        """The unit of scores."""
+        return self.scorer.unit
+
+    def rank(
+        self,
+        query: str,
+        documents: Sequence[str | Document],
+        *,
+        top_n: int | None = None,
+        passages: int = 3,
+        limits: TextLimits | None = None,
+    ) -> list[RankedText]:
+        """Rank documents for a query, best first; ties keep the order given.
+
+        Args:
+            query: the query.
+            documents: texts, or documents with a title; their ids do not matter.
+            top_n: how many to return; None: all.
+            passages: how many passages to show of each.
+            limits: what is read at most; None: everything.
+
+        Raises:
+            InputError: the query is empty, or there is no document.
+            LongRankError: a score is not finite.
+        """
+        prepared = self.prepare(query, documents, limits or TextLimits())
+        evidence = self.scorer.finish(prepared.block, self.scorer.scorer.score(prepared.block.tasks))
+        return self.ranked(prepared, evidence, passages=passages)[:top_n]
+
+    def prepare(self, query: str, documents: Sequence[str | Document], limits: TextLimits) -> PreparedTexts:
+        """Split documents into passages and select those to score; no model of the pipeline's scorer is asked.
+
+        Raises:
+            InputError: the query is empty, or there is no document.
+        """
+        if not query.strip():
+            raise InputError("the query is empty")
+        if not documents:
+            raise InputError("list of documents must not be empty")
+        text, query_cut = self._shortened(query, limits.query_tokens)
+        asked = Query("q", text)
+        candidates, cut = [], []
+        for n, one in enumerate(documents):
+            title, whole = (one.title, one.text) if isinstance(one, Document) else ("", one)
+            read, shorter = self._shortened(whole, limits.document_tokens)
+            # An id with a blank is no document of an index, whose stored vectors are found by it.
+            candidates.append(Candidate(asked, Document(f"document {n}", title, read), 0.0))
+            cut.append(shorter)
+        block, fewer = _at_most(self.scorer.prepare(candidates), limits.passages)
+        both = tuple(a or b for a, b in zip(cut, fewer, strict=True))
+        return PreparedTexts(Query("q", text), block, both, query_cut)
+
+    def ranked(
+        self,
+        prepared: PreparedTexts,
+        evidence: Sequence[Evidence],
+        *,
+        passages: int,
+        aggregator: str | None = None,
+    ) -> list[RankedText]:
+        """Rank the documents by their evidence, best first; ties keep the order given.
+
+        Raises:
+            InputError: `aggregator` is unknown, or needs what the evidence lacks.
+        """
+        aggregate = self.aggregator if aggregator is None else self._other(aggregator)
+        bounded = (aggregator or self.aggregator_name) in MEANS
+        analyzer = ANALYZERS["porter"]
+        terms = frozenset(analyzer(prepared.query.text))
+        found = []
+        for n, one in enumerate(evidence):
+            score = float(aggregate(one))
+            document = prepared.block.candidates[n].document
+            found.append(
+                RankedText(
+                    index=n,
+                    score=score,
+                    relevance=relevance_of(score, self.unit, bounded=bounded),
+                    passages=best_passages(document, one, terms, passages, analyzer),
+                    n_passages=one.n_passages,
+                    n_scored=len(one.passage_index),
+                    n_truncated=one.n_truncated,
+                    cut=prepared.cut[n],
+                    evidence=one,
+                )
+            )
+        return sorted(found, key=lambda one: -one.score)
+
+    def n_tokens(self, text: str) -> int:
+        """Return how many tokens the model makes of a text; words where there is no model."""
+        return len(whitespace_words(text) if self.tokenizer is None else wordpieces(text, self.tokenizer))
+
+    def _other(self, name: str) -> Aggregator:
+        if name == "document" and self.aggregator_name != "document":
+            raise InputError("this pipeline scores passages, not documents", got=name)
+        return make_aggregator(name)
+
+    def _shortened(self, text: str, n_tokens: int | None) -> tuple[str, bool]:
+        """Return the beginning of a text that has so many tokens, and whether that is not all of it."""
+        if n_tokens is None:
+            return text, False
+        start = text[: _CHARACTERS_PER_TOKEN * (n_tokens + 1)]
+        units = whitespace_words(start) if self.tokenizer is None else wordpieces(start, self.tokenizer)
+        if len(units) <= n_tokens:
+            return start, len(start) < len(text)
+        return text[: units.span(0, n_tokens)[1]], True
+
+
+def open_text_reranker(
+    pipeline: str | PipelineSettings,
+    *,
+    model: str | None = None,
+    assignments: Sequence[str] = (),
+    notes: Notes | None = None,
+    index: Index | None = None,
+) -> TextReranker:
+    """Load what a pipeline scores passages with.
+
+    Args:
+        pipeline: the name of a shipped pipeline, a TOML file, or settings.
+        model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
+        assignments: ``section.key=value`` on top of a name or a file.
+        notes: what was decided on the user's behalf.
+        index: whose statistics BM25 of a passage takes; models need none.
+
+    Raises:
+        InputError: unknown names, settings out of range, a model that cannot be had; a pipeline without a passage
+            scorer, or one that needs a collection where none is given.
+        MissingExtra: the scorer's libraries are not installed.
+    """
+    notes = Notes() if notes is None else notes
+    settings = load_pipeline(pipeline, assignments) if isinstance(pipeline, str) else pipeline
+    aggregate = settings.aggregate
+    aggregator = make_aggregator(aggregate.name, k=aggregate.k, weights=aggregate.weights)
+    if settings.scorer is None:
+        raise InputError("this pipeline has no passage scorer: there is nothing to rerank with", got=str(pipeline))
+    if aggregate.name == "document" and settings.scorer.name not in SCORES_DOCUMENTS:
+        raise InputError(
+            f"the {settings.scorer.name} scorer scores passages, not documents", got="aggregate.name=document"
+        )
+    scorer = open_document_scorer(index, settings, model, aggregator, notes)
+    if not isinstance(scorer, PassageDocumentScorer):
+        raise InputError("early stopping needs a first stage", got="stop", fix="leave it out")
+    return TextReranker(scorer, aggregator, aggregate.name)
+
+
+def relevance_of(score: float, unit: str, *, bounded: bool = True) -> float:
+    """Return a score as a number between 0 and 1 that keeps the order; it is no probability.
+
+    Logits go through the sigmoid, log probabilities through exp, a cosine c becomes (1 + c) / 2, BM25 s >= 0
+    becomes s / (1 + s). Where aggregation leaves the unit's range (a sum), x becomes (1 + x / (1 + |x|)) / 2.
+
+    Args:
+        score: the document's or a passage's.
+        unit: the scorer's.
+        bounded: whether it is in the unit's range.
+    """
+    if unit.startswith("logit"):
+        return _sigmoid(score)
+    if not bounded:
+        return (1 + score / (1 + abs(score))) / 2
+    to_relevance = _RELEVANCE.get(unit)
+    return _sigmoid(score) if to_relevance is None else min(1.0, max(0.0, to_relevance(score)))
+
+
+_RELEVANCE: dict[str, Callable[[float], float]] = {
+    "prob": lambda score: score,
+    "logprob": math.exp,
+    "cosine": lambda score: (1 + score) / 2,
+    "bm25": lambda score: score / (1 + score),
+}
+
+
+def _sigmoid(score: float) -> float:
+    small = math.exp(-abs(score))
+    return 1 / (1 + small) if score >= 0 else small / (1 + small)
+
+
+def _at_most(block: Prepared, n: int | None) -> tuple[Prepared, list[bool]]:
+    """Keep the first `n` of the passages to score of each document, and say of which documents that is not all."""
+    fewer = [n is not None and len(task.passages) > n for task in block.tasks]
+    if not any(fewer):
+        return block, fewer
+    tasks = [task._replace(passages=task.passages[:n], texts=task.texts[:n]) for task in block.tasks]
+    selected = [one._replace(positions=one.positions[:n], weights=one.weights[:n]) for one in block.selected]
+    return block._replace(tasks=tasks, selected=selected), fewer

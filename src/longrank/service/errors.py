@@ -1,0 +1,34 @@
+"""What a server answers when it does not rank: a status, a code for programs, a sentence for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from longrank.errors import printable
+
+
+class Refusal(Exception):
+    """A request that is not answered with a ranking.
+
+    Args:
+        status: of HTTP; 5xx only where the fault, or the overload, is the server's.
+        code: a short name of the reason, for programs: ``too_large``, ``overloaded``, ...
+        message: a sentence for people; whatever comes from the request is shown escaped.
+        headers: more headers of the answer, ``Retry-After`` above all.
+    """
+
+    def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.headers = status, code, printable(message)[:500], dict(headers or {})
+
+
+def error_body(path: str, refusal: Refusal, request_id: str) -> dict[str, Any]:
+    """Return the body of an answer as the dialect of `path` has it; ours is {code, message, request_id}.
+
+    Cohere's and Jina's clients read ``message``, vLLM's and text-embeddings-inference's ``error``.
+    """
+    body: dict[str, Any] = {"code": refusal.code, "message": refusal.message, "request_id": request_id}
+    if path == "/rerank":
+        body |= {"error": refusal.message, "error_type": refusal.code}
+    return body
