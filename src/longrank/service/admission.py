@@ -1,0 +1,123 @@
+"""Which rankings are begun: as many as can be held, and answered in time.
+
+A request that would wait is refused at once with 429 and a ``Retry-After``, instead of being computed for a client
+that has left. One that finds the server idle is always begun, whatever it costs and whatever was measured before.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from longrank.service.errors import Refusal
+from longrank.service.settings import ServiceSettings
+
+if TYPE_CHECKING:
+    from longrank.service.metrics import Metrics
+
+_MARGIN = 0.8  # of the time left: a prediction that fails wastes all the work it promised
+_LONGEST = 60  # seconds of Retry-After
+
+
+class Load(Protocol):
+    """What is known of the work at hand: `longrank.service.scheduler.Scheduler`."""
+
+    @property
+    def rate(self) -> float | None:
+        """Tokens per second; None: not known."""
+        ...
+
+    @property
+    def waiting_tokens(self) -> int:
+        """Tokens that are still to be scored."""
+        ...
+
+
+class Admission:
+    """Counts the rankings in flight; all its methods are called on the event loop.
+
+    Args:
+        settings: how many, and how many tokens of them.
+        scheduler: says what waits and how fast it is.
+        metrics: shows what is in flight.
+    """
+
+    def __init__(self, settings: ServiceSettings, scheduler: Load, metrics: Metrics | None = None) -> None:
+        self._settings, self._scheduler = settings, scheduler
+        self._active = self._tokens = 0
+        self._closed = False
+        if metrics is not None:
+            metrics.watch(requests=lambda: self._active, tokens=lambda: scheduler.waiting_tokens)
+
+    @property
+    def active(self) -> int:
+        """How many rankings are in flight."""
+        return self._active
+
+    @property
+    def full(self) -> bool:
+        """Whether any further request would be refused, whatever it asks."""
+        return self._active >= self._settings.max_requests or (
+            self._active > 0 and self._tokens >= self._settings.max_tokens
+        )
+
+    @property
+    def closed(self) -> bool:
+        """Whether the server is stopping."""
+        return self._closed
+
+    def close(self) -> None:
+        """Refuse all further requests; those in flight go on."""
+        self._closed = True
+
+    def refuse_if_full(self) -> None:
+        """Refuse a request of which nothing is known yet.
+
+        Raises:
+            Refusal: 429, overloaded; 503, the server is stopping.
+        """
+        if self._closed:
+            raise Refusal(503, "stopping", "the server is stopping", self._retry_after())
+        if self.full:
+            raise self._overloaded("as many rankings as it can hold are in flight")
+
+    @contextmanager
+    def admit(self, tokens: int, deadline: float) -> Iterator[None]:
+        """Count a ranking while it is in flight.
+
+        Args:
+            tokens: an estimate of what a model will read.
+            deadline: when it is no longer wanted, of `time.monotonic`.
+
+        Raises:
+            Refusal: 429, overloaded; 503, the server is stopping.
+        """
+        self.refuse_if_full()
+        if self._active:
+            self._refuse_if_too_much(tokens, deadline)
+        self._active += 1
+        self._tokens += tokens
+        try:
+            yield
+        finally:
+            self._active -= 1
+            self._tokens -= tokens
+
+    def _refuse_if_too_much(self, tokens: int, deadline: float) -> None:
+        if self._tokens + tokens > self._settings.max_tokens:
+            raise self._overloaded("the rankings in flight hold as much text as it can hold")
+        rate, waiting = self._scheduler.rate, self._scheduler.waiting_tokens
+        if rate is not None and waiting and (waiting + tokens) / rate > _MARGIN * (deadline - time.monotonic()):
+            raise self._overloaded("what waits before this ranking takes longer than its deadline allows")
+
+    def _overloaded(self, why: str) -> Refusal:
+        return Refusal(429, "overloaded", f"the server is overloaded: {why}; try again later", self._retry_after())
+
+    def _retry_after(self) -> dict[str, str]:
+        """Return when what waits will be done, in whole seconds."""
+        rate = self._scheduler.rate
+        seconds = 1.0 if rate is None else self._scheduler.waiting_tokens / rate
+        return {"Retry-After": str(max(1, min(_LONGEST, math.ceil(seconds))))}

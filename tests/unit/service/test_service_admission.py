@@ -1,0 +1,108 @@
+"""Who is refused, when, and what the refusal says."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import pytest
+
+from longrank.service.admission import Admission
+from longrank.service.errors import Refusal
+from longrank.service.settings import ServiceSettings
+
+FAR = 1e9  # seconds: no deadline to speak of
+
+
+@dataclass
+class Load:
+    """What a scheduler would say."""
+
+    rate: float | None = None
+    waiting_tokens: int = 0
+
+
+def deadline(seconds: float = FAR) -> float:
+    return time.monotonic() + seconds
+
+
+def refused(admission: Admission, tokens: int = 1, seconds: float = FAR) -> Refusal:
+    with pytest.raises(Refusal) as found, admission.admit(tokens, deadline(seconds)):
+        raise AssertionError("admitted")
+    return found.value
+
+
+def test_as_many_requests_as_the_settings_say_are_in_flight() -> None:
+    admission = Admission(ServiceSettings(max_requests=3), Load())
+    with ExitStack() as flights:
+        for n in range(3):
+            assert (admission.active, admission.full) == (n, False)
+            flights.enter_context(admission.admit(10, deadline()))
+        assert admission.full
+        refusal = refused(admission)
+        assert (refusal.status, refusal.code, refusal.headers) == (429, "overloaded", {"Retry-After": "1"})
+        with pytest.raises(Refusal, match="overloaded"):
+            admission.refuse_if_full()
+    assert (admission.active, admission.full) == (0, False)
+    admission.refuse_if_full()
+
+
+def test_as_many_tokens_as_the_settings_say_are_in_flight() -> None:
+    admission = Admission(ServiceSettings(max_tokens=100), Load())
+    with admission.admit(60, deadline()):
+        with admission.admit(40, deadline()):
+            assert admission.full
+        assert not admission.full
+        assert refused(admission, 41).status == 429
+        with admission.admit(40, deadline()):
+            pass
+
+
+def test_a_request_that_is_alone_is_admitted_whatever_it_costs_and_however_slow_it_was_before() -> None:
+    admission = Admission(ServiceSettings(max_tokens=100), Load(rate=0.001, waiting_tokens=0))
+    with admission.admit(1_000_000, deadline(1)):
+        assert admission.full
+        assert refused(admission).code == "overloaded"
+
+
+def test_room_is_given_back_when_a_request_fails() -> None:
+    admission = Admission(ServiceSettings(max_requests=1), Load())
+    with pytest.raises(KeyError), admission.admit(10, deadline()):
+        raise KeyError
+    assert admission.active == 0
+    with admission.admit(10, deadline()):
+        pass
+
+
+def test_what_cannot_be_done_in_most_of_the_time_left_is_refused() -> None:
+    """At 100 tokens a second, 700 waiting and 100 of its own take 8 s: four fifths of 10 s, not of 9.5 s."""
+    admission = Admission(ServiceSettings(), Load(rate=100.0, waiting_tokens=700))
+    with admission.admit(700, deadline()):
+        assert refused(admission, 100, seconds=9.5).headers == {"Retry-After": "7"}
+        with admission.admit(100, deadline(10.5)):
+            pass
+
+
+@pytest.mark.parametrize("load", [Load(rate=None, waiting_tokens=10**6), Load(rate=1.0, waiting_tokens=0)])
+def test_nothing_is_predicted_where_no_rate_is_known_or_nothing_waits(load: Load) -> None:
+    admission = Admission(ServiceSettings(), load)
+    with admission.admit(1, deadline()), admission.admit(1000, deadline(1)):
+        assert admission.active == 2
+
+
+@pytest.mark.parametrize(("waiting", "shown"), [(0, "1"), (100, "1"), (101, "2"), (3210, "33"), (10**9, "60")])
+def test_retry_after_is_when_what_waits_will_be_done_in_whole_seconds(waiting: int, shown: str) -> None:
+    admission = Admission(ServiceSettings(max_requests=1), Load(rate=100.0, waiting_tokens=waiting))
+    with admission.admit(1, deadline()):
+        assert refused(admission).headers == {"Retry-After": shown}
+
+
+def test_a_closed_server_refuses_and_goes_on_with_what_is_in_flight() -> None:
+    admission = Admission(ServiceSettings(), Load())
+    with admission.admit(1, deadline()):
+        admission.close()
+        refusal = refused(admission)
+        assert (refusal.status, refusal.code, refusal.headers) == (503, "stopping", {"Retry-After": "1"})
+        assert admission.active == 1
+    assert admission.active == 0
