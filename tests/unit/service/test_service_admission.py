@@ -101,7 +101,9 @@ def test_retry_after_is_when_what_waits_will_be_done_in_whole_seconds(waiting: i
 def test_a_closed_server_refuses_and_goes_on_with_what_is_in_flight() -> None:
     admission = Admission(ServiceSettings(), Load())
     with admission.admit(1, deadline()):
+        assert not admission.closed
         admission.close()
+        assert admission.closed
         refusal = refused(admission)
         assert (refusal.status, refusal.code, refusal.headers) == (503, "stopping", {"Retry-After": "1"})
         assert admission.active == 1
