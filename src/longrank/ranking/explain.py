@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from longrank.ranking.pipeline import Pipeline, rank_one
 from longrank.text.analysis import Analyzer
-from longrank.types import Document, Evidence, Query, ScoredDoc
+from longrank.types import Document, Evidence, Query, Run, ScoredDoc
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,15 @@ def search(pipeline: Pipeline, text: str, *, k: int = 10, passages: int = 2) -> 
     """
     query = Query("q", text)
     run, evidence = rank_one(pipeline, query, k)
+    return explained(pipeline, query, run, evidence, k=k, passages=passages)
+
+
+def explained(
+    pipeline: Pipeline, query: Query, run: Run, evidence: Sequence[Evidence], *, k: int, passages: int
+) -> list[Result]:
+    """Return the first `k` documents of a run with their evidence, as `search` does."""
     by_document = {one.doc_id: one for one in evidence}
-    terms = frozenset(pipeline.index.analyzer(text))
+    terms = frozenset(pipeline.index.analyzer(query.text))
     return [
         _result(pipeline, rank, row, by_document.get(row.doc_id), terms, passages)
         for rank, row in enumerate(run.get(query.query_id)[:k], 1)

@@ -111,13 +111,20 @@ def rank_one(pipeline: Pipeline, query: Query, k: int) -> tuple[Run, list[Eviden
     Returns:
         The run of this query, and the evidence of the reranked documents (empty without a scorer).
     """
+    first_stage, candidates = candidates_for(pipeline, query, k)
+    if pipeline.scorer is None or not candidates:
+        return first_stage, []
+    evidence = [one for one in pipeline.scorer.evidence(candidates) if one is not None]
+    return pipeline.run(evidence, first_stage, "search"), evidence
+
+
+def candidates_for(pipeline: Pipeline, query: Query, k: int) -> tuple[Run, list[Candidate]]:
+    """Return the first stage's ranking of a query, `k` documents or more, and those that are to be reranked."""
     depth = pipeline.settings.final.depth
     first_stage = Run(pipeline.settings.first_stage.preset, pipeline.retriever.retrieve(query, max(k, depth)))
-    if pipeline.scorer is None or not first_stage.get(query.query_id):
+    if pipeline.scorer is None or query.query_id not in first_stage:
         return first_stage, []
-    found = pipeline.scorer.evidence(_candidates(pipeline.index, query, first_stage, depth))
-    evidence = [one for one in found if one is not None]
-    return pipeline.run(evidence, first_stage, "search"), evidence
+    return first_stage, _candidates(pipeline.index, query, first_stage, depth)
 
 
 def rerank(

@@ -28,6 +28,7 @@ from longrank.types import Document, Evidence, Notes, Query
 MEANS = frozenset({"firstp", "maxp", "avgp", "kmaxp", "max", "wmean", "document"})
 """Aggregators whose scores stay in the range of the passages' scores."""
 
+_ANALYZER = ANALYZERS["porter"]
 _CHARACTERS_PER_TOKEN = 100  # as many as a token may have; text beyond is not tokenised
 
 
@@ -119,7 +120,7 @@ class TextReranker:
         """
         prepared = self.prepare(query, documents, limits or TextLimits())
         evidence = self.scorer.finish(prepared.block, self.scorer.scorer.score(prepared.block.tasks))
-        return self.ranked(prepared, evidence, passages=passages)[:top_n]
+        return self.ranked(prepared, evidence, top_n=top_n, passages=passages)
 
     def prepare(self, query: str, documents: Sequence[str | Document], limits: TextLimits) -> PreparedTexts:
         """Split documents into passages and select those to score; no model of the pipeline's scorer is asked.
@@ -142,49 +143,64 @@ class TextReranker:
             cut.append(shorter)
         block, fewer = _at_most(self.scorer.prepare(candidates), limits.passages)
         both = tuple(a or b for a, b in zip(cut, fewer, strict=True))
-        return PreparedTexts(Query("q", text), block, both, query_cut)
+        return PreparedTexts(asked, block, both, query_cut or self._cuts_query(text))
 
     def ranked(
         self,
         prepared: PreparedTexts,
         evidence: Sequence[Evidence],
         *,
+        top_n: int | None = None,
         passages: int,
         aggregator: str | None = None,
     ) -> list[RankedText]:
         """Rank the documents by their evidence, best first; ties keep the order given.
 
+        Args:
+            prepared: the documents.
+            evidence: of each of them, in order.
+            top_n: how many to return; None: all.
+            passages: how many passages to show of each.
+            aggregator: the name of another than the pipeline's own.
+
         Raises:
             InputError: `aggregator` is unknown, or needs what the evidence lacks.
         """
-        aggregate = self.aggregator if aggregator is None else self._other(aggregator)
+        aggregate = self.aggregator if aggregator is None else self.other_aggregator(aggregator)
         bounded = (aggregator or self.aggregator_name) in MEANS
-        analyzer = ANALYZERS["porter"]
-        terms = frozenset(analyzer(prepared.query.text))
-        found = []
-        for n, one in enumerate(evidence):
-            score = float(aggregate(one))
-            document = prepared.block.candidates[n].document
-            found.append(
-                RankedText(
-                    index=n,
-                    score=score,
-                    relevance=relevance_of(score, self.unit, bounded=bounded),
-                    passages=best_passages(document, one, terms, passages, analyzer),
-                    n_passages=one.n_passages,
-                    n_scored=len(one.passage_index),
-                    n_truncated=one.n_truncated,
-                    cut=prepared.cut[n],
-                    evidence=one,
-                )
+        scores = [float(aggregate(one)) for one in evidence]
+        best = sorted(range(len(scores)), key=lambda n: -scores[n])[:top_n]
+        terms = frozenset(_ANALYZER(prepared.query.text))
+        return [
+            RankedText(
+                index=n,
+                score=scores[n],
+                relevance=relevance_of(scores[n], self.unit, bounded=bounded),
+                passages=best_passages(prepared.block.candidates[n].document, evidence[n], terms, passages, _ANALYZER),
+                n_passages=evidence[n].n_passages,
+                n_scored=len(evidence[n].passage_index),
+                n_truncated=evidence[n].n_truncated,
+                cut=prepared.cut[n],
+                evidence=evidence[n],
             )
-        return sorted(found, key=lambda one: -one.score)
+            for n in best
+        ]
 
     def n_tokens(self, text: str) -> int:
         """Return how many tokens the model makes of a text; words where there is no model."""
         return len(whitespace_words(text) if self.tokenizer is None else wordpieces(text, self.tokenizer))
 
-    def _other(self, name: str) -> Aggregator:
+    def _cuts_query(self, query: str) -> bool:
+        """Say whether the scorer leaves a part of the query out; BM25 reads all of it."""
+        cuts = getattr(self.scorer.scorer, "cuts_query", None)
+        return cuts is not None and bool(cuts(query))
+
+    def other_aggregator(self, name: str) -> Aggregator:
+        """Return an aggregator that replaces the pipeline's own, without options.
+
+        Raises:
+            InputError: it is unknown, has no meaning for this scorer, or needs options.
+        """
         if name == "document" and self.aggregator_name != "document":
             raise InputError("this pipeline scores passages, not documents", got=name)
         return make_aggregator(name)

@@ -196,6 +196,11 @@ class BiEncoder:
                 raise LongRankError(f"vector of passage {bad[0]} of document {doc_id!r} is not finite")
         return results
 
+    def cuts_query(self, query: str) -> bool:
+        """Say whether a part of the query is left out."""
+        (packed,) = self._feeder.packer.texts([self._prompts.query + query])
+        return packed.truncated
+
     def _query_vectors(self, queries: Mapping[str, str]) -> dict[str, Float32s]:
         """Return the vector of each query, by its text; `queries` are text -> query_id."""
         found = {}

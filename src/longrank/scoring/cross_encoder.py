@@ -136,6 +136,10 @@ class CrossEncoder:
         """Count the queries that are cut, without reading a passage."""
         count_cut_queries(tasks, self._feeder.packer, self._notes)
 
+    def cuts_query(self, query: str) -> bool:
+        """Say whether a part of the query is left out."""
+        return self._feeder.packer.cuts_query(query)
+
     def logits(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """Return the network's own outputs for one query, float32[P, 1 or 2]."""
         packed: list[Packed] = list(self._feeder.packer.pairs(query, passages))

@@ -105,6 +105,10 @@ class DocumentNetworkScorer:
         """
         return self._reader.score(tasks)
 
+    def cuts_query(self, query: str) -> bool:
+        """Say whether a part of the query is left out."""
+        return self.packer.cuts_query(query)
+
     def _check_kind(self, network: str | None) -> None:
         found = describe(self.model.path)["network"]
         if network is not None and found != network:

@@ -158,6 +158,10 @@ class PromptedScorer(ABC):
         logits = self._feeder.run(packed, partial(self._answer, self._network))
         return per_task(tasks, packed, score_of(logits, self.unit))
 
+    def cuts_query(self, query: str) -> bool:
+        """Say whether a part of the query is left out."""
+        return self._packer.cuts_query(query)
+
     def count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
         """Count the queries that are cut, without reading a passage."""
         count_cut_queries(tasks, self._packer, self._notes)

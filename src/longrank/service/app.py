@@ -1,0 +1,269 @@
+"""The application: every route, what it takes and what it answers.
+
+Bodies are parsed strictly (`strict_json`); what is wrong with one is a `Refusal`, which the transport writes down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from starlette.exceptions import HTTPException
+
+from longrank.errors import InputError
+from longrank.service.dialects import cohere, jina, tei
+from longrank.service.dialects.common import NonEmpty
+from longrank.service.engine import limits_json
+from longrank.service.errors import Refusal, error_body
+from longrank.service.rerank import Answer, Asked, Desk, deadline_of, rerank
+from longrank.service.search import document, find, found_json
+from longrank.service.strict_json import parse
+from longrank.service.transport import Transport, request_id_of
+
+T = TypeVar("T")
+
+_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+
+
+class SearchRequest(BaseModel):
+    """A search of the index."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    query: NonEmpty
+    pipeline: str | None = Field(None, description="One of /info; the default one if not said.")
+    k: Annotated[int, Field(ge=1, le=100)] = 10
+    passages: Annotated[int, Field(ge=0, le=20)] = 3
+    index: str | None = Field(None, description="The index that is meant; any other than the served one is refused.")
+
+
+def create_app(desk: Desk) -> Transport:
+    """Return the ASGI application of a server.
+
+    Args:
+        desk: what it answers with.
+    """
+    app = FastAPI(
+        title="LongRank",
+        version=version("longrank"),
+        description="Ranks long documents by the passages that make them relevant, and shows those passages.",
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.include_router(_rankings(desk))
+    app.include_router(_facts(desk))
+    app.include_router(_page())
+    for kind in (Refusal, RequestValidationError, HTTPException, InputError):
+        app.add_exception_handler(kind, _refused)
+    return Transport(app, desk.settings, admission=desk.admission, metrics=desk.metrics)
+
+
+class _Route(APIRoute):
+    """A route whose body is strict JSON."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler, with the body parsed before FastAPI looks at it."""
+        handle = super().get_route_handler()
+
+        async def strictly(request: Request) -> Response:
+            strict = _StrictRequest(request.scope, request.receive)
+            if request.method == "POST":
+                await strict.json()
+            return await handle(strict)
+
+        return strictly
+
+
+class _StrictRequest(Request):
+    async def json(self) -> Any:
+        """Return the body's value, parsed once."""
+        if not hasattr(self, "_value"):
+            self._value = parse(await self.body())
+        return self._value
+
+
+def _rankings(desk: Desk) -> APIRouter:
+    routes = APIRouter(route_class=_Route, responses=_REFUSALS, tags=["ranking"])
+
+    @routes.post("/v2/rerank", summary="Rerank texts (Cohere v2)")
+    async def cohere_rerank(request: Request, body: cohere.CohereRequest) -> JSONResponse:
+        answer = await _ranked(desk, request, cohere.asked(body))
+        return JSONResponse(cohere.answered(body, answer, request_id_of(request.scope)))
+
+    @routes.post("/v1/rerank", summary="Rerank texts (Cohere v1, Jina, vLLM)")
+    async def jina_rerank(request: Request, body: jina.JinaRequest) -> JSONResponse:
+        answer = await _ranked(desk, request, jina.asked(body))
+        return JSONResponse(jina.answered(body, answer, request_id_of(request.scope)))
+
+    @routes.post("/rerank", summary="Rerank texts (TEI by `texts`; Jina, vLLM, Infinity by `documents`)")
+    async def plain_rerank(request: Request, body: _Plain) -> JSONResponse:
+        if isinstance(body, tei.TeiRequest):
+            return JSONResponse(tei.answered(body, await _ranked(desk, request, tei.asked(body))))
+        answer = await _ranked(desk, request, jina.asked(body))
+        return JSONResponse(jina.answered(body, answer, request_id_of(request.scope)))
+
+    @routes.post("/search", summary="Search the index")
+    async def search(request: Request, body: SearchRequest) -> JSONResponse:
+        if body.index is not None and body.index != desk.engine.index_name:
+            raise Refusal(404, "not_found", "/index: no such index is served")
+        _check_query(desk, body.query)
+        deadline = deadline_of(desk.settings, request.headers.get("x-timeout-seconds"))
+        work = find(desk, body.query, pipeline=body.pipeline, k=body.k, passages=body.passages, deadline=deadline)
+        found = await _unless_gone(request, work)
+        value = await asyncio.to_thread(found_json, desk, found, body.query, body.k)
+        return JSONResponse({"request_id": request_id_of(request.scope), **value})
+
+    return routes
+
+
+def _facts(desk: Desk) -> APIRouter:
+    routes = APIRouter(tags=["server"])
+
+    @routes.get("/health", summary="Whether the server runs")
+    async def health() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @routes.get("/ready", summary="Whether it ranks", responses={503: _REFUSALS[503]})
+    async def ready() -> dict[str, str]:
+        if desk.admission.closed:
+            raise Refusal(503, "stopping", "the server is stopping", {"Retry-After": "1"})
+        if not desk.engine.ready:
+            raise Refusal(503, "not_ready", "the models are still loading", {"Retry-After": "2"})
+        return {"status": "ready"}
+
+    @routes.get("/metrics", summary="Figures for Prometheus", response_class=Response)
+    async def metrics() -> Response:
+        return Response(desk.metrics.text(), headers={"content-type": desk.metrics.content_type})
+
+    @routes.get("/info", summary="What is served, and the limits")
+    async def info() -> dict[str, Any]:
+        return {
+            "name": "longrank",
+            "version": version("longrank"),
+            **desk.engine.describe(),
+            "limits": dict(limits_json(desk.settings)),
+        }
+
+    @routes.get("/document", summary="A document of the index, whole", responses={404: _REFUSALS[404]})
+    async def whole(id: Annotated[str, Query(max_length=2000)]) -> dict[str, str]:
+        found = document(desk, id)
+        return {"doc_id": found.doc_id, "title": found.title, "text": found.text}
+
+    return routes
+
+
+def _page() -> APIRouter:
+    routes = APIRouter(include_in_schema=False)
+    folder = files("longrank.service").joinpath("page")
+    static = {one.name: one.read_bytes() for one in folder.iterdir() if one.name.rpartition(".")[2] in _TYPES}
+
+    @routes.get("/")
+    async def index() -> Response:
+        return Response(folder.joinpath("index.html").read_bytes(), media_type="text/html")
+
+    @routes.get("/static/{name}")
+    async def file(name: str) -> Response:
+        if name not in static:
+            raise Refusal(404, "not_found", "no such file")
+        return Response(static[name], headers={"content-type": _TYPES[name.rpartition(".")[2]]})
+
+    return routes
+
+
+def _dialect(body: Any) -> str:
+    fields = body if isinstance(body, dict) else {}
+    return "tei" if "texts" in fields else "jina"
+
+
+_Plain = Annotated[
+    Annotated[tei.TeiRequest, Tag("tei")] | Annotated[jina.JinaRequest, Tag("jina")], Discriminator(_dialect)
+]
+
+
+async def _ranked(desk: Desk, request: Request, asked: Asked) -> Answer:
+    _check_query(desk, asked.query)
+    deadline = deadline_of(desk.settings, request.headers.get("x-timeout-seconds"))
+    return await _unless_gone(request, rerank(desk, asked, deadline))
+
+
+def _check_query(desk: Desk, query: str) -> None:
+    most = desk.settings.max_query_characters
+    if len(query) > most:
+        raise Refusal(422, "invalid", f"/query: {len(query)} characters, {most} at most")
+
+
+async def _unless_gone(request: Request, work: Awaitable[T]) -> T:
+    """Do the work, but leave it as soon as the client has left.
+
+    Raises:
+        Refusal: 499, the client has left; nobody reads it.
+    """
+    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise Refusal(499, "gone", "the client has closed the connection")
+        return task.result()
+    finally:
+        task.cancel()
+        gone.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    refusal = _refusal_of(error)
+    body = error_body(request.url.path, refusal, request_id_of(request.scope))
+    return JSONResponse(body, refusal.status, refusal.headers)
+
+
+def _refusal_of(error: Exception) -> Refusal:
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, HTTPException):
+        code = {404: "not_found", 405: "method"}.get(error.status_code, "bad_request")
+        return Refusal(error.status_code, code, str(error.detail), error.headers)
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        place = [str(part) for part in first["loc"][1:]]  # the first says body or query string
+        place = place[1:] if place[:1] in (["tei"], ["jina"]) else place
+        return Refusal(422, "invalid", f"/{'/'.join(place)}: {first['msg']}")
+    return Refusal(422, "invalid", str(error))
+
+
+class Problem(BaseModel):
+    """Why a request is not answered; `error` and `error_type` only on /rerank."""
+
+    code: str
+    message: str
+    request_id: str
+    error: str | None = None
+    error_type: str | None = None
+
+
+_MEANINGS = {
+    400: "not strict JSON, or a host that is not allowed",
+    401: "no or a wrong key",
+    404: "no such index, document or page",
+    408: "the body took too long",
+    413: "too large",
+    415: "not application/json, or compressed",
+    422: "a field is wrong",
+    429: "overloaded; Retry-After says when to come again",
+    503: "not ready, or stopping",
+    504: "the deadline has passed",
+}
+_REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "description": meaning} for status, meaning in _MEANINGS.items()
+}

@@ -1,0 +1,147 @@
+"""Searching the index, and its documents."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from longrank.ranking.explain import Result, explained, result_json, search
+from longrank.ranking.passages import PassageDocumentScorer, Prepared
+from longrank.ranking.pipeline import Pipeline, candidates_for
+from longrank.service.engine import Served, unknown_pipeline
+from longrank.service.errors import Refusal
+from longrank.service.rerank import Desk
+from longrank.service.units import joined, tokens_of, units_of
+from longrank.types import Document, Evidence, Query, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An answer: results, the evidence of each, remarks, and the seconds that it took."""
+
+    served: Served
+    results: list[Result]
+    evidence: dict[str, Evidence]
+    warnings: list[str]
+    seconds: float
+
+
+async def find(desk: Desk, query: str, *, pipeline: str | None, k: int, passages: int, deadline: float) -> Found:
+    """Answer a query from the index.
+
+    Args:
+        desk: the server; it has an index.
+        query: the query.
+        pipeline: the name of a served one; None: the default.
+        k: how many documents.
+        passages: how many passages to show of each.
+        deadline: when the answer is no longer wanted, of `time.monotonic`.
+
+    Raises:
+        Refusal: 404 no index, 422 no such pipeline, 429 overloaded, 503 no model yet, 504 too late.
+    """
+    served = _choose(desk, pipeline)
+    began = time.monotonic()
+    bound = served.pipeline
+    assert bound is not None
+    desk.admission.refuse_if_full()
+    asked = Query("q", query)
+    if not isinstance(bound.scorer, PassageDocumentScorer):
+        with desk.admission.admit(0, deadline):
+            results = await desk.scheduler.run(lambda: search(bound, query, k=k, passages=passages), deadline=deadline)
+        return Found(served, results, {}, [], time.monotonic() - began)
+    run, evidence = await _reranked(desk, served, bound, asked, k=k, deadline=deadline)
+    results = await asyncio.to_thread(explained, bound, asked, run, evidence, k=k, passages=passages)
+    return Found(served, results, {one.doc_id: one for one in evidence}, _cuts(results), time.monotonic() - began)
+
+
+async def _reranked(
+    desk: Desk, served: Served, bound: Pipeline, asked: Query, *, k: int, deadline: float
+) -> tuple[Run, list[Evidence]]:
+    """Retrieve candidates, and score their passages in batches shared with other requests."""
+    first_stage, candidates = await desk.scheduler.run(lambda: candidates_for(bound, asked, k), deadline=deadline)
+    if not candidates:
+        return first_stage, []
+    scorer = bound.scorer
+    assert isinstance(scorer, PassageDocumentScorer)
+    cost = int(served.overlap * sum(tokens_of(one.document.text) for one in candidates))
+    prepared: list[Prepared] = []
+
+    def prepare() -> list[Any]:
+        prepared.append(scorer.prepare(candidates))
+        return units_of(scorer, prepared[0].tasks, desk.settings.batch_tokens)
+
+    with desk.admission.admit(cost, deadline):
+        scores = await desk.scheduler.scores(prepare, cost=cost, deadline=deadline)
+    evidence = scorer.finish(prepared[0], joined(prepared[0].tasks, scores))
+    return bound.run(evidence, first_stage, "search"), evidence
+
+
+def found_json(desk: Desk, found: Found, query: str, k: int) -> dict[str, Any]:
+    """Return an answer as plain values for JSON; offsets count code points of the documents' texts."""
+    index = desk.engine.index
+    assert index is not None
+    reranker = found.served.reranker
+    return {
+        "index": desk.engine.index_name,
+        "pipeline": found.served.name,
+        "query": query,
+        "unit": None if reranker is None else reranker.unit,
+        "took_ms": round(1000 * found.seconds, 1),
+        "warnings": found.warnings,
+        "command": desk.engine.command(found.served, query, k),
+        "results": [
+            {
+                **result_json(one),
+                "n_characters": len(index.document(one.doc_id).text),
+                "strip": strip(found.evidence.get(one.doc_id)),
+            }
+            for one in found.results
+        ],
+    }
+
+
+def strip(evidence: Evidence | None) -> list[list[float]]:
+    """Return [start, end, score] of every scored passage, in order of position."""
+    if evidence is None:
+        return []
+    rows = zip(
+        evidence.passage_start.tolist(),
+        evidence.passage_end.tolist(),
+        evidence.passage_score.tolist(),
+        strict=True,
+    )
+    return sorted([start, end, score] for start, end, score in rows)
+
+
+def document(desk: Desk, doc_id: str) -> Document:
+    """Return a document of the index.
+
+    Raises:
+        Refusal: 404, there is none of this id, or no index.
+    """
+    index = desk.engine.index
+    if index is None or doc_id not in index:
+        raise Refusal(404, "not_found", "no such document" if index is not None else "no index is served")
+    return index.document(doc_id)
+
+
+def _choose(desk: Desk, pipeline: str | None) -> Served:
+    if desk.engine.index is None:
+        raise Refusal(404, "not_found", "no index is served: this server reranks texts only")
+    if not desk.engine.ready:
+        raise Refusal(503, "not_ready", "the models are still loading", {"Retry-After": "2"})
+    try:
+        return desk.engine.served(pipeline)
+    except KeyError:
+        raise Refusal(422, "invalid", f"/pipeline: {unknown_pipeline(str(pipeline), desk.engine.names())}") from None
+
+
+def _cuts(results: list[Result]) -> list[str]:
+    """Return a sentence for each kind of text that was not read."""
+    unread = sum(one.n_truncated for one in results)
+    left_out = sum(one.n_scored < one.n_passages for one in results)
+    found = [f"{unread} passages are longer than the model reads"] if unread else []
+    return found + ([f"not all passages of {left_out} documents were scored"] if left_out else [])

@@ -1,0 +1,149 @@
+"""Texts that are in no index are reranked as an index's documents are, and what is left unread is said."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakes import index_of
+from longrank.errors import InputError
+from longrank.index import Index
+from longrank.ranking.explain import search
+from longrank.ranking.pipeline import open_pipeline
+from longrank.ranking.texts import TextLimits, TextReranker, open_text_reranker, relevance_of
+from longrank.types import Document, Notes
+
+FILLER = "moon tide chain wheel light house bread stone river salt"
+LONG = f"{FILLER} 😀 the fox {FILLER} foxes: the Fox's FOX {FILLER}"
+TEXTS = [FILLER, LONG, "a fox", ""]
+SET = ["passages.options={length=10, stride=10}"]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    documents = [Document(f"d{n}", "", text) for n, text in enumerate(TEXTS)]
+    return index_of(documents, tmp_path_factory.mktemp("texts") / "index")
+
+
+@pytest.fixture(scope="module")
+def reranker(index: Index) -> TextReranker:
+    return open_text_reranker("lexical", assignments=SET, index=index)
+
+
+def test_texts_are_ranked_as_the_same_documents_of_an_index(index: Index, reranker: TextReranker) -> None:
+    found = search(open_pipeline(index, "lexical", assignments=SET, notes=Notes()), "a fox", k=5, passages=2)
+    ranked = reranker.rank("a fox", TEXTS, passages=2)
+    assert [(f"d{one.index}", one.score) for one in ranked[: len(found)]] == [(one.doc_id, one.score) for one in found]
+    assert [one.passages for one in ranked[: len(found)]] == [one.passages for one in found]
+
+
+def test_every_passage_shown_is_a_slice_of_the_text(reranker: TextReranker) -> None:
+    for one in reranker.rank("a fox", TEXTS, passages=10):
+        assert all(TEXTS[one.index][shown.start : shown.end] == shown.text for shown in one.passages)
+        assert len(one.passages) == one.n_scored == one.n_passages
+
+
+def test_ties_keep_the_order_given_and_top_n_the_best(reranker: TextReranker) -> None:
+    assert [one.index for one in reranker.rank("fox", [FILLER, FILLER, "fox", FILLER])] == [2, 0, 1, 3]
+    assert [one.index for one in reranker.rank("fox", [FILLER, FILLER, "fox", FILLER], top_n=2)] == [2, 0]
+
+
+def test_limits_are_honoured_and_said(reranker: TextReranker) -> None:
+    for limits, read in [
+        (TextLimits(document_tokens=10), FILLER),
+        (TextLimits(passages=1), FILLER),
+        (TextLimits(document_tokens=1), "moon"),
+    ]:
+        (one,) = reranker.rank("tide", [LONG], limits=limits)
+        assert one.cut
+        assert [LONG[shown.start : shown.end] for shown in one.passages] == [read]
+    (one,) = reranker.rank("tide", [LONG], limits=TextLimits(document_tokens=10_000, passages=10_000))
+    assert not one.cut
+    assert reranker.prepare("fox and moon", [LONG], TextLimits(query_tokens=1)).query.text == "fox"
+    assert reranker.prepare("fox and moon", [LONG], TextLimits(query_tokens=1)).query_cut
+    assert not reranker.prepare("fox and moon", [LONG], TextLimits()).query_cut
+
+
+def test_another_aggregator_needs_no_scoring(reranker: TextReranker) -> None:
+    prepared = reranker.prepare("fox", TEXTS, TextLimits())
+    evidence = reranker.scorer.finish(prepared.block, reranker.scorer.scorer.score(prepared.block.tasks))
+    by_sum = reranker.ranked(prepared, evidence, passages=0, aggregator="sump")
+    best = next(one for one in by_sum if one.index == 1)
+    assert best.score == pytest.approx(float(np.sum(best.evidence.passage_score)))
+    with pytest.raises(InputError, match="did you mean 'maxp'"):
+        reranker.ranked(prepared, evidence, passages=0, aggregator="maxpp")
+    with pytest.raises(InputError, match="scores passages, not documents"):
+        reranker.ranked(prepared, evidence, passages=0, aggregator="document")
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "indexed", "message"),
+    [
+        ("bm25", True, "no passage scorer"),
+        ("lexical", False, "needs a collection's statistics"),
+        ("maxp-of-nowhere", True, "pipeline"),
+    ],
+)
+def test_what_cannot_rerank_texts_is_refused(index: Index, pipeline: str, indexed: bool, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        open_text_reranker(pipeline, index=index if indexed else None)
+
+
+def test_an_empty_query_and_no_documents_are_refused(reranker: TextReranker) -> None:
+    with pytest.raises(InputError, match="query is empty"):
+        reranker.rank(" ", TEXTS)
+    with pytest.raises(InputError, match="must not be empty"):
+        reranker.rank("fox", [])
+
+
+@pytest.mark.neural
+def test_a_model_reads_texts_without_an_index_and_counts_its_own_tokens() -> None:
+    reranker = open_text_reranker("minilm")
+    texts = ["Nothing of interest. " * 200 + "Hurricanes get their names from lists.", "An apple a day."]
+    ranked = reranker.rank("how are hurricanes named", texts)
+    assert [one.index for one in ranked] == [0, 1]
+    best = ranked[0].passages[0]
+    assert "Hurricanes" in best.text
+    assert texts[0][best.start : best.end] == best.text
+    assert reranker.n_tokens("an apple a day") == 4
+    assert reranker.prepare("apple " * 400, texts, TextLimits()).query_cut
+    (one,) = reranker.rank("an apple", ["an apple a day"], limits=TextLimits(document_tokens=2))
+    assert [shown.text for shown in one.passages] == ["an apple"]
+
+
+@pytest.mark.neural
+def test_a_document_of_an_index_is_no_text_of_the_same_place(tmp_path: Path) -> None:
+    """Vectors stored with an index are found by a document's id, which a text of a request cannot have."""
+    from longrank.ranking.build import add_vectors
+
+    documents = [Document("0", "", "hurricanes are named by lists"), Document("1", "", "an apple a day")]
+    index = index_of(documents, tmp_path / "index")
+    add_vectors(index.path, "minilm", "windows", Notes(), lambda n: None)
+    stored = open_text_reranker("minilm", index=Index.open(index.path))
+    plain = open_text_reranker("minilm")
+    texts = ["an apple a day", "hurricanes are named by lists"]
+    assert [one.score for one in stored.rank("apple", texts)] == [one.score for one in plain.rank("apple", texts)]
+
+
+@pytest.mark.parametrize("unit", ["logit", "logit_diff", "prob", "logprob", "cosine", "bm25", "other"])
+@given(scores=st.lists(st.floats(-30, 30, width=32), min_size=2, max_size=2))
+def test_relevance_keeps_the_order_and_is_between_0_and_1(unit: str, scores: list[float]) -> None:
+    inside = {"prob": (0, 1), "logprob": (-30, 0), "cosine": (-1, 1), "bm25": (0, 30)}.get(unit, (-30, 30))
+    low, high = sorted(min(max(score, inside[0]), inside[1]) for score in scores)
+    for bounded in (True, False):
+        assert 0 <= relevance_of(low, unit, bounded=bounded) <= relevance_of(high, unit, bounded=bounded) <= 1
+
+
+def test_relevance_by_hand() -> None:
+    assert relevance_of(0.0, "logit") == 0.5
+    assert relevance_of(math.log(3), "logit_diff") == pytest.approx(0.75)
+    assert relevance_of(math.log(0.2), "logprob") == pytest.approx(0.2)
+    assert relevance_of(0.5, "cosine") == 0.75
+    assert relevance_of(3.0, "bm25") == 0.75
+    assert relevance_of(1.0, "cosine", bounded=False) == 0.75
+    assert relevance_of(-1e4, "logit") == 0.0
