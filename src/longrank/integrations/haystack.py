@@ -1,0 +1,88 @@
+"""A Haystack component that ranks whole documents by their passages and says which ones counted.
+
+ranker = LongRankRanker("maxp", model="./my-cross-encoder", top_k=5)
+best = ranker.run(query="how are hurricanes named", documents=documents)["documents"]
+best[0].meta["longrank"]["passages"][0]["text"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from longrank.errors import MissingExtra
+from longrank.integrations.reranking import KEY, LazyReranker, document
+
+try:
+    from haystack import Document, component, default_from_dict, default_to_dict
+except ImportError:
+    raise MissingExtra("the Haystack component", "haystack") from None
+
+
+@component
+class LongRankRanker:
+    """Ranks documents, best first; ties keep the order given.
+
+    Each result is a copy whose `score` is between 0 and 1 and whose `meta` has the evidence under `longrank`.
+
+    Args:
+        pipeline: the name of a shipped pipeline, or a TOML file; of it the passage scorer and aggregator count.
+        model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
+        index: the folder of an index, whose statistics BM25 of a passage takes; models need none.
+        assignments: ``section.key=value`` on top of the pipeline.
+        top_k: how many documents are kept; None: all.
+        passages: how many passages to show of each, best first.
+
+    Raises:
+        InputError: no such pipeline, or a setting is unknown or wrong.
+    """
+
+    def __init__(
+        self,
+        pipeline: str = "maxp",
+        *,
+        model: str | None = None,
+        index: str | None = None,
+        assignments: Sequence[str] = (),
+        top_k: int | None = None,
+        passages: int = 3,
+    ) -> None:
+        self.reranker = LazyReranker(pipeline, model=model, index=index, assignments=assignments)
+        self.top_k, self.passages = top_k, passages
+
+    def warm_up(self) -> None:
+        """Load the model; raises InputError if it cannot be had."""
+        self.reranker.load()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `from_dict` makes an equal component of."""
+        options = {name: getattr(self.reranker, name) for name in ("pipeline", "model", "index")}
+        options |= {"assignments": list(self.reranker.assignments), "top_k": self.top_k, "passages": self.passages}
+        return default_to_dict(self, **options)  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> LongRankRanker:
+        """Return the component that `to_dict` described."""
+        return default_from_dict(cls, data)  # type: ignore[no-any-return]
+
+    @component.output_types(documents=list[Document])  # type: ignore[untyped-decorator]
+    def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
+        """Return ``{"documents": [...]}``; the title a pipeline may read is ``meta["title"]``.
+
+        Args:
+            query: the query.
+            documents: whole documents.
+            top_k: replaces the component's own.
+
+        Raises:
+            InputError: the query is empty, a document has no text, or the model cannot be had.
+        """
+        given = [document(one.id, one.content, one.meta.get("title")) for one in documents]
+        top_n = self.top_k if top_k is None else top_k
+        ranked = self.reranker.rank(query, given, top_n=top_n, passages=self.passages)
+        return {"documents": [_with(documents[one.index], one.relevance, evidence) for one, evidence in ranked]}
+
+
+def _with(one: Document, relevance: float, evidence: dict[str, Any]) -> Document:
+    return replace(one, score=relevance, meta=one.meta | {KEY: evidence})

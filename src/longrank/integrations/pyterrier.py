@@ -1,0 +1,78 @@
+"""A PyTerrier transformer that reranks whole documents by their passages; needs no Java.
+
+    pipeline = first_stage >> LongRankReranker("maxp", model="./my-cross-encoder")
+
+Documents come as rows with `qid`, `query`, `docno`, `text` and, if there is one, `title`. All columns are kept but
+`score` and `rank`, which are new; `longrank_score`, `longrank_unit`, `longrank_aggregator`, `longrank_truncated` and
+`longrank_passages` say why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+
+from longrank.errors import MissingExtra
+from longrank.integrations.reranking import KEY, LazyReranker, document
+
+try:
+    import pandas as pd
+    import pyterrier as pt
+except ImportError:
+    raise MissingExtra("the PyTerrier transformer", "pyterrier") from None
+
+_EVIDENCE = {"score": "float64", "unit": "object", "aggregator": "object", "truncated": "bool", "passages": "object"}
+_NEW = {f"{KEY}_{name}": kind for name, kind in _EVIDENCE.items()} | {"score": "float64", "rank": "int64"}
+
+
+class LongRankReranker(pt.Transformer):  # type: ignore[misc]  # pyterrier has no types
+    """Reranks the documents of each query, best first; scores are in the scorer's unit, ties keep the order given.
+
+    Args:
+        pipeline: the name of a shipped pipeline, or a TOML file; of it the passage scorer and aggregator count.
+        model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
+        index: the folder of an index, whose statistics BM25 of a passage takes; models need none.
+        assignments: ``section.key=value`` on top of the pipeline.
+        passages: how many passages `longrank_passages` shows of each document, best first.
+
+    Raises:
+        InputError: no such pipeline, or a setting is unknown or wrong; when first used, a model that cannot be had.
+    """
+
+    def __init__(
+        self,
+        pipeline: str = "maxp",
+        *,
+        model: str | None = None,
+        index: str | None = None,
+        assignments: Sequence[str] = (),
+        passages: int = 3,
+    ) -> None:
+        super().__init__()
+        self.reranker = LazyReranker(pipeline, model=model, index=index, assignments=assignments)
+        self.passages = passages
+        self.schematic = {"label": f"LongRank {pipeline}"}
+
+    def __repr__(self) -> str:
+        return f"LongRankReranker({self.reranker.pipeline!r}, model={self.reranker.model!r})"
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows in their new order, with the columns of the module's description.
+
+        Raises:
+            InputError: a text is missing; or as the constructor.
+        """
+        pt.validate.result_frame(inp, extra_columns=["query", "text"])
+        rows = inp.drop(columns=list(_NEW), errors="ignore")
+        if rows.empty:
+            return rows.assign(**{name: pd.Series(dtype=kind) for name, kind in _NEW.items()})
+        return pd.concat([self._ranked(one) for _, one in rows.groupby("qid", sort=False)], ignore_index=True)
+
+    def _ranked(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of one query in their new order."""
+        titles = rows["title"] if "title" in rows else repeat("")
+        documents = [document(*one) for one in zip(rows["docno"], rows["text"], titles, strict=False)]
+        ranked = self.reranker.rank(rows["query"].iloc[0], documents, passages=self.passages)
+        new = {f"{KEY}_{name}": [why[name] for _, why in ranked] for name in _EVIDENCE}
+        new |= {"score": [one.score for one, _ in ranked], "rank": list(range(len(ranked)))}
+        return rows.iloc[[one.index for one, _ in ranked]].assign(**new)

@@ -1,0 +1,87 @@
+"""What the integrations share: loading once, at the first use; evidence; and what is said where an extra is missing."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from integrations_texts import ANSWER, LONG, ORDER, QUERY, TEXTS
+from longrank.errors import InputError
+from longrank.integrations.reranking import LazyReranker, document
+
+DOCUMENTS = [document(doc_id, text) for doc_id, text in TEXTS.items()]
+
+
+def order(reranker: LazyReranker) -> list[str]:
+    return [DOCUMENTS[one.index].doc_id for one, _ in reranker.rank(QUERY, DOCUMENTS, passages=1)]
+
+
+def test_evidence_is_the_passages_of_the_text_that_was_given(index: str) -> None:
+    (one, evidence), *_ = LazyReranker("lexical", index=index).rank(QUERY, DOCUMENTS, top_n=1, passages=2)
+    assert (one.index, evidence["unit"], evidence["aggregator"], evidence["truncated"]) == (1, "bm25", "maxp", False)
+    best, second = evidence["passages"]
+    assert ANSWER in best["text"] == LONG[best["start"] : best["end"]]
+    assert evidence["score"] == best["score"] > second["score"]
+
+
+def test_a_reranker_is_loaded_once_and_its_copies_load_their_own(index: str) -> None:
+    reranker = LazyReranker("lexical", index=index)
+    assert order(reranker) == ORDER
+    assert reranker.load() is reranker.load()
+    for again in (copy.deepcopy(reranker), pickle.loads(pickle.dumps(reranker))):
+        assert again.load() is not reranker.load()
+        assert order(again) == ORDER
+
+
+def test_a_mistake_is_told_before_anything_is_loaded() -> None:
+    with pytest.raises(InputError, match=r"unknown pipeline.*maxp"):
+        LazyReranker("maxpp")
+    with pytest.raises(InputError, match="aggregate"):
+        LazyReranker("maxp", assignments=["aggregate.nmae=maxp"])
+
+
+def test_a_pipeline_that_needs_a_collection_says_so(index: str) -> None:
+    with pytest.raises(InputError, match=r"index|collection"):
+        LazyReranker("lexical").rank(QUERY, DOCUMENTS, passages=1)
+
+
+def test_no_documents_are_ranked_without_loading_anything() -> None:
+    assert LazyReranker("maxp", model="./there-is-no-such-model").rank(QUERY, [], passages=1) == []
+
+
+@pytest.mark.neural
+def test_the_model_that_is_taken_where_none_is_named_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "longrank"):
+        assert order(LazyReranker("maxp"))[0] == "long"
+    assert "minilm" in caplog.text
+
+
+def test_a_document_without_text_is_named() -> None:
+    with pytest.raises(InputError, match=r"document 'd7' has no text to rerank \(got 'float'\)"):
+        document("d7", float("nan"))
+
+
+@pytest.mark.parametrize("title", [None, float("nan"), 7])
+def test_a_title_that_is_no_string_counts_as_none(title: object) -> None:
+    assert document("d", "text", title).title == ""
+
+
+@pytest.mark.parametrize(
+    ("module", "library", "extra"),
+    [
+        ("pyterrier", "pyterrier", "pyterrier"),
+        ("langchain", "langchain_core", "langchain"),
+        ("haystack", "haystack", "haystack"),
+        ("llama_index", "llama_index", "llama-index"),
+    ],
+)
+def test_a_missing_extra_is_one_line_with_the_install_command(module: str, library: str, extra: str) -> None:
+    code = f"import sys; sys.modules['{library}'] = None; import longrank.integrations.{module}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    last = done.stderr.strip().splitlines()[-1]
+    assert f"needs the extra '{extra}'; pip install 'longrank[{extra}]'" in last
