@@ -115,7 +115,11 @@ class Admission:
         if self._tokens + tokens > self._settings.max_tokens:
             raise self._overloaded("the rankings in flight hold as much text as it can hold")
         rate, waiting = self._scheduler.rate, self._scheduler.waiting_tokens
-        if rate is not None and waiting and (waiting + tokens) / rate > _MARGIN * (deadline - time.monotonic()):
+        if rate is None or not waiting:
+            return
+        if waiting / rate > self._settings.max_wait:
+            raise self._overloaded(f"{waiting / rate:.0f} seconds of work wait before this ranking")
+        if (waiting + tokens) / rate > _MARGIN * (deadline - time.monotonic()):
             raise self._overloaded("what waits before this ranking takes longer than its deadline allows")
 
     def _overloaded(self, why: str) -> Refusal:

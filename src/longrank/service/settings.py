@@ -16,6 +16,7 @@ class ServiceSettings:
         allowed_hosts: names that a request's ``Host`` may have, without port; ``*``: any.
         max_requests: rankings that wait or are computed at a time; more are refused with 429.
         max_tokens: estimated tokens of all of them; more are refused with 429.
+        max_wait: for which a ranking may be expected to wait before it is computed; more are refused with 429.
         max_connections: open connections; more are refused with 503.
         max_body_bytes: of one request; a larger one is refused with 413 before it is read to its end.
         max_buffered_bytes: of all bodies that are being received; more are refused with 503.
@@ -36,6 +37,7 @@ class ServiceSettings:
     allowed_hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
     max_requests: int = 64
     max_tokens: int = 262_144
+    max_wait: float = 8.0
     max_connections: int = 1024
     max_body_bytes: int = 2 << 20
     max_buffered_bytes: int = 64 << 20

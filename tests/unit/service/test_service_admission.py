@@ -77,11 +77,20 @@ def test_room_is_given_back_when_a_request_fails() -> None:
 
 def test_what_cannot_be_done_in_most_of_the_time_left_is_refused() -> None:
     """At 100 tokens a second, 700 waiting and 100 of its own take 8 s: four fifths of 10 s, not of 9.5 s."""
-    admission = Admission(ServiceSettings(), Load(rate=100.0, waiting_tokens=700))
+    admission = Admission(ServiceSettings(max_wait=FAR), Load(rate=100.0, waiting_tokens=700))
     with admission.admit(700, deadline()):
         assert refused(admission, 100, seconds=9.5).headers == {"Retry-After": "7"}
         with admission.admit(100, deadline(10.5)):
             pass
+
+
+def test_nobody_waits_longer_than_the_settings_say_even_without_a_deadline() -> None:
+    load = Load(rate=100.0, waiting_tokens=800)
+    admission = Admission(ServiceSettings(max_wait=8.0), load)
+    with admission.admit(800, deadline()), admission.admit(100_000, deadline()):
+        load.waiting_tokens = 801
+        refusal = refused(admission)
+        assert (refusal.code, refusal.headers) == ("overloaded", {"Retry-After": "9"})
 
 
 @pytest.mark.parametrize("load", [Load(rate=None, waiting_tokens=10**6), Load(rate=1.0, waiting_tokens=0)])
