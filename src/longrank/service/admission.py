@@ -69,11 +69,6 @@ class Admission:
         """Whether the server is stopping."""
         return self._closed
 
-    @property
-    def closed(self) -> bool:
-        """Whether `close` was called."""
-        return self._closed
-
     def close(self) -> None:
         """Refuse all further requests; those in flight go on."""
         self._closed = True
