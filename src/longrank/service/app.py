@@ -6,10 +6,10 @@ Bodies are parsed strictly (`strict_json`); what is wrong with one is a `Refusal
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -23,12 +23,11 @@ from longrank.service.dialects import cohere, jina, tei
 from longrank.service.dialects.common import NonEmpty
 from longrank.service.engine import limits_json
 from longrank.service.errors import Refusal, error_body
+from longrank.service.replies import CohereReply, DocumentReply, JinaReply, Problem, SearchReply, TeiResult
 from longrank.service.rerank import Answer, Asked, Desk, deadline_of, rerank
 from longrank.service.search import document, find, found_json
 from longrank.service.strict_json import parse
-from longrank.service.transport import Transport, request_id_of
-
-T = TypeVar("T")
+from longrank.service.transport import Transport, refused, request_id_of
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
@@ -93,31 +92,36 @@ class _StrictRequest(Request):
 def _rankings(desk: Desk) -> APIRouter:
     routes = APIRouter(route_class=_Route, responses=_REFUSALS, tags=["ranking"])
 
-    @routes.post("/v2/rerank", summary="Rerank texts (Cohere v2)")
+    @routes.post("/v2/rerank", summary="Rerank texts (Cohere v2)", responses={200: {"model": CohereReply}})
     async def cohere_rerank(request: Request, body: cohere.CohereRequest) -> JSONResponse:
         answer = await _ranked(desk, request, cohere.asked(body))
         return JSONResponse(cohere.answered(body, answer, request_id_of(request.scope)))
 
-    @routes.post("/v1/rerank", summary="Rerank texts (Cohere v1, Jina, vLLM)")
+    @routes.post("/v1/rerank", summary="Rerank texts (Cohere v1, Jina, vLLM)", responses={200: {"model": JinaReply}})
     async def jina_rerank(request: Request, body: jina.JinaRequest) -> JSONResponse:
         answer = await _ranked(desk, request, jina.asked(body))
         return JSONResponse(jina.answered(body, answer, request_id_of(request.scope)))
 
-    @routes.post("/rerank", summary="Rerank texts (TEI by `texts`; Jina, vLLM, Infinity by `documents`)")
+    @routes.post(
+        "/rerank",
+        summary="Rerank texts (TEI by `texts`; Jina, vLLM, Infinity by `documents`)",
+        responses={200: {"model": list[TeiResult] | JinaReply}},
+    )
     async def plain_rerank(request: Request, body: _Plain) -> JSONResponse:
         if isinstance(body, tei.TeiRequest):
             return JSONResponse(tei.answered(body, await _ranked(desk, request, tei.asked(body))))
         answer = await _ranked(desk, request, jina.asked(body))
         return JSONResponse(jina.answered(body, answer, request_id_of(request.scope)))
 
-    @routes.post("/search", summary="Search the index")
+    @routes.post("/search", summary="Search the index", responses={200: {"model": SearchReply}})
     async def search(request: Request, body: SearchRequest) -> JSONResponse:
         if body.index is not None and body.index != desk.engine.index_name:
             raise Refusal(404, "not_found", "/index: no such index is served")
         _check_query(desk, body.query)
         deadline = deadline_of(desk.settings, request.headers.get("x-timeout-seconds"))
-        work = find(desk, body.query, pipeline=body.pipeline, k=body.k, passages=body.passages, deadline=deadline)
-        found = await _unless_gone(request, work)
+        found = await find(
+            desk, body.query, pipeline=body.pipeline, k=body.k, passages=body.passages, deadline=deadline
+        )
         value = await asyncio.to_thread(found_json, desk, found, body.query, body.k)
         return JSONResponse({"request_id": request_id_of(request.scope), **value})
 
@@ -133,8 +137,6 @@ def _facts(desk: Desk) -> APIRouter:
 
     @routes.get("/ready", summary="Whether it ranks", responses={503: _REFUSALS[503]})
     async def ready() -> dict[str, str]:
-        if desk.admission.closed:
-            raise Refusal(503, "stopping", "the server is stopping", {"Retry-After": "1"})
         if not desk.engine.ready:
             raise Refusal(503, "not_ready", "the models are still loading", {"Retry-After": "2"})
         return {"status": "ready"}
@@ -153,9 +155,9 @@ def _facts(desk: Desk) -> APIRouter:
         }
 
     @routes.get("/document", summary="A document of the index, whole", responses={404: _REFUSALS[404]})
-    async def whole(id: Annotated[str, Query(max_length=2000)]) -> dict[str, str]:
+    async def whole(id: Annotated[str, Query(max_length=2000)]) -> DocumentReply:
         found = document(desk, id)
-        return {"doc_id": found.doc_id, "title": found.title, "text": found.text}
+        return DocumentReply(doc_id=found.doc_id, title=found.title, text=found.text)
 
     return routes
 
@@ -191,7 +193,7 @@ _Plain = Annotated[
 async def _ranked(desk: Desk, request: Request, asked: Asked) -> Answer:
     _check_query(desk, asked.query)
     deadline = deadline_of(desk.settings, request.headers.get("x-timeout-seconds"))
-    return await _unless_gone(request, rerank(desk, asked, deadline))
+    return await rerank(desk, asked, deadline)
 
 
 def _check_query(desk: Desk, query: str) -> None:
@@ -200,30 +202,9 @@ def _check_query(desk: Desk, query: str) -> None:
         raise Refusal(422, "invalid", f"/query: {len(query)} characters, {most} at most")
 
 
-async def _unless_gone(request: Request, work: Awaitable[T]) -> T:
-    """Do the work, but leave it as soon as the client has left.
-
-    Raises:
-        Refusal: 499, the client has left; nobody reads it.
-    """
-    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(request))
-    try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise Refusal(499, "gone", "the client has closed the connection")
-        return task.result()
-    finally:
-        task.cancel()
-        gone.cancel()
-
-
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
 async def _refused(request: Request, error: Exception) -> Response:
     refusal = _refusal_of(error)
+    refused(request.scope, refusal)
     body = error_body(request.url.path, refusal, request_id_of(request.scope))
     return JSONResponse(body, refusal.status, refusal.headers)
 
@@ -240,16 +221,6 @@ def _refusal_of(error: Exception) -> Refusal:
         place = place[1:] if place[:1] in (["tei"], ["jina"]) else place
         return Refusal(422, "invalid", f"/{'/'.join(place)}: {first['msg']}")
     return Refusal(422, "invalid", str(error))
-
-
-class Problem(BaseModel):
-    """Why a request is not answered; `error` and `error_type` only on /rerank."""
-
-    code: str
-    message: str
-    request_id: str
-    error: str | None = None
-    error_type: str | None = None
 
 
 _MEANINGS = {

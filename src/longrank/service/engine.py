@@ -19,9 +19,9 @@ from longrank.index import Index
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.settings import PipelineSettings, load_pipeline
-from longrank.ranking.texts import TextReranker, open_text_reranker
+from longrank.ranking.texts import TextLimits, TextReranker, open_text_reranker
 from longrank.scoring.models import find_model
-from longrank.types import Notes
+from longrank.types import Notes, Query
 
 _SAMPLE = "Long documents are read whole, passage by passage. " * 300
 
@@ -85,7 +85,7 @@ class Engine:
     def __init__(
         self, wanted: Sequence[Wanted], index: Index | None, *, assignments: Sequence[str] = (), notes: Notes
     ) -> None:
-        self.index, self._wanted, self._notes = index, list(wanted), notes
+        self.index, self._wanted, self._assignments, self._notes = index, list(wanted), list(assignments), notes
         self._settings = [load_pipeline(one.pipeline, assignments) for one in self._wanted]
         self._names = _names(self._wanted)
         self._served: dict[str, Served] = {}
@@ -146,19 +146,21 @@ class Engine:
         wanted = self._wanted[self._names.index(served.name)]
         words = ["longrank", "search", str(self.index.path), query, "--pipeline", wanted.pipeline]
         words += ["--model", wanted.model] if wanted.model else []
+        words += [word for one in self._assignments for word in ("--set", one)]
         return shlex.join([*words, "-k", str(k)])
 
     def _load(self, name: str, wanted: Wanted, settings: PipelineSettings) -> Served:
         pipeline, reranker = None, None
         if self.index is not None:
             pipeline = open_pipeline(self.index, settings, model=wanted.model, notes=self._notes)
+            pipeline.retriever.retrieve(Query("q", "long documents"), 1)
             if isinstance(pipeline.scorer, PassageDocumentScorer):
                 reranker = TextReranker(pipeline.scorer, pipeline.aggregator, settings.aggregate.name)
         else:
             reranker = open_text_reranker(settings, model=wanted.model, notes=self._notes)
         if reranker is None:
             return Served(name, settings, wanted.model, pipeline, None, 1.0)
-        prepared = reranker.prepare("long documents", [_SAMPLE])
+        prepared = reranker.prepare("long documents", [_SAMPLE], TextLimits())
         read = sum(len(text) for task in prepared.block.tasks for text in task.texts)
         reranker.rank("long documents", [_SAMPLE[:500]])
         return Served(name, settings, wanted.model, pipeline, reranker, max(1.0, read / len(_SAMPLE)))

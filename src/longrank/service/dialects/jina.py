@@ -87,7 +87,7 @@ def answered(request: JinaRequest, answer: Answer, request_id: str) -> dict[str,
 
 
 def _result(request: JinaRequest, answer: Answer, one: RankedText) -> dict[str, Any]:
-    result = {"index": one.index, "relevance_score": one.score if request.raw else one.relevance}
+    result: dict[str, Any] = {"index": one.index, "relevance_score": one.score if request.raw else one.relevance}
     if request.return_documents:
         document = request.documents[one.index]
         result["document"] = {"text": document} if isinstance(document, str) else document.model_dump()

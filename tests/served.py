@@ -1,0 +1,122 @@
+"""A server's application in this process, without a socket: requests in, answers out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fakes import index_of
+from longrank.service.admission import Admission
+from longrank.service.engine import Engine, Wanted
+from longrank.service.metrics import Metrics
+from longrank.service.rerank import Desk
+from longrank.service.scheduler import Scheduler
+from longrank.service.settings import ServiceSettings
+from longrank.types import Document, Notes
+
+FILLER = "moon tide chain wheel light house bread stone river salt"
+FOX = f"{FILLER} 😀 the fox {FILLER} foxes: the Fox's FOX {FILLER}"
+DOCUMENTS = [Document("d", "a title", FOX), Document("e", "", FILLER), Document("f", "<b>", "a fox & a moon")]
+SET = ("passages.options={length=10, stride=10}",)
+
+
+class Reply(NamedTuple):
+    """An answer: status, headers by lower-case names, body."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body's value."""
+        return json.loads(self.body)
+
+
+def desk_of(
+    folder: Path, *wanted: Wanted, settings: ServiceSettings | None = None, indexed: bool = True, load: bool = True
+) -> Desk:
+    """Return a desk that serves `wanted` (`lexical` and `bm25` if nothing is) over `DOCUMENTS`."""
+    settings = settings or ServiceSettings()
+    index = index_of(DOCUMENTS, folder / "served") if indexed else None
+    engine = Engine(wanted or (Wanted("lexical"), Wanted("bm25")), index, assignments=SET, notes=Notes())
+    if load:
+        engine.load()
+    metrics = Metrics()
+    scheduler = Scheduler(batch_tokens=settings.batch_tokens, metrics=metrics)
+    return Desk(engine, settings, Admission(settings, scheduler, metrics), scheduler, metrics)
+
+
+Ask = Callable[..., Awaitable[Reply]]
+
+
+def answers(desk: Desk, talk: Callable[[Ask], Awaitable[Any]]) -> Any:
+    """Run `talk` with a function ``ask(method, path, value=None, headers={}, leaves=None)`` and return its result.
+
+    ``leaves`` is an event after which the client is gone.
+    """
+    from longrank.service.app import create_app
+
+    async def run() -> Any:
+        app = create_app(desk)
+        desk.scheduler.start()
+
+        async def ask(
+            method: str,
+            path: str,
+            value: Any = None,
+            headers: Mapping[str, str] | None = None,
+            leaves: asyncio.Event | None = None,
+        ) -> Reply:
+            return await _asked(app, method, path, value, headers or {}, leaves)
+
+        try:
+            return await talk(ask)
+        finally:
+            await desk.scheduler.close()
+
+    return asyncio.run(run())
+
+
+async def _asked(
+    app: Any, method: str, path: str, value: Any, headers: Mapping[str, str], leaves: asyncio.Event | None
+) -> Reply:
+    body = value if isinstance(value, bytes) else b"" if value is None else json.dumps(value).encode()
+    named = {"host": "localhost", "content-type": "application/json", "content-length": str(len(body)), **headers}
+    path, _, query = path.partition("?")
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "headers": [(name.lower().encode(), text.encode()) for name, text in named.items()],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 8330),
+        "state": {},
+    }
+    sent: list[dict[str, Any]] = []
+    given = False
+
+    async def receive() -> dict[str, Any]:
+        nonlocal given
+        if not given:
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        await (leaves or asyncio.Event()).wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    start = next(one for one in sent if one["type"] == "http.response.start")
+    names = {name.decode().lower(): text.decode() for name, text in start["headers"]}
+    return Reply(start["status"], names, b"".join(one.get("body", b"") for one in sent))
