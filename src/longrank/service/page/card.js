@@ -1,0 +1,49 @@
+// A ranked document: place, title, score and its parts, the strip, the best passages.
+
+import { h } from "./dom.js";
+import { drawStrip, namesOf } from "./strip.js";
+import { excerpt } from "./passage.js";
+import * as numbers from "./numbers.js";
+
+const SHOWN = 3; // passages; the others are folded
+const EXCERPT = 360; // characters of each, about
+
+/**
+ * Make the card of a result.
+ * scores: [[name, value]], the final one first; href(at): the document's address, at a passage that begins with `at`.
+ */
+export function card(result, { scores, scale, href, shown = SHOWN }) {
+  const title = result.title || result.doc_id;
+  const parts = [
+    h("header", {},
+      h("span", { class: "rank", "aria-hidden": "true" }, String(result.rank)),
+      h("div", { class: "names" },
+        h("h3", {}, h("a", { href: href(null), dir: "auto" }, title)),
+        result.title && h("p", { class: "quiet id", dir: "auto" }, result.doc_id),
+        h("p", { class: "places" }))),
+    figures(scores, numbers.read(result)),
+    result.strip.length > 0 && drawStrip({
+      passages: result.strip, length: result.n_characters, scale, names: namesOf(result),
+      label: `Passage scores along ${title}`,
+      go: (n) => { location.hash = href(result.strip[n][0]); },
+    }).element,
+    ...excerpts(result, scale, href, shown),
+  ];
+  const label = `${result.rank}. ${title}`;
+  return h("li", {}, h("article", { class: "card", "aria-label": label, "data-doc": result.doc_id, tabindex: -1 }, parts));
+}
+
+/** The score and its parts [[name, value]], and how much was read for them. */
+export function figures(scores, read) {
+  const parts = scores.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, numbers.score(value))));
+  return h("div", { class: "figures" }, parts.length > 0 && h("dl", { class: "scores" }, parts), h("p", { class: "read" }, read));
+}
+
+function excerpts({ passages }, scale, href, shown) {
+  const list = (some) => h("ol", { class: "excerpts" }, some.map((one) => excerpt(one, scale, href(one.start), EXCERPT)));
+  const more = passages.slice(shown);
+  return [
+    passages.length > 0 && list(passages.slice(0, shown)),
+    more.length > 0 && h("details", {}, h("summary", {}, numbers.plural(more.length, "more passage")), list(more)),
+  ];
+}

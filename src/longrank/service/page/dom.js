@@ -1,0 +1,37 @@
+// Elements. Text of documents, queries and servers becomes text nodes only: nothing here parses HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Make an element: attributes by name (null and false leave one out), then children: nodes or text. */
+export function h(tag, attributes = {}, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+/** The same for SVG. */
+export function svg(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, tag), attributes, children);
+}
+
+export const byId = (id) => document.getElementById(id);
+
+/** Tell people who do not see the page what happened. */
+export function announce(message) {
+  byId("status").textContent = message;
+}
+
+/** Scroll as far as people want things to move. */
+export function showAt(element, block) {
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  element.scrollIntoView({ block, behavior: still ? "auto" : "smooth" });
+}
+
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value !== null && value !== undefined && value !== false) {
+      element.setAttribute(name, value === true ? "" : value);
+    }
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}

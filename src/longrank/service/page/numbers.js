@@ -1,0 +1,23 @@
+// Numbers for people.
+
+const grouped = new Intl.NumberFormat("en");
+
+export const count = (n) => grouped.format(n);
+
+/** A score with as many decimals as its size asks for. */
+export function score(value) {
+  const size = Math.abs(value);
+  return value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 3).replace("-", "−");
+}
+
+export const range = (start, end) => `${count(start)}–${count(end)}`;
+
+export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+
+/** How much of a document was read, in words. */
+export function read({ n_passages: all, n_scored: scored, n_truncated: cut, n_characters: characters }) {
+  const length = plural(characters, "character");
+  if (!all) return `ranked without passages · ${length}`;
+  const each = all === 1 ? "its one passage scored" : scored === all ? `all ${count(all)} passages scored` : `${count(scored)} of ${count(all)} passages scored`;
+  return `${each}${cut ? `, ${count(cut)} cut at the model’s length limit` : ""} · ${length}`;
+}

@@ -1,0 +1,47 @@
+// What is shown where an answer should be: waiting, and what went wrong, with what can be done about it.
+
+import { h, announce } from "./dom.js";
+import { hasKey, useKey } from "./api.js";
+
+/** Something is under way. */
+export function waiting(what) {
+  return h("div", { class: "waiting" }, h("span", { class: "pulse", "aria-hidden": "true" }), what);
+}
+
+/** Show a ServerError; retry() asks again. */
+export function problem(error, retry) {
+  announce(error.message);
+  if (error.status === 401) return keyForm(retry);
+  const again = [0, 408, 429, 499].includes(error.status) || error.status >= 500;
+  const later = error.retryAfter ? ` Try again in ${error.retryAfter} s.` : "";
+  return h("div", { class: "notice problem" },
+    h("p", {}, h("strong", {}, TITLES[error.code] ?? "The server did not answer this"), " ", `${error.message}${later}`),
+    error.status > 0 && h("p", { class: "quiet" }, `${error.status} ${error.code}${error.requestId ? ` · request ${error.requestId}` : ""}`),
+    again && h("button", { type: "button", click: retry }, "Try again"));
+}
+
+/** Nothing was found, or nothing can be done. */
+export function nothing(title, message) {
+  return h("div", { class: "notice" }, h("p", {}, h("strong", {}, title), " ", message));
+}
+
+const TITLES = {
+  offline: "No connection.", not_ready: "Not ready.", stopping: "Stopping.", overloaded: "Overloaded.",
+  deadline: "Too slow.", too_large: "Too large.", not_found: "Not found.", invalid: "Not accepted.",
+};
+
+function keyForm(retry) {
+  const input = h("input", { id: `key-${(keys += 1)}`, type: "password", autocomplete: "off", required: true });
+  const submit = (event) => {
+    event.preventDefault();
+    useKey(input.value);
+    retry();
+  };
+  return h("form", { class: "notice key", submit },
+    h("p", {}, h("strong", {}, hasKey() ? "This key was refused." : "This server wants an API key."),
+      " It is kept until this tab is closed, and sent to this server only."),
+    h("label", { for: input.id }, "API key"),
+    h("div", { class: "field" }, input, h("button", { class: "primary", type: "submit" }, "Use key")));
+}
+
+let keys = 0;
