@@ -41,10 +41,17 @@ def desk_of(
 ) -> Desk:
     """Return a desk that serves `wanted` (`lexical` and `bm25` if nothing is) over `DOCUMENTS`."""
     settings = settings or ServiceSettings()
+    folder.mkdir(parents=True, exist_ok=True)
     index = index_of(DOCUMENTS, folder / "served") if indexed else None
     engine = Engine(wanted or (Wanted("lexical"), Wanted("bm25")), index, assignments=SET, notes=Notes())
     if load:
         engine.load()
+    return opened(engine, settings)
+
+
+def opened(engine: Engine, settings: ServiceSettings | None = None) -> Desk:
+    """Return a new desk, whose scheduler has never been closed, for what is loaded already."""
+    settings = settings or ServiceSettings()
     metrics = Metrics()
     scheduler = Scheduler(batch_tokens=settings.batch_tokens, metrics=metrics)
     return Desk(engine, settings, Admission(settings, scheduler, metrics), scheduler, metrics)

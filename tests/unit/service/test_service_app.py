@@ -1,0 +1,356 @@
+"""What clients of each dialect send is answered as they read it, with the evidence beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="needs the extra serve")
+
+from longrank.aggregation import AGGREGATORS
+from longrank.protocols import PassageScores, ScoringTask
+from longrank.ranking.explain import result_json, search
+from longrank.service.engine import Wanted, simple_aggregators
+from longrank.service.rerank import Desk
+from longrank.service.settings import ServiceSettings
+from served import DOCUMENTS, FILLER, FOX, Ask, Reply, answers, desk_of, opened
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return desk_of(tmp_path)
+
+
+def ask_once(desk: Desk, *request: Any, **more: Any) -> Reply:
+    async def talk(ask: Ask) -> Reply:
+        return await ask(*request, **more)
+
+    return answers(opened(desk.engine, desk.settings), talk)
+
+
+def test_cohere_reads_its_answer_best_first(desk: Desk) -> None:
+    reply = ask_once(
+        desk, "POST", "/v2/rerank", {"model": "lexical", "query": "fox", "documents": [FILLER, FOX, "fox"]}
+    )
+    assert reply.status == 200
+    results = reply.json["results"]
+    assert [one["index"] for one in results] == [1, 2, 0]
+    assert all(0 <= one["relevance_score"] <= 1 for one in results)
+    assert "warnings" not in reply.json["meta"]
+    assert reply.json["meta"]["tokens"]["input_tokens"] == 1 + len(FILLER.split()) + len(FOX.split()) + 1
+    assert "relevant_spans" not in results[0]
+    assert "passages" not in results[0]
+
+
+def test_relevant_spans_are_passages_that_do_not_overlap_best_first(desk: Desk) -> None:
+    value = {"query": "fox", "documents": [FOX, FILLER], "relevant_spans": {"mode": "enabled"}}
+    results = ask_once(desk, "POST", "/v2/rerank", value).json["results"]
+    assert [FOX[span["start"] : span["end"]] for span in results[0]["relevant_spans"]] == [
+        "stone river salt foxes: the Fox's FOX moon tide chain",
+        "😀 the fox moon tide chain wheel light house bread",
+    ]
+    assert "relevant_spans" not in results[1]  # nothing in it is relevant
+    value["relevant_spans"] = {"mode": "enabled", "max_spans": 1, "threshold": 0.0}
+    (span,) = ask_once(desk, "POST", "/v2/rerank", value).json["results"][0]["relevant_spans"]
+    assert FOX[span["start"] : span["end"]].startswith("stone")
+
+
+def test_spans_of_overlapping_windows_leave_the_worse_one_out(tmp_path: Path) -> None:
+    desk = desk_of(tmp_path, Wanted("lexical"))
+    reranker = desk.engine.served().reranker
+    assert reranker is not None
+    from longrank.text.segment import make_segmenter
+
+    reranker.scorer.segmenter = make_segmenter("windows", {"length": 10, "stride": 5}, None)
+    value = {"query": "fox", "documents": [FOX], "relevant_spans": {"mode": "enabled"}, "top_n": 1}
+    (one,) = ask_once(desk, "POST", "/v2/rerank", value).json["results"]
+    spans = sorted((span["start"], span["end"]) for span in one["relevant_spans"])
+    assert len(spans) >= 2
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+
+
+def test_nulls_are_as_good_as_nothing(desk: Desk) -> None:
+    names = ("model", "top_n", "max_tokens_per_doc", "priority", "relevant_spans", "aggregate", "evidence", "passages")
+    value = {"query": "fox", "documents": [FOX], **dict.fromkeys(names)}
+    assert ask_once(desk, "POST", "/v2/rerank", value).status == 200
+
+
+def test_jina_vllm_and_cohere_v1_read_theirs(desk: Desk) -> None:
+    value = {
+        "model": "jina-reranker-v2",
+        "query": "fox",
+        "documents": [FILLER, {"text": FOX, "title": "t"}],
+        "top_n": 1,
+        "return_documents": True,
+    }
+    reply = ask_once(desk, "POST", "/v1/rerank", value).json
+    (one,) = reply["results"]
+    assert (one["index"], one["document"]) == (1, {"text": FOX, "title": "t"})
+    assert reply["model"] == "lexical"
+    assert reply["meta"]["warnings"] == ["model 'jina-reranker-v2' is not served here: 'lexical' answers"]
+    assert reply["usage"]["total_tokens"] == reply["usage"]["prompt_tokens"] > 0
+    value |= {"top_n": 0, "use_activation": False, "return_documents": False}
+    all_of_them = ask_once(desk, "POST", "/rerank", value).json["results"]
+    assert len(all_of_them) == 2
+    assert all_of_them[0]["relevance_score"] == all_of_them[0]["aggregate"]
+
+
+def test_fields_of_document_objects_are_read_as_they_are_named(desk: Desk) -> None:
+    documents = [{"text": "tide", "title": "a fox"}, {"text": "fox"}]
+    value = {"query": "fox", "documents": documents, "rank_fields": ["title"], "evidence": True}
+    results = ask_once(desk, "POST", "/v1/rerank", value).json["results"]
+    assert [one["index"] for one in results] == [0, 1]
+    assert results[0]["passages"][0]["text"] == "a fox"
+
+
+def test_tei_reads_a_bare_list(desk: Desk) -> None:
+    value = {"query": "fox", "texts": [FILLER, FOX], "raw_scores": True, "return_text": True, "truncate": True}
+    reply = ask_once(desk, "POST", "/rerank", value | {"truncation_direction": "Right"})
+    assert [(one["index"], one["text"]) for one in reply.json] == [(1, FOX), (0, FILLER)]
+    assert reply.json[0]["score"] == reply.json[0]["aggregate"] > 0
+
+
+def test_evidence_is_what_the_library_says(desk: Desk) -> None:
+    value = {"query": "fox", "documents": [FOX], "evidence": True, "passages": 2}
+    (one,) = ask_once(desk, "POST", "/v2/rerank", value).json["results"]
+    assert one["evidence"] == {"unit": "bm25", "aggregator": "maxp", "n_passages": 4, "n_scored": 4, "n_truncated": 0}
+    assert [FOX[shown["start"] : shown["end"]] for shown in one["passages"]] == [s["text"] for s in one["passages"]]
+    assert [[FOX[a:b] for a, b in shown["words"]] for shown in one["passages"]] == [["foxes", "Fox's", "FOX"], ["fox"]]
+    assert one["aggregate"] == one["passages"][0]["score"]
+    assert not one["truncated"]
+
+
+def test_another_aggregation_may_be_asked_for(desk: Desk) -> None:
+    scores = {}
+    for name in ("maxp", "sump"):
+        value = {"query": "fox", "documents": [FOX], "aggregate": name, "evidence": True, "passages": 100}
+        (one,) = ask_once(desk, "POST", "/v2/rerank", value).json["results"]
+        scores[name] = one["aggregate"], sum(shown["score"] for shown in one["passages"])
+        assert one["evidence"]["aggregator"] == name
+    assert scores["sump"][0] == pytest.approx(scores["sump"][1])
+    assert scores["sump"][0] > scores["maxp"][0]
+    assert set(simple_aggregators()) == {*AGGREGATORS} - {"birch"}  # which needs weights
+
+
+def test_what_is_cut_is_said_and_refused_where_cutting_is_off(desk: Desk) -> None:
+    value: dict[str, Any] = {"query": "fox", "documents": [FOX, "fox"], "max_tokens_per_doc": 5}
+    reply = ask_once(desk, "POST", "/v2/rerank", value).json
+    assert {one["index"]: one["truncated"] for one in reply["results"]} == {0: True, 1: False}
+    assert reply["meta"]["warnings"] == ["1 of 2 documents were cut at the limit asked for"]
+    value = {"query": "fox", "documents": [FOX, "fox"], "max_chunks_per_doc": 1}
+    reply = ask_once(desk, "POST", "/v1/rerank", value).json
+    assert {one["index"]: one["truncated"] for one in reply["results"]} == {0: True, 1: False}
+    refused = ask_once(desk, "POST", "/v1/rerank", value | {"truncation": False})
+    assert refused.status == 422
+    assert "truncation is off" in refused.json["message"]
+    whole = {"query": "fox", "documents": [FOX, "fox"], "truncation": False}
+    assert ask_once(desk, "POST", "/v1/rerank", whole).status == 200
+
+
+def test_a_search_is_the_librarys_with_a_strip_of_all_passages(desk: Desk) -> None:
+    reply = ask_once(desk, "POST", "/search", {"query": "a fox", "k": 2, "passages": 1}).json
+    pipeline = desk.engine.served("lexical").pipeline
+    assert pipeline is not None
+    for one, result in zip(reply["results"], search(pipeline, "a fox", k=2, passages=1), strict=True):
+        own = {name: one.pop(name) for name in ("strip", "n_characters")}
+        assert one == json.loads(json.dumps(result_json(result)))
+        text = next(document.text for document in DOCUMENTS if document.doc_id == one["doc_id"])
+        assert own["n_characters"] == len(text)
+        assert len(own["strip"]) == one["n_scored"]
+        assert max(own["strip"], key=lambda row: row[2]) == [
+            one["passages"][0]["start"],
+            one["passages"][0]["end"],
+            one["passages"][0]["score"],
+        ]
+    assert reply["command"].startswith("longrank search /")
+    assert reply["command"].endswith("'a fox' --pipeline lexical --set 'passages.options={length=10, stride=10}' -k 2")
+
+
+def test_a_first_stage_alone_searches_and_has_no_strip(desk: Desk) -> None:
+    reply = ask_once(desk, "POST", "/search", {"query": "a fox", "pipeline": "bm25"}).json
+    assert [one["aggregate"] for one in reply["results"]] == [None, None]
+    assert [one["strip"] for one in reply["results"]] == [[], []]
+    assert reply["unit"] is None
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "status", "message"),
+    [
+        ("/search", {"query": "fox", "pipeline": "lexicall"}, 422, "/pipeline: unknown pipeline 'lexicall'; did you"),
+        ("/search", {"query": "fox", "index": "../etc"}, 404, "/index"),
+        ("/search", {"query": "fox", "k": 0}, 422, "/k"),
+        ("/search", {"query": "fox", "k": -1}, 422, "/k"),
+        ("/search", {"query": "fox", "k": 10**9}, 422, "/k"),
+        ("/search", {"query": "fox", "k": "3"}, 422, "/k"),
+        ("/search", {"query": ""}, 422, "/query"),
+        ("/search", {"query": " \n"}, 422, "/query"),
+        ("/search", {"query": "a" * 10_001}, 422, "/query: 10001 characters"),
+        ("/search", {"qeury": "fox"}, 422, "/"),
+        ("/v2/rerank", {"query": "fox", "documents": []}, 422, "/documents"),
+        ("/v2/rerank", {"query": "fox", "documents": ["a", 3]}, 422, "/documents/1"),
+        ("/v2/rerank", {"query": "fox", "documents": ["a"], "max_chunks_per_doc": 3}, 422, "/max_chunks_per_doc"),
+        ("/v2/rerank", {"query": "fox", "documents": ["a"] * 1001}, 413, "1001 documents"),
+        ("/v2/rerank", {"query": "a" * 10_001, "documents": ["a"]}, 422, "/query"),
+        ("/v2/rerank", {"query": "fox", "documents": ["a"], "aggregate": "maxpp"}, 422, "/aggregate"),
+        ("/v2/rerank", {"query": "fox", "documents": ["a"], "aggregate": "document"}, 422, "/aggregate"),
+        ("/rerank", {"query": "fox", "texts": ["a"], "documents": ["a"]}, 422, "/documents"),
+        ("/rerank", {"query": "fox"}, 422, "/documents"),
+        ("/rerank", [1], 422, "/"),
+    ],
+)
+def test_what_is_wrong_with_a_request_is_said_with_its_place(
+    desk: Desk, path: str, value: Any, status: int, message: str
+) -> None:
+    reply = ask_once(desk, "POST", path, value)
+    assert reply.status == status
+    assert reply.json["message"].startswith(message)
+    assert reply.json["code"] == {404: "not_found", 413: "too_large", 422: "invalid"}[status]
+    assert reply.json["request_id"] == reply.headers["x-request-id"]
+    assert ("error" in reply.json) == (path == "/rerank")
+
+
+def test_a_request_of_too_many_tokens_is_refused_before_any_is_read(desk: Desk) -> None:
+    desk = opened(desk.engine, ServiceSettings(max_request_tokens=100))
+    reply = ask_once(desk, "POST", "/v2/rerank", {"query": "fox", "documents": ["tide " * 400]})
+    assert (reply.status, reply.json["code"]) == (413, "too_large")
+
+
+def test_before_the_models_are_loaded_rankings_wait(tmp_path: Path) -> None:
+    desk = desk_of(tmp_path, load=False)
+
+    async def talk(ask: Ask) -> list[Reply]:
+        asked = [("GET", "/health"), ("GET", "/ready"), ("POST", "/v2/rerank"), ("POST", "/search")]
+        return [await ask(*one, {"query": "fox", "documents": ["a"]} if one[1] == "/v2/rerank" else {"query": "fox"})
+                for one in asked]  # fmt: skip
+
+    health, ready, rerank, found = answers(desk, talk)
+    assert health.status == 200
+    for reply in (ready, rerank, found):
+        assert (reply.status, reply.json["code"]) == (503, "not_ready")
+        assert int(reply.headers["retry-after"]) >= 1
+
+
+def test_without_an_index_only_texts_are_ranked(tmp_path: Path) -> None:
+    desk = desk_of(tmp_path, settings=ServiceSettings(), indexed=True)
+    desk.engine.index = None
+    for method, path, value in (("POST", "/search", {"query": "fox"}), ("GET", "/document?id=d", None)):
+        reply = ask_once(desk, method, path, value)
+        assert (reply.status, reply.json["code"]) == (404, "not_found")
+
+
+def test_a_deadline_may_be_lowered_and_is_kept(tmp_path: Path) -> None:
+    desk = desk_of(tmp_path)
+    slow(desk, 0.3)
+    value = {"query": "fox", "documents": [FOX]}
+    late = ask_once(desk, "POST", "/v2/rerank", value, headers={"X-Timeout-Seconds": "0.05"})
+    assert (late.status, late.json["code"]) == (504, "deadline")
+    for wrong in ("0", "-1", "nan", "soon", "inf"):
+        reply = ask_once(desk, "POST", "/v2/rerank", value, headers={"X-Timeout-Seconds": wrong})
+        assert reply.status == 422
+
+
+def slow(desk: Desk, seconds: float) -> list[int]:
+    """Let every call of the default pipeline's scorer take a while; returns the list of the calls' sizes."""
+    import time
+
+    reranker = desk.engine.served().reranker
+    assert reranker is not None
+    inner, sizes = reranker.scorer.scorer, []
+
+    class Slow:
+        unit, fingerprint = inner.unit, inner.fingerprint
+
+        def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
+            sizes.append(sum(len(task.texts) for task in tasks))
+            time.sleep(seconds)
+            return inner.score(tasks)
+
+    reranker.scorer.scorer = Slow()
+    return sizes
+
+
+def test_a_client_that_leaves_is_not_ranked_for(tmp_path: Path) -> None:
+    desk = desk_of(tmp_path, settings=ServiceSettings(batch_tokens=20))
+    sizes = slow(desk, 0.05)
+
+    async def talk(ask: Ask) -> None:
+        leaves = asyncio.Event()
+        value = {"query": "fox", "documents": [FOX] * 50}
+        asked = asyncio.ensure_future(ask("POST", "/v2/rerank", value, leaves=leaves))
+        while not sizes:
+            await asyncio.sleep(0.005)
+        leaves.set()
+        with pytest.raises(StopIteration):  # nothing was answered
+            try:
+                await asked
+            except RuntimeError as error:
+                raise StopIteration from error
+        at_leaving = len(sizes)
+        await asyncio.sleep(0.3)
+        assert len(sizes) <= at_leaving + 1
+
+    answers(desk, talk)
+    assert desk.admission.active == 0
+
+
+def test_answers_do_not_depend_on_what_else_is_asked(desk: Desk) -> None:
+    values = [
+        {"query": q, "documents": [FOX, FILLER, "fox moon"][:n]} for q in ("fox", "moon", "salt") for n in (1, 2, 3)
+    ]
+
+    async def alone(ask: Ask) -> list[Any]:
+        return [(await ask("POST", "/v2/rerank", value)).json["results"] for value in values]
+
+    async def together(ask: Ask) -> list[Any]:
+        replies = await asyncio.gather(*(ask("POST", "/v2/rerank", value) for value in values))
+        return [reply.json["results"] for reply in replies]
+
+    assert answers(opened(desk.engine), alone) == answers(opened(desk.engine), together)
+
+
+def test_a_score_that_is_no_number_is_an_internal_error_without_details(tmp_path: Path) -> None:
+    desk = desk_of(tmp_path)
+    reranker = desk.engine.served().reranker
+    assert reranker is not None
+    reranker.aggregator = lambda evidence: 1 / 0
+    reply = ask_once(desk, "POST", "/v2/rerank", {"query": "fox", "documents": ["a"]})
+    assert (reply.status, reply.json["code"]) == (500, "internal")
+    assert b"division" not in reply.body
+    assert b"Traceback" not in reply.body
+
+
+def test_what_is_answered_is_what_is_described(desk: Desk) -> None:
+    from longrank.service import replies
+
+    for path, value, model in (
+        ("/v2/rerank", {"documents": [FOX], "relevant_spans": {"mode": "enabled"}, "evidence": True}, "CohereReply"),
+        ("/v1/rerank", {"documents": [FOX], "evidence": True, "return_documents": True}, "JinaReply"),
+        ("/search", {"passages": 2}, "SearchReply"),
+    ):
+        body = ask_once(desk, "POST", path, {"query": "fox", **value}).json
+        parsed = getattr(replies, model).model_validate(body)
+        assert json.loads(parsed.model_dump_json(exclude_unset=True)) == {
+            name: part for name, part in body.items() if name in type(parsed).model_fields
+        }
+    described = ask_once(desk, "GET", "/openapi.json").json
+    assert set(described["paths"]) == {
+        "/v2/rerank", "/v1/rerank", "/rerank", "/search", "/health", "/ready", "/metrics", "/info", "/document",
+    }  # fmt: skip
+
+
+def test_figures_count_what_was_asked(desk: Desk) -> None:
+    async def talk(ask: Ask) -> str:
+        await ask("POST", "/v2/rerank", {"query": "fox", "documents": [FOX], "max_tokens_per_doc": 3})
+        await ask("POST", "/v2/rerank", {"query": "", "documents": [FOX]})
+        return (await ask("GET", "/metrics")).body.decode()
+
+    figures = answers(desk, talk)
+    assert 'longrank_requests_total{path="/v2/rerank",status="200"} 1.0' in figures
+    assert 'longrank_refusals_total{code="invalid"} 1.0' in figures
+    assert "longrank_truncated_documents_total 1.0" in figures
