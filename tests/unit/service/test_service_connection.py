@@ -1,0 +1,235 @@
+"""Clients that are slow, silent, many or speak something else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from http_server import LINGERING, Client, Running, request, running
+
+TIMEOUT = 1.5
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    limits = {"header_timeout": TIMEOUT, "body_timeout": TIMEOUT, "keep_alive": TIMEOUT, "max_body_bytes": 1_000_000}
+    with running(tmp_path_factory.mktemp("server"), **limits) as one:
+        yield one
+
+
+def wait_until_closed(clients: list[Client], seconds: float) -> None:
+    until = time.monotonic() + seconds
+    for client in clients:
+        client.socket.settimeout(max(0.1, until - time.monotonic()))
+        while client.socket.recv(65536):
+            pass
+
+
+def test_500_half_open_heads_are_closed_in_time_and_a_normal_client_is_served_meanwhile(server: Running) -> None:
+    with ExitStack() as stack:
+        clients = [stack.enter_context(server.client()) for _ in range(500)]
+        for client in clients:
+            client.send(b"POST /rerank HTTP/1.1\r\nHost: local")
+        for _ in range(20):
+            assert server.post("/rerank").status == 200
+        wait_until_closed(clients, 10)
+    assert server.post("/rerank").status == 200
+
+
+def test_a_head_that_comes_byte_by_byte_gets_no_more_time_and_is_answered_408(server: Running) -> None:
+    with server.client() as client:
+        began = time.monotonic()
+        with pytest.raises(OSError):
+            for byte in request("GET", "/health", "X-Slow: " + "x" * 1000):
+                client.send(bytes([byte]))
+                time.sleep(0.05)
+                if time.monotonic() - began > TIMEOUT + 0.3:
+                    assert (client.answer().status, client.is_closed()) == (408, True)
+                    raise OSError
+        assert time.monotonic() - began < 10
+
+
+def test_100_half_bodies_are_closed_in_time(server: Running) -> None:
+    with ExitStack() as stack:
+        clients = [stack.enter_context(server.client()) for _ in range(100)]
+        for client in clients:
+            lines = ("Content-Type: application/json", "Content-Length: 1000")
+            client.send(request("POST", "/rerank", *lines, body=b"{"))
+        assert server.post("/rerank").status == 200
+        assert clients[0].answer().status == 408
+        wait_until_closed(clients, 10)
+
+
+def test_a_silent_connection_is_closed_without_a_word(server: Running) -> None:
+    with server.client() as client:
+        assert client.is_closed()
+
+
+def test_an_idle_connection_is_closed_after_its_time(server: Running) -> None:
+    with server.client() as client:
+        assert client.get("/health").status == 200
+        assert client.is_closed()
+
+
+def test_half_a_head_after_a_whole_request_is_closed_in_time_too(server: Running) -> None:
+    with server.client() as client:
+        client.send(request("GET", "/health") + b"GET /hea")
+        assert client.answer().status == 200
+        assert client.answer().status == 408
+        assert client.is_closed()
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"\r\n\r\n",
+        b"GARBAGE\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(range(256)),
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nBad Name: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: a\x00b\r\n\r\n",
+        b"GET /\xc3\xa9 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"POST /rerank HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"x" * 300_000,
+    ],
+)
+def test_what_is_not_http_is_answered_with_a_4xx_of_our_shape_and_closed(server: Running, garbage: bytes) -> None:
+    with server.client() as client:
+        client.send(garbage)
+        answer = client.answer()
+        assert 400 <= answer.status < 500
+        assert set(answer.json) == {"code", "message", "request_id"}
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert client.is_closed()
+
+
+def test_a_malformed_chunk_is_answered_with_400(server: Running) -> None:
+    with server.client() as client:
+        client.send(request("POST", "/rerank", "Content-Type: application/json", "Transfer-Encoding: chunked"))
+        client.send(b"5\r\nabcde\r\nZZ\r\n")
+        assert client.answer().status == 400
+        assert client.is_closed()
+
+
+@pytest.mark.parametrize(
+    ("size", "status"), [(60_000, 200), (65_536, 431), (70_000, 431), (200_000, 431), (2_000_000, 431)]
+)
+def test_a_head_of_more_than_64_kib_is_refused_with_431(server: Running, size: int, status: int) -> None:
+    with server.client() as client:
+        client.send(request("GET", "/health", "X-Large: " + "x" * size))
+        assert client.answer().status == status
+
+
+def test_many_headers_are_refused_by_their_size_too(server: Running) -> None:
+    with server.client() as client:
+        client.send(request("GET", "/health", *(f"X-{n}: y" for n in range(20_000))))
+        assert client.answer().status == 431
+
+
+def test_requests_that_come_at_once_are_answered_in_order(server: Running) -> None:
+    with server.client() as client:
+        bodies = [b"x" * n for n in (1, 20, 300, 4000)]
+        client.send(
+            b"".join(request("POST", "/rerank", "Content-Type: application/json", body=body) for body in bodies)
+        )
+        assert [client.answer().json["bytes"] for _ in bodies] == [1, 20, 300, 4000]
+
+
+def test_http_1_0_is_served_and_the_connection_closed(server: Running) -> None:
+    with server.client() as client:
+        client.send(b"GET /health HTTP/1.0\r\n\r\n")
+        assert client.answer().status == 200
+        assert client.is_closed()
+    with server.client() as client:
+        head = (
+            b"POST /rerank HTTP/1.0\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+        )
+        client.send(head)
+        assert client.answer().json["bytes"] == 2
+        assert client.is_closed()
+
+
+@pytest.mark.parametrize("line", ["Upgrade: websocket\r\nConnection: Upgrade", "Upgrade: h2c\r\nConnection: Upgrade"])
+def test_an_upgrade_is_not_made_and_the_request_answered(server: Running, line: str) -> None:
+    with server.client() as client:
+        client.send(f"GET /health HTTP/1.1\r\nHost: localhost\r\n{line}\r\n\r\n".encode())
+        assert client.answer().status == 200
+
+
+def test_a_client_that_sends_on_reads_its_refusal_first(server: Running) -> None:
+    """64 MiB to a cap of one: without patience in closing, the reset would overtake the answer."""
+    for lines in (("Content-Length: 67108864",), ("Transfer-Encoding: chunked",)):
+        with server.client() as client:
+            client.send(request("POST", "/rerank", "Content-Type: application/json", *lines))
+            piece = b"x" * 65536 if "Length" in lines[0] else b"10000\r\n" + b"x" * 65536 + b"\r\n"
+            for _ in range(1024):
+                client.send(piece)
+            assert client.answer().status == 413
+
+
+def test_a_stream_of_64_mib_over_the_cap_takes_less_than_16_mib_of_memory(server: Running) -> None:
+    server.post("/rerank", b"x" * 1_000_000)
+    before = server.rss()
+    with server.client() as client:
+        client.send(request("POST", "/rerank", "Content-Type: application/json", "Transfer-Encoding: chunked"))
+        peak = 0
+        for n in range(1024):
+            client.send(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+            peak = max(peak, server.rss() if n % 64 == 0 else 0)
+        assert client.answer().status == 413
+    assert peak - before < 16 << 20
+
+
+def test_a_body_that_goes_on_after_the_answer_is_not_read_for_ever(server: Running) -> None:
+    with server.client() as client:
+        client.send(request("GET", "/health", "Transfer-Encoding: chunked"))
+        assert client.answer().status == 200
+        began = time.monotonic()
+        with pytest.raises(OSError):
+            while time.monotonic() - began < LINGERING + 10:
+                client.send(b"3\r\nabc\r\n")
+                time.sleep(0.02)
+
+
+def test_an_answer_that_nobody_takes_is_given_up(server: Running) -> None:
+    with server.client() as client:
+        assert client.get("/health").status == 200
+        open_before = server.n_files()
+        client.send(request("GET", "/large") * 3)
+        until = time.monotonic() + 20
+        while server.n_files() >= open_before:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+
+
+def test_a_large_answer_that_is_taken_slowly_comes_whole(server: Running) -> None:
+    with server.client() as client:
+        client.send(request("GET", "/large", "Connection: close"))
+        time.sleep(0.5)
+        assert len(client.answer().body) == 8_000_000
+
+
+def test_connections_beyond_the_limit_are_refused_with_503_and_those_within_are_served(tmp_path: Path) -> None:
+    with running(tmp_path, max_connections=20) as server, ExitStack() as stack:
+        clients = [stack.enter_context(server.client()) for _ in range(20)]
+        assert all(client.get("/health").status == 200 for client in clients)
+        for _ in range(30):
+            answer = server.get("/health")
+            assert (answer.status, answer.json["code"], answer.headers["retry-after"]) == (
+                503,
+                "too_many_connections",
+                "1",
+            )
+        assert all(client.get("/health").status == 200 for client in clients)
+        clients[0].socket.close()
+        until = time.monotonic() + 10
+        while (status := server.get("/health").status) == 503 and time.monotonic() < until:
+            time.sleep(0.05)
+        assert status == 200

@@ -1,0 +1,221 @@
+"""A server's start and end, by signals, in a process of its own."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from http_server import Client, Running, request, running
+from longrank.errors import InputError
+from longrank.service.listening import bind, check_exposure, url_of
+from longrank.service.settings import ServiceSettings
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Running]:
+    with running(tmp_path, drain=20.0) as one:
+        yield one
+
+
+def ranking(seconds: float, *lines: str) -> bytes:
+    return request("POST", "/rerank", "Content-Type: application/json", f"X-Sleep: {seconds}", *lines, body=b"{}")
+
+
+def clients_in_flight(server: Running, stack: ExitStack, n: int, seconds: float) -> list[Client]:
+    """Connect, ask, and wait until the server works on all of them."""
+    clients = [stack.enter_context(server.client()) for _ in range(n)]
+    for client in clients:
+        assert client.get("/health").status == 200  # the connection is taken
+        client.send(ranking(seconds))
+    time.sleep(0.3)
+    return clients
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_with_20_in_flight_loses_none_and_the_exit_code_is_0(server: Running, number: int) -> None:
+    with ExitStack() as stack:
+        clients = clients_in_flight(server, stack, 20, 1.0)
+        server.stop(number)
+        answers = [client.answer() for client in clients]
+        assert [(answer.status, answer.headers["connection"]) for answer in answers] == [(200, "close")] * 20
+        assert all(client.is_closed() for client in clients)
+        assert server.process.wait(10) == 0
+
+
+def test_after_a_signal_nobody_new_is_taken_and_what_is_in_flight_goes_on(server: Running) -> None:
+    with ExitStack() as stack:
+        idle = stack.enter_context(server.client())
+        assert idle.get("/health").status == 200
+        (busy,) = clients_in_flight(server, stack, 1, 1.5)
+        server.stop()
+        time.sleep(0.5)
+        with pytest.raises(ConnectionRefusedError):
+            server.client()
+        assert idle.is_closed()
+        assert server.process.poll() is None
+        assert busy.answer().status == 200
+        assert server.process.wait(10) == 0
+
+
+def test_a_body_that_is_on_its_way_when_the_signal_comes_is_read_and_answered(server: Running) -> None:
+    with server.client() as client:
+        client.send(request("POST", "/rerank", "Content-Type: application/json", "Content-Length: 4", body=b"{}"))
+        time.sleep(0.3)
+        server.stop()
+        time.sleep(0.5)
+        client.send(b"  ")
+        assert client.answer().json["bytes"] == 4
+        assert server.process.wait(10) == 0
+
+
+def test_ready_is_503_from_the_signal_on(server: Running) -> None:
+    with server.client() as client:
+        client.send(ranking(1.0) + request("GET", "/ready"))  # the second is read when the first is answered
+        time.sleep(0.3)
+        server.stop()
+        assert client.answer().status == 200
+    assert server.process.wait(10) == 0
+
+
+def test_a_second_signal_ends_what_is_in_flight_with_503(server: Running) -> None:
+    with ExitStack() as stack:
+        clients = clients_in_flight(server, stack, 5, 60.0)
+        server.stop()
+        time.sleep(0.3)
+        began = time.monotonic()
+        server.stop()
+        answers = [client.answer() for client in clients]
+        assert [(answer.status, answer.json["code"]) for answer in answers] == [(503, "stopping")] * 5
+        assert all(answer.headers["retry-after"] == "1" for answer in answers)
+        assert server.process.wait(10) == 1
+        assert time.monotonic() - began < 10
+
+
+def test_after_the_time_to_drain_what_is_in_flight_is_ended_with_503(tmp_path: Path) -> None:
+    with running(tmp_path, drain=0.5) as server, ExitStack() as stack:
+        (client,) = clients_in_flight(server, stack, 1, 60.0)
+        server.stop()
+        assert (client.answer().status, server.process.wait(10)) == (503, 1)
+
+
+def test_half_open_heads_do_not_delay_the_end(server: Running) -> None:
+    with server.client() as client:
+        client.send(b"GET /health HT")
+        time.sleep(0.2)
+        server.stop()
+        assert server.process.wait(5) == 0
+
+
+def test_a_large_answer_is_sent_to_its_end_after_the_signal(server: Running) -> None:
+    with server.client() as client:
+        client.send(request("GET", "/large"))
+        time.sleep(0.3)
+        server.stop()
+        time.sleep(0.5)
+        assert len(client.answer().body) == 8_000_000
+    assert server.process.wait(10) == 0
+
+
+START = """
+import sys, time
+from http_server import _application
+from longrank.errors import InputError
+from longrank.service.server import serve
+from longrank.service.settings import ServiceSettings
+from longrank.service.transport import Transport
+
+def load():
+    time.sleep({seconds})
+    if {fails}:
+        raise InputError("this model is none")
+
+settings = ServiceSettings(port={port})
+try:
+    code = serve(Transport(_application(), settings), settings, load=load, say=lambda line: print(line, flush=True))
+except InputError as error:
+    print(f"failed: {{error}}", flush=True)
+    code = 2
+sys.exit(code)
+"""
+
+
+def start(tmp_path: Path, *, seconds: float = 0.0, fails: bool = False, port: int = 0) -> tuple[str, ...]:
+    script = tmp_path / "start.py"
+    folder = Path(__file__).parents[2]
+    script.write_text(f"import sys\nsys.path.insert(0, {str(folder)!r})\n" + START.format(**locals()))
+    return (sys.executable, str(script))
+
+
+def test_health_answers_while_models_load_and_ready_is_said_after(tmp_path: Path) -> None:
+    with running(tmp_path, *start(tmp_path, seconds=1.0)) as server:
+        assert server.get("/health").status == 200
+        assert server.process.stdout is not None
+        assert server.process.stdout.readline() == "ready\n"
+
+
+def test_a_signal_ends_the_server_while_models_load(tmp_path: Path) -> None:
+    with running(tmp_path, *start(tmp_path, seconds=60.0)) as server:
+        server.stop()
+        assert server.process.wait(5) == 0
+
+
+def test_a_model_that_cannot_be_loaded_ends_the_server_with_its_error(tmp_path: Path) -> None:
+    with running(tmp_path, *start(tmp_path, fails=True)) as server:
+        assert server.process.wait(10) == 2
+        assert server.process.stdout is not None
+        assert server.process.stdout.read() == "failed: this model is none\n"
+
+
+def test_a_port_in_use_is_one_line(server: Running, tmp_path: Path) -> None:
+    command = start(tmp_path, port=server.port)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    line = f"failed: cannot listen: Address already in use (got '127.0.0.1:{server.port}'); see --host and --port\n"
+    assert (done.returncode, done.stdout) == (2, line)
+
+
+@pytest.mark.parametrize("host", ["203.0.113.7", "no-such-host.invalid", "\x00", "a" * 70 + ".example"])
+def test_an_address_that_is_not_here_is_a_mistake_of_the_user(host: str) -> None:
+    with pytest.raises(InputError):
+        bind(ServiceSettings(host=host, port=0))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "localhost"])
+def test_this_machine_alone_needs_no_key(host: str) -> None:
+    check_exposure(ServiceSettings(host=host), insecure=False)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "203.0.113.7"])
+def test_other_machines_need_a_key_or_the_users_word(host: str) -> None:
+    with pytest.raises(InputError, match="LONGRANK_API_KEY"):
+        check_exposure(ServiceSettings(host=host), insecure=False)
+    check_exposure(ServiceSettings(host=host), insecure=True)
+    check_exposure(ServiceSettings(host=host, key="k"), insecure=False)
+
+
+def test_the_url_has_the_port_that_was_given_and_brackets_around_an_ipv6_address() -> None:
+    with bind(ServiceSettings(port=0)) as listener:
+        assert url_of(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
+    if socket.has_ipv6:
+        try:
+            listener = bind(ServiceSettings(host="::1", port=0))
+        except InputError:
+            pytest.skip("no IPv6 here")
+        with listener:
+            assert url_of(listener).startswith("http://[::1]:")
+
+
+def test_nobody_waits_for_another(server: Running) -> None:
+    with server.client() as slow:
+        slow.send(ranking(5.0))
+        answered = threading.Event()
+        threading.Thread(target=lambda: server.get("/health").status == 200 and answered.set()).start()
+        assert answered.wait(4)
