@@ -15,12 +15,12 @@ from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 from starlette.exceptions import HTTPException
 
 from longrank.errors import InputError
 from longrank.service.dialects import cohere, jina, tei
-from longrank.service.dialects.common import NonEmpty
+from longrank.service.dialects.common import NonEmpty, Strict
 from longrank.service.engine import limits_json
 from longrank.service.errors import Refusal, error_body
 from longrank.service.replies import CohereReply, DocumentReply, JinaReply, Problem, SearchReply, TeiResult
@@ -32,10 +32,8 @@ from longrank.service.transport import Transport, refused, request_id_of
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
 
-class SearchRequest(BaseModel):
+class SearchRequest(Strict):
     """A search of the index."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     query: NonEmpty
     pipeline: str | None = Field(None, description="One of /info; the default one if not said.")

@@ -167,9 +167,9 @@ class Engine:
 
 
 def simple_aggregators() -> list[str]:
-    """Return the aggregators that need no options, so that a request may name them."""
+    """Return the aggregators of passages that need no options, so that any request may name them."""
     found = []
-    for name in AGGREGATORS:
+    for name in (one for one in AGGREGATORS if one != "document"):
         try:
             make_aggregator(name)
         except InputError:

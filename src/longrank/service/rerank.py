@@ -7,12 +7,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from longrank.config import suggestion
-from longrank.errors import InputError
 from longrank.protocols import PassageScores
 from longrank.ranking.texts import PreparedTexts, RankedText, TextLimits, TextReranker
 from longrank.service.admission import Admission
-from longrank.service.engine import Engine, Served, simple_aggregators
+from longrank.service.engine import Engine, Served
 from longrank.service.errors import Refusal
 from longrank.service.metrics import Metrics
 from longrank.service.scheduler import Scheduler, Unit
@@ -83,7 +81,7 @@ async def rerank(desk: Desk, asked: Asked, deadline: float) -> Answer:
         Refusal: 413 too large, 422 wrong, 429 overloaded, 503 no model yet, 504 too late.
     """
     served, warnings = _choose(desk.engine, asked.model)
-    _check(desk.settings, served, asked)
+    _check(desk.settings, asked)
     reranker = served.reranker
     assert reranker is not None
     cost = _cost(asked, served.overlap)
@@ -148,7 +146,7 @@ def _choose(engine: Engine, model: str | None) -> tuple[Served, list[str]]:
     return served, []
 
 
-def _check(settings: ServiceSettings, served: Served, asked: Asked) -> None:
+def _check(settings: ServiceSettings, asked: Asked) -> None:
     n = len(asked.documents)
     if n > settings.max_documents:
         raise Refusal(413, "too_large", f"{n} documents, {settings.max_documents} at most in one request")
@@ -158,18 +156,6 @@ def _check(settings: ServiceSettings, served: Served, asked: Asked) -> None:
     if len(asked.query) > settings.max_query_characters:
         what = f"{len(asked.query)} characters, {settings.max_query_characters} at most"
         raise Refusal(422, "invalid", f"/query: {what}")
-    if asked.aggregator is not None:
-        _check_aggregator(served, asked.aggregator)
-
-
-def _check_aggregator(served: Served, name: str) -> None:
-    assert served.reranker is not None
-    if name not in simple_aggregators():
-        raise Refusal(422, "invalid", f"/aggregate: unknown aggregator; {suggestion(name, simple_aggregators())}")
-    try:
-        served.reranker.other_aggregator(name)
-    except InputError as error:
-        raise Refusal(422, "invalid", f"/aggregate: {error}") from None
 
 
 def _tokens_of(document: str | Document) -> int:

@@ -40,7 +40,7 @@ async def find(desk: Desk, query: str, *, pipeline: str | None, k: int, passages
         deadline: when the answer is no longer wanted, of `time.monotonic`.
 
     Raises:
-        Refusal: 404 no index, 422 no such pipeline, 429 overloaded, 503 no model yet, 504 too late.
+        Refusal: 404 no index or no such pipeline, 429 overloaded, 503 no model yet, 504 too late.
     """
     served = _choose(desk, pipeline)
     began = time.monotonic()
@@ -136,7 +136,7 @@ def _choose(desk: Desk, pipeline: str | None) -> Served:
     try:
         return desk.engine.served(pipeline)
     except KeyError:
-        raise Refusal(422, "invalid", f"/pipeline: {unknown_pipeline(str(pipeline), desk.engine.names())}") from None
+        raise Refusal(404, "not_found", f"/pipeline: {unknown_pipeline(str(pipeline), desk.engine.names())}") from None
 
 
 def _cuts(results: list[Result]) -> list[str]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from longrank.ranking.texts import RankedText, TextLimits, relevance_of
-from longrank.service.dialects.common import Count, NonEmpty, Request, own_fields
+from longrank.service.dialects.common import Count, NonEmpty, Request, Strict, own_fields
 from longrank.service.rerank import Answer, Asked
 
 
-class RelevantSpans(BaseModel):
+class RelevantSpans(Strict):
     """Which spans are wanted: relevance at least `threshold`, at most `max_spans` of a document."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     mode: Literal["enabled", "disabled"]
     threshold: Annotated[float, Field(ge=0, le=1)] | None = None

@@ -4,22 +4,47 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
 
+from longrank.config import suggestion
 from longrank.ranking.explain import passage_json
 from longrank.ranking.texts import RankedText, relevance_of
+from longrank.service.engine import simple_aggregators
 from longrank.service.rerank import EVIDENCE_PASSAGES, Answer, is_truncated
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 NonEmpty = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
 
-class Request(BaseModel):
-    """The fields that LongRank adds to every dialect; null means not given."""
+def _known(name: str) -> str:
+    if name not in simple_aggregators():
+        raise PydanticCustomError("aggregate", f"unknown aggregator; {suggestion(name, simple_aggregators())}")
+    return name
+
+
+AggregatorName = Annotated[
+    str, AfterValidator(_known), WithJsonSchema({"type": "string", "enum": simple_aggregators()})
+]
+
+
+class Strict(BaseModel):
+    """Values of exactly their types, and no other fields; 3.0 is an integer, as JSON's own schemas have it."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    aggregate: str | None = Field(None, description="How passages become a document's score; see /info.")
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_numbers(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {key: int(one) if isinstance(one, float) and one.is_integer() else one for key, one in value.items()}
+
+
+class Request(Strict):
+    """The fields that LongRank adds to every dialect; null means not given."""
+
+    aggregate: AggregatorName | None = Field(None, description="How passages become a document's score; see /info.")
     evidence: bool | None = Field(None, description="Return the passages that count most.")
     passages: Annotated[int, Field(ge=0, le=100)] | None = Field(
         None, description=f"How many of them for each document, {EVIDENCE_PASSAGES} if not said."
