@@ -72,7 +72,8 @@ function draw(view, shown, at) {
   document.title = `${title} – LongRank`;
   if (!strip.length) view.replaceChildren(...head.filter(Boolean), text);
   else view.replaceChildren(...head.filter(Boolean), walk(shown, { body, text, names, at }), bestOf(shown), text);
-  if (at === null) heading.focus({ preventScroll: true }), scrollTo(0, 0);
+  heading.focus({ preventScroll: true });
+  if (at === null) scrollTo(0, 0);
 }
 
 function readOf({ result, text, back }) {

@@ -35,3 +35,17 @@ export function stretches(strip) {
   });
   return found;
 }
+
+/** At most about `most` stretches: those that begin in the same part of `length` become one, with the highest score. */
+export function coarser(parts, length, most) {
+  if (parts.length <= most) return parts;
+  const found = [];
+  for (const one of parts) {
+    const cell = Math.floor((one.start / length) * most);
+    const last = found.at(-1);
+    if (last?.cell !== cell) found.push({ ...one, cell });
+    else if (one.score > last.score) Object.assign(last, one, { start: last.start, cell });
+    else last.end = one.end;
+  }
+  return found;
+}

@@ -5,9 +5,9 @@ import { ask } from "./api.js";
 import { fromSearch, openDocuments, showDocument } from "./document.js";
 import { plural } from "./numbers.js";
 import { problem, waiting } from "./problem.js";
-import { fromTexts, openRerank, showRerank } from "./rerank.js";
+import { fromTexts, nameOf, openRerank, showRerank } from "./rerank.js";
 import { route } from "./route.js";
-import { openSearch, returnTo, showSearch } from "./search.js";
+import { openSearch, showSearch } from "./search.js";
 
 const PATIENCE = 1000; // milliseconds between two questions whether the models are loaded
 const VIEWS = ["search", "document", "rerank"];
@@ -67,6 +67,15 @@ async function show() {
   else if (view === "rerank") showRerank();
   else await showSearch(asked);
   if (view !== "document" && from?.view === "document") returnTo(from);
+}
+
+/** Go back to the title of the document that was read. */
+function returnTo({ id, text, pipeline }) {
+  const cards = [...document.querySelectorAll(".card")].filter((one) => one.checkVisibility());
+  const same = cards.filter((one) => one.dataset.doc === (text === null ? id : nameOf(text)));
+  const there = same.find((one) => one.closest(".column").dataset.pipeline === pipeline) ?? same[0];
+  there?.scrollIntoView({ block: "center" });
+  there?.querySelector("h3 a").focus({ preventScroll: true });
 }
 
 byId("skip").addEventListener("click", (event) => {

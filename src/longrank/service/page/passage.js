@@ -6,7 +6,7 @@ import * as numbers from "./numbers.js";
 
 /** Make an excerpt of a passage {index, start, end, score, contribution?, text, words}; href: where it is in its document. */
 export function excerpt(passage, scale, href, length) {
-  const contributes = passage.contribution === undefined ? [] : [` · contributes ${numbers.score(passage.contribution)}`];
+  const contributes = passage.contribution == null ? [] : [` · contributes ${numbers.score(passage.contribution)}`];
   return h("li", { class: "excerpt" },
     h("p", { class: "where" },
       h("span", { class: `chip s${scale.level(passage.score)}`, "aria-hidden": "true" }),

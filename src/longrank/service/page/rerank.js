@@ -65,10 +65,13 @@ function show(into, texts, body, answer) {
 function asResult(one, n, { name, text }) {
   const strip = one.passages.map(({ start, end, score }) => [start, end, score]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   return {
-    ...one.evidence, rank: n + 1, index: one.index, doc_id: `text ${one.index + 1}`, title: name, score: one.relevance_score,
+    ...one.evidence, rank: n + 1, index: one.index, doc_id: nameOf(one.index), title: name, score: one.relevance_score,
     aggregate: one.aggregate, passages: one.passages, strip, n_characters: lengthOf(text),
   };
 }
+
+/** What a text is called that has no name: its place in the list that was given. */
+export const nameOf = (index) => `text ${index + 1}`;
 
 const scoresOf = (one, unit) => [["relevance", one.score], [`${one.aggregator}, ${unit}`, one.aggregate]];
 

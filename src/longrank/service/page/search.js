@@ -39,14 +39,6 @@ export function showSearch(asked) {
   return run({ ...asked, pipelines });
 }
 
-/** Go back to a document's title after it was read. */
-export function returnTo({ id, pipeline }) {
-  const cards = [...byId("columns").querySelectorAll(".card")].filter((one) => one.dataset.doc === id);
-  const there = cards.find((one) => one.closest(".column").dataset.pipeline === pipeline);
-  there?.scrollIntoView({ block: "center" });
-  there?.querySelector("h3 a").focus({ preventScroll: true });
-}
-
 let shown = null; // the search whose columns are there: going back to them keeps them as they are
 
 async function run(asked) {

@@ -1,7 +1,7 @@
 // A document's length as a strip: where it was scored, and how high. One stop of the Tab key; arrows walk the passages.
 
 import { h, svg } from "./dom.js";
-import { stretches } from "./heat.js";
+import { coarser, stretches } from "./heat.js";
 import * as numbers from "./numbers.js";
 
 const WIDTH = 1000;
@@ -22,7 +22,7 @@ export function drawStrip({ passages, length, scale, names, label, go }) {
   const cursor = svg("rect", { class: "cursor", y: 0, height: HEIGHT });
   const reading = h("p", { class: "reading" });
   const x = (offset) => ((WIDTH * offset) / Math.max(1, length)).toFixed(2);
-  const parts = stretches(passages);
+  const parts = coarser(stretches(passages), length, WIDTH);
   const bars = parts.map((one) => {
     const height = 5 + (HEIGHT - 5) * scale.part(one.score);
     return svg("rect", {

@@ -1,0 +1,141 @@
+"""The page in a real browser, served by the real application over a small index."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longrank.types import Document, Notes
+from page.documents import DOCUMENTS
+
+SET = ("passages.options={length=40, stride=20}",)
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+WATCH = """
+window.violations = [];
+addEventListener("securitypolicyviolation", (event) => violations.push(`${event.violatedDirective} ${event.blockedURI}`));
+"""
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Any]:
+    """Headless Chromium; for this folder only, because its driver's event loop is in the way of other tests' loops."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (extra dev)")
+    path = next(filter(None, map(shutil.which, _NAMES)), None)
+    if path is None:
+        pytest.skip(f"needs Chromium on PATH ({', '.join(_NAMES)})")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def make_engine(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+    """Make an engine that serves `lexical`, `bm25` and `rm3` over documents."""
+    pytest.importorskip("fastapi", reason="needs the extra serve")
+    from fakes import index_of
+    from longrank.service.engine import Engine, Wanted
+
+    def make(documents: list[Document], *, load: bool = True) -> Any:
+        folder = tmp_path_factory.mktemp("page")
+        wanted = [Wanted(name) for name in ("lexical", "bm25", "rm3")]
+        engine = Engine(wanted, index_of(documents, folder / "animals"), assignments=SET, notes=Notes())
+        if load:
+            engine.load()
+        return engine
+
+    return make
+
+
+@pytest.fixture(scope="package")
+def engine(make_engine: Callable[..., Any]) -> Any:
+    return make_engine(DOCUMENTS)
+
+
+@pytest.fixture(scope="package")
+def serving() -> Callable[..., AbstractContextManager[str]]:
+    """Serve an engine on a free port as long as the block lasts; the value is the page's address."""
+    import uvicorn
+
+    from longrank.service.app import create_app
+    from longrank.service.settings import ServiceSettings
+    from served import opened
+
+    @contextmanager
+    def serve(engine: Any, **settings: Any) -> Iterator[str]:
+        desk = opened(engine, ServiceSettings(**settings))
+        server = uvicorn.Server(uvicorn.Config(create_app(desk), port=0, log_config=None, lifespan="off"))
+
+        async def run() -> None:
+            desk.scheduler.start()
+            await server.serve()
+            await desk.scheduler.close()
+
+        thread = threading.Thread(target=lambda: asyncio.run(run()))
+        thread.start()
+        until = time.monotonic() + 20
+        while not server.started and thread.is_alive() and time.monotonic() < until:
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+    return serve
+
+
+@pytest.fixture(scope="package")
+def server(engine: Any, serving: Callable[..., AbstractContextManager[str]]) -> Iterator[str]:
+    with serving(engine) as url:
+        yield url
+
+
+@pytest.fixture
+def show(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Open an address in a fresh profile; at the end nothing may have complained, popped up or been blocked.
+
+    ``failing=True``: answers that are no 200 are part of the test.
+    """
+    opened: list[tuple[Any, Any, list[str]]] = []
+
+    def show(url: str, *, failing: bool = False, prepare: Callable[[Any], None] | None = None, **options: Any) -> Any:
+        context = browser.new_context(
+            **{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", **options}
+        )
+        context.add_init_script(WATCH)
+        page, seen = context.new_page(), []
+        page.set_default_timeout(10_000)
+
+        def hear(message: Any) -> None:
+            if message.type in ("error", "warning") and not (failing and "Failed to load resource" in message.text):
+                seen.append(message.text)
+
+        page.on("console", hear)
+        page.on("pageerror", lambda error: seen.append(str(error)))
+        page.on("dialog", lambda dialog: (seen.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        if prepare is not None:
+            prepare(page)
+        opened.append((context, page, seen))
+        page.goto(url)
+        return page
+
+    yield show
+    for context, page, seen in opened:
+        assert page.evaluate("violations") == []
+        assert seen == []
+        context.close()
+
+
+@pytest.fixture(scope="package")
+def texts() -> dict[str, str]:
+    return {document.doc_id: document.text for document in DOCUMENTS}
