@@ -60,9 +60,7 @@ class Admission:
     @property
     def full(self) -> bool:
         """Whether any further request would be refused, whatever it asks."""
-        return self._active >= self._settings.max_requests or (
-            self._active > 0 and self._tokens >= self._settings.max_tokens
-        )
+        return self._why_full() is not None
 
     @property
     def closed(self) -> bool:
@@ -81,8 +79,8 @@ class Admission:
         """
         if self._closed:
             raise Refusal(503, "stopping", "the server is stopping", self._retry_after())
-        if self.full:
-            raise self._overloaded("as many rankings as it can hold are in flight")
+        if (why := self._why_full()) is not None:
+            raise self._overloaded(why)
 
     @contextmanager
     def admit(self, tokens: int, deadline: float) -> Iterator[None]:
@@ -106,22 +104,29 @@ class Admission:
             self._active -= 1
             self._tokens -= tokens
 
+    def _why_full(self) -> str | None:
+        if self._active >= self._settings.max_requests:
+            return "as many rankings as it can hold are in flight"
+        if self._active and self._tokens >= self._settings.max_tokens:
+            return "the rankings in flight hold as much text as it can hold"
+        if self._active and self._wait(0) > self._settings.max_wait:
+            return f"{self._wait(0):.0f} seconds of work are waiting"
+        return None
+
     def _refuse_if_too_much(self, tokens: int, deadline: float) -> None:
         if self._tokens + tokens > self._settings.max_tokens:
-            raise self._overloaded("the rankings in flight hold as much text as it can hold")
-        rate, waiting = self._scheduler.rate, self._scheduler.waiting_tokens
-        if rate is None or not waiting:
-            return
-        if waiting / rate > self._settings.max_wait:
-            raise self._overloaded(f"{waiting / rate:.0f} seconds of work wait before this ranking")
-        if (waiting + tokens) / rate > _MARGIN * (deadline - time.monotonic()):
+            raise self._overloaded("with this ranking, those in flight would hold more text than it can hold")
+        if self._scheduler.waiting_tokens and self._wait(tokens) > _MARGIN * (deadline - time.monotonic()):
             raise self._overloaded("what waits before this ranking takes longer than its deadline allows")
+
+    def _wait(self, tokens: int) -> float:
+        """Return the seconds until all that waits, and so many tokens more, are scored; 0 if no rate is known."""
+        rate = self._scheduler.rate
+        return 0.0 if rate is None else (self._scheduler.waiting_tokens + tokens) / rate
 
     def _overloaded(self, why: str) -> Refusal:
         return Refusal(429, "overloaded", f"the server is overloaded: {why}; try again later", self._retry_after())
 
     def _retry_after(self) -> dict[str, str]:
-        """Return when what waits will be done, in whole seconds."""
-        rate = self._scheduler.rate
-        seconds = 1.0 if rate is None else self._scheduler.waiting_tokens / rate
-        return {"Retry-After": str(max(1, min(_LONGEST, math.ceil(seconds))))}
+        """Return, in whole seconds, when half of what waits is done: there is room again, and still work to do."""
+        return {"Retry-After": str(max(1, min(_LONGEST, math.ceil(self._wait(0) / 2))))}

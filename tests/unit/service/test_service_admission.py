@@ -79,7 +79,7 @@ def test_what_cannot_be_done_in_most_of_the_time_left_is_refused() -> None:
     """At 100 tokens a second, 700 waiting and 100 of its own take 8 s: four fifths of 10 s, not of 9.5 s."""
     admission = Admission(ServiceSettings(max_wait=FAR), Load(rate=100.0, waiting_tokens=700))
     with admission.admit(700, deadline()):
-        assert refused(admission, 100, seconds=9.5).headers == {"Retry-After": "7"}
+        assert refused(admission, 100, seconds=9.5).headers == {"Retry-After": "4"}
         with admission.admit(100, deadline(10.5)):
             pass
 
@@ -88,9 +88,11 @@ def test_nobody_waits_longer_than_the_settings_say_even_without_a_deadline() -> 
     load = Load(rate=100.0, waiting_tokens=800)
     admission = Admission(ServiceSettings(max_wait=8.0), load)
     with admission.admit(800, deadline()), admission.admit(100_000, deadline()):
+        assert not admission.full
         load.waiting_tokens = 801
+        assert admission.full
         refusal = refused(admission)
-        assert (refusal.code, refusal.headers) == ("overloaded", {"Retry-After": "9"})
+        assert (refusal.code, refusal.headers) == ("overloaded", {"Retry-After": "5"})
 
 
 @pytest.mark.parametrize("load", [Load(rate=None, waiting_tokens=10**6), Load(rate=1.0, waiting_tokens=0)])
@@ -100,8 +102,8 @@ def test_nothing_is_predicted_where_no_rate_is_known_or_nothing_waits(load: Load
         assert admission.active == 2
 
 
-@pytest.mark.parametrize(("waiting", "shown"), [(0, "1"), (100, "1"), (101, "2"), (3210, "33"), (10**9, "60")])
-def test_retry_after_is_when_what_waits_will_be_done_in_whole_seconds(waiting: int, shown: str) -> None:
+@pytest.mark.parametrize(("waiting", "shown"), [(0, "1"), (200, "1"), (202, "2"), (3210, "17"), (10**9, "60")])
+def test_retry_after_is_when_half_of_what_waits_will_be_done_in_whole_seconds(waiting: int, shown: str) -> None:
     admission = Admission(ServiceSettings(max_requests=1), Load(rate=100.0, waiting_tokens=waiting))
     with admission.admit(1, deadline()):
         assert refused(admission).headers == {"Retry-After": shown}

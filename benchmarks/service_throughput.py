@@ -1,0 +1,197 @@
+"""Passages per second of `longrank serve` beside the server that one writes in ten minutes.
+
+    python -m benchmarks.service_throughput --model FOLDER [--clients 8] [--rounds 5] [-o FOLDER]
+
+The other server is FastAPI with one endpoint, which hands the passages of a request to sentence-transformers'
+``CrossEncoder.predict`` and takes the best of each document. It gets the very passages that LongRank makes of the
+documents (150 words, 75 of them new), so that both read the same texts. Same model, same requests of 10 documents of
+300 to 1,500 words (`benchmarks.service_requests`), in processes of their own with two threads for PyTorch each; in a
+round, which each has in turn, every client sends two requests. One more round is the other server's usual use: it
+gets documents as a whole and reads what fits into 512 tokens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import socket
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.service_requests import Asked, Connection, Server, asked
+
+DOCUMENTS, EACH = 10, 2  # documents of a request; requests of a client in a round
+_WORDS_READ = 380  # of a document of English prose, about, that 512 tokens hold beside a question
+
+
+class Contestant(NamedTuple):
+    """A server, and how it is asked."""
+
+    name: str
+    url: str
+    path: str
+    body: Callable[[Asked], bytes]
+
+
+async def one_round(contestant: Contestant, clients: int, requests: Sequence[Asked]) -> float:
+    """Return the seconds until all requests are answered; clients share them."""
+    rest = iter([contestant.body(request) for request in requests])
+
+    async def client() -> None:
+        async with Connection(contestant.url) as connection:
+            for body in rest:
+                answer = await connection.post(contestant.path, body)
+                if answer.status != 200:
+                    raise SystemExit(f"{contestant.name} answered {answer.status}: {answer.body[:200]!r}")
+
+    started = time.perf_counter()
+    await asyncio.gather(*(client() for _ in range(clients)))
+    return time.perf_counter() - started
+
+
+async def compared(
+    ours: Contestant, peer: Contestant, truncating: Contestant, clients: int, rounds: int
+) -> dict[str, Any]:
+    """Measure both in turn, each with the same requests, after one request each to warm up."""
+    seconds: dict[str, list[float]] = {ours.name: [], peer.name: []}
+    passages = []
+    for one in (ours, peer):
+        await one_round(one, 1, [asked(0, DOCUMENTS)])
+    for n in range(rounds):
+        requests = [asked(1 + m, DOCUMENTS) for m in range(n * clients * EACH, (n + 1) * clients * EACH)]
+        passages.append(sum(request.n_passages for request in requests))
+        for one in (ours, peer) if n % 2 == 0 else (peer, ours):
+            seconds[one.name].append(await one_round(one, clients, requests))
+            print(f"round {n + 1}: {one.name} {seconds[one.name][-1]:.1f} s", file=sys.stderr, flush=True)
+    cut = await one_round(truncating, clients, requests)
+    words = [len(text.split()) for request in requests for text in request.documents]
+    return {
+        "clients": clients,
+        "passages_per_second": {
+            name: statistics.median(n / one for n, one in zip(passages, taken, strict=True))
+            for name, taken in seconds.items()
+        },
+        "ratios": [b / a for a, b in zip(seconds[ours.name], seconds[peer.name], strict=True)],
+        "ratio": statistics.median(b / a for a, b in zip(seconds[ours.name], seconds[peer.name], strict=True)),
+        "truncating": {
+            "documents_per_second": len(words) / cut,
+            "documents_per_second_of_ours": len(words) / seconds[ours.name][-1],
+            "share_of_text_read": sum(min(n, _WORDS_READ) for n in words) / sum(words),
+        },
+        "seconds": seconds,
+    }
+
+
+def peer_app(model: str, threads: int) -> Any:
+    """Return the other server's application."""
+    import torch
+    from fastapi import FastAPI
+    from pydantic import BaseModel
+    from sentence_transformers import CrossEncoder
+
+    torch.set_num_threads(threads)
+    network = CrossEncoder(model, device="cpu", local_files_only=True)
+    app = FastAPI()
+
+    class Request(BaseModel):
+        query: str
+        passages: list[list[str]]
+
+    @app.post("/rerank")
+    def rerank(request: Request) -> list[dict[str, float]]:
+        pairs = [(request.query, text) for document in request.passages for text in document]
+        scores = iter(network.predict(pairs, show_progress_bar=False).tolist())
+        best = [max(next(scores) for _ in document) for document in request.passages]
+        order = sorted(range(len(best)), key=lambda n: -best[n])
+        return [{"index": n, "relevance_score": best[n]} for n in order]
+
+    return app
+
+
+def serve_peer(model: str, threads: int) -> None:
+    """Serve it on a free port, which is printed."""
+    import uvicorn
+
+    app = peer_app(model, threads)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        print(f"listening on http://127.0.0.1:{listening.getsockname()[1]}\nready", flush=True)
+        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
+
+
+def markdown(found: dict[str, Any]) -> str:
+    """Write the figures as a table."""
+    cut = found["truncating"]
+    rows = [f"| {name} | {rate:.1f} |" for name, rate in found["passages_per_second"].items()]
+    return "\n".join(
+        [
+            "| server | passages/s |",
+            "|---|--:|",
+            *rows,
+            "",
+            f"Ratio, the median of {len(found['ratios'])} rounds: {found['ratio']:.2f} "
+            f"({min(found['ratios']):.2f} to {max(found['ratios']):.2f}). Where the other server gets documents as a "
+            f"whole, it reads about {cut['share_of_text_read']:.0%} of them and answers "
+            f"{cut['documents_per_second']:.1f} documents a second; LongRank, which reads all, "
+            f"{cut['documents_per_second_of_ours']:.1f}.",
+            "",
+        ]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True, help="the folder of a cross-encoder")
+    parser.add_argument("--pipeline", default="maxp")
+    parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2, help="of PyTorch, for each server")
+    parser.add_argument("--peer", action="store_true", help="be the other server")
+    parser.add_argument("-o", "--output", type=Path, help="a folder for service-throughput.json and .md")
+    args = parser.parse_args()
+    if args.peer:
+        serve_peer(args.model, args.threads)
+        return
+    found = measured(args.model, args.pipeline, args.clients, args.rounds, args.threads)
+    print(markdown(found))
+    if args.output is not None:
+        args.output.mkdir(parents=True, exist_ok=True)
+        (args.output / "service-throughput.json").write_text(json.dumps(found, indent=1) + "\n")
+        (args.output / "service-throughput.md").write_text(markdown(found))
+
+
+def measured(model: str, pipeline: str, clients: int, rounds: int, threads: int) -> dict[str, Any]:
+    """Start both servers and compare them."""
+    command = ["-m", "longrank", "serve", "--rerank-only", "--pipeline", f"{pipeline}={model}", "--port", "0"]
+    other = ["-m", "benchmarks.service_throughput", "--peer", "--model", model, "--threads", str(threads)]
+    with tempfile.TemporaryDirectory() as folder:
+        logs = (Path(folder) / "ours", Path(folder) / "peer")
+        with Server(command, threads, logs[0]) as ours, Server(other, threads, logs[1]) as peer:
+            return asyncio.run(
+                compared(
+                    Contestant("longrank serve", ours.url, "/v2/rerank", lambda request: request.body),
+                    Contestant("FastAPI and CrossEncoder.predict", peer.url, "/rerank", passages_body),
+                    Contestant("the same, truncating", peer.url, "/rerank", documents_body),
+                    clients,
+                    rounds,
+                )
+            )
+
+
+def passages_body(request: Asked) -> bytes:
+    """Return a request of our passages for the other server."""
+    return json.dumps({"query": request.query, "passages": request.passages}).encode()
+
+
+def documents_body(request: Asked) -> bytes:
+    """Return a request of whole documents for the other server."""
+    return json.dumps({"query": request.query, "passages": [[text] for text in request.documents]}).encode()
+
+
+if __name__ == "__main__":
+    main()
