@@ -36,7 +36,7 @@ class Answer:
 class Client:
     """One connection."""
 
-    def __init__(self, port: int, timeout: float = 20.0) -> None:
+    def __init__(self, port: int, timeout: float = 60.0) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
         self._read = b""
 
@@ -100,7 +100,7 @@ class Running:
     port: int
     log: Path
 
-    def client(self, timeout: float = 20.0) -> Client:
+    def client(self, timeout: float = 60.0) -> Client:
         return Client(self.port, timeout)
 
     def post(self, path: str, body: bytes = b"{}", *more: str) -> Answer:

@@ -43,6 +43,7 @@ COMMANDS = {
     "train-passages": "longrank.cli.train_passages:train_passages",
     "rows": "longrank.cli.rows:rows",
     "weak-labels": "longrank.cli.weak_labels:weak_labels",
+    "serve": "longrank.cli.serve:serve",
     "bench": "longrank.cli.bench:bench",
     "analyze": "longrank.cli.analyze:analyze",
     "reproduce": "longrank.cli.reproduce:reproduce",

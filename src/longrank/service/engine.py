@@ -182,7 +182,8 @@ def _names(wanted: Sequence[Wanted]) -> list[str]:
     """Name each pipeline; a second of the same name is told apart by its model."""
     names: list[str] = []
     for one in wanted:
-        name = one.pipeline if one.pipeline not in names else f"{one.pipeline}={one.model}"
+        again = one.pipeline in names
+        name = f"{one.pipeline}={one.model}" if again and one.model else one.pipeline
         if name in names:
             raise InputError("a pipeline is named twice", got=name, fix="name it once, or with another model")
         names.append(name)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("uvicorn", reason="needs the extra serve")
+
 from http_server import LINGERING, Client, Running, request, running
 
 TIMEOUT = 1.5

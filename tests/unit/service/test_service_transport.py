@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
+pytest.importorskip("uvicorn", reason="needs the extra serve")
+
 from http_server import Client, Running, request, running
 
 KEY = "s3cret-key-of-the-server"

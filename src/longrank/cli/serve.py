@@ -1,0 +1,198 @@
+"""``longrank serve``: ranking over HTTP."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from longrank.cli import console
+from longrank.errors import InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from longrank.service.engine import Engine, Wanted
+    from longrank.service.settings import ServiceSettings
+
+_KEY = "LONGRANK_API_KEY"
+
+
+def serve(
+    index: Annotated[Path | None, typer.Argument(help="The index to search.", metavar="INDEX")] = None,
+    rerank_only: Annotated[
+        bool, typer.Option("--rerank-only", help="Serve no index: rerank texts that come with the query.")
+    ] = False,
+    pipelines: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pipeline",
+            help="A pipeline's name or TOML file, with its model if it is to be another; may be repeated, the first "
+            "is the default. [default: minilm (lexical without its extras), and with an index lexical and bm25]",
+            metavar="NAME[=MODEL]",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="The model of pipelines that are named without: a name or a folder.")
+    ] = None,
+    host: Annotated[str | None, typer.Option("--host", help="Listen on this address. [default: 127.0.0.1]")] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65535, help="0: any free one. [default: 8330]")
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option("--key-file", help=f"A file with the key that clients must send. [default: ${_KEY}, if set]"),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", help="A name that clients may call the server by, beside localhost; *: any."),
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Let other machines use the server without a key.")
+    ] = False,
+    max_requests: Annotated[
+        int | None, typer.Option("--max-requests", min=1, help="Rankings at a time, then 429. [default: 64]")
+    ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option("--max-tokens", min=1, help="Estimated tokens of all of them, then 429. [default: 262144]"),
+    ] = None,
+    max_body: Annotated[
+        int | None, typer.Option("--max-body", min=1, help="Bytes of a request, then 413. [default: 2097152]")
+    ] = None,
+    max_documents: Annotated[
+        int | None, typer.Option("--max-documents", min=1, help="Documents of a request, then 413. [default: 1000]")
+    ] = None,
+    deadline: Annotated[
+        float | None, typer.Option("--deadline", min=0.1, help="Seconds for an answer, then 504. [default: 30]")
+    ] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="section.key=value, any setting of the pipelines.")
+    ] = None,
+) -> int:
+    """Rank over HTTP: a page for people, APIs for programs.
+
+    Rerank clients of Cohere, Jina, vLLM and others need only the address; documents are read whole.
+    Ctrl-C or SIGTERM ends the server after the last answer, a second one at once.
+
+    Example: longrank serve my.index, then open http://127.0.0.1:8330
+    """
+    for module in ("fastapi", "uvicorn", "h11", "prometheus_client"):
+        if find_spec(module) is None:
+            raise MissingExtra("serving", "serve")
+    from longrank.service.listening import check_exposure
+    from longrank.types import Notes
+
+    notes = Notes()
+    given: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "key": _key(key_file),
+        "max_requests": max_requests,
+        "max_tokens": max_tokens,
+        "max_body_bytes": max_body,
+        "max_documents": max_documents,
+        "deadline": deadline,
+    }
+    settings = _settings({name: value for name, value in given.items() if value is not None}, allow_host or ())
+    check_exposure(settings, insecure=insecure)
+    engine = _engine(index, rerank_only, pipelines, model, assignments or (), notes)
+    code = _serve(engine, settings, notes)
+    if any(thread.name.startswith("longrank-") for thread in threading.enumerate()):
+        # A thread that still computes cannot be stopped, and crashes where the interpreter ends beneath it.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _settings(given: dict[str, Any], allowed: Sequence[str]) -> ServiceSettings:
+    from longrank.service.settings import ServiceSettings
+
+    settings = ServiceSettings(**given)
+    own = () if settings.host in ("0.0.0.0", "::") else (settings.host,)  # noqa: S104 - names no host
+    return replace(settings, allowed_hosts=(*settings.allowed_hosts, *(name.lower() for name in (*own, *allowed))))
+
+
+def _key(file: Path | None) -> str | None:
+    """Return the key, from the file or the environment; never shown.
+
+    Raises:
+        InputError: it is empty, or no header could hold it.
+    """
+    if file is None and _KEY not in os.environ:
+        return None
+    key = os.environ[_KEY] if file is None else file.read_text(encoding="utf-8", errors="replace").rstrip("\r\n")
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
+        what = "the key must be visible ASCII characters without blanks"
+        raise InputError(what, path=file) if file else InputError(what, fix=f"see ${_KEY}")
+    return key
+
+
+def _engine(
+    index: Path | None,
+    rerank_only: bool,
+    pipelines: Sequence[str] | None,
+    model: str | None,
+    assignments: Sequence[str],
+    notes: Any,
+) -> Engine:
+    from longrank.cli.search import default_pipeline
+    from longrank.index import Index
+    from longrank.service.engine import Engine
+
+    if (index is None) != rerank_only:
+        what = "an index has no use here" if rerank_only else "nothing to serve"
+        raise InputError(what, fix="give an INDEX, or --rerank-only")
+    default = default_pipeline()
+    names = pipelines or [default, *(() if index is None else (one for one in ("lexical", "bm25") if one != default))]
+    opened = None if index is None else Index.open(index)
+    return Engine(_wanted(names, model, assignments), opened, assignments=assignments, notes=notes)
+
+
+def _wanted(names: Sequence[str], model: str | None, assignments: Sequence[str]) -> list[Wanted]:
+    """Give `model` to the pipelines that take one and name none."""
+    from longrank.ranking.settings import load_pipeline
+    from longrank.service.engine import Wanted
+
+    wanted = []
+    for one in names:
+        name, _, own = one.partition("=")
+        scorer = load_pipeline(name, assignments).scorer
+        takes = scorer is not None and scorer.name != "lexical"
+        wanted.append(Wanted(name, own or (model if takes else None)))
+    if model is not None and all(one.model != model for one in wanted):
+        raise InputError("no pipeline takes this model", got=model, fix="see --pipeline NAME=MODEL")
+    return wanted
+
+
+def _serve(engine: Engine, settings: ServiceSettings, notes: Any) -> int:
+    from longrank.service.admission import Admission
+    from longrank.service.app import create_app
+    from longrank.service.log import log_to
+    from longrank.service.metrics import Metrics
+    from longrank.service.rerank import Desk
+    from longrank.service.scheduler import Scheduler
+    from longrank.service.server import serve as serve_app
+
+    def load() -> None:
+        engine.load()
+        console.show_notes(notes)
+
+    metrics = Metrics()
+    scheduler = Scheduler(batch_tokens=settings.batch_tokens, metrics=metrics)
+    desk = Desk(engine, settings, Admission(settings, scheduler, metrics), scheduler, metrics)
+    log_to(sys.stderr)
+    scheduler.start()
+    return serve_app(
+        create_app(desk),
+        settings,
+        load=load,
+        say=lambda line: print(line, flush=True),
+        close=scheduler.close,
+    )
