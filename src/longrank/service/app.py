@@ -169,6 +169,10 @@ def _page() -> APIRouter:
     async def index() -> Response:
         return Response(folder.joinpath("index.html").read_bytes(), media_type="text/html")
 
+    @routes.get("/docs")
+    async def reference() -> Response:
+        return Response(folder.joinpath("reference.html").read_bytes(), media_type="text/html")
+
     @routes.get("/static/{name}")
     async def file(name: str) -> Response:
         if name not in static:

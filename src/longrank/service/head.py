@@ -15,7 +15,7 @@ from longrank.service.answers import CLOSE
 from longrank.service.errors import Refusal
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_OPEN = ("/", "/health", "/ready")
+_OPEN = ("/", "/docs", "/openapi.json", "/health", "/ready")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Head:
 
     @property
     def is_open(self) -> bool:
-        """Whether it needs no key: a probe, or the page itself, which asks for the key."""
+        """Whether it needs no key: a probe, the page itself, which asks for the key, or the API's description."""
         return self.path in _OPEN or self.path.startswith("/static/")
 
 
