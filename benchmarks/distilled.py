@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from benchmarks.gains_report import mean, values_of
 from benchmarks.gains_tasks import TASKS, Prepared, assigned, run
 from benchmarks.training_examples import sample
+from longrank.evaluation.significance import differences, t_test
 from longrank.protocols import ScoringTask
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.models import find_model
@@ -49,13 +49,16 @@ def main() -> None:
     models = {"teacher": args.model, "student, untrained": student}
     for name, losses in LOSSES.items():
         models[f"student, {name}"] = train(folder, student, name, losses)
-    rows = [_row(prepared, folder, name, model) for name, model in models.items()]
+    values = {name: _values(prepared, folder, name, model) for name, model in models.items()}
+    rows = [{"system": name, "value": round(mean(own), 4)} for name, own in values.items()]
+    labels, both = (values[f"student, {name}"] for name in LOSSES)
     found = {
         "collection": "time",
         "measure": prepared.task.measure,
         "depth": DEPTH,
         "examples": N_EXAMPLES,
         "rows": rows,
+        "p of the teacher's part": t_test(differences(both, labels)),
     }
     path = args.results / "distilled-time.json"
     path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
@@ -83,12 +86,12 @@ def train(folder: Path, student: Path, name: str, losses: str) -> Path:
     return output / "model"
 
 
-def _row(prepared: Prepared, folder: Path, name: str, model: Path) -> dict[str, Any]:
+def _values(prepared: Prepared, folder: Path, name: str, model: Path) -> Mapping[str, float]:
     output = folder / f"{name.replace(', ', '-').replace(' ', '-')}.run"
     inputs = (prepared.index, prepared["queries.jsonl"], prepared["bm25.run"])
     read = ("--pipeline", "maxp", "--set", "passages.preset=parade-paper", "--set", "scorer.options.dtype=bf16")
     run("rerank", *inputs, "-o", output, "--model", model, "--depth", DEPTH, *read, "--allow-untrained")
-    return {"system": name, "value": round(mean(values_of(prepared, output, prepared.qrels)), 4)}
+    return values_of(prepared, output, prepared.qrels)
 
 
 if __name__ == "__main__":
