@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import socket
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any, TypeAlias
 
@@ -62,7 +63,8 @@ def allow_open_files(max_connections: int) -> None:
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        with suppress(OSError):  # a sandbox may forbid the call
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _address(settings: ServiceSettings) -> _Address:
