@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 WATCH = """
 window.violations = [];
-addEventListener("securitypolicyviolation", (event) => violations.push(`${event.violatedDirective} ${event.blockedURI}`));
+addEventListener("securitypolicyviolation", (one) => violations.push(`${one.violatedDirective} ${one.blockedURI}`));
 """
 
 
@@ -33,7 +32,7 @@ def browser() -> Iterator[Any]:
     if path is None:
         pytest.skip(f"needs Chromium on PATH ({', '.join(_NAMES)})")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         yield browser
         browser.close()
 

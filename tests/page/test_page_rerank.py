@@ -67,7 +67,8 @@ def test_chosen_and_dropped_files_are_documents(show: Show, server: str, tmp_pat
         """() => {
           const data = new DataTransfer();
           data.items.add(new File(["No animal."], "dropped <b>.md", { type: "text/markdown" }));
-          document.getElementById("texts").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+          const drop = new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
+          document.getElementById("texts").dispatchEvent(drop);
         }"""
     )
     page.wait_for_function("() => document.querySelectorAll('#files li').length === 2")

@@ -2,7 +2,7 @@
 
 import { announce, byId, h } from "./dom.js";
 import { ask } from "./api.js";
-import { fromSearch, openDocuments, showDocument } from "./document.js";
+import { fromSearch, openDocuments, showDocument, showPassage } from "./document.js";
 import { plural } from "./numbers.js";
 import { problem, waiting } from "./problem.js";
 import { fromTexts, nameOf, openRerank, showRerank } from "./rerank.js";
@@ -63,10 +63,15 @@ async function show() {
   byId("to-rerank").setAttribute("aria-current", view === "rerank" ? "page" : "false");
   const from = before;
   before = { ...asked, view };
-  if (view === "document") await showDocument(() => (asked.text !== null ? fromTexts(asked) : fromSearch(asked)), asked.at);
+  const load = () => (asked.text !== null ? fromTexts(asked) : fromSearch(asked));
+  if (view === "document") (sameDocument(from, asked) && showPassage(asked.at)) || (await showDocument(load, asked.at));
   else if (view === "rerank") showRerank();
   else await showSearch(asked);
   if (view !== "document" && from?.view === "document") returnTo(from);
+}
+
+function sameDocument(from, asked) {
+  return from?.view === "document" && ["id", "text", "pipeline", "query", "k"].every((name) => from[name] === asked[name]);
 }
 
 /** Go back to the title of the document that was read. */
