@@ -19,14 +19,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from longrank.service import lingering
 from longrank.service.answers import CLOSE, SECURITY_HEADERS, answer, encoded
 from longrank.service.errors import Refusal
+from longrank.service.head import head_too_large
 from longrank.service.settings import ServiceSettings
 
-MAX_HEAD_BYTES = 65_536
+_BUFFER = memoryview(bytearray(16_384))
+"""Read by read: so little that the smallest chunks of a body, thousands of them, keep nobody waiting for long."""
 
 _TOO_MANY = Refusal(503, "too_many_connections", "too many connections are open", {"Retry-After": "1"})
 
 
-class Connection(H11Protocol):
+class Connection(H11Protocol, asyncio.BufferedProtocol):
     """Speaks HTTP/1.1 with one client.
 
     Args:
@@ -59,12 +61,13 @@ class Connection(H11Protocol):
             if timer is not None:
                 timer.cancel()
 
-    def data_received(self, data: bytes) -> None:
-        """Read on; in pieces, since h11 checks the size of a head only where one does not end."""
-        for start in range(0, len(data), MAX_HEAD_BYTES):
-            if self.transport.is_closing():
-                return
-            super().data_received(data[start : start + MAX_HEAD_BYTES])
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Return where to read to; one connection reads at a time."""
+        return _BUFFER
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Read on."""
+        self.data_received(bytes(_BUFFER[:nbytes]))
         self._watch()
 
     def on_response_complete(self) -> None:
@@ -82,7 +85,7 @@ class Connection(H11Protocol):
         """Answer what is not HTTP; uvicorn calls it where it has caught h11's error."""
         error = sys.exception()
         if isinstance(error, h11.RemoteProtocolError) and error.error_status_hint == 431:
-            self._refuse(Refusal(431, "too_large", f"the head has more than {MAX_HEAD_BYTES} bytes"))
+            self._refuse(head_too_large())
         else:
             self._refuse(Refusal(400, "bad_request", f"not HTTP: {str(error).partition(':')[0]}"))
 

@@ -14,6 +14,8 @@ from longrank.errors import shown
 from longrank.service.answers import CLOSE
 from longrank.service.errors import Refusal
 
+MAX_HEAD_BYTES = 65_536
+
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _OPEN = ("/", "/docs", "/openapi.json", "/health", "/ready")
 
@@ -52,6 +54,24 @@ def request_id(head: Head) -> str:
     """Return the id that the client gave its request, if it is fit for a log, else a new one."""
     given = head.headers.get("x-request-id", "")
     return given if _REQUEST_ID.fullmatch(given) else uuid4().hex
+
+
+def check_version_and_size(scope: MutableMapping[str, Any]) -> None:
+    """Refuse what is no HTTP/1, and a large head; most of those are refused before they have come whole.
+
+    Raises:
+        Refusal: 400, bad_request; 431, too_large.
+    """
+    if scope["http_version"] not in ("1.0", "1.1"):
+        raise Refusal(400, "bad_request", "HTTP/1.1 is spoken here", CLOSE)
+    fields = sum(len(name) + len(value) + len(": \r\n") for name, value in scope["headers"])
+    if len(scope["raw_path"]) + len(scope["query_string"]) + fields > MAX_HEAD_BYTES:
+        raise head_too_large()
+
+
+def head_too_large() -> Refusal:
+    """Return what a head that is too large is answered."""
+    return Refusal(431, "too_large", f"the head has more than {MAX_HEAD_BYTES} bytes", CLOSE)
 
 
 def check_host(head: Head, allowed: Collection[str]) -> None:

@@ -19,7 +19,8 @@ from typing import Any
 
 import uvicorn
 
-from longrank.service.connection import MAX_HEAD_BYTES, Connection
+from longrank.service.connection import Connection
+from longrank.service.head import MAX_HEAD_BYTES
 from longrank.service.lingering import Lingering
 from longrank.service.listening import allow_open_files, bind, url_of
 from longrank.service.settings import ServiceSettings

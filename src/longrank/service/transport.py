@@ -17,11 +17,10 @@ from starlette.applications import Starlette
 from starlette.routing import Match
 
 from longrank.errors import printable
-from longrank.service.answers import CLOSE
 from longrank.service.bodies import Bodies, ClientGone, Message, Receive, Send
 from longrank.service.errors import Refusal
 from longrank.service.exchange import Exchange
-from longrank.service.head import check_body_head, check_host, check_key, head_of
+from longrank.service.head import check_body_head, check_host, check_key, check_version_and_size, head_of
 from longrank.service.settings import ServiceSettings
 
 if TYPE_CHECKING:
@@ -80,8 +79,7 @@ class Transport:
 
     async def _answer(self, exchange: Exchange, scope: dict[str, Any], receive: Receive) -> None:
         head, settings = exchange.head, self.settings
-        if scope["http_version"] not in ("1.0", "1.1"):
-            raise Refusal(400, "bad_request", "HTTP/1.1 is spoken here", CLOSE)
+        check_version_and_size(scope)
         if not head.is_probe:
             check_host(head, settings.allowed_hosts)
         if self._key is not None and not head.is_open:
