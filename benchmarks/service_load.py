@@ -39,6 +39,7 @@ from benchmarks.service_requests import Answer, Asked, Connection, Server, asked
 CLIENTS = (1, 2, 8, 32, 128)
 OVERLOAD, CAPACITY_AT = 5, 8
 HALF_HEADS, HALF_BODIES, IN_FLIGHT = 500, 100, 20
+PATIENCE = 32  # seconds: a little more than the server has with a body
 PATH = "/v2/rerank"
 HEAD = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n".encode()
 
@@ -118,7 +119,7 @@ async def slow_clients(url: str, seconds: float, requests: Iterator[Asked]) -> d
         for _ in range(n)
     ]
     await asyncio.sleep(1)
-    beside = await closed_loops(url, 1, seconds, requests)
+    beside = await closed_loops(url, 1, max(seconds, PATIENCE), requests)
     for task in slow:
         task.cancel()
     await asyncio.gather(*slow, return_exceptions=True)
@@ -233,7 +234,7 @@ async def measured(server: Server, seconds: float) -> dict[str, Any]:
         )
         pushed["goodput"] = pushed["passages_per_second"] / full["passages_per_second"]
         _said("overload", pushed)
-        slow = _said("slow clients", await slow_clients(server.url, 1.5 * seconds, requests))
+        slow = _said("slow clients", await slow_clients(server.url, seconds, requests))
     return {
         "closed_loops": loops,
         "overload": pushed,
@@ -289,7 +290,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pipeline", default="minilm")
     parser.add_argument("--model", help="a folder; replaces the pipeline's own")
-    parser.add_argument("--seconds", type=float, default=20, help="of each closed loop; half as much again of the rest")
+    parser.add_argument("--seconds", type=float, default=20, help="of each closed loop; of overload half as much again")
     parser.add_argument("--threads", type=int, default=2, help="of PyTorch")
     parser.add_argument("-o", "--output", type=Path, help="a folder for service-load.json and .md")
     args = parser.parse_args()

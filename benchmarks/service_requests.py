@@ -179,6 +179,11 @@ class Server:
                 return line.strip()
         raise SystemExit(f"the server ended, with exit code {self.process.wait()}, before it was '{beginning.strip()}'")
 
+    def cpu_seconds(self) -> float:
+        """Return the CPU time that all threads of the process have had."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def mebibytes(self) -> float:
         """Return what the process holds in memory."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():

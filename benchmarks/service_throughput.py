@@ -4,10 +4,11 @@
 
 The other server is FastAPI with one endpoint, which hands the passages of a request to sentence-transformers'
 ``CrossEncoder.predict`` and takes the best of each document. It gets the very passages that LongRank makes of the
-documents (150 words, 75 of them new), so that both read the same texts. Same model, same requests of 10 documents of
+documents (150 words, 75 of them new), so that both read the same texts. Same model, same requests of 4 documents of
 300 to 1,500 words (`benchmarks.service_requests`), in processes of their own with two threads for PyTorch each; in a
-round, which each has in turn, every client sends two requests. One more round is the other server's usual use: it
-gets documents as a whole and reads what fits into 512 tokens.
+round, which each has in turn, every client sends a request, and again if it is told to come later. CPU time is that of
+the server's process. One more round is the other server's usual use: it gets documents as a whole and reads what fits
+into 512 tokens.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.service_requests import Asked, Connection, Server, asked
 
-DOCUMENTS, EACH = 10, 2  # documents of a request; requests of a client in a round
+DOCUMENTS = 4
 _WORDS_READ = 380  # of a document of English prose, about, that 512 tokens hold beside a question
 
 
@@ -34,58 +35,71 @@ class Contestant(NamedTuple):
     """A server, and how it is asked."""
 
     name: str
-    url: str
+    server: Server
     path: str
     body: Callable[[Asked], bytes]
 
 
-async def one_round(contestant: Contestant, clients: int, requests: Sequence[Asked]) -> float:
-    """Return the seconds until all requests are answered; clients share them."""
-    rest = iter([contestant.body(request) for request in requests])
+class Taken(NamedTuple):
+    """How long a round took."""
 
-    async def client() -> None:
-        async with Connection(contestant.url) as connection:
-            for body in rest:
-                answer = await connection.post(contestant.path, body)
-                if answer.status != 200:
-                    raise SystemExit(f"{contestant.name} answered {answer.status}: {answer.body[:200]!r}")
+    seconds: float
+    cpu_seconds: float
 
-    started = time.perf_counter()
-    await asyncio.gather(*(client() for _ in range(clients)))
-    return time.perf_counter() - started
+
+async def one_round(contestant: Contestant, requests: Sequence[Asked]) -> Taken:
+    """Let a client for each request have it answered; return the time until all are."""
+    bodies = [contestant.body(request) for request in requests]
+
+    async def client(body: bytes) -> None:
+        async with Connection(contestant.server.url) as connection:
+            while (answer := await connection.post(contestant.path, body)).status == 429:
+                await asyncio.sleep(int(answer.headers["retry-after"]))
+        if answer.status != 200:
+            raise SystemExit(f"{contestant.name} answered {answer.status}: {answer.body[:200]!r}")
+
+    started, cpu = time.perf_counter(), contestant.server.cpu_seconds()
+    await asyncio.gather(*map(client, bodies))
+    return Taken(time.perf_counter() - started, contestant.server.cpu_seconds() - cpu)
 
 
 async def compared(
     ours: Contestant, peer: Contestant, truncating: Contestant, clients: int, rounds: int
 ) -> dict[str, Any]:
     """Measure both in turn, each with the same requests, after one request each to warm up."""
-    seconds: dict[str, list[float]] = {ours.name: [], peer.name: []}
+    taken: dict[str, list[Taken]] = {ours.name: [], peer.name: []}
     passages = []
     for one in (ours, peer):
-        await one_round(one, 1, [asked(0, DOCUMENTS)])
+        await one_round(one, [asked(0, DOCUMENTS)])
     for n in range(rounds):
-        requests = [asked(1 + m, DOCUMENTS) for m in range(n * clients * EACH, (n + 1) * clients * EACH)]
+        requests = [asked(1 + n * clients + m, DOCUMENTS) for m in range(clients)]
         passages.append(sum(request.n_passages for request in requests))
         for one in (ours, peer) if n % 2 == 0 else (peer, ours):
-            seconds[one.name].append(await one_round(one, clients, requests))
-            print(f"round {n + 1}: {one.name} {seconds[one.name][-1]:.1f} s", file=sys.stderr, flush=True)
-    cut = await one_round(truncating, clients, requests)
+            taken[one.name].append(await one_round(one, requests))
+            print(f"round {n + 1}: {one.name} {taken[one.name][-1]}", file=sys.stderr, flush=True)
+    cut = await one_round(truncating, requests)
     words = [len(text.split()) for request in requests for text in request.documents]
     return {
         "clients": clients,
         "passages_per_second": {
-            name: statistics.median(n / one for n, one in zip(passages, taken, strict=True))
-            for name, taken in seconds.items()
+            name: statistics.median(n / one.seconds for n, one in zip(passages, all_taken, strict=True))
+            for name, all_taken in taken.items()
         },
-        "ratios": [b / a for a, b in zip(seconds[ours.name], seconds[peer.name], strict=True)],
-        "ratio": statistics.median(b / a for a, b in zip(seconds[ours.name], seconds[peer.name], strict=True)),
+        "ratios": _ratios([one.seconds for one in taken[ours.name]], [one.seconds for one in taken[peer.name]]),
+        "cpu_ratios": _ratios(
+            [one.cpu_seconds for one in taken[ours.name]], [one.cpu_seconds for one in taken[peer.name]]
+        ),
         "truncating": {
-            "documents_per_second": len(words) / cut,
-            "documents_per_second_of_ours": len(words) / seconds[ours.name][-1],
+            "documents_per_cpu_second": len(words) / cut.cpu_seconds,
+            "documents_per_cpu_second_of_ours": len(words) / taken[ours.name][-1].cpu_seconds,
             "share_of_text_read": sum(min(n, _WORDS_READ) for n in words) / sum(words),
         },
-        "seconds": seconds,
+        "rounds": taken,
     }
+
+
+def _ratios(ours: Sequence[float], peer: Sequence[float]) -> list[float]:
+    return [b / a for a, b in zip(ours, peer, strict=True)]
 
 
 def peer_app(model: str, threads: int) -> Any:
@@ -128,20 +142,24 @@ def markdown(found: dict[str, Any]) -> str:
     """Write the figures as a table."""
     cut = found["truncating"]
     rows = [f"| {name} | {rate:.1f} |" for name, rate in found["passages_per_second"].items()]
+    wall, cpu = (f"{statistics.median(one):.2f} ({min(one):.2f} to {max(one):.2f})" for one in _all_ratios(found))
     return "\n".join(
         [
             "| server | passages/s |",
             "|---|--:|",
             *rows,
             "",
-            f"Ratio, the median of {len(found['ratios'])} rounds: {found['ratio']:.2f} "
-            f"({min(found['ratios']):.2f} to {max(found['ratios']):.2f}). Where the other server gets documents as a "
-            f"whole, it reads about {cut['share_of_text_read']:.0%} of them and answers "
-            f"{cut['documents_per_second']:.1f} documents a second; LongRank, which reads all, "
-            f"{cut['documents_per_second_of_ours']:.1f}.",
+            f"Ratio, the median of {len(found['ratios'])} rounds: {wall}; of CPU time: {cpu}. Where the other server "
+            f"gets documents as a whole, it reads about {cut['share_of_text_read']:.0%} of them, and "
+            f"{cut['documents_per_cpu_second']:.1f} documents per second of CPU time; LongRank, which reads all, "
+            f"{cut['documents_per_cpu_second_of_ours']:.1f}.",
             "",
         ]
     )
+
+
+def _all_ratios(found: dict[str, Any]) -> tuple[list[float], list[float]]:
+    return found["ratios"], found["cpu_ratios"]
 
 
 def main() -> None:
@@ -174,9 +192,9 @@ def measured(model: str, pipeline: str, clients: int, rounds: int, threads: int)
         with Server(command, threads, logs[0]) as ours, Server(other, threads, logs[1]) as peer:
             return asyncio.run(
                 compared(
-                    Contestant("longrank serve", ours.url, "/v2/rerank", lambda request: request.body),
-                    Contestant("FastAPI and CrossEncoder.predict", peer.url, "/rerank", passages_body),
-                    Contestant("the same, truncating", peer.url, "/rerank", documents_body),
+                    Contestant("longrank serve", ours, "/v2/rerank", lambda request: request.body),
+                    Contestant("FastAPI and CrossEncoder.predict", peer, "/rerank", passages_body),
+                    Contestant("the same, truncating", peer, "/rerank", documents_body),
                     clients,
                     rounds,
                 )

@@ -47,7 +47,7 @@ class Admission:
 
     def __init__(self, settings: ServiceSettings, scheduler: Load, metrics: Metrics | None = None) -> None:
         self._settings, self._scheduler = settings, scheduler
-        self._active = self._tokens = 0
+        self._active = self._tokens = self._refused = 0
         self._closed = False
         if metrics is not None:
             metrics.watch(requests=lambda: self._active, tokens=lambda: scheduler.waiting_tokens)
@@ -128,5 +128,10 @@ class Admission:
         return Refusal(429, "overloaded", f"the server is overloaded: {why}; try again later", self._retry_after())
 
     def _retry_after(self) -> dict[str, str]:
-        """Return, in whole seconds, when half of what waits is done: there is room again, and still work to do."""
-        return {"Retry-After": str(max(1, min(_LONGEST, math.ceil(self._wait(0) / 2))))}
+        """Return a whole number of seconds after which half to all of what waits is done.
+
+        There is room again then, and still work to do; and those who are refused together do not come back together.
+        """
+        half = math.ceil(self._wait(0) / 2)
+        self._refused += 1
+        return {"Retry-After": str(max(1, min(_LONGEST, half + self._refused % (half + 1))))}

@@ -49,4 +49,4 @@ class ServiceSettings:
     body_timeout: float = 30.0
     keep_alive: float = 20.0
     drain: float = 30.0
-    batch_tokens: int = 4096
+    batch_tokens: int = 8192

@@ -79,7 +79,7 @@ def test_what_cannot_be_done_in_most_of_the_time_left_is_refused() -> None:
     """At 100 tokens a second, 700 waiting and 100 of its own take 8 s: four fifths of 10 s, not of 9.5 s."""
     admission = Admission(ServiceSettings(max_wait=FAR), Load(rate=100.0, waiting_tokens=700))
     with admission.admit(700, deadline()):
-        assert refused(admission, 100, seconds=9.5).headers == {"Retry-After": "4"}
+        assert refused(admission, 100, seconds=9.5).code == "overloaded"
         with admission.admit(100, deadline(10.5)):
             pass
 
@@ -91,8 +91,7 @@ def test_nobody_waits_longer_than_the_settings_say_even_without_a_deadline() -> 
         assert not admission.full
         load.waiting_tokens = 801
         assert admission.full
-        refusal = refused(admission)
-        assert (refusal.code, refusal.headers) == ("overloaded", {"Retry-After": "5"})
+        assert refused(admission).code == "overloaded"
 
 
 @pytest.mark.parametrize("load", [Load(rate=None, waiting_tokens=10**6), Load(rate=1.0, waiting_tokens=0)])
@@ -102,11 +101,15 @@ def test_nothing_is_predicted_where_no_rate_is_known_or_nothing_waits(load: Load
         assert admission.active == 2
 
 
-@pytest.mark.parametrize(("waiting", "shown"), [(0, "1"), (200, "1"), (202, "2"), (3210, "17"), (10**9, "60")])
-def test_retry_after_is_when_half_of_what_waits_will_be_done_in_whole_seconds(waiting: int, shown: str) -> None:
+@pytest.mark.parametrize(
+    ("waiting", "shown"), [(0, {1}), (200, {1, 2}), (600, {3, 4, 5, 6}), (601, {4, 5, 6, 7, 8}), (10**9, {60})]
+)
+def test_those_who_are_refused_come_back_one_after_the_other_when_half_to_all_of_what_waits_is_done(
+    waiting: int, shown: set[int]
+) -> None:
     admission = Admission(ServiceSettings(max_requests=1), Load(rate=100.0, waiting_tokens=waiting))
     with admission.admit(1, deadline()):
-        assert refused(admission).headers == {"Retry-After": shown}
+        assert {int(refused(admission).headers["Retry-After"]) for _ in range(10)} == shown
 
 
 def test_a_closed_server_refuses_and_goes_on_with_what_is_in_flight() -> None:
