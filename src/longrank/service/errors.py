@@ -26,9 +26,11 @@ class Refusal(Exception):
 def error_body(path: str, refusal: Refusal, request_id: str) -> dict[str, Any]:
     """Return the body of an answer as the dialect of `path` has it; ours is {code, message, request_id}.
 
-    Cohere's and Jina's clients read ``message``, vLLM's and text-embeddings-inference's ``error``.
+    Cohere's clients read ``message``, Jina's ``detail``, vLLM's and text-embeddings-inference's ``error``.
     """
     body: dict[str, Any] = {"code": refusal.code, "message": refusal.message, "request_id": request_id}
     if path == "/rerank":
         body |= {"error": refusal.message, "error_type": refusal.code}
+    if path == "/v1/rerank":
+        body |= {"detail": refusal.message}
     return body

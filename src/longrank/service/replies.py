@@ -11,13 +11,14 @@ Relevance = Annotated[float, Field(ge=0, le=1)]
 
 
 class Problem(BaseModel):
-    """Why a request is not answered; `error` and `error_type` only on /rerank."""
+    """Why a request is not answered; `error` and `error_type` only on /rerank, `detail` only on /v1/rerank."""
 
     code: str
     message: str
     request_id: str
     error: str | None = None
     error_type: str | None = None
+    detail: str | None = None
 
 
 class ShownPassage(BaseModel):
@@ -71,6 +72,7 @@ class CohereResult(OwnFields):
 
     relevance_score: Relevance
     relevant_spans: list[Span] | None = None
+    document: dict[str, str] | None = None
 
 
 class Meta(BaseModel):

@@ -27,6 +27,7 @@ class CohereRequest(Request):
     documents: Annotated[list[str], Field(min_length=1)]
     top_n: Count | None = None
     max_tokens_per_doc: Count | None = Field(None, description="Tokens read of each document; all of them if not said.")
+    return_documents: bool | None = Field(None, description="Of the first version, which litellm sends here too.")
     priority: int | None = Field(None, description="Accepted, without effect.")
     relevant_spans: RelevantSpans | None = None
 
@@ -60,6 +61,8 @@ def answered(request: CohereRequest, answer: Answer, request_id: str) -> dict[st
 
 def _result(request: CohereRequest, answer: Answer, one: RankedText) -> dict[str, Any]:
     result = {"index": one.index, "relevance_score": one.relevance, **own_fields(request, answer, one)}
+    if request.return_documents:
+        result["document"] = {"text": request.documents[one.index]}
     if request.wants_spans and (found := spans(request, answer, one)):
         result["relevant_spans"] = found
     return result

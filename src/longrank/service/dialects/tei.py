@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from longrank.service.dialects.common import NonEmpty, Request, own_fields
+from longrank.service.dialects.common import Count, NonEmpty, Request, own_fields
 from longrank.service.rerank import Answer, Asked
 
 
@@ -19,6 +19,7 @@ class TeiRequest(Request):
 
     query: NonEmpty
     texts: Annotated[list[str], Field(min_length=1)]
+    top_n: Count | None = Field(None, description="How many to return, which litellm sends; all of them if not said.")
     raw_scores: bool | None = Field(None, description="Scores in the scorer's unit.")
     return_text: bool | None = None
     truncate: bool | None = None
@@ -30,6 +31,7 @@ def asked(request: TeiRequest) -> Asked:
     return Asked(
         query=request.query,
         documents=request.texts,
+        top_n=request.top_n,
         aggregator=request.aggregate,
         passages=request.n_passages,
         may_cut=request.truncate is not False,
