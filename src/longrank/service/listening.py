@@ -14,7 +14,7 @@ from longrank.service.settings import ServiceSettings
 _BACKLOG = 2048
 _OTHER_FILES = 256  # beside connections: the index, models, the log
 
-_Address: TypeAlias = tuple[socket.AddressFamily, Any]
+_Address: TypeAlias = tuple[socket.AddressFamily, int, Any]  # family, protocol, where
 
 
 def check_exposure(settings: ServiceSettings, *, insecure: bool) -> None:
@@ -24,7 +24,7 @@ def check_exposure(settings: ServiceSettings, *, insecure: bool) -> None:
         InputError: the address is no loopback address, there is no key, and nobody said `insecure`; or there is no
             such address.
     """
-    address = _address(settings)[1][0]
+    address = _address(settings)[2][0]
     if settings.key is None and not insecure and not ip_address(address.partition("%")[0]).is_loopback:
         fix = "set LONGRANK_API_KEY, or say --insecure"
         raise InputError("without a key, other machines could use the server", got=settings.host, fix=fix)
@@ -36,8 +36,9 @@ def bind(settings: ServiceSettings) -> socket.socket:
     Raises:
         InputError: the address is in use, not this machine's, or not allowed.
     """
-    family, address = _address(settings)
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    family, protocol, address = _address(settings)
+    # The protocol must be said: asyncio switches Nagle's delays off only where it knows that a socket is TCP's.
+    listener = socket.socket(family, socket.SOCK_STREAM, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
@@ -74,4 +75,4 @@ def _address(settings: ServiceSettings) -> _Address:
     except (OSError, UnicodeError):
         raise InputError("no address is known of this host", got=settings.host, fix="see --host") from None
     found.sort(key=lambda one: one[0] != socket.AF_INET)
-    return found[0][0], found[0][4]
+    return found[0][0], found[0][2], found[0][4]

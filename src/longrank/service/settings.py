@@ -45,8 +45,8 @@ class ServiceSettings:
     max_request_tokens: int = 2_000_000
     max_query_characters: int = 10_000
     deadline: float = 30.0
-    header_timeout: float = 10.0
-    body_timeout: float = 30.0
+    header_timeout: float = 9.0
+    body_timeout: float = 28.0
     keep_alive: float = 20.0
     drain: float = 30.0
     batch_tokens: int = 8192

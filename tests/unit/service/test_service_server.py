@@ -215,6 +215,15 @@ def test_the_url_has_the_port_that_was_given_and_brackets_around_an_ipv6_address
             assert url_of(listener).startswith("http://[::1]:")
 
 
+def test_answers_are_sent_without_the_delays_of_nagle_s_algorithm() -> None:
+    """asyncio sets TCP_NODELAY on connections whose protocol is known to be TCP, which they have of the listener."""
+    with bind(ServiceSettings(port=0)) as listener, socket.create_connection(listener.getsockname()):
+        listener.setblocking(True)
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.proto == socket.IPPROTO_TCP
+
+
 def test_nobody_waits_for_another(server: Running) -> None:
     with server.client() as slow:
         slow.send(ranking(5.0))
