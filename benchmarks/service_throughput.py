@@ -2,13 +2,13 @@
 
     python -m benchmarks.service_throughput --model FOLDER [--clients 8] [--rounds 5] [-o FOLDER]
 
-The other server is FastAPI with one endpoint, which hands the passages of a request to sentence-transformers'
-``CrossEncoder.predict`` and takes the best of each document. It gets the very passages that LongRank makes of the
-documents (150 words, 75 of them new), so that both read the same texts. Same model, same requests of 4 documents of
-300 to 1,500 words (`benchmarks.service_requests`), in processes of their own with two threads for PyTorch each; in a
-round, which each has in turn, every client sends a request, and again if it is told to come later. CPU time is that of
-the server's process. One more round is the other server's usual use: it gets documents as a whole and reads what fits
-into 512 tokens.
+The other server (`benchmarks.service_peer`) is FastAPI with one endpoint, which hands the passages of a request to
+sentence-transformers' ``CrossEncoder.predict`` and takes the best of each document. It gets the very passages that
+LongRank makes of the documents (150 words, 75 of them new), so that both read the same texts. Same model, same requests
+of 4 documents of 300 to 1,500 words (`benchmarks.service_requests`), in processes of their own with two threads for
+PyTorch each; in a round, which each has in turn, every client sends a request, and again if it is told to come later.
+CPU time is that of the server's process. One more round is the other server's usual use: it gets documents as a whole
+and reads what fits into 512 tokens.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import socket
 import statistics
 import sys
 import tempfile
@@ -102,42 +101,6 @@ def _ratios(ours: Sequence[float], peer: Sequence[float]) -> list[float]:
     return [b / a for a, b in zip(ours, peer, strict=True)]
 
 
-def peer_app(model: str, threads: int) -> Any:
-    """Return the other server's application."""
-    import torch
-    from fastapi import FastAPI
-    from pydantic import BaseModel
-    from sentence_transformers import CrossEncoder
-
-    torch.set_num_threads(threads)
-    network = CrossEncoder(model, device="cpu", local_files_only=True)
-    app = FastAPI()
-
-    class Request(BaseModel):
-        query: str
-        passages: list[list[str]]
-
-    @app.post("/rerank")
-    def rerank(request: Request) -> list[dict[str, float]]:
-        pairs = [(request.query, text) for document in request.passages for text in document]
-        scores = iter(network.predict(pairs, show_progress_bar=False).tolist())
-        best = [max(next(scores) for _ in document) for document in request.passages]
-        order = sorted(range(len(best)), key=lambda n: -best[n])
-        return [{"index": n, "relevance_score": best[n]} for n in order]
-
-    return app
-
-
-def serve_peer(model: str, threads: int) -> None:
-    """Serve it on a free port, which is printed."""
-    import uvicorn
-
-    app = peer_app(model, threads)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        print(f"listening on http://127.0.0.1:{listening.getsockname()[1]}\nready", flush=True)
-        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
-
-
 def markdown(found: dict[str, Any]) -> str:
     """Write the figures as a table."""
     cut = found["truncating"]
@@ -169,12 +132,8 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2, help="of PyTorch, for each server")
-    parser.add_argument("--peer", action="store_true", help="be the other server")
     parser.add_argument("-o", "--output", type=Path, help="a folder for service-throughput.json and .md")
     args = parser.parse_args()
-    if args.peer:
-        serve_peer(args.model, args.threads)
-        return
     found = measured(args.model, args.pipeline, args.clients, args.rounds, args.threads)
     print(markdown(found))
     if args.output is not None:
@@ -186,7 +145,7 @@ def main() -> None:
 def measured(model: str, pipeline: str, clients: int, rounds: int, threads: int) -> dict[str, Any]:
     """Start both servers and compare them."""
     command = ["-m", "longrank", "serve", "--rerank-only", "--pipeline", f"{pipeline}={model}", "--port", "0"]
-    other = ["-m", "benchmarks.service_throughput", "--peer", "--model", model, "--threads", str(threads)]
+    other = ["-m", "benchmarks.service_peer", model, "--threads", str(threads)]
     with tempfile.TemporaryDirectory() as folder:
         logs = (Path(folder) / "ours", Path(folder) / "peer")
         with Server(command, threads, logs[0]) as ours, Server(other, threads, logs[1]) as peer:

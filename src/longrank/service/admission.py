@@ -35,6 +35,10 @@ class Load(Protocol):
         """Tokens that are still to be scored."""
         ...
 
+    def waiting_before(self, cost: int) -> int:
+        """Return those that would be scored before a job of so many that came now."""
+        ...
+
 
 class Admission:
     """Counts the rankings in flight; all its methods are called on the event loop.
@@ -109,20 +113,21 @@ class Admission:
             return "as many rankings as it can hold are in flight"
         if self._active and self._tokens >= self._settings.max_tokens:
             return "the rankings in flight hold as much text as it can hold"
-        if self._active and self._wait(0) > self._settings.max_wait:
-            return f"{self._wait(0):.0f} seconds of work are waiting"
+        if self._active and (wait := self._wait(0)) > self._settings.max_wait:
+            return f"{wait:.0f} seconds of work are waiting"
         return None
 
     def _refuse_if_too_much(self, tokens: int, deadline: float) -> None:
         if self._tokens + tokens > self._settings.max_tokens:
             raise self._overloaded("with this ranking, those in flight would hold more text than it can hold")
-        if self._scheduler.waiting_tokens and self._wait(tokens) > _MARGIN * (deadline - time.monotonic()):
+        if (wait := self._wait(tokens)) > self._settings.max_wait:
+            raise self._overloaded(f"{wait:.0f} seconds of work would be done before this ranking")
+        if wait and wait + tokens / (self._scheduler.rate or math.inf) > _MARGIN * (deadline - time.monotonic()):
             raise self._overloaded("what waits before this ranking takes longer than its deadline allows")
 
     def _wait(self, tokens: int) -> float:
-        """Return the seconds until all that waits, and so many tokens more, are scored; 0 if no rate is known."""
-        rate = self._scheduler.rate
-        return 0.0 if rate is None else (self._scheduler.waiting_tokens + tokens) / rate
+        """Return how many seconds a ranking of so many tokens will wait for others; 0 if no rate is known."""
+        return self._scheduler.waiting_before(tokens) / (self._scheduler.rate or math.inf)
 
     def _overloaded(self, why: str) -> Refusal:
         return Refusal(429, "overloaded", f"the server is overloaded: {why}; try again later", self._retry_after())
@@ -132,6 +137,6 @@ class Admission:
 
         There is room again then, and still work to do; and those who are refused together do not come back together.
         """
-        half = math.ceil(self._wait(0) / 2)
+        half = math.ceil(self._scheduler.waiting_tokens / (self._scheduler.rate or math.inf) / 2)
         self._refused += 1
         return {"Retry-After": str(max(1, min(_LONGEST, half + self._refused % (half + 1))))}

@@ -11,6 +11,7 @@ client has left, are dropped before the next batch.
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from bisect import insort
@@ -138,7 +139,11 @@ class Scheduler:
     @property
     def waiting_tokens(self) -> int:
         """The cost of all that is still to be scored."""
-        return int(sum(job.left for job in list(self._jobs) if not job.gone and not job.answered))
+        return self._waiting(math.inf)
+
+    def waiting_before(self, cost: int) -> int:
+        """Return the cost of all that would be scored before a job of this cost that came now."""
+        return self._waiting(self._key(cost))
 
     async def scores(self, prepare: Callable[[], Sequence[Unit]], *, cost: int, deadline: float) -> list[PassageScores]:
         """Return the scores of each unit, in order.
@@ -152,8 +157,7 @@ class Scheduler:
             Refusal: 504, the deadline passes; 503, the scheduler is closed.
             Exception: what `prepare` or the scorer raises for this job.
         """
-        now = time.monotonic()
-        job = _Job(prepare, cost, deadline, (now + cost / (self.rate or _LIKELY_RATE), next(self._numbers)))
+        job = _Job(prepare, cost, deadline, (self._key(cost), next(self._numbers)))
         with self._changed:
             self._refuse_if_closed()
             insort(self._jobs, job, key=lambda one: one.key)
@@ -184,6 +188,13 @@ class Scheduler:
         left: tuple[Awaited[Any], ...] = (*self._errands, *self._jobs)
         for one in left:  # of a thread that was never started
             one.fail(_stopping())
+
+    def _key(self, cost: int) -> float:
+        return time.monotonic() + cost / (self.rate or _LIKELY_RATE)
+
+    def _waiting(self, key: float) -> int:
+        jobs = [job for job in list(self._jobs) if job.key[0] <= key]
+        return int(sum(job.left for job in jobs if not job.gone and not job.answered))
 
     def _refuse_if_closed(self) -> None:
         if self._closed:

@@ -21,6 +21,10 @@ class Load:
 
     rate: float | None = None
     waiting_tokens: int = 0
+    least: int = 0  # a job of less goes before all others
+
+    def waiting_before(self, cost: int) -> int:
+        return self.waiting_tokens if cost >= self.least else 0
 
 
 def deadline(seconds: float = FAR) -> float:
@@ -92,6 +96,15 @@ def test_nobody_waits_longer_than_the_settings_say_even_without_a_deadline() -> 
         load.waiting_tokens = 801
         assert admission.full
         assert refused(admission).code == "overloaded"
+
+
+def test_a_small_request_is_admitted_although_a_large_one_waits_if_it_will_overtake_it() -> None:
+    admission = Admission(ServiceSettings(max_wait=8.0), Load(rate=100.0, waiting_tokens=5000, least=50))
+    with admission.admit(5000, deadline()):
+        assert not admission.full
+        assert refused(admission, 50).code == "overloaded"
+        with admission.admit(49, deadline(1)):
+            pass
 
 
 @pytest.mark.parametrize("load", [Load(rate=None, waiting_tokens=10**6), Load(rate=1.0, waiting_tokens=0)])

@@ -135,6 +135,10 @@ def test_a_small_job_overtakes_a_large_one_that_came_before_it() -> None:
         first = job(scheduler, [unit(scorer, "first")])
         await scorer.begun()
         large = job(scheduler, [unit(scorer, f"large {n}") for n in range(3)], cost=1_000_000)
+        await asyncio.sleep(0)
+        assert scheduler.waiting_tokens == 1_000_010
+        assert scheduler.waiting_before(10) == 10
+        assert scheduler.waiting_before(1_100_000) == 1_000_010
         small = job(scheduler, [unit(scorer, "small")], cost=10)
         await asyncio.sleep(0)
         scorer.let(5)
