@@ -2,6 +2,7 @@
 # make test   set up and run all tests (under ten minutes on two cores)
 # make lint   format check, ruff, mypy, layers
 # make test-slow, test-base (no extras), test-spacy   what is heavy or needs another environment
+# make test-clients   other people's HTTP clients against a server, each in the environment that its versions need
 # make model  train the cascade's cross-encoder into the cache folder (most of an hour)
 # make bench  the measurements of docs/results.md (most of an hour)
 
@@ -12,7 +13,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: demo test test-slow test-base test-spacy lint model bench clean
+.PHONY: demo test test-slow test-base test-spacy test-clients lint model bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -49,9 +50,17 @@ test-spacy: $(VENV)/.test
 	$(BIN)/pip install -q -e '.[spacy]'
 	$(BIN)/python -m pytest -q tests/unit/text tests/contracts/test_segmenters.py
 
+.venv-clients-%/.installed: tests/clients/%.txt
+	rm -rf $(@D) && $(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install -q -r $<
+	touch $@
+
+test-clients: $(VENV)/.test $(patsubst tests/clients/%.txt,.venv-clients-%/.installed,$(wildcard tests/clients/*.txt))
+	$(BIN)/python -m pytest -q tests/clients
+
 lint: $(VENV)/.test
-	$(BIN)/ruff format --check src tests benchmarks docs
-	$(BIN)/ruff check src tests benchmarks docs
+	$(BIN)/ruff format --check src tests benchmarks docs examples
+	$(BIN)/ruff check src tests benchmarks docs examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
