@@ -34,7 +34,7 @@ def test_a_search_shows_what_the_server_answers(show: Show, server: str) -> None
         marks = card.locator("mark").evaluate_all("all => all.map((one) => [+one.dataset.start, +one.dataset.end])")
         assert {tuple(mark) for mark in marks} <= {tuple(word) for one in result["passages"] for word in one["words"]}
     assert page.evaluate("document.activeElement.id") == "query"
-    assert "Results for fox" in page.locator("#status").inner_text()
+    assert "Results for “fox”" in page.locator("#status").inner_text()
 
 
 def test_marks_are_the_words_of_the_text_behind_emoji_and_ideographs(
@@ -99,6 +99,31 @@ def test_two_pipelines_stand_side_by_side_with_each_document_s_places(show: Show
     page.locator("[data-pipeline=lexical] .card[data-doc=hounds] .place").click()
     assert page.evaluate("document.activeElement.closest('.column').dataset.pipeline") == "bm25"
     assert page.evaluate("document.activeElement.dataset.doc") == "hounds"
+
+
+def test_pipelines_are_asked_one_after_the_other_and_no_longer_than_wanted(show: Show, server: str) -> None:
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    def asked() -> list[tuple[str, str]]:
+        page.wait_for_timeout(300)
+        sent = [route.request.post_data_json for route in held]
+        return [(one["query"], one["pipeline"]) for one in sent]
+
+    page = show(f"{server}#search?q=fox&p=lexical&p=bm25", prepare=lambda page: page.route("**/search", hold))
+    page.wait_for_selector("[data-pipeline=bm25]")
+    assert asked() == [("fox", "lexical")]
+    assert page.locator(".column[aria-busy=true]").count() == 2
+    held[0].continue_()
+    page.wait_for_selector("[data-pipeline=lexical] .card")
+    assert asked() == [("fox", "lexical"), ("fox", "bm25")]
+    page.evaluate("location.hash = '#search?q=moon&p=lexical'")
+    assert asked()[2:] == [("moon", "lexical")]
+    assert held[1].request.failure == "net::ERR_ABORTED"
+    held[2].continue_()
+    page.wait_for_selector(".card[data-doc=moon]")
 
 
 def test_three_pipelines_are_the_most_and_one_the_least(show: Show, server: str) -> None:

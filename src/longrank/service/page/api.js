@@ -46,11 +46,11 @@ const REMEMBERED = 20;
 const answers = new Map(); // of searches, so that going back does not compute anything again
 
 /** Search with a pipeline; 20 passages of each document come with it, for the document's own view. */
-export function search({ query, pipeline, k }) {
+export function search({ query, pipeline, k }, signal) {
   const body = { query, pipeline, k, passages: 20 };
   const key = JSON.stringify(body);
   if (!answers.has(key)) {
-    answers.set(key, ask("search", body));
+    answers.set(key, ask("search", body, signal));
     answers.get(key).catch(() => answers.delete(key));
     if (answers.size > REMEMBERED) answers.delete(answers.keys().next().value);
   }

@@ -30,17 +30,20 @@ export function card(result, { scores, scale, href, shown = SHOWN }) {
     ...excerpts(result, scale, href, shown),
   ];
   const label = `${result.rank}. ${title}`;
-  return h("li", {}, h("article", { class: "card", "aria-label": label, "data-doc": result.doc_id, tabindex: -1 }, parts));
+  const attributes = { class: "card", "aria-label": label, "data-doc": result.doc_id, tabindex: -1 };
+  return h("li", {}, h("article", attributes, parts));
 }
 
 /** The score and its parts [[name, value]], and how much was read for them. */
 export function figures(scores, read) {
   const parts = scores.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, numbers.score(value))));
-  return h("div", { class: "figures" }, parts.length > 0 && h("dl", { class: "scores" }, parts), h("p", { class: "read" }, read));
+  const list = parts.length > 0 && h("dl", { class: "scores" }, parts);
+  return h("div", { class: "figures" }, list, h("p", { class: "read" }, read));
 }
 
 function excerpts({ passages }, scale, href, shown) {
-  const list = (some) => h("ol", { class: "excerpts" }, some.map((one) => excerpt(one, scale, href(one.start), EXCERPT)));
+  const shorten = (one) => excerpt(one, scale, href(one.start), EXCERPT);
+  const list = (some) => h("ol", { class: "excerpts" }, some.map(shorten));
   const more = passages.slice(shown);
   return [
     passages.length > 0 && list(passages.slice(0, shown)),

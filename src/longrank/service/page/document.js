@@ -56,7 +56,7 @@ export async function fromSearch(asked) {
   const result = answer?.results.find((one) => one.doc_id === asked.id) ?? null;
   return {
     id, title: title || id, text, result, unit: answer?.unit, warnings: answer?.warnings ?? [],
-    back: answer && [searchHash(asked), `Results for ${asked.query}`],
+    back: answer && [searchHash(asked), `Results for “${asked.query}”`],
     others: asked.pipelines.map((name) => [name, documentHash(asked, id, name), name === asked.pipeline]),
     scale: scaleOf(answer?.results.map((one) => one.strip) ?? []),
     scores: result ? scoresOf(result, answer.unit) : [],
@@ -101,5 +101,6 @@ function readOf({ result, text, back }) {
 function bestOf({ result, scale, href }) {
   const wide = matchMedia("(min-width: 72rem)").matches;
   const list = result.passages.map((one) => excerpt(one, scale, href(one.start), EXCERPT));
-  return h("details", { class: "best", open: wide }, h("summary", {}, "Best passages"), h("ol", { class: "excerpts" }, list));
+  return h("details", { class: "best", open: wide },
+    h("summary", {}, "Best passages"), h("ol", { class: "excerpts" }, list));
 }

@@ -9,7 +9,8 @@ const CHUNK = 8192; // UTF-16 units, about
 const SLICE = 8; // milliseconds of work between two looks at what the user does
 
 /**
- * Show `text` in `container`. strip: [[start, end, score]]; names: of its passages; words: [[start, end]]; offsets in code points.
+ * Show `text` in `container`.
+ * strip: [[start, end, score]]; names: of its passages; words: [[start, end]]; offsets in code points.
  * Returns {show(n), done}: show brings the nth passage of the strip to view; done: all text is there.
  */
 export function heatText(container, { text, strip, names, words, scale }) {

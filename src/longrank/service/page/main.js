@@ -45,7 +45,7 @@ async function ready(notice) {
 
 function openAll() {
   const { index } = info;
-  byId("served").append(...(index ? [h("b", { dir: "auto" }, index.name), ` ${plural(index.n_docs, "document")}`] : ["texts only"]));
+  if (index) byId("served").append(h("b", { dir: "auto" }, index.name), ` ${plural(index.n_docs, "document")}`);
   byId("to-search").hidden = !index;
   if (index) openSearch(info);
   openRerank(info);
@@ -71,7 +71,8 @@ async function show() {
 }
 
 function sameDocument(from, asked) {
-  return from?.view === "document" && ["id", "text", "pipeline", "query", "k"].every((name) => from[name] === asked[name]);
+  const what = ["id", "text", "pipeline", "query", "k"];
+  return from?.view === "document" && what.every((name) => from[name] === asked[name]);
 }
 
 /** Go back to the title of the document that was read. */

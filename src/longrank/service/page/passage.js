@@ -1,17 +1,23 @@
-// A passage as an excerpt: where it is, what it scored, a way to it, and its densest part with the query's words marked.
+// A passage as an excerpt: where it is, what it scored, a way to it, and its densest part, the query's words marked.
 
 import { h } from "./dom.js";
 import { unitsOf } from "./codepoints.js";
 import * as numbers from "./numbers.js";
 
-/** Make an excerpt of a passage {index, start, end, score, contribution?, text, words}; href: where it is in its document. */
+const NEAR = 30;
+
+/**
+ * Make an excerpt of a passage {index, start, end, score, contribution?, text, words}.
+ * href: where it is in its document; length: how many characters are shown, about.
+ */
 export function excerpt(passage, scale, href, length) {
-  const contributes = passage.contribution == null ? [] : [` · contributes ${numbers.score(passage.contribution)}`];
+  const share = passage.contribution ?? null;
   return h("li", { class: "excerpt" },
     h("p", { class: "where" },
       h("span", { class: `chip s${scale.level(passage.score)}`, "aria-hidden": "true" }),
       h("a", { href, "data-start": passage.start }, `passage ${passage.index}`),
-      ` · ${numbers.range(passage.start, passage.end)} · `, h("b", {}, numbers.score(passage.score)), contributes),
+      ` · ${numbers.range(passage.start, passage.end)} · `, h("b", {}, numbers.score(passage.score)),
+      share !== null && ` · contributes ${numbers.score(share)}`),
     h("blockquote", { dir: "auto" }, marked(passage, length)));
 }
 
@@ -39,16 +45,18 @@ function densest(text, marks, length) {
     if (worth > best.worth) best = { worth, a: one.a, z: (within.at(-1) ?? one).z };
   });
   const room = Math.max(0, length - (best.z - best.a)) / 2;
-  const first = Math.max(0, Math.min(best.a - room, text.length - length));
-  return [blank(text, Math.round(first), best.a), Math.max(best.z, blank(text, Math.round(Math.min(text.length, first + length)), text.length))];
+  const first = Math.round(Math.max(0, Math.min(best.a - room, text.length - length)));
+  return [Math.min(best.a, blank(text, first)), Math.max(best.z, blank(text, Math.min(text.length, first + length)))];
 }
 
-/** The next place behind a blank from `at` on, if it comes soon and not after `most`; never the middle of a character. */
-function blank(text, at, most) {
+/** The place behind a blank that is nearest to `at`; `at` itself if none is near; never the middle of a character. */
+function blank(text, at) {
   if (at === 0 || at === text.length) return at;
-  const next = text.slice(at, at + 30).search(/\s\S/);
-  const found = next < 0 || at + next + 1 > most ? at : at + next + 1;
-  return /[\udc00-\udfff]/.test(text[found] ?? "") ? found - 1 : found;
+  const after = text.slice(at, at + NEAR).search(/\s/);
+  const before = text.slice(Math.max(0, at - NEAR), at).search(/\s\S*$/);
+  if (after >= 0) return at + after + 1;
+  if (before >= 0) return Math.max(0, at - NEAR) + before + 1;
+  return /[\udc00-\udfff]/.test(text[at]) ? at - 1 : at;
 }
 
 /** Ranges in order, without those that overlap an earlier one: passages overlap, and two terms may match one word. */

@@ -14,9 +14,10 @@ export function problem(error, retry) {
   if (error.status === 401) return keyForm(retry);
   const again = [0, 408, 429, 499].includes(error.status) || error.status >= 500;
   const later = error.retryAfter ? ` Try again in ${error.retryAfter} s.` : "";
+  const request = error.requestId && ` · request ${error.requestId}`;
   return h("div", { class: "notice problem" },
-    h("p", {}, h("strong", {}, TITLES[error.code] ?? "The server did not answer this"), " ", `${error.message}${later}`),
-    error.status > 0 && h("p", { class: "quiet" }, `${error.status} ${error.code}${error.requestId ? ` · request ${error.requestId}` : ""}`),
+    h("p", {}, h("strong", {}, TITLES[error.code] ?? "No answer."), " ", sentence(error.message), later),
+    error.status > 0 && h("p", { class: "quiet" }, `${error.status} ${error.code}${request}`),
     again && h("button", { type: "button", click: retry }, "Try again"));
 }
 
@@ -24,6 +25,8 @@ export function problem(error, retry) {
 export function nothing(title, message) {
   return h("div", { class: "notice" }, h("p", {}, h("strong", {}, title), " ", message));
 }
+
+const sentence = (message) => (/[.!?]$/.test(message) ? message : `${message}.`);
 
 const TITLES = {
   offline: "No connection.", not_ready: "Not ready.", stopping: "Stopping.", overloaded: "Overloaded.",

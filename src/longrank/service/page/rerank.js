@@ -23,7 +23,8 @@ export function openRerank(info) {
     event.preventDefault();
     run();
   });
-  if (!able.length) byId("view-rerank").replaceChildren(nothing("Nothing to rerank with.", "No pipeline of this server scores passages."));
+  const none = nothing("Nothing to rerank with.", "No pipeline of this server scores passages.");
+  if (!able.length) byId("view-rerank").replaceChildren(none);
 }
 
 export function showRerank() {
@@ -54,19 +55,22 @@ function show(into, texts, body, answer) {
   const unit = answer.results[0].evidence.unit;
   const scale = scaleOf(results.map((one) => one.strip));
   last = { texts, results, scale, unit, warnings: answer.meta?.warnings ?? [] };
-  const cards = results.map((one) => card(one, { scale, scores: scoresOf(one, unit), href: (at) => textHash(one.index, at) }));
+  const cardOf = (one) => card(one, { scale, scores: scoresOf(one, unit), href: (at) => textHash(one.index, at) });
   into.replaceChildren(h("section", { class: "column", "aria-label": "Ranking" },
-    commandLine(curl(body)), ...last.warnings.map((one) => h("p", { class: "warning" }, one)), h("ol", { class: "results" }, cards)));
+    commandLine(curl(body)),
+    ...last.warnings.map((one) => h("p", { class: "warning" }, one)),
+    h("ol", { class: "results" }, results.map(cardOf))));
   announce(`${results.length} documents ranked.`);
   into.scrollIntoView({ block: "start" });
 }
 
 /** A result of /v2/rerank as one of /search, so that both are shown alike. */
 function asResult(one, n, { name, text }) {
-  const strip = one.passages.map(({ start, end, score }) => [start, end, score]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const strip = one.passages.map(({ start, end, score }) => [start, end, score]);
   return {
-    ...one.evidence, rank: n + 1, index: one.index, doc_id: nameOf(one.index), title: name, score: one.relevance_score,
-    aggregate: one.aggregate, passages: one.passages, strip, n_characters: lengthOf(text),
+    ...one.evidence, rank: n + 1, index: one.index, doc_id: nameOf(one.index), title: name,
+    score: one.relevance_score, aggregate: one.aggregate, passages: one.passages, n_characters: lengthOf(text),
+    strip: strip.sort((a, b) => a[0] - b[0] || a[1] - b[1]),
   };
 }
 
@@ -94,5 +98,6 @@ function pieces(whole) {
 
 function curl(body) {
   const key = hasKey() ? ' -H "Authorization: Bearer $LONGRANK_API_KEY"' : "";
-  return `curl ${address("v2/rerank")} -H 'Content-Type: application/json'${key} --data-binary @- <<'JSON'\n${JSON.stringify(body)}\nJSON`;
+  const head = `curl ${address("v2/rerank")} -H 'Content-Type: application/json'${key} --data-binary @-`;
+  return `${head} <<'JSON'\n${JSON.stringify(body)}\nJSON`;
 }

@@ -28,11 +28,13 @@ export function openSearch(info) {
 
 /** Show what the address asks for. */
 export function showSearch(asked) {
-  const pipelines = asked.pipelines.length ? asked.pipelines : served.filter((one) => one.default).map((one) => one.name);
+  const usual = served.filter((one) => one.default).map((one) => one.name);
+  const pipelines = asked.pipelines.length ? asked.pipelines : usual;
   byId("query").value = asked.query;
   for (const box of boxes()) box.checked = pipelines.includes(box.value);
-  if (![...byId("k").options].some((one) => Number(one.value) === asked.k)) byId("k").append(h("option", {}, String(asked.k)));
-  byId("k").value = String(asked.k);
+  const k = String(asked.k);
+  if (![...byId("k").options].some((one) => one.value === k)) byId("k").append(h("option", {}, k));
+  byId("k").value = k;
   limit();
   document.title = asked.query ? `${asked.query} – LongRank` : "LongRank";
   if (!asked.query.trim()) return byId("columns").replaceChildren(), byId("query").focus();
@@ -40,34 +42,43 @@ export function showSearch(asked) {
 }
 
 let shown = null; // the search whose columns are there: going back to them keeps them as they are
+let running = new AbortController();
 
+/** One pipeline after the other: a server that is asked for all at once may be asked for too much. */
 async function run(asked) {
   const key = searchHash(asked);
   if (shown === key) return;
   shown = key;
-  const columns = asked.pipelines.map((name) => ({ name, answer: null, element: h("section", { class: "column", "data-pipeline": name }) }));
+  running.abort();
+  running = new AbortController();
+  const { signal } = running;
+  const columns = asked.pipelines.map((name) => ({ name, answer: null, element: emptyColumn(name) }));
   byId("columns").className = `columns of-${columns.length}`;
   byId("columns").replaceChildren(...columns.map((one) => one.element));
-  await Promise.all(columns.map((column) => fill(column, columns, asked)));
+  for (const column of columns) if (!signal.aborted) await fill(column, columns, asked, signal);
 }
 
-async function fill(column, columns, asked) {
+function emptyColumn(name) {
+  const label = `Results of ${name}`;
+  return h("section", { class: "column", "data-pipeline": name, "aria-label": label, "aria-busy": "true" },
+    headOf(name), waiting("Searching …"));
+}
+
+async function fill(column, columns, asked, signal) {
   const head = headOf(column.name);
-  column.element.setAttribute("aria-label", `Results of ${column.name}`);
-  column.element.setAttribute("aria-busy", "true");
   column.element.replaceChildren(head, waiting("Searching …"));
   try {
-    const answer = await search({ query: asked.query, pipeline: column.name, k: asked.k });
+    const answer = await search({ query: asked.query, pipeline: column.name, k: asked.k }, signal);
     column.answer = answer;
-    if (!column.element.isConnected) return; // another search has come
-    head.append(h("p", { class: "quiet" }, `${numbers.plural(answer.results.length, "document")} in ${answer.took_ms} ms`));
+    const found = numbers.plural(answer.results.length, "document");
+    head.append(h("p", { class: "quiet took" }, `${found} in ${numbers.duration(answer.took_ms)}`));
     column.element.replaceChildren(head, ...answered(answer, asked, columns.length));
     comparePlaces(columns);
     announceAll(columns, asked);
   } catch (error) {
-    if (!column.element.isConnected) return;
+    if (signal.aborted) return;
     shown = null;
-    column.element.replaceChildren(head, problem(error, () => fill(column, columns, asked)));
+    column.element.replaceChildren(head, problem(error, () => fill(column, columns, asked, signal)));
   }
   column.element.removeAttribute("aria-busy");
 }
@@ -81,9 +92,11 @@ function answered(answer, asked, n) {
   return [
     commandLine(answer.command),
     ...answer.warnings.map((one) => h("p", { class: "warning" }, one)),
-    cards.length ? h("ol", { class: "results" }, cards) : nothing("Nothing found.", "No document shares a term with the query."),
+    cards.length ? h("ol", { class: "results" }, cards) : NOTHING(),
   ];
 }
+
+const NOTHING = () => nothing("Nothing found.", "No document shares a term with the query.");
 
 /** The final score first, then what it is made of. */
 export function scoresOf(result, unit) {
@@ -98,12 +111,14 @@ function headOf(name) {
 }
 
 function announceAll(columns, asked) {
-  const found = columns.filter((one) => one.answer).map((one) => `${one.name}: ${numbers.plural(one.answer.results.length, "document")}`);
-  announce(`Results for ${asked.query}. ${found.join(", ")}.`);
+  const ready = columns.filter((one) => one.answer);
+  const found = ready.map(({ name, answer }) => `${name}: ${numbers.plural(answer.results.length, "document")}`);
+  announce(`Results for “${asked.query}”. ${found.join(", ")}.`);
 }
 
 function choice(one) {
-  return h("label", { class: "choice" }, h("input", { type: "checkbox", name: "p", value: one.name }), h("span", {}, one.name));
+  const box = h("input", { type: "checkbox", name: "p", value: one.name });
+  return h("label", { class: "choice" }, box, h("span", {}, one.name));
 }
 
 const boxes = () => [...byId("pipelines").querySelectorAll("input")];

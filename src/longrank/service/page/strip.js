@@ -27,7 +27,8 @@ export function drawStrip({ passages, length, scale, names, label, go }) {
     const height = 5 + (HEIGHT - 5) * scale.part(one.score);
     return svg("rect", {
       class: `bar s${scale.level(one.score)}`, "data-passage": one.passage, "data-score": one.score,
-      x: x(one.start), width: (x(one.end) - x(one.start)).toFixed(2), y: (HEIGHT - height).toFixed(1), height: height.toFixed(1),
+      x: x(one.start), width: (x(one.end) - x(one.start)).toFixed(2),
+      y: (HEIGHT - height).toFixed(1), height: height.toFixed(1),
     });
   });
   picture.append(svg("rect", { class: "track", x: 0, y: 0, width: WIDTH, height: HEIGHT }), ...bars, cursor);
@@ -69,7 +70,7 @@ export function drawStrip({ passages, length, scale, names, label, go }) {
   return { element: h("div", { class: "strip-box" }, picture, reading), select };
 }
 
-/** Call each passage of a strip by its number in the document, where that is known, else by its place among the scored. */
+/** Call each passage of a strip by its number in the document where that is known, else by its place in the strip. */
 export function namesOf({ strip, passages, n_passages: all }) {
   const known = new Map(passages.map((one) => [`${one.start} ${one.end}`, one.index]));
   return strip.map(([start, end], n) => {

@@ -45,7 +45,8 @@ export function walkBar({ result, scale, unit, href }, { names, show, heat }) {
 }
 
 function stepButton(text, label, key, click) {
-  return h("button", { type: "button", click, "aria-label": label, "aria-keyshortcuts": key }, `${text} `, h("kbd", {}, key));
+  const attributes = { type: "button", click, "aria-label": label, "aria-keyshortcuts": key };
+  return h("button", attributes, `${text} `, h("kbd", {}, key));
 }
 
 function heatSwitch(heat) {
