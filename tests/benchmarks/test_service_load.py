@@ -11,6 +11,10 @@ from types import ModuleType
 
 import pytest
 
+from longrank.scoring.cross_encoder import CrossEncoder
+from longrank.scoring.models import find_model
+from tiny_models import save_cross_encoder, task
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -105,3 +109,18 @@ def test_both_servers_get_the_same_passages(requests: ModuleType, throughput: Mo
     request = requests.asked(3, 2)
     assert json.loads(throughput.passages_body(request))["passages"] == request.passages
     assert json.loads(throughput.documents_body(request))["passages"] == [[text] for text in request.documents]
+
+
+@pytest.mark.neural
+def test_the_other_server_ranks_documents_by_their_best_passage_as_we_do(load: ModuleType, tmp_path: Path) -> None:
+    """By the same network's logits, and so in the order of LongRank's scorer."""
+    pytest.importorskip("fastapi", reason="needs the extra serve")
+    peer = import_module("benchmarks.service_peer")
+    folder = save_cross_encoder(tmp_path / "model", n_outputs=1)
+    (endpoint,) = [route.endpoint for route in peer.peer_app(str(folder)).routes if route.path == "/rerank"]
+    documents = [["the fox", "money and a boat"], ["a long river in the north", "who was the king"], ["blue water"]]
+    found = endpoint(peer.Request(query="where is the river", passages=documents))
+    scorer = CrossEncoder(find_model(str(folder)))
+    scores = scorer.score([task("where is the river", document) for document in documents])
+    best = [float(one.scores.max()) for one in scores]
+    assert [one["index"] for one in found] == sorted(range(3), key=lambda n: -best[n])
