@@ -23,9 +23,9 @@ from longrank.types import Notes
 
 LONGRANK = (sys.executable, "-m", "longrank")
 INDEX = "python-docs"
-QUERY = "let a fake function raise an exception or return different values on successive calls"
-DOCUMENT = "unittest.mock"
-RERANKED = ("sched", "queue", "bisect", "heapq")
+QUERY = "count how often each word occurs and show the commonest ones"
+DOCUMENT = "collections"
+RERANKED = ("sched", "queue", "collections", "heapq")
 RERANK_QUERY = "find the ten largest items of a huge list without sorting all of it"
 
 
@@ -58,7 +58,7 @@ def main(folder: Path) -> None:
         page.locator(f"[data-pipeline=minilm] [data-doc='{DOCUMENT}'] h3").hover()
         save(page, "compare")
 
-        page = opened(asking("document", "minilm", "lexical", id=DOCUMENT, **{"in": "minilm"}), 1400, 1000, "dark")
+        page = opened(asking("document", "minilm", "lexical", id=DOCUMENT, **{"in": "minilm"}), 1280, 880, "dark")
         page.wait_for_selector(".text .heat")
         page.keyboard.press("n")
         page.wait_for_timeout(500)

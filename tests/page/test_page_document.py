@@ -37,7 +37,7 @@ def test_the_text_is_whole_and_its_marks_are_exactly_the_query_s_words(
     assert page.evaluate("document.activeElement.tagName") == "H1"
 
 
-def test_heat_is_the_best_passage_of_each_stretch_on_the_scale_of_the_answer(
+def test_heat_is_the_best_passage_of_each_stretch_on_the_scale_of_the_document(
     show: Show, server: str, texts: dict[str, str]
 ) -> None:
     page = show(server + STORY)
@@ -54,11 +54,8 @@ def test_heat_is_the_best_passage_of_each_stretch_on_the_scale_of_the_answer(
         }"""
     )
     levels = [level for length, level in pieces for _ in range(length)]
-    body = {"query": "fox", "pipeline": "lexical", "k": 10}
-    results = page.request.post(f"{server}search", data=body).json()["results"]
-    scores = [score for one in results for _, _, score in one["strip"]]
-    low, high = min(scores), max(scores)
-    strip = next(one["strip"] for one in results if one["doc_id"] == "story")
+    strip = answer(page, server)["strip"]
+    low, high = (bound(score for _, _, score in strip) for bound in (min, max))
     expected: list[int | None] = []
     for position in range(len(texts["story"])):
         best = max((score for start, end, score in strip if start <= position < end), default=None)

@@ -47,7 +47,7 @@ export function openDocuments() {
 
 /**
  * A document of the index as a search found it.
- * Returns {title, id, text, back, others, result, scale, scores, unit, warnings, href(at)}; result: null if not found.
+ * Returns {title, id, text, back, others, result, scores, unit, warnings, href(at)}; result: null if not found.
  */
 export async function fromSearch(asked) {
   const whole = ask(`document?id=${encodeURIComponent(asked.id)}`);
@@ -58,24 +58,24 @@ export async function fromSearch(asked) {
     id, title: title || id, text, result, unit: answer?.unit, warnings: answer?.warnings ?? [],
     back: answer && [searchHash(asked), `Results for “${asked.query}”`],
     others: asked.pipelines.map((name) => [name, documentHash(asked, id, name), name === asked.pipeline]),
-    scale: scaleOf(answer?.results.map((one) => one.strip) ?? []),
     scores: result ? scoresOf(result, answer.unit) : [],
     href: (at) => documentHash(asked, id, asked.pipeline, at),
   };
 }
 
 function draw(view, shown, at) {
-  const { result, scale } = shown;
+  const { result } = shown;
   const strip = result?.strip ?? [];
+  const scale = scaleOf([strip]); // where in this document; results of a search share one scale
   const names = result ? namesOf(result) : [];
   const heading = h("h1", { tabindex: -1, dir: "auto" }, shown.title);
   const text = h("div", { class: "text", dir: "auto" });
   const words = result?.passages.flatMap((one) => one.words) ?? [];
   const body = heatText(text, { text: shown.text, strip, names, scale, words });
   const heat = (on) => text.classList.toggle("plain", !on);
-  if (strip.length) bar = walkBar(shown, { names, show: body.show, heat });
+  if (strip.length) bar = walkBar(shown, { names, scale, show: body.show, heat });
   document.title = `${shown.title} – LongRank`;
-  view.replaceChildren(...headOf(shown, heading), ...(bar ? [bar.element, bestOf(shown)] : []), text);
+  view.replaceChildren(...headOf(shown, heading), ...(bar ? [bar.element, bestOf(shown, scale)] : []), text);
   heading.focus({ preventScroll: true });
   if (!showPassage(at)) scrollTo(0, 0);
 }
@@ -98,7 +98,7 @@ function readOf({ result, text, back }) {
   return back ? `not among the results, so without passage scores · ${length}` : length;
 }
 
-function bestOf({ result, scale, href }) {
+function bestOf({ result, href }, scale) {
   const wide = matchMedia("(min-width: 72rem)").matches;
   const list = result.passages.map((one) => excerpt(one, scale, href(one.start), EXCERPT));
   return h("details", { class: "best", open: wide },

@@ -11,7 +11,7 @@ import { textHash } from "./route.js";
 import { watchFiles } from "./files.js";
 
 const PASSAGES = 100; // of each document: as many as a server gives
-let last = null; // the last ranking: {texts, results, scale, unit, warnings}
+let last = null; // the last ranking: {texts, results, unit, warnings}
 let files = null;
 
 /** Set the form up for what the server serves. */
@@ -54,7 +54,7 @@ function show(into, texts, body, answer) {
   const results = answer.results.map((one, n) => asResult(one, n, texts[one.index]));
   const unit = answer.results[0].evidence.unit;
   const scale = scaleOf(results.map((one) => one.strip));
-  last = { texts, results, scale, unit, warnings: answer.meta?.warnings ?? [] };
+  last = { texts, results, unit, warnings: answer.meta?.warnings ?? [] };
   const cardOf = (one) => card(one, { scale, scores: scoresOf(one, unit), href: (at) => textHash(one.index, at) });
   into.replaceChildren(h("section", { class: "column", "aria-label": "Ranking" },
     commandLine(curl(body)),
@@ -83,9 +83,9 @@ const scoresOf = (one, unit) => [["relevance", one.score], [`${one.aggregator}, 
 export function fromTexts({ text: index }) {
   const result = last?.results.find((one) => one.index === index);
   if (!result) return null;
-  const { scale, unit, warnings, texts } = last;
+  const { unit, warnings, texts } = last;
   return {
-    id: result.doc_id, title: result.title, text: texts[index].text, result, scale, unit, warnings,
+    id: result.doc_id, title: result.title, text: texts[index].text, result, unit, warnings,
     back: ["#rerank", "Ranking"], others: [], scores: scoresOf(result, unit), href: (at) => textHash(index, at),
   };
 }

@@ -6,11 +6,11 @@ import * as numbers from "./numbers.js";
 import { drawStrip } from "./strip.js";
 
 /**
- * Make the bar of a document {result, scale, unit, href} whose passages are called `names`.
+ * Make the bar of a document {result, unit, href} whose passages are called `names` and coloured on `scale`.
  * show(n) brings a passage to view; heat(on) turns colours on and off.
  * Returns {element, step(by), goTo(at)}: by ranks of passages, and to the one that begins with code point `at`.
  */
-export function walkBar({ result, scale, unit, href }, { names, show, heat }) {
+export function walkBar({ result, unit, href }, { names, scale, show, heat }) {
   const { strip } = result;
   const order = strip.map((_, n) => n).sort((a, b) => strip[b][2] - strip[a][2] || a - b);
   const where = h("span", { class: "place-of" }, `– of ${strip.length}`);
