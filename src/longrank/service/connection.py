@@ -148,4 +148,6 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
                 h11.EndOfMessage(),
             ):
                 self.transport.write(self.conn.send(event))
+            if self.cycle is not None:
+                self.cycle.disconnected = True  # it has no more to say, even if the client has left already
         self.transport.close()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,67 @@ def test_what_is_not_http_is_answered_with_a_4xx_of_our_shape_and_closed(server:
         assert set(answer.json) == {"code", "message", "request_id"}
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert client.is_closed()
+
+
+SEEDS = (
+    request("POST", "/rerank", "Content-Type: application/json", "Expect: 100-continue", body=b'{"query": "w1"}'),
+    request(
+        "POST",
+        "/rerank",
+        "Content-Type: application/json",
+        "Transfer-Encoding: chunked",
+        body=b"2;x=y\r\n{}\r\n0\r\n\r\n",
+    ),
+    request("GET", "/health", "Connection: keep-alive, Upgrade", "Upgrade: websocket"),
+    request("HEAD", "/", "Content-Length: 3", body=b"abc"),
+    request("CONNECT", "localhost:80"),
+    b"GET /health HTTP/1.0\r\n\r\n",
+)
+PIECES = (
+    b"\r\n",
+    b"\n",
+    b"\0",
+    b": ",
+    b"Content-Length: 5\r\n",
+    b"\xff\xfe",
+    b"Host: x\r\n",
+    b"%0d%0a",
+    b"A" * 70_000,
+    b"-1",
+)
+
+
+def mutated(draw: random.Random) -> bytes:
+    """Return a request or two with pieces left out, put in and changed."""
+    data = bytearray(b"".join(draw.choice(SEEDS) for _ in range(draw.choice((1, 1, 2)))))
+    for _ in range(draw.randint(0, 4)):
+        place = draw.randrange(len(data))
+        if draw.random() < 0.4:
+            data[place:place] = draw.choice(PIECES)
+        elif draw.random() < 0.6:
+            del data[place : place + draw.randint(1, 20)]
+        else:
+            data[place] = draw.randrange(256)
+    return bytes(data)
+
+
+def test_whatever_is_sent_is_no_error_of_the_server_and_leaves_nothing_behind(server: Running) -> None:
+    draw = random.Random(7)
+    assert server.get("/health").status == 200
+    open_before = server.n_files()
+    for _ in range(400):
+        with server.client() as client:
+            with suppress(OSError):
+                client.send(mutated(draw))
+            client.socket.settimeout(0.01)
+            with suppress(OSError, TimeoutError):
+                assert not client.socket.recv(20).startswith(b"HTTP/1.1 5")
+    assert server.get("/health").status == 200
+    until = time.monotonic() + 20
+    while server.n_files() > open_before and time.monotonic() < until:
+        time.sleep(0.1)
+    assert server.n_files() <= open_before
+    assert not any(word in server.log.read_text() for word in ("Traceback", "Exception", "Fatal", "failed"))
 
 
 def test_a_malformed_chunk_is_answered_with_400(server: Running) -> None:
