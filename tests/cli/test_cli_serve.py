@@ -81,6 +81,8 @@ def test_help_states_the_defaults_that_hold(
         (["INDEX", "--pipeline", "lexical", "--port", "USED"], "cannot listen: Address already in use"),
         (["INDEX", "--key-file", "no/such/key"], "no/such/key: No such file or directory"),
         (["INDEX", "--max-requests", "0"], "--max-requests"),
+        (["INDEX", "--allow-host", "http://box"], "a name without scheme and port, or * (got 'http://box')"),
+        (["INDEX", "--allow-host", "box:8330"], "a name without scheme and port, or * (got 'box:8330')"),
     ],
 )
 def test_what_cannot_be_served_is_one_line_before_anything_listens(

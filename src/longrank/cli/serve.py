@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Sequence
@@ -19,8 +20,10 @@ from longrank.errors import InputError, MissingExtra
 if TYPE_CHECKING:
     from longrank.service.engine import Engine, Wanted
     from longrank.service.settings import ServiceSettings
+    from longrank.types import Notes
 
 _KEY = "LONGRANK_API_KEY"
+_HOST_NAME = re.compile(r"\*|[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 
 def serve(
@@ -112,10 +115,19 @@ def serve(
 
 
 def _settings(given: dict[str, Any], allowed: Sequence[str]) -> ServiceSettings:
+    """Return the limits with what was given, and the names that clients may use: localhost, `host`, and `allowed`.
+
+    Raises:
+        InputError: one of `allowed` is no name.
+    """
     from longrank.service.settings import ServiceSettings
 
+    for name in allowed:
+        if not _HOST_NAME.fullmatch(name):
+            raise InputError("--allow-host takes a name without scheme and port, or *", got=name)
     settings = ServiceSettings(**given)
-    own = () if settings.host in ("0.0.0.0", "::") else (settings.host,)  # noqa: S104 - names no host
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    own = () if host in ("0.0.0.0", "[::]") else (host,)  # noqa: S104 - these name no host
     return replace(settings, allowed_hosts=(*settings.allowed_hosts, *(name.lower() for name in (*own, *allowed))))
 
 
@@ -140,7 +152,7 @@ def _engine(
     pipelines: Sequence[str] | None,
     model: str | None,
     assignments: Sequence[str],
-    notes: Any,
+    notes: Notes,
 ) -> Engine:
     from longrank.cli.search import default_pipeline
     from longrank.index import Index
@@ -171,7 +183,7 @@ def _wanted(names: Sequence[str], model: str | None, assignments: Sequence[str])
     return wanted
 
 
-def _serve(engine: Engine, settings: ServiceSettings, notes: Any) -> int:
+def _serve(engine: Engine, settings: ServiceSettings, notes: Notes) -> int:
     from longrank.service.admission import Admission
     from longrank.service.app import create_app
     from longrank.service.log import log_to
