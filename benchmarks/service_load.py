@@ -8,8 +8,9 @@ another one, of 4 documents of 300 to 1,500 words (`benchmarks.service_requests`
 - closed loops: 1, 2, 8, 32 and 128 clients, each of which sends its next request when the last is answered, or
   when the ``Retry-After`` of a refusal is over; `--seconds` each. Passages per second until the last answer.
 - overload: requests arrive at random, five times as many as 8 clients were answered, each on a connection of its own.
-  Goodput: passages that were answered, per second until the last answer, over what 8 clients got. Recovery: from the
-  last arrival until a client that asks one request after the other is answered in 1.5 times the usual time.
+  Goodput: passages that were answered, per second until the last answer, over what 8 clients get before and after.
+  Recovery: from the last arrival until a client that asks one request after the other is answered in 1.5 times the
+  usual time.
 - slow clients: 500 that never end their head, 100 that never end their body, each back again as soon as it is thrown
   out; how long they were let, and what a client that asks one request after the other notices.
 - SIGTERM with 20 requests of one document in flight: how many are lost, the exit code, and the time it takes.
@@ -27,14 +28,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.service_requests import Answer, Asked, Connection, Server, asked, endless
+from benchmarks.service_requests import Answer, Asked, Connection, Server, Stock, asked
 
 CLIENTS = (1, 2, 8, 32, 128)
 OVERLOAD, CAPACITY_AT = 5, 8
@@ -52,62 +53,70 @@ class Done(NamedTuple):
     at: float
 
 
-async def closed_loops(url: str, clients: int, seconds: float, requests: Iterator[Asked]) -> dict[str, Any]:
+async def closed_loops(url: str, clients: int, seconds: float, requests: Stock) -> dict[str, Any]:
     """Measure so many clients that ask one request after the other."""
+    requests.fill(2 * clients + int(4 * seconds))
     started = time.monotonic()
     done: list[Done] = []
     await asyncio.gather(*(_client(url, started + seconds, requests, done) for _ in range(clients)))
     return {"clients": clients, **_summary(done, started)}
 
 
-async def _client(url: str, end: float, requests: Iterator[Asked], done: list[Done]) -> None:
+async def _client(url: str, end: float, requests: Stock, done: list[Done]) -> None:
     async with Connection(url) as connection:
         while time.monotonic() < end:
-            request = next(requests)
+            request = requests.take()
             answer = await connection.post(PATH, request.body)
             done.append(Done(request, answer, time.monotonic()))
             if answer.status != 200:
                 await asyncio.sleep(min(end - time.monotonic(), float(answer.headers.get("retry-after", 1))))
 
 
-async def overload(
-    url: str, per_second: float, seconds: float, normal: float, requests: Iterator[Asked]
-) -> dict[str, Any]:
+async def overload(url: str, per_second: float, seconds: float, normal: float, requests: Stock) -> dict[str, Any]:
     """Measure requests that arrive at random, whatever becomes of those before them; `normal`: the usual latency."""
-    rng, started = random.Random(5), time.monotonic()
+    rng = random.Random(5)
     arrivals = np.cumsum([rng.expovariate(per_second) for _ in range(int(per_second * seconds))]).tolist()
-    prepared = [(request, request.body) for request, _ in zip(requests, arrivals, strict=False)]
+    requests.fill(len(arrivals) + 50)
     started = time.monotonic()
     done: list[Done] = []
     tasks = []
-    for at, (request, body) in zip(arrivals, prepared, strict=True):
+    for at in arrivals:
         await asyncio.sleep(started + at - time.monotonic())
-        tasks.append(asyncio.create_task(_arrival(url, request, body, done)))
+        tasks.append(asyncio.create_task(_arrival(url, requests.take(), done)))
     ended = time.monotonic()
     recovered = await _recovery(url, ended, 1.5 * normal, requests)
     await asyncio.gather(*tasks)
     return {"requests_per_second": per_second, "recovered_after": recovered, **_summary(done, started)}
 
 
-async def _arrival(url: str, request: Asked, body: bytes, done: list[Done]) -> None:
+async def overloaded(url: str, seconds: float, normal: float, requests: Stock) -> dict[str, Any]:
+    """Measure overload against what as many clients as are served well get before it and after it."""
+    before = await closed_loops(url, CAPACITY_AT, seconds, requests)
+    pushed = await overload(url, OVERLOAD * before["answers_per_second"], 1.5 * seconds, normal, requests)
+    after = await closed_loops(url, CAPACITY_AT, seconds, requests)
+    capacity = (before["passages_per_second"] + after["passages_per_second"]) / 2
+    return {**pushed, "capacity": capacity, "goodput": pushed["passages_per_second"] / capacity}
+
+
+async def _arrival(url: str, request: Asked, done: list[Done]) -> None:
     async with Connection(url) as connection:
-        answer = await connection.post(PATH, body)
+        answer = await connection.post(PATH, request.body)
     done.append(Done(request, answer, time.monotonic()))
 
 
-async def _recovery(url: str, since: float, usual: float, requests: Iterator[Asked]) -> float:
+async def _recovery(url: str, since: float, usual: float, requests: Stock) -> float:
     """Return after how many seconds a client is answered as usual."""
     async with Connection(url) as connection:
         while True:
             began = time.monotonic() - since
-            answer = await connection.post(PATH, next(requests).body)
+            answer = await connection.post(PATH, requests.take().body)
             if answer.status == 200 and answer.seconds <= usual:
                 return began
             if answer.status != 200:
                 await asyncio.sleep(0.5)
 
 
-async def slow_clients(url: str, seconds: float, requests: Iterator[Asked]) -> dict[str, Any]:
+async def slow_clients(url: str, seconds: float, requests: Stock) -> dict[str, Any]:
     """Measure a normal client without and with many that never end what they begin."""
     body = asked(0, 4).body
     half = HEAD + f"Content-Length: {len(body)}\r\n\r\n".encode() + body[: len(body) // 2]
@@ -145,13 +154,11 @@ async def _slow(url: str, begun: bytes, lived: list[float]) -> None:
             await asyncio.sleep(0.1)
 
 
-async def stopped(server: Server, requests: Iterator[Asked]) -> dict[str, Any]:
+async def stopped(server: Server, requests: Stock) -> dict[str, Any]:
     """Measure what becomes of requests in flight when the server is told to stop."""
     done: list[Done] = []
-    tasks = [
-        asyncio.create_task(_arrival(server.url, request, request.body, done))
-        for request, _ in zip(requests, range(IN_FLIGHT), strict=False)
-    ]
+    requests.fill(IN_FLIGHT)
+    tasks = [asyncio.create_task(_arrival(server.url, requests.take(), done)) for _ in range(IN_FLIGHT)]
     in_flight = 0
     async with Connection(server.url) as connection:
         while in_flight + len(done) < IN_FLIGHT:
@@ -222,17 +229,13 @@ class Memory:
 async def measured(server: Server, seconds: float) -> dict[str, Any]:
     """Measure everything, in turn."""
     numbers = count(1)
-    requests, small = endless(4, numbers), endless(1, numbers)
+    requests, small = Stock(4, numbers), Stock(1, numbers)
     await closed_loops(server.url, 1, 2, requests)  # the first ones are slow
     async with Memory(server) as memory:
         loops = []
         for n in CLIENTS:
             loops.append(_said(f"{n} clients", await closed_loops(server.url, n, seconds, requests)))
-        serial, full = loops[0], next(one for one in loops if one["clients"] == CAPACITY_AT)
-        pushed = await overload(
-            server.url, OVERLOAD * full["answers_per_second"], 1.5 * seconds, serial["p50"], requests
-        )
-        pushed["goodput"] = pushed["passages_per_second"] / full["passages_per_second"]
+        pushed = await overloaded(server.url, seconds, loops[0]["p50"], requests)
         _said("overload", pushed)
         slow = _said("slow clients", await slow_clients(server.url, seconds, requests))
     return {

@@ -14,10 +14,10 @@ import random
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import NamedTuple, Self
 from urllib.parse import urlsplit
@@ -31,21 +31,20 @@ _WAIT = 120.0  # seconds for an answer
 
 
 class Asked(NamedTuple):
-    """A query with its documents, and the passages of each in our windows of 150 words, 75 of them new."""
+    """A query with its documents, and the passages of each in our windows of 150 words, 75 of them new.
+
+    `body` is the request as Cohere's clients send it.
+    """
 
     query: str
     documents: list[str]
     passages: list[list[str]]
+    body: bytes = b""
 
     @property
     def n_passages(self) -> int:
         """All of them."""
         return sum(map(len, self.passages))
-
-    @property
-    def body(self) -> bytes:
-        """As Cohere's clients send it."""
-        return json.dumps({"model": "any", "query": self.query, "documents": self.documents}).encode()
 
 
 def asked(n: int, n_documents: int) -> Asked:
@@ -58,7 +57,8 @@ def asked(n: int, n_documents: int) -> Asked:
         texts.append(" ".join(words[first : first + length]))
     segment = make_segmenter("windows", {}).segment
     passages = [[one.text for one in segment(Document("d", "", text)).passages] for text in texts]
-    return Asked(rng.choice(questions), texts, passages)
+    query = rng.choice(questions)
+    return Asked(query, texts, passages, json.dumps({"model": "any", "query": query, "documents": texts}).encode())
 
 
 @cache
@@ -68,9 +68,22 @@ def _source() -> tuple[list[str], list[str]]:
     return words, [query.text for query in demo.queries]
 
 
-def endless(n_documents: int, numbers: Iterator[int] | None = None) -> Iterator[Asked]:
-    """Make requests, each another one."""
-    return (asked(n, n_documents) for n in numbers or count())
+class Stock:
+    """Requests, each another one, made beforehand as far as possible: making one takes as long as a refusal may."""
+
+    def __init__(self, n_documents: int, numbers: Iterator[int]) -> None:
+        self._n_documents, self._numbers = n_documents, numbers
+        self._made: deque[Asked] = deque()
+
+    def fill(self, n: int) -> None:
+        """Have `n` at hand."""
+        while len(self._made) < n:
+            self._made.append(asked(next(self._numbers), self._n_documents))
+
+    def take(self) -> Asked:
+        """Return the next one."""
+        self.fill(1)
+        return self._made.popleft()
 
 
 @dataclass(frozen=True)

@@ -121,13 +121,15 @@ class Admission:
         if self._tokens + tokens > self._settings.max_tokens:
             raise self._overloaded("with this ranking, those in flight would hold more text than it can hold")
         if (wait := self._wait(tokens)) > self._settings.max_wait:
-            raise self._overloaded(f"{wait:.0f} seconds of work would be done before this ranking")
+            raise self._overloaded(f"{wait:.0f} seconds of work are waiting")
         if wait and wait + tokens / (self._scheduler.rate or math.inf) > _MARGIN * (deadline - time.monotonic()):
             raise self._overloaded("what waits before this ranking takes longer than its deadline allows")
 
     def _wait(self, tokens: int) -> float:
-        """Return how many seconds a ranking of so many tokens will wait for others; 0 if no rate is known."""
-        return self._scheduler.waiting_before(tokens) / (self._scheduler.rate or math.inf)
+        """Return the seconds of work that wait; 0 for a ranking that goes before all of it, or if no rate is known."""
+        if not self._scheduler.waiting_before(tokens):
+            return 0.0
+        return self._scheduler.waiting_tokens / (self._scheduler.rate or math.inf)
 
     def _overloaded(self, why: str) -> Refusal:
         return Refusal(429, "overloaded", f"the server is overloaded: {why}; try again later", self._retry_after())
