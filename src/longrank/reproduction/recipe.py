@@ -213,6 +213,12 @@ def _changed(recipe: Recipe, assignments: Iterable[str]) -> Mapping[str, Any]:
         if not _alike(value, settings.get(key)):
             kind = next(name for type_, name in _KINDS.items() if isinstance(value, type_))
             raise InputError(f"setting {key} is {kind}", got=settings.get(key), fix=f"as {shown(value)}")
+    own = recipe.settings.get("systems", [])
+    for system in settings.get("systems", []):
+        if system not in own:
+            raise InputError(
+                f"{recipe.paper}, {recipe.item}, has no such system", got=system, fix=suggestion(system, own)
+            )
     return settings
 
 

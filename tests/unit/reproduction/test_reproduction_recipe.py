@@ -190,6 +190,13 @@ def test_a_setting_of_another_kind_is_refused(tmp_path: Path, setting: object, a
         load_recipe(written(tmp_path, settings={"s": setting}), [assignment])
 
 
+def test_a_system_that_the_recipe_does_not_have_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, settings={"systems": ["FirstP", "MaxP"]})
+    assert load_recipe(path, ['systems=["MaxP"]'])[0].settings == {"systems": ["MaxP"]}
+    with pytest.raises(InputError, match=r"no such system \(got 'MaxPP'\); did you mean 'MaxP'\?"):
+        load_recipe(path, ['systems=["MaxPP"]'])
+
+
 def test_the_same_value_is_no_change(tmp_path: Path) -> None:
     assert load_recipe(written(tmp_path, settings={"s": 3}), ["s=3"])[1] == {}
 
