@@ -60,7 +60,8 @@ def main(folder: Path) -> None:
 
         page = opened(asking("document", "minilm", "lexical", id=DOCUMENT, **{"in": "minilm"}), 1280, 880, "dark")
         page.wait_for_selector(".text .heat")
-        page.keyboard.press("n")
+        for _ in range(4):
+            page.keyboard.press("n")
         page.wait_for_timeout(500)
         save(page, "document")
 

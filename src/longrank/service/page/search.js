@@ -78,7 +78,8 @@ async function fill(column, columns, asked, signal) {
   } catch (error) {
     if (signal.aborted) return;
     shown = null;
-    column.element.replaceChildren(head, problem(error, () => fill(column, columns, asked, signal)));
+    const again = () => (error.status === 401 ? run(asked) : fill(column, columns, asked, signal));
+    column.element.replaceChildren(head, problem(error, again));
   }
   column.element.removeAttribute("aria-busy");
 }
@@ -107,7 +108,7 @@ export function scoresOf(result, unit) {
 function headOf(name) {
   const { first_stage: first, scorer, aggregator, model } = served.find((one) => one.name === name) ?? {};
   const made = [first, scorer, model, aggregator].filter(Boolean).join(" → ");
-  return h("header", { class: "column-head" }, h("h2", {}, name), made && h("p", { class: "quiet" }, made));
+  return h("header", { class: "column-head" }, h("h2", {}, name), made && h("p", { class: "quiet made" }, made));
 }
 
 function announceAll(columns, asked) {
