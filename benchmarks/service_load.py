@@ -84,7 +84,7 @@ async def overload(url: str, per_second: float, seconds: float, normal: float, r
         await asyncio.sleep(started + at - time.monotonic())
         tasks.append(asyncio.create_task(_arrival(url, requests.take(), done)))
     ended = time.monotonic()
-    recovered = await _recovery(url, ended, 1.5 * normal, requests)
+    recovered = await _recovery(url, ended, 1.5 * normal, requests, done)
     await asyncio.gather(*tasks)
     return {"requests_per_second": per_second, "recovered_after": recovered, **_summary(done, started)}
 
@@ -104,14 +104,16 @@ async def _arrival(url: str, request: Asked, done: list[Done]) -> None:
     done.append(Done(request, answer, time.monotonic()))
 
 
-async def _recovery(url: str, since: float, usual: float, requests: Stock) -> float:
-    """Return after how many seconds a client is answered as usual."""
+async def _recovery(url: str, since: float, usual: float, requests: Stock, done: list[Done]) -> float:
+    """Return after how many seconds a client is answered as usual; until then it adds to the load."""
     async with Connection(url) as connection:
         while True:
             began = time.monotonic() - since
-            answer = await connection.post(PATH, requests.take().body)
+            request = requests.take()
+            answer = await connection.post(PATH, request.body)
             if answer.status == 200 and answer.seconds <= usual:
                 return began
+            done.append(Done(request, answer, time.monotonic()))
             if answer.status != 200:
                 await asyncio.sleep(0.5)
 
