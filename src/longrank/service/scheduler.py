@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LIKELY_RATE = 2000.0  # tokens per second, where none is known; it only orders jobs
-_LOOK = 0.002  # seconds between looks at a thread that is ending
+_LOOK = 0.001  # seconds between looks at a thread that is ending
 
 
 class Unit(NamedTuple):
@@ -202,18 +202,21 @@ class Scheduler:
 
     def _serve(self) -> None:
         """Work until there is nothing left and the scheduler is closed: the thread."""
-        while True:
-            with self._changed:
-                self._jobs = [job for job in self._jobs if not (job.answered or job.gone)]
-                self._changed.wait_for(lambda: self._errands or self._jobs or self._closed)
-                errand = self._errands.popleft() if self._errands else None
-                jobs = list(self._jobs)
-            if errand is not None:
-                errand.do()
-            elif jobs:
-                self._do_batch(jobs)
-            else:
-                return
+        while self._step():
+            pass
+
+    def _step(self) -> bool:
+        """Do what is due, or wait for it, holding nothing of what was done before; False: closed, and all is done."""
+        with self._changed:
+            self._jobs = [job for job in self._jobs if not (job.answered or job.gone)]
+            self._changed.wait_for(lambda: self._errands or self._jobs or self._closed)
+            errand = self._errands.popleft() if self._errands else None
+            jobs = list(self._jobs)
+        if errand is not None:
+            errand.do()
+        elif jobs:
+            self._do_batch(jobs)
+        return errand is not None or bool(jobs)
 
     def _do_batch(self, jobs: Sequence[_Job]) -> None:
         started = time.perf_counter()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+import weakref
 from collections.abc import Callable, Coroutine, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -304,6 +305,18 @@ def test_short_work_whose_deadline_passes_is_never_done() -> None:
     assert done == [2]
 
 
+def test_what_is_done_is_forgotten_while_the_thread_waits() -> None:
+    async def test(scheduler: Scheduler) -> None:
+        scheduler.start()
+        (result,) = await job(scheduler, [unit(Scorer(), "a")])
+        scores = weakref.ref(result.scores)
+        del result
+        while scores() is not None:  # the thread is about to wait, or does
+            await asyncio.sleep(0.001)
+
+    run(test)
+
+
 def test_closing_finishes_what_is_there_and_refuses_what_comes_later() -> None:
     async def test(scheduler: Scheduler) -> None:
         scheduler.start()
@@ -415,6 +428,7 @@ class Asked(NamedTuple):
         return await scheduler.scores(lambda: self.units(n, scorers), cost=len(self.parts), deadline=deadline)
 
 
+@pytest.mark.timeout(600)  # a thread for each of a thousand schedules: seconds, but minutes where others want the cores
 @settings(max_examples=1000, deadline=None)
 @given(
     asked=st.lists(
