@@ -126,6 +126,11 @@ class BiEncoder:
         self._stored = stored
         self._stored_note = " with stored vectors" if selects else ""
 
+    @property
+    def has_stored_vectors(self) -> bool:
+        """Whether passages of an index need not be encoded."""
+        return self._stored is not None
+
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
         """Return the cosine of each passage with its query.
 

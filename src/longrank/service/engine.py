@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from longrank.aggregation import AGGREGATORS, make_aggregator
@@ -60,7 +61,7 @@ class Served:
             "name": self.name,
             "first_stage": None if self.pipeline is None else self.settings.first_stage.preset,
             "scorer": None if scorer is None else scorer.name,
-            "model": None if scorer is None else self.model or scorer.model,
+            "model": None if scorer is None else _name_of(self.model or scorer.model),
             "unit": None if self.reranker is None else self.reranker.unit,
             "aggregator": None if self.reranker is None else self.reranker.aggregator_name,
             "searches": self.pipeline is not None,
@@ -179,15 +180,20 @@ def simple_aggregators() -> list[str]:
 
 
 def _names(wanted: Sequence[Wanted]) -> list[str]:
-    """Name each pipeline; a second of the same name is told apart by its model."""
+    """Name each pipeline, a file without its folder; a second of the same name is told apart by its model."""
     names: list[str] = []
     for one in wanted:
-        again = one.pipeline in names
-        name = f"{one.pipeline}={one.model}" if again and one.model else one.pipeline
+        own = Path(one.pipeline).stem if one.pipeline.endswith(".toml") else one.pipeline
+        name = f"{own}={_name_of(one.model)}" if own in names and one.model else own
         if name in names:
             raise InputError("a pipeline is named twice", got=name, fix="name it once, or with another model")
         names.append(name)
     return names
+
+
+def _name_of(model: str | None) -> str | None:
+    """Return what clients may know of a model: of a folder on this machine its last part."""
+    return model if model is None or not Path(model).is_dir() else Path(model).resolve().name
 
 
 def _check(wanted: Wanted, settings: PipelineSettings, index: Index | None) -> None:

@@ -15,7 +15,7 @@ from longrank.service.errors import Refusal
 from longrank.service.metrics import Metrics
 from longrank.service.scheduler import Scheduler, Unit
 from longrank.service.settings import ServiceSettings
-from longrank.service.units import joined, tokens_of, units_of
+from longrank.service.units import joined, tokens_of, units_of, weight_of
 from longrank.types import Document, Evidence
 
 EVIDENCE_PASSAGES = 3
@@ -84,13 +84,14 @@ async def rerank(desk: Desk, asked: Asked, deadline: float) -> Answer:
     _check(desk.settings, asked)
     reranker = served.reranker
     assert reranker is not None
-    cost = _cost(asked, served.overlap)
+    weight = weight_of(reranker.scorer, indexed=False)
+    cost = int(weight * _cost(asked, served.overlap))
     prepared: list[tuple[PreparedTexts, int]] = []
 
     def prepare() -> list[Unit]:
         texts = reranker.prepare(asked.query, asked.documents, asked.limits)
         prepared.append((texts, _n_tokens(reranker, texts)))
-        return units_of(reranker.scorer, texts.block.tasks, desk.settings.batch_tokens)
+        return units_of(reranker.scorer, texts.block.tasks, desk.settings.batch_tokens, weight)
 
     with desk.admission.admit(cost, deadline):
         scores = await desk.scheduler.scores(prepare, cost=cost, deadline=deadline)

@@ -13,7 +13,7 @@ from longrank.ranking.pipeline import Pipeline, candidates_for
 from longrank.service.engine import Served, unknown_pipeline
 from longrank.service.errors import Refusal
 from longrank.service.rerank import Desk
-from longrank.service.units import joined, tokens_of, units_of
+from longrank.service.units import joined, tokens_of, units_of, weight_of
 from longrank.types import Document, Evidence, Query, Run
 
 
@@ -66,12 +66,13 @@ async def _reranked(
         return first_stage, []
     scorer = bound.scorer
     assert isinstance(scorer, PassageDocumentScorer)
-    cost = int(served.overlap * sum(tokens_of(one.document.text) for one in candidates))
+    weight = weight_of(scorer, indexed=True)
+    cost = int(weight * served.overlap * sum(tokens_of(one.document.text) for one in candidates))
     prepared: list[Prepared] = []
 
     def prepare() -> list[Any]:
         prepared.append(scorer.prepare(candidates))
-        return units_of(scorer, prepared[0].tasks, desk.settings.batch_tokens)
+        return units_of(scorer, prepared[0].tasks, desk.settings.batch_tokens, weight)
 
     with desk.admission.admit(cost, deadline):
         scores = await desk.scheduler.scores(prepare, cost=cost, deadline=deadline)

@@ -8,10 +8,14 @@ import numpy as np
 
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.passages import PassageDocumentScorer
+from longrank.scoring.lexical import LexicalScorer
 from longrank.service.scheduler import Unit
 
 CHARACTERS_PER_TOKEN = 4
 """Of prose, about; only estimates are made by it."""
+
+_LIGHT = 0.02
+"""What a token costs where no network reads it, against one that a small network reads (about a fiftieth)."""
 
 
 def tokens_of(*texts: str) -> int:
@@ -19,17 +23,34 @@ def tokens_of(*texts: str) -> int:
     return sum(map(len, texts)) // CHARACTERS_PER_TOKEN + len(texts)
 
 
-def units_of(scorer: PassageDocumentScorer, tasks: Sequence[ScoringTask], batch_tokens: int) -> list[Unit]:
-    """Cut tasks into units of about `batch_tokens` at most.
+def weight_of(scorer: PassageDocumentScorer, *, indexed: bool) -> float:
+    """Return what a token costs: 1 where a network reads it, little for BM25 and for vectors stored with the index.
+
+    Args:
+        scorer: of the pipeline.
+        indexed: whether the documents are those of the index.
+    """
+    stored = indexed and getattr(scorer.scorer, "has_stored_vectors", False)
+    return _LIGHT if stored or isinstance(scorer.scorer, LexicalScorer) else 1.0
+
+
+def units_of(
+    scorer: PassageDocumentScorer, tasks: Sequence[ScoringTask], batch_tokens: int, weight: float
+) -> list[Unit]:
+    """Cut tasks into units that cost about `batch_tokens` at most, where a token costs `weight`.
 
     A network that aggregates passages gets its documents whole.
     """
     whole = hasattr(scorer.scorer, "use_cache")
     return [
-        Unit(scorer.scorer, piece, sum(tokens_of(piece.query.text, text) for text in piece.texts))
+        Unit(scorer.scorer, piece, _cost(piece, weight))
         for task in tasks
-        for piece in ([task] if whole else _pieces(task, batch_tokens))
+        for piece in ([task] if whole else _pieces(task, int(batch_tokens / weight)))
     ]
+
+
+def _cost(task: ScoringTask, weight: float) -> int:
+    return max(1, int(weight * sum(tokens_of(task.query.text, text) for text in task.texts)))
 
 
 def _pieces(task: ScoringTask, batch_tokens: int) -> Iterator[ScoringTask]:

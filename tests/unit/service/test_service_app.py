@@ -354,3 +354,14 @@ def test_figures_count_what_was_asked(desk: Desk) -> None:
     assert 'longrank_requests_total{path="/v2/rerank",status="200"} 1.0' in figures
     assert 'longrank_refusals_total{code="invalid"} 1.0' in figures
     assert "longrank_truncated_documents_total 1.0" in figures
+
+
+def test_no_path_of_the_server_is_told_of_but_in_its_command(tmp_path: Path) -> None:
+    own = tmp_path / "mine.toml"
+    own.write_text('[scorer]\nname = "lexical"\n')
+    desk = desk_of(tmp_path, Wanted(str(own)), Wanted("bm25"))
+    described = ask_once(desk, "GET", "/info")
+    assert [one["name"] for one in described.json["pipelines"]] == ["mine", "bm25"]
+    assert str(tmp_path) not in described.body.decode()
+    reply = ask_once(desk, "POST", "/search", {"query": "fox", "pipeline": "mine"}).json
+    assert f"--pipeline {own}" in reply["command"]
