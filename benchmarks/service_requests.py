@@ -27,7 +27,7 @@ from longrank.text.segment import make_segmenter
 from longrank.types import Document, Notes
 
 WORDS = (300, 1500)
-_WAIT = 120.0  # seconds for an answer
+_WAIT = 600.0  # seconds for an answer
 
 
 class Asked(NamedTuple):

@@ -55,7 +55,7 @@ async def one_round(contestant: Contestant, requests: Sequence[Asked]) -> Taken:
             while (answer := await connection.post(contestant.path, body)).status == 429:
                 await asyncio.sleep(int(answer.headers["retry-after"]))
         if answer.status != 200:
-            raise SystemExit(f"{contestant.name} answered {answer.status}: {answer.body[:200]!r}")
+            raise RuntimeError(f"{contestant.name} answered {answer.status}: {answer.body[:200]!r}")
 
     started, cpu = time.perf_counter(), contestant.server.cpu_seconds()
     await asyncio.gather(*map(client, bodies))
