@@ -22,14 +22,14 @@ from longrank.ranking.passages import PassageDocumentScorer, Prepared, open_docu
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.scoring import SCORES_DOCUMENTS
 from longrank.text.analysis import ANALYZERS
-from longrank.text.windows import OffsetTokenizer, whitespace_words, wordpieces
+from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
 from longrank.types import Document, Evidence, Notes, Query
 
 MEANS = frozenset({"firstp", "maxp", "avgp", "kmaxp", "max", "wmean", "document"})
 """Aggregators whose scores stay in the range of the passages' scores."""
 
 _ANALYZER = ANALYZERS["porter"]
-_CHARACTERS_PER_TOKEN = 100  # as many as a token may have; text beyond is not tokenised
+_CHARACTERS_PER_TOKEN = 100  # more than most have; text beyond is not tokenised where that suffices
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,10 @@ class TextReranker:
 
     def n_tokens(self, text: str) -> int:
         """Return how many tokens the model makes of a text; words where there is no model."""
-        return len(whitespace_words(text) if self.tokenizer is None else wordpieces(text, self.tokenizer))
+        return len(self._units(text))
+
+    def _units(self, text: str) -> Units:
+        return whitespace_words(text) if self.tokenizer is None else wordpieces(text, self.tokenizer)
 
     def _cuts_query(self, query: str) -> bool:
         """Say whether the scorer leaves a part of the query out; BM25 reads all of it."""
@@ -209,11 +212,10 @@ class TextReranker:
         """Return the beginning of a text that has so many tokens, and whether that is not all of it."""
         if n_tokens is None:
             return text, False
-        start = text[: _CHARACTERS_PER_TOKEN * (n_tokens + 1)]
-        units = whitespace_words(start) if self.tokenizer is None else wordpieces(start, self.tokenizer)
-        if len(units) <= n_tokens:
-            return start, len(start) < len(text)
-        return text[: units.span(0, n_tokens)[1]], True
+        length = _CHARACTERS_PER_TOKEN * (n_tokens + 1)
+        while len(units := self._units(text[:length])) <= n_tokens and length < len(text):
+            length *= 2
+        return (text, False) if len(units) <= n_tokens else (text[: units.span(0, n_tokens)[1]], True)
 
 
 def open_text_reranker(

@@ -143,7 +143,8 @@ def _choose(engine: Engine, model: str | None) -> tuple[Served, list[str]]:
     if served is None:
         raise Refusal(404, "not_found", "no pipeline here reranks texts")
     if model and named is None:
-        return served, [f"model {model[:100]!r} is not served here: '{served.name}' answers"]
+        why = "does not rerank texts" if model in engine.names() else "is not served here"
+        return served, [f"model {model[:100]!r} {why}: '{served.name}' answers"]
     return served, []
 
 

@@ -69,6 +69,15 @@ def test_limits_are_honoured_and_said(reranker: TextReranker) -> None:
     assert not reranker.prepare("fox and moon", [LONG], TextLimits()).query_cut
 
 
+@pytest.mark.parametrize("text", ["moon" + " " * 5000 + "fox", "moon fox" + " " * 5000, "moon " + "x" * 5000])
+def test_a_limit_counts_tokens_however_long_they_or_the_blanks_between_them_are(
+    text: str, reranker: TextReranker
+) -> None:
+    assert not reranker.rank("fox", [text], limits=TextLimits(document_tokens=2))[0].cut
+    (one,) = reranker.rank("fox", [text], limits=TextLimits(document_tokens=1))
+    assert (one.cut, [shown.text for shown in one.passages]) == (True, ["moon"])
+
+
 def test_another_aggregator_needs_no_scoring(reranker: TextReranker) -> None:
     prepared = reranker.prepare("fox", TEXTS, TextLimits())
     evidence = reranker.scorer.finish(prepared.block, reranker.scorer.scorer.score(prepared.block.tasks))

@@ -75,6 +75,28 @@ def test_spans_of_overlapping_windows_leave_the_worse_one_out(tmp_path: Path) ->
     assert all(end <= start for (_, end), (start, _) in pairwise(spans))
 
 
+def test_spans_of_any_passages_are_those_that_overlap_no_better_one() -> None:
+    from types import SimpleNamespace
+
+    import numpy as np
+
+    from longrank.service.dialects.cohere import CohereRequest, spans
+
+    draw = np.random.default_rng(1)
+    answer: Any = SimpleNamespace(served=SimpleNamespace(reranker=SimpleNamespace(unit="prob")))
+    wanted = {"mode": "enabled", "threshold": 0}
+    request = CohereRequest.model_validate({"query": "q", "documents": ["d"], "relevant_spans": wanted})
+    for _ in range(200):
+        start = draw.integers(0, 30, 15)
+        end, score = start + draw.integers(0, 9, 15), draw.permutation(15) / 15
+        one: Any = SimpleNamespace(evidence=SimpleNamespace(passage_start=start, passage_end=end, passage_score=score))
+        kept: list[tuple[int, int]] = []
+        for n in np.argsort(-score):
+            if start[n] < end[n] and not any(start[n] < b and a < end[n] for a, b in kept):
+                kept.append((start[n], end[n]))
+        assert [(span["start"], span["end"]) for span in spans(request, answer, one)] == kept
+
+
 def test_nulls_are_as_good_as_nothing(desk: Desk) -> None:
     names = ("model", "top_n", "max_tokens_per_doc", "priority", "relevant_spans", "aggregate", "evidence", "passages")
     value = {"query": "fox", "documents": [FOX], **dict.fromkeys(names)}
@@ -95,6 +117,8 @@ def test_jina_vllm_and_cohere_v1_read_theirs(desk: Desk) -> None:
     assert reply["model"] == "lexical"
     assert reply["meta"]["warnings"] == ["model 'jina-reranker-v2' is not served here: 'lexical' answers"]
     assert reply["usage"]["total_tokens"] == reply["usage"]["prompt_tokens"] > 0
+    reply = ask_once(desk, "POST", "/v1/rerank", value | {"model": "bm25"}).json
+    assert reply["meta"]["warnings"] == ["model 'bm25' does not rerank texts: 'lexical' answers"]
     value |= {"top_n": 0, "use_activation": False, "return_documents": False}
     all_of_them = ask_once(desk, "POST", "/rerank", value).json["results"]
     assert len(all_of_them) == 2
@@ -107,6 +131,23 @@ def test_fields_of_document_objects_are_read_as_they_are_named(desk: Desk) -> No
     results = ask_once(desk, "POST", "/v1/rerank", value).json["results"]
     assert [one["index"] for one in results] == [0, 1]
     assert results[0]["passages"][0]["text"] == "a fox"
+
+
+def test_a_field_that_cannot_be_read_is_refused_and_null_is_no_text(desk: Desk) -> None:
+    def asked(*fields: str) -> Reply:
+        documents = ["fox", {"text": "tide", "title": None}, {"text": "tide", "title": "a fox", "year": 3}]
+        value = {"query": "none fox", "documents": documents, "rank_fields": list(fields), "evidence": True}
+        return ask_once(desk, "POST", "/v1/rerank", value)
+
+    read = {one["index"]: one["passages"][0]["text"] for one in asked("title").json["results"]}
+    assert read == {0: "fox", 1: "", 2: "a fox"}
+    assert [
+        asked(*wrong).json["message"].partition(":")[0] for wrong in (["text", "titel"], ["year"], ["text"] * 17)
+    ] == [
+        "/rank_fields/1",
+        "/documents/2/year",
+        "/rank_fields",
+    ]
 
 
 def test_tei_reads_a_bare_list(desk: Desk) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -75,12 +76,15 @@ def spans(request: CohereRequest, answer: Answer, one: RankedText) -> list[dict[
     assert reranker is not None
     threshold = 0.1 if wanted.threshold is None else wanted.threshold
     found: list[dict[str, Any]] = []
+    taken: list[tuple[int, int]] = []  # in order of position; none overlaps another
     evidence = one.evidence
     for n in (-evidence.passage_score).argsort(kind="stable").tolist():
         start, end = int(evidence.passage_start[n]), int(evidence.passage_end[n])
         relevance = relevance_of(float(evidence.passage_score[n]), reranker.unit)
         if relevance < threshold or len(found) == wanted.max_spans:
             break
-        if start < end and all(end <= other["start"] or other["end"] <= start for other in found):
+        place = bisect(taken, (start, end))
+        if start < end and all(a >= end or b <= start for a, b in taken[max(0, place - 1) : place + 1]):
+            taken.insert(place, (start, end))
             found.append({"start": start, "end": end, "score": relevance})
     return found

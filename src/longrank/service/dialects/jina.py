@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from longrank.ranking.texts import RankedText, TextLimits
 from longrank.service.dialects.common import Count, NonEmpty, Request, own_fields
+from longrank.service.errors import Refusal
 from longrank.service.rerank import Answer, Asked
 
 
@@ -28,7 +29,9 @@ class JinaRequest(Request):
     top_n: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(None, description="0 is all, as vLLM has it.")
     return_documents: bool | None = None
     raw_scores: bool | None = Field(None, description="Scores in the scorer's unit (Infinity).")
-    rank_fields: list[str] | None = Field(None, description="Fields of document objects to read (Cohere v1).")
+    rank_fields: Annotated[list[str], Field(max_length=16)] | None = Field(
+        None, description="Fields of document objects to read (Cohere v1); each is a string or null."
+    )
     max_chunks_per_doc: Count | None = Field(None, description="Passages read of each document (Cohere v1).")
     max_tokens_per_doc: Count | None = None
     max_tokens_per_query: Count | None = None
@@ -47,7 +50,12 @@ class JinaRequest(Request):
 
 
 def asked(request: JinaRequest) -> Asked:
-    """Return what is asked for."""
+    """Return what is asked for.
+
+    Raises:
+        Refusal: 422, a field of documents that is to be read is in none of them, or is not text.
+    """
+    _check_fields(request)
     tokens = [n for n in (request.max_tokens_per_doc, request.truncate_prompt_tokens) if n is not None and n > 0]
     return Asked(
         query=request.query,
@@ -67,8 +75,19 @@ def text_of(document: str | Text, fields: list[str] | None) -> str:
         return document
     if not fields:
         return document.text
-    values = {"text": document.text, **(document.model_extra or {})}
-    return "\n".join(str(values[field]) for field in fields if field in values)
+    values = document.model_dump()
+    return "\n".join(values[field] for field in fields if values.get(field) is not None)
+
+
+def _check_fields(request: JinaRequest) -> None:
+    fields = request.rank_fields or []
+    objects = {n: one.model_dump() for n, one in enumerate(request.documents) if fields and not isinstance(one, str)}
+    for place, field in enumerate(fields):
+        if objects and not any(field in one for one in objects.values()):
+            raise Refusal(422, "invalid", f"/rank_fields/{place}: no document has this field")
+        for n, one in objects.items():
+            if not isinstance(one.get(field), str | None):
+                raise Refusal(422, "invalid", f"/documents/{n}/{field}: must be a string, since it is to be read")
 
 
 def answered(request: JinaRequest, answer: Answer, request_id: str) -> dict[str, Any]:
