@@ -61,9 +61,9 @@ Ask = Callable[..., Awaitable[Reply]]
 
 
 def answers(desk: Desk, talk: Callable[[Ask], Awaitable[Any]]) -> Any:
-    """Run `talk` with a function ``ask(method, path, value=None, headers={}, leaves=None)`` and return its result.
+    """Run `talk` with ``ask(method, path, value=None, headers={}, leaves=None, takes=0.0)`` and return its result.
 
-    ``leaves`` is an event after which the client is gone.
+    ``leaves`` is an event after which the client is gone, ``takes`` the seconds that the body is on its way.
     """
     from longrank.service.app import create_app
 
@@ -77,8 +77,9 @@ def answers(desk: Desk, talk: Callable[[Ask], Awaitable[Any]]) -> Any:
             value: Any = None,
             headers: Mapping[str, str] | None = None,
             leaves: asyncio.Event | None = None,
+            takes: float = 0.0,
         ) -> Reply:
-            return await _asked(app, method, path, value, headers or {}, leaves)
+            return await _asked(app, _head(method, path, value, headers or {}), leaves, takes)
 
         try:
             return await talk(ask)
@@ -88,13 +89,11 @@ def answers(desk: Desk, talk: Callable[[Ask], Awaitable[Any]]) -> Any:
     return asyncio.run(run())
 
 
-async def _asked(
-    app: Any, method: str, path: str, value: Any, headers: Mapping[str, str], leaves: asyncio.Event | None
-) -> Reply:
+def _head(method: str, path: str, value: Any, headers: Mapping[str, str]) -> tuple[dict[str, Any], bytes]:
     body = value if isinstance(value, bytes) else b"" if value is None else json.dumps(value).encode()
     named = {"host": "localhost", "content-type": "application/json", "content-length": str(len(body)), **headers}
     path, _, query = path.partition("?")
-    scope = {
+    return {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.4"},
         "http_version": "1.1",
@@ -108,7 +107,11 @@ async def _asked(
         "client": ("127.0.0.1", 1),
         "server": ("127.0.0.1", 8330),
         "state": {},
-    }
+    }, body
+
+
+async def _asked(app: Any, request: tuple[dict[str, Any], bytes], leaves: asyncio.Event | None, takes: float) -> Reply:
+    scope, body = request
     sent: list[dict[str, Any]] = []
     given = False
 
@@ -116,6 +119,7 @@ async def _asked(
         nonlocal given
         if not given:
             given = True
+            await asyncio.sleep(takes)
             return {"type": "http.request", "body": body, "more_body": False}
         await (leaves or asyncio.Event()).wait()
         return {"type": "http.disconnect"}

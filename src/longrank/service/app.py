@@ -24,10 +24,10 @@ from longrank.service.dialects.common import NonEmpty, Strict
 from longrank.service.engine import limits_json
 from longrank.service.errors import Refusal, error_body
 from longrank.service.replies import CohereReply, DocumentReply, JinaReply, Problem, SearchReply, TeiResult
-from longrank.service.rerank import Answer, Asked, Desk, deadline_of, rerank
+from longrank.service.rerank import Answer, Asked, Desk, rerank, seconds_left
 from longrank.service.search import document, find, found_json
 from longrank.service.strict_json import parse
-from longrank.service.transport import Transport, refused, request_id_of
+from longrank.service.transport import Transport, arrival_of, refused, request_id_of
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
@@ -93,12 +93,12 @@ def _rankings(desk: Desk) -> APIRouter:
     @routes.post("/v2/rerank", summary="Rerank texts (Cohere v2)", responses={200: {"model": CohereReply}})
     async def cohere_rerank(request: Request, body: cohere.CohereRequest) -> JSONResponse:
         answer = await _ranked(desk, request, cohere.asked(body))
-        return JSONResponse(cohere.answered(body, answer, request_id_of(request.scope)))
+        return await _written(cohere.answered, body, answer, request_id_of(request.scope))
 
     @routes.post("/v1/rerank", summary="Rerank texts (Cohere v1, Jina, vLLM)", responses={200: {"model": JinaReply}})
     async def jina_rerank(request: Request, body: jina.JinaRequest) -> JSONResponse:
         answer = await _ranked(desk, request, jina.asked(body))
-        return JSONResponse(jina.answered(body, answer, request_id_of(request.scope)))
+        return await _written(jina.answered, body, answer, request_id_of(request.scope))
 
     @routes.post(
         "/rerank",
@@ -107,21 +107,20 @@ def _rankings(desk: Desk) -> APIRouter:
     )
     async def plain_rerank(request: Request, body: _Plain) -> JSONResponse:
         if isinstance(body, tei.TeiRequest):
-            return JSONResponse(tei.answered(body, await _ranked(desk, request, tei.asked(body))))
+            return await _written(tei.answered, body, await _ranked(desk, request, tei.asked(body)))
         answer = await _ranked(desk, request, jina.asked(body))
-        return JSONResponse(jina.answered(body, answer, request_id_of(request.scope)))
+        return await _written(jina.answered, body, answer, request_id_of(request.scope))
 
     @routes.post("/search", summary="Search the index", responses={200: {"model": SearchReply}})
     async def search(request: Request, body: SearchRequest) -> JSONResponse:
         if body.index is not None and body.index != desk.engine.index_name:
             raise Refusal(404, "not_found", "/index: no such index is served")
-        _check_query(desk, body.query)
-        deadline = deadline_of(desk.settings, request.headers.get("x-timeout-seconds"))
+        deadline = _deadline(desk, request)
         found = await find(
             desk, body.query, pipeline=body.pipeline, k=body.k, passages=body.passages, deadline=deadline
         )
-        value = await asyncio.to_thread(found_json, desk, found, body.query, body.k)
-        return JSONResponse({"request_id": request_id_of(request.scope), **value})
+        asked = {"k": body.k, "passages": body.passages, "request_id": request_id_of(request.scope)}
+        return await _written(found_json, desk, found, body.query, **asked)
 
     return routes
 
@@ -192,16 +191,18 @@ _Plain = Annotated[
 ]
 
 
+async def _written(write: Callable[..., Any], *given: Any, **named: Any) -> JSONResponse:
+    """Write an answer down, beside the event loop: it may be megabytes."""
+    return await asyncio.to_thread(lambda: JSONResponse(write(*given, **named)))
+
+
 async def _ranked(desk: Desk, request: Request, asked: Asked) -> Answer:
-    _check_query(desk, asked.query)
-    deadline = deadline_of(desk.settings, request.headers.get("x-timeout-seconds"))
-    return await rerank(desk, asked, deadline)
+    return await rerank(desk, asked, _deadline(desk, request))
 
 
-def _check_query(desk: Desk, query: str) -> None:
-    most = desk.settings.max_query_characters
-    if len(query) > most:
-        raise Refusal(422, "invalid", f"/query: {len(query)} characters, {most} at most")
+def _deadline(desk: Desk, request: Request) -> float:
+    """Return when an answer is no longer wanted, counted from the request's arrival, of `time.monotonic`."""
+    return arrival_of(request.scope) + seconds_left(desk.settings, request.headers.get("x-timeout-seconds"))
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -141,14 +141,16 @@ class Engine:
             "aggregators": simple_aggregators(),
         }
 
-    def command(self, served: Served, query: str, k: int) -> str:
+    def command(self, served: Served, query: str, k: int, passages: int) -> str:
         """Return the command line that searches as a request did."""
         assert self.index is not None
         wanted = self._wanted[self._names.index(served.name)]
-        words = ["longrank", "search", str(self.index.path), query, "--pipeline", wanted.pipeline]
-        words += ["--model", wanted.model] if wanted.model else []
-        words += [word for one in self._assignments for word in ("--set", one)]
-        return shlex.join([*words, "-k", str(k)])
+        options = ["--pipeline", wanted.pipeline, *(["--model", wanted.model] if wanted.model else [])]
+        options += [word for one in self._assignments for word in ("--set", one)]
+        options += ["-k", str(k), "--passages", str(passages)]
+        what = [str(self.index.path), query]
+        ordered = [*options, "--", *what] if query.startswith("-") else [*what, *options]  # it is no option
+        return shlex.join(["longrank", "search", *ordered])
 
     def _load(self, name: str, wanted: Wanted, settings: PipelineSettings) -> Served:
         pipeline, reranker = None, None
@@ -216,7 +218,7 @@ def _check(wanted: Wanted, settings: PipelineSettings, index: Index | None) -> N
 
 def unknown_pipeline(name: str, names: Sequence[str]) -> str:
     """Return what to say of a name that no pipeline has."""
-    return f"unknown pipeline '{name}'; {suggestion(name, dict.fromkeys(names))}"
+    return f"unknown pipeline '{name[:100]}'; {suggestion(name[:100], dict.fromkeys(names))}"
 
 
 def limits_json(settings: Any) -> Mapping[str, Any]:

@@ -7,6 +7,8 @@ from typing import Any
 
 from longrank.errors import printable
 
+_LONGEST = 500  # characters of a message
+
 
 class Refusal(Exception):
     """A request that is not answered with a ranking.
@@ -20,7 +22,8 @@ class Refusal(Exception):
 
     def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
-        self.status, self.code, self.message, self.headers = status, code, printable(message)[:500], dict(headers or {})
+        self.status, self.code, self.headers = status, code, dict(headers or {})
+        self.message = printable(message[:_LONGEST])[:_LONGEST]
 
 
 def error_body(path: str, refusal: Refusal, request_id: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ class Exchange:
         code: why the request was refused, if it was.
         begun: whether an answer is on its way.
         complete: whether the answer has been sent to its end.
+        arrival: when the head was read, of `time.monotonic`.
         unread: whether a part of the body may be on its way still.
     """
 
@@ -31,12 +32,12 @@ class Exchange:
         self.status, self.code = 499, ""
         self.begun = self.complete = False
         self.unread = "content-length" in head.headers or "transfer-encoding" in head.headers
-        self._started = time.monotonic()
+        self.arrival = time.monotonic()
 
     @property
     def seconds(self) -> float:
         """Time since the head was read."""
-        return time.monotonic() - self._started
+        return time.monotonic() - self.arrival
 
     async def send(self, message: Message) -> None:
         """Send a part of the application's answer; a 500 is held back: `refuse` says it in our own words."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -104,6 +103,17 @@ async def rerank(desk: Desk, asked: Asked, deadline: float) -> Answer:
     return Answer(results, served, aggregator, [*warnings, *cut], n_tokens)
 
 
+def check_query(settings: ServiceSettings, query: str) -> None:
+    """Refuse a query that is too long.
+
+    Raises:
+        Refusal: 422.
+    """
+    if len(query) > settings.max_query_characters:
+        what = f"{len(query)} characters, {settings.max_query_characters} at most"
+        raise Refusal(422, "invalid", f"/query: {what}")
+
+
 def is_truncated(one: RankedText) -> bool:
     """Say whether something of the document was not read."""
     return one.cut or one.n_truncated > 0 or one.n_scored < one.n_passages
@@ -126,15 +136,6 @@ def seconds_left(settings: ServiceSettings, wanted: str | None) -> float:
     return min(seconds, settings.deadline)
 
 
-def deadline_of(settings: ServiceSettings, wanted: str | None) -> float:
-    """Return when an answer is no longer wanted, of `time.monotonic`.
-
-    Raises:
-        Refusal: as `seconds_left`.
-    """
-    return time.monotonic() + seconds_left(settings, wanted)
-
-
 def _choose(engine: Engine, model: str | None) -> tuple[Served, list[str]]:
     if not engine.ready:
         raise Refusal(503, "not_ready", "the models are still loading", {"Retry-After": "2"})
@@ -155,9 +156,7 @@ def _check(settings: ServiceSettings, asked: Asked) -> None:
     tokens = sum(map(_tokens_of, asked.documents))
     if tokens > settings.max_request_tokens:
         raise Refusal(413, "too_large", f"about {tokens} tokens, {settings.max_request_tokens} at most in one request")
-    if len(asked.query) > settings.max_query_characters:
-        what = f"{len(asked.query)} characters, {settings.max_query_characters} at most"
-        raise Refusal(422, "invalid", f"/query: {what}")
+    check_query(settings, asked.query)
 
 
 def _tokens_of(document: str | Document) -> int:

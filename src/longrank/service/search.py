@@ -12,7 +12,7 @@ from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.ranking.pipeline import Pipeline, candidates_for
 from longrank.service.engine import Served, unknown_pipeline
 from longrank.service.errors import Refusal
-from longrank.service.rerank import Desk
+from longrank.service.rerank import Desk, check_query
 from longrank.service.units import joined, tokens_of, units_of, weight_of
 from longrank.types import Document, Evidence, Query, Run
 
@@ -40,12 +40,13 @@ async def find(desk: Desk, query: str, *, pipeline: str | None, k: int, passages
         deadline: when the answer is no longer wanted, of `time.monotonic`.
 
     Raises:
-        Refusal: 404 no index or no such pipeline, 429 overloaded, 503 no model yet, 504 too late.
+        Refusal: 404 no index or no such pipeline, 422 too long a query, 429 overloaded, 503 no model yet, 504 too late.
     """
     served = _choose(desk, pipeline)
     began = time.monotonic()
     bound = served.pipeline
     assert bound is not None
+    check_query(desk.settings, query)
     desk.admission.refuse_if_full()
     asked = Query("q", query)
     if not isinstance(bound.scorer, PassageDocumentScorer):
@@ -80,19 +81,20 @@ async def _reranked(
     return bound.run(evidence, first_stage, "search"), evidence
 
 
-def found_json(desk: Desk, found: Found, query: str, k: int) -> dict[str, Any]:
+def found_json(desk: Desk, found: Found, query: str, *, k: int, passages: int, request_id: str) -> dict[str, Any]:
     """Return an answer as plain values for JSON; offsets count code points of the documents' texts."""
     index = desk.engine.index
     assert index is not None
     reranker = found.served.reranker
     return {
+        "request_id": request_id,
         "index": desk.engine.index_name,
         "pipeline": found.served.name,
         "query": query,
         "unit": None if reranker is None else reranker.unit,
         "took_ms": round(1000 * found.seconds, 1),
         "warnings": found.warnings,
-        "command": desk.engine.command(found.served, query, k),
+        "command": desk.engine.command(found.served, query, k, passages),
         "results": [
             {
                 **result_json(one),

@@ -86,7 +86,7 @@ class Transport:
             check_key(head, self._key)
         if head.path == "/ready" and self.stopping:
             raise _stopping()
-        state = {**scope.get("state", {}), "request_id": exchange.id}
+        state = {**scope.get("state", {}), "request_id": exchange.id, "arrival": exchange.arrival}
         # The server leaves the body of an answer to HEAD out, whatever the application sends.
         inner = {**scope, "state": state, "method": "GET" if head.method == "HEAD" else head.method}
         body = b""
@@ -117,6 +117,11 @@ class Transport:
 def request_id_of(scope: Any) -> str:
     """Return the id of the request that an application answers."""
     return str(scope["state"]["request_id"])
+
+
+def arrival_of(scope: Any) -> float:
+    """Return when the head of the request was read, of `time.monotonic`."""
+    return float(scope["state"]["arrival"])
 
 
 def refused(scope: Any, refusal: Refusal) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
+import threading
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from longrank.aggregation import AGGREGATORS
+from longrank.cli.main import main
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.explain import result_json, search
 from longrank.service.engine import Wanted, simple_aggregators
@@ -210,7 +213,19 @@ def test_a_search_is_the_librarys_with_a_strip_of_all_passages(desk: Desk) -> No
             one["passages"][0]["score"],
         ]
     assert reply["command"].startswith("longrank search /")
-    assert reply["command"].endswith("'a fox' --pipeline lexical --set 'passages.options={length=10, stride=10}' -k 2")
+    assert reply["command"].endswith(
+        "'a fox' --pipeline lexical --set 'passages.options={length=10, stride=10}' -k 2 --passages 1"
+    )
+
+
+@pytest.mark.parametrize("query", ["fox", "-fox moon", "--help", "a 'fox'; \"$HOME\""])
+def test_the_command_that_is_told_finds_the_same(desk: Desk, query: str, capsys: pytest.CaptureFixture[str]) -> None:
+    reply = ask_once(desk, "POST", "/search", {"query": query, "k": 2, "passages": 1}).json
+    name, *words = shlex.split(reply["command"])
+    assert (name, main(["search", "--json", *words[1:]])) == ("longrank", 0)
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    shown = [{name: one[name] for name in printed[0]} for one in reply["results"]] if printed else []
+    assert shown == printed
 
 
 def test_a_first_stage_alone_searches_and_has_no_strip(desk: Desk) -> None:
@@ -256,6 +271,37 @@ def test_what_is_wrong_with_a_request_is_said_with_its_place(
     assert ("error" in reply.json) == (path == "/rerank")
 
 
+@pytest.mark.parametrize("path", ["/v2/rerank", "/v1/rerank", "/rerank"])
+def test_of_a_hundred_thousand_things_that_are_wrong_one_is_looked_at(
+    desk: Desk, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them would take the event loop 20 microseconds to tell of, and all other clients would wait."""
+    from fastapi.exceptions import RequestValidationError
+
+    told = []
+    inner = RequestValidationError.__init__
+    monkeypatch.setattr(
+        RequestValidationError,
+        "__init__",
+        lambda self, errors, **more: (told.append(len(errors)), inner(self, errors, **more))[1],
+    )
+    list_of = "texts" if path == "/rerank" else "documents"
+    many = [{list_of: [1] * 100}, {list_of: ["a"]} | {f"field{n}": n for n in range(100)}]
+    for value in many:
+        reply = ask_once(desk, "POST", path, {"query": "fox", **value})
+        assert reply.json["message"].startswith((f"/{list_of}/0", "/field0: "))
+    assert max(told) <= 2  # a document is a string or an object: neither
+
+
+def test_answers_are_written_beside_the_event_loop(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    from longrank.service.dialects import cohere
+
+    threads, inner = [], cohere.answered
+    monkeypatch.setattr(cohere, "answered", lambda *given: (threads.append(threading.get_ident()), inner(*given))[1])
+    assert ask_once(desk, "POST", "/v2/rerank", {"query": "fox", "documents": [FOX]}).status == 200
+    assert threads != [threading.get_ident()]
+
+
 def test_a_request_of_too_many_tokens_is_refused_before_any_is_read(desk: Desk) -> None:
     desk = opened(desk.engine, ServiceSettings(max_request_tokens=100))
     reply = ask_once(desk, "POST", "/v2/rerank", {"query": "fox", "documents": ["tide " * 400]})
@@ -294,6 +340,13 @@ def test_a_deadline_may_be_lowered_and_is_kept(tmp_path: Path) -> None:
     for wrong in ("0", "-1", "nan", "soon", "inf"):
         reply = ask_once(desk, "POST", "/v2/rerank", value, headers={"X-Timeout-Seconds": wrong})
         assert reply.status == 422
+
+
+def test_the_time_that_the_body_takes_counts(desk: Desk) -> None:
+    value, headers = {"query": "fox", "documents": [FOX]}, {"X-Timeout-Seconds": "5"}
+    assert ask_once(desk, "POST", "/v2/rerank", value, headers).status == 200
+    desk = opened(desk.engine, ServiceSettings(deadline=0.2))
+    assert ask_once(desk, "POST", "/v2/rerank", value, headers, takes=0.3).json["code"] == "deadline"
 
 
 def slow(desk: Desk, seconds: float) -> list[int]:

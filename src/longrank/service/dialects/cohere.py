@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from longrank.ranking.texts import RankedText, TextLimits, relevance_of
-from longrank.service.dialects.common import Count, NonEmpty, Request, Strict, own_fields
+from longrank.service.dialects.common import Count, Documents, NonEmpty, Request, Strict, own_fields
 from longrank.service.rerank import Answer, Asked
 
 
@@ -25,7 +25,7 @@ class CohereRequest(Request):
 
     model: NonEmpty | None = None
     query: NonEmpty
-    documents: Annotated[list[str], Field(min_length=1)]
+    documents: Annotated[list[str], Documents]
     top_n: Count | None = None
     max_tokens_per_doc: Count | None = Field(None, description="Tokens read of each document; all of them if not said.")
     return_documents: bool | None = Field(None, description="Of the first version, which litellm sends here too.")

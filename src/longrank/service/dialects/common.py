@@ -15,11 +15,13 @@ from longrank.service.rerank import EVIDENCE_PASSAGES, Answer, is_truncated
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 NonEmpty = Annotated[str, Field(min_length=1, pattern=r"\S")]
+Documents = Field(min_length=1, fail_fast=True)
+"""A list, not empty; the first thing that is wrong in it is told: telling of all would be more work than ranking."""
 
 
 def _known(name: str) -> str:
     if name not in simple_aggregators():
-        raise PydanticCustomError("aggregate", f"unknown aggregator; {suggestion(name, simple_aggregators())}")
+        raise PydanticCustomError("aggregate", f"unknown aggregator; {suggestion(name[:100], simple_aggregators())}")
     return name
 
 
@@ -29,16 +31,21 @@ AggregatorName = Annotated[
 
 
 class Strict(BaseModel):
-    """Values of exactly their types, and no other fields; 3.0 is an integer, as JSON's own schemas have it."""
+    """Values of exactly their types, and no other fields; 3.0 is an integer, as JSON's own schemas have it.
+
+    Of fields that are unknown the first is told: a body may have a hundred thousand.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     @model_validator(mode="before")
     @classmethod
-    def _whole_numbers(cls, value: Any) -> Any:
+    def _read(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {key: int(one) if isinstance(one, float) and one.is_integer() else one for key, one in value.items()}
+        unknown = next((key for key in value if key not in cls.model_fields), None)
+        kept = {key: one for key, one in value.items() if key in cls.model_fields or key == unknown}
+        return {key: int(one) if isinstance(one, float) and one.is_integer() else one for key, one in kept.items()}
 
 
 class Request(Strict):

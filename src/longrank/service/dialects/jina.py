@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from longrank.ranking.texts import RankedText, TextLimits
-from longrank.service.dialects.common import Count, NonEmpty, Request, own_fields
+from longrank.service.dialects.common import Count, Documents, NonEmpty, Request, own_fields
 from longrank.service.errors import Refusal
 from longrank.service.rerank import Answer, Asked
 
@@ -25,7 +25,7 @@ class JinaRequest(Request):
 
     model: NonEmpty | None = None
     query: NonEmpty
-    documents: Annotated[list[str | Text], Field(min_length=1)]
+    documents: Annotated[list[str | Text], Documents]
     top_n: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(None, description="0 is all, as vLLM has it.")
     return_documents: bool | None = None
     raw_scores: bool | None = Field(None, description="Scores in the scorer's unit (Infinity).")

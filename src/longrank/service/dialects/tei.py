@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from longrank.service.dialects.common import Count, NonEmpty, Request, own_fields
+from longrank.service.dialects.common import Count, Documents, NonEmpty, Request, own_fields
 from longrank.service.rerank import Answer, Asked
 
 
@@ -18,7 +18,7 @@ class TeiRequest(Request):
     """
 
     query: NonEmpty
-    texts: Annotated[list[str], Field(min_length=1)]
+    texts: Annotated[list[str], Documents]
     top_n: Count | None = Field(None, description="How many to return, which litellm sends; all of them if not said.")
     raw_scores: bool | None = Field(None, description="Scores in the scorer's unit.")
     return_text: bool | None = None
