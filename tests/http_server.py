@@ -150,7 +150,8 @@ def running(folder: Path, *arguments: str, **settings: Any) -> Iterator[Running]
         process.communicate()
 
 
-def _application() -> Any:
+def application() -> Any:
+    """Return a small application."""
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -202,7 +203,7 @@ def main(settings: str) -> int:
     lingering.SECONDS = LINGERING
     log_to(sys.stderr)
     limits = ServiceSettings(**json.loads(settings))
-    return serve(Transport(_application(), limits), limits, load=lambda: None, say=lambda line: print(line, flush=True))
+    return serve(Transport(application(), limits), limits, load=lambda: None, say=lambda line: print(line, flush=True))
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def answers(desk: Desk, talk: Callable[[Ask], Awaitable[Any]]) -> Any:
             leaves: asyncio.Event | None = None,
             takes: float = 0.0,
         ) -> Reply:
-            return await _asked(app, _head(method, path, value, headers or {}), leaves, takes)
+            return await asked(app, head(method, path, value, headers or {}), leaves, takes)
 
         try:
             return await talk(ask)
@@ -89,7 +89,8 @@ def answers(desk: Desk, talk: Callable[[Ask], Awaitable[Any]]) -> Any:
     return asyncio.run(run())
 
 
-def _head(method: str, path: str, value: Any, headers: Mapping[str, str]) -> tuple[dict[str, Any], bytes]:
+def head(method: str, path: str, value: Any, headers: Mapping[str, str]) -> tuple[dict[str, Any], bytes]:
+    """Return a request's scope and body."""
     body = value if isinstance(value, bytes) else b"" if value is None else json.dumps(value).encode()
     named = {"host": "localhost", "content-type": "application/json", "content-length": str(len(body)), **headers}
     path, _, query = path.partition("?")
@@ -110,7 +111,8 @@ def _head(method: str, path: str, value: Any, headers: Mapping[str, str]) -> tup
     }, body
 
 
-async def _asked(app: Any, request: tuple[dict[str, Any], bytes], leaves: asyncio.Event | None, takes: float) -> Reply:
+async def asked(app: Any, request: tuple[dict[str, Any], bytes], leaves: asyncio.Event | None, takes: float) -> Reply:
+    """Return what an application answers to a request."""
     scope, body = request
     sent: list[dict[str, Any]] = []
     given = False

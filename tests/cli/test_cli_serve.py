@@ -81,6 +81,7 @@ def test_help_states_the_defaults_that_hold(
         (["INDEX", "--pipeline", "lexical", "--port", "USED"], "cannot listen: Address already in use"),
         (["INDEX", "--key-file", "no/such/key"], "no/such/key: No such file or directory"),
         (["INDEX", "--max-requests", "0"], "--max-requests"),
+        (["INDEX", "--deadline", "inf"], "--deadline"),
         (["INDEX", "--allow-host", "http://box"], "a name without scheme and port, or * (got 'http://box')"),
         (["INDEX", "--allow-host", "box:8330"], "a name without scheme and port, or * (got 'box:8330')"),
     ],
@@ -98,6 +99,22 @@ def test_what_cannot_be_served_is_one_line_before_anything_listens(
     assert shown.err.startswith("longrank: error: ")
     assert message in shown.err
     assert shown.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("deadline", "drain"), [(100.0, 100.0), (1.0, 30.0)])
+def test_what_a_long_deadline_promises_is_completed_at_the_end(
+    deadline: float, drain: float, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def serve(app: object, settings: ServiceSettings, **_: object) -> int:
+        seen.append((settings.deadline, settings.drain))
+        return 0
+
+    monkeypatch.setattr("longrank.service.server.serve", serve)
+    monkeypatch.delenv("LONGRANK_API_KEY", raising=False)
+    assert main(["serve", str(index), "--pipeline", "lexical", "--deadline", str(deadline)]) == 0
+    assert seen == [(deadline, drain)]
 
 
 @pytest.mark.parametrize("content", ["", "\n", f"{KEY} x", f"{KEY}\u00e9", f"{KEY}\n{KEY}"])

@@ -72,7 +72,8 @@ def serve(
         int | None, typer.Option("--max-documents", min=1, help="Documents of a request, then 413. [default: 1000]")
     ] = None,
     deadline: Annotated[
-        float | None, typer.Option("--deadline", min=0.1, help="Seconds for an answer, then 504. [default: 30]")
+        float | None,
+        typer.Option("--deadline", min=0.1, max=86_400, help="Seconds for an answer, then 504. [default: 30]"),
     ] = None,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="section.key=value, any setting of the pipelines.")
@@ -126,6 +127,7 @@ def _settings(given: dict[str, Any], allowed: Sequence[str]) -> ServiceSettings:
         if not _HOST_NAME.fullmatch(name):
             raise InputError("--allow-host takes a name without scheme and port, or *", got=name)
     settings = ServiceSettings(**given)
+    settings = replace(settings, drain=max(settings.drain, settings.deadline))  # what is promised is kept at the end
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     own = () if host in ("0.0.0.0", "[::]") else (host,)  # noqa: S104 - these name no host
     return replace(settings, allowed_hosts=(*settings.allowed_hosts, *(name.lower() for name in (*own, *allowed))))
@@ -193,6 +195,7 @@ def _serve(engine: Engine, settings: ServiceSettings, notes: Notes) -> int:
     from longrank.service.server import serve as serve_app
 
     def load() -> None:
+        scheduler.start()
         engine.load()
         console.show_notes(notes)
 
@@ -200,7 +203,6 @@ def _serve(engine: Engine, settings: ServiceSettings, notes: Notes) -> int:
     scheduler = Scheduler(batch_tokens=settings.batch_tokens, metrics=metrics)
     desk = Desk(engine, settings, Admission(settings, scheduler, metrics), scheduler, metrics)
     log_to(sys.stderr)
-    scheduler.start()
     return serve_app(
         create_app(desk),
         settings,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.applications import Starlette
 from starlette.routing import Match
 
-from longrank.errors import printable
+from longrank.errors import LongRankError, printable
 from longrank.service.bodies import Bodies, ClientGone, Message, Receive, Send
 from longrank.service.errors import Refusal
 from longrank.service.exchange import Exchange
@@ -165,7 +165,11 @@ def _stopping() -> Refusal:
 
 
 def _described(error: Exception) -> str:
-    """Return the error and where it was raised, on one line that a log can hold."""
+    """Return the error and where it was raised, on one line that a log can hold.
+
+    What others than LongRank and the system say may quote what was asked: a key, a term that is not there.
+    """
+    said = f": {str(error)[:200]}" if isinstance(error, LongRankError | OSError) else ""
     frames = traceback.extract_tb(error.__traceback__)[-5:]
     places = " < ".join(f"{frame.name} {frame.filename}:{frame.lineno}" for frame in reversed(frames))
-    return printable(f"{type(error).__name__}: {str(error)[:200]} in {places}")[:1900]
+    return printable(f"{type(error).__name__}{said} in {places}")[:1900]

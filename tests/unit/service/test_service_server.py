@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import subprocess
@@ -9,17 +10,20 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra serve")
 
-from http_server import Client, Running, request, running
+from http_server import Client, Running, application, request, running
 from longrank.errors import InputError
 from longrank.service.listening import bind, check_exposure, url_of
 from longrank.service.settings import ServiceSettings
+from longrank.service.transport import Transport
+from served import asked, head
 
 
 @pytest.fixture
@@ -79,13 +83,29 @@ def test_a_body_that_is_on_its_way_when_the_signal_comes_is_read_and_answered(se
         assert server.process.wait(60) == 0
 
 
-def test_ready_is_503_from_the_signal_on(server: Running) -> None:
-    with server.client() as client:
-        client.send(ranking(1.0) + request("GET", "/ready"))  # the second is read when the first is answered
-        time.sleep(0.3)
+def test_from_the_signal_on_ready_is_503_until_connections_are_closed(server: Running) -> None:
+    with ExitStack() as stack:
+        clients_in_flight(server, stack, 1, 1.0)
+        clients = [stack.enter_context(server.client()) for _ in range(5)]
+        assert [client.get("/ready").status for client in clients] == [200] * 5
         server.stop()
-        assert client.answer().status == 200
+        time.sleep(0.02)
+        for client in clients:
+            with suppress(EOFError, ConnectionError):
+                assert client.get("/ready").status == 503
     assert server.process.wait(60) == 0
+
+
+def test_a_server_that_stops_says_that_it_is_not_ready() -> None:
+    app = Transport(application(), ServiceSettings())
+
+    async def ready() -> tuple[int, Any]:
+        reply = await asked(app, head("GET", "/ready", None, {}), None, 0.0)
+        return reply.status, reply.json.get("code")
+
+    assert asyncio.run(ready())[0] == 200
+    app.stop()
+    assert asyncio.run(ready()) == (503, "stopping")
 
 
 def test_a_second_signal_ends_what_is_in_flight_with_503(server: Running) -> None:
@@ -129,7 +149,7 @@ def test_a_large_answer_is_sent_to_its_end_after_the_signal(server: Running) -> 
 
 START = """
 import sys, time
-from http_server import _application
+from http_server import application
 from longrank.errors import InputError
 from longrank.service.server import serve
 from longrank.service.settings import ServiceSettings
@@ -142,7 +162,7 @@ def load():
 
 settings = ServiceSettings(port={port})
 try:
-    code = serve(Transport(_application(), settings), settings, load=load, say=lambda line: print(line, flush=True))
+    code = serve(Transport(application(), settings), settings, load=load, say=lambda line: print(line, flush=True))
 except InputError as error:
     print(f"failed: {{error}}", flush=True)
     code = 2
