@@ -34,6 +34,7 @@ class Asked:
         aggregator: instead of the pipeline's own.
         passages: how many passages to show of each document.
         may_cut: whether text may be left unread, which is reported; else it is refused.
+        warnings: remarks on the request itself, which the answer repeats.
     """
 
     query: str
@@ -44,6 +45,7 @@ class Asked:
     aggregator: str | None = None
     passages: int = 0
     may_cut: bool = True
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ async def rerank(desk: Desk, asked: Asked, deadline: float) -> Answer:
         raise Refusal(422, "invalid", f"truncation is off, but {'; '.join(cut)}")
     desk.metrics.truncated(sum(is_truncated(one) for one in results))
     aggregator = asked.aggregator or reranker.aggregator_name
-    return Answer(results, served, aggregator, [*warnings, *cut], n_tokens)
+    return Answer(results, served, aggregator, [*warnings, *asked.warnings, *cut], n_tokens)
 
 
 def check_query(settings: ServiceSettings, query: str) -> None:

@@ -136,21 +136,25 @@ def test_fields_of_document_objects_are_read_as_they_are_named(desk: Desk) -> No
     assert results[0]["passages"][0]["text"] == "a fox"
 
 
-def test_a_field_that_cannot_be_read_is_refused_and_null_is_no_text(desk: Desk) -> None:
-    def asked(*fields: str) -> Reply:
+def test_fields_that_are_no_text_are_not_read_and_counted(desk: Desk) -> None:
+    def asked(*fields: str) -> Any:
         documents = ["fox", {"text": "tide", "title": None}, {"text": "tide", "title": "a fox", "year": 3}]
         value = {"query": "none fox", "documents": documents, "rank_fields": list(fields), "evidence": True}
-        return ask_once(desk, "POST", "/v1/rerank", value)
+        return ask_once(desk, "POST", "/v1/rerank", value).json
 
-    read = {one["index"]: one["passages"][0]["text"] for one in asked("title").json["results"]}
-    assert read == {0: "fox", 1: "", 2: "a fox"}
-    assert [
-        asked(*wrong).json["message"].partition(":")[0] for wrong in (["text", "titel"], ["year"], ["text"] * 17)
-    ] == [
-        "/rank_fields/1",
-        "/documents/2/year",
-        "/rank_fields",
+    reply = asked("title", "text")
+    assert {one["index"]: one["passages"][0]["text"] for one in reply["results"]} == {
+        0: "fox",
+        1: "tide",
+        2: "a fox\ntide",
+    }
+    assert reply["meta"]["warnings"] == ["field 'title' is no text in 1 of 2 documents"]
+    reply = asked("titel", "year")
+    assert {one["index"]: one["passages"][0]["text"] for one in reply["results"]} == {0: "fox", 1: "", 2: ""}
+    assert reply["meta"]["warnings"] == [
+        f"field {field!r} is no text in 2 of 2 documents" for field in ("titel", "year")
     ]
+    assert asked(*["text"] * 17)["message"].startswith("/rank_fields: ")
 
 
 def test_tei_reads_a_bare_list(desk: Desk) -> None:

@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from longrank.ranking.texts import RankedText, TextLimits
 from longrank.service.dialects.common import Count, Documents, NonEmpty, Request, own_fields
-from longrank.service.errors import Refusal
 from longrank.service.rerank import Answer, Asked
 
 
@@ -30,7 +29,7 @@ class JinaRequest(Request):
     return_documents: bool | None = None
     raw_scores: bool | None = Field(None, description="Scores in the scorer's unit (Infinity).")
     rank_fields: Annotated[list[str], Field(max_length=16)] | None = Field(
-        None, description="Fields of document objects to read (Cohere v1); each is a string or null."
+        None, description="Fields of document objects to read (Cohere v1), those that are strings."
     )
     max_chunks_per_doc: Count | None = Field(None, description="Passages read of each document (Cohere v1).")
     max_tokens_per_doc: Count | None = None
@@ -50,12 +49,7 @@ class JinaRequest(Request):
 
 
 def asked(request: JinaRequest) -> Asked:
-    """Return what is asked for.
-
-    Raises:
-        Refusal: 422, a field of documents that is to be read is in none of them, or is not text.
-    """
-    _check_fields(request)
+    """Return what is asked for."""
     tokens = [n for n in (request.max_tokens_per_doc, request.truncate_prompt_tokens) if n is not None and n > 0]
     return Asked(
         query=request.query,
@@ -66,6 +60,7 @@ def asked(request: JinaRequest) -> Asked:
         aggregator=request.aggregate,
         passages=request.n_passages,
         may_cut=request.truncation is not False,
+        warnings=_not_read(request),
     )
 
 
@@ -76,18 +71,16 @@ def text_of(document: str | Text, fields: list[str] | None) -> str:
     if not fields:
         return document.text
     values = document.model_dump()
-    return "\n".join(values[field] for field in fields if values.get(field) is not None)
+    return "\n".join(values[field] for field in fields if isinstance(values.get(field), str))
 
 
-def _check_fields(request: JinaRequest) -> None:
-    fields = request.rank_fields or []
-    objects = {n: one.model_dump() for n, one in enumerate(request.documents) if fields and not isinstance(one, str)}
-    for place, field in enumerate(fields):
-        if objects and not any(field in one for one in objects.values()):
-            raise Refusal(422, "invalid", f"/rank_fields/{place}: no document has this field")
-        for n, one in objects.items():
-            if not isinstance(one.get(field), str | None):
-                raise Refusal(422, "invalid", f"/documents/{n}/{field}: must be a string, since it is to be read")
+def _not_read(request: JinaRequest) -> list[str]:
+    """Return a sentence for each field to read that documents do not have, or not as text."""
+    objects = [one.model_dump() for one in request.documents if request.rank_fields and not isinstance(one, str)]
+    without = {
+        field: sum(not isinstance(one.get(field), str) for one in objects) for field in request.rank_fields or ()
+    }
+    return [f"field {field[:100]!r} is no text in {n} of {len(objects)} documents" for field, n in without.items() if n]
 
 
 def answered(request: JinaRequest, answer: Answer, request_id: str) -> dict[str, Any]:
