@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 from longrank.errors import InputError
 from longrank.service.dialects import cohere, jina, tei
 from longrank.service.dialects.common import NonEmpty, Strict
+from longrank.service.dialects.jina import TEXT_TAGS
 from longrank.service.engine import limits_json
 from longrank.service.errors import Refusal, error_body
 from longrank.service.replies import CohereReply, DocumentReply, JinaReply, Problem, SearchReply, TeiResult
@@ -53,6 +54,7 @@ def create_app(desk: Desk) -> Transport:
         version=version("longrank"),
         description="Ranks long documents by the passages that make them relevant, and shows those passages.",
         docs_url=None,
+        redirect_slashes=False,
         redoc_url=None,
     )
     app.include_router(_rankings(desk))
@@ -186,6 +188,7 @@ def _dialect(body: Any) -> str:
     return "tei" if "texts" in fields else "jina"
 
 
+_TAGS = ("tei", "jina", *TEXT_TAGS)  # of unions; no field is called so
 _Plain = Annotated[
     Annotated[tei.TeiRequest, Tag("tei")] | Annotated[jina.JinaRequest, Tag("jina")], Discriminator(_dialect)
 ]
@@ -220,8 +223,7 @@ def _refusal_of(error: Exception) -> Refusal:
         return Refusal(error.status_code, code, str(error.detail), error.headers)
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
-        place = [str(part) for part in first["loc"][1:]]  # the first says body or query string
-        place = place[1:] if place[:1] in (["tei"], ["jina"]) else place
+        place = [str(part) for part in first["loc"][1:] if part not in _TAGS]  # the first says body or query string
         return Refusal(422, "invalid", f"/{'/'.join(place)}: {first['msg']}")
     return Refusal(422, "invalid", str(error))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from longrank.ranking.texts import RankedText, TextLimits
 from longrank.service.dialects.common import Count, Documents, NonEmpty, Request, own_fields
@@ -19,12 +19,19 @@ class Text(BaseModel):
     text: str
 
 
+TEXT_TAGS = ("a document's text", "an object with a document's text")
+TextOrObject = Annotated[
+    Annotated[str, Tag(TEXT_TAGS[0])] | Annotated[Text, Tag(TEXT_TAGS[1])],
+    Discriminator(lambda value: TEXT_TAGS[isinstance(value, dict | Text)]),
+]
+
+
 class JinaRequest(Request):
     """A request of Cohere's v1, Jina, vLLM or Infinity; a limit that is not given is none."""
 
     model: NonEmpty | None = None
     query: NonEmpty
-    documents: Annotated[list[str | Text], Documents]
+    documents: Annotated[list[TextOrObject], Documents]
     top_n: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(None, description="0 is all, as vLLM has it.")
     return_documents: bool | None = None
     raw_scores: bool | None = Field(None, description="Scores in the scorer's unit (Infinity).")
