@@ -52,7 +52,6 @@ class Admission:
     def __init__(self, settings: ServiceSettings, scheduler: Load, metrics: Metrics | None = None) -> None:
         self._settings, self._scheduler = settings, scheduler
         self._active = self._tokens = self._refused = 0
-        self._closed = False
         if metrics is not None:
             metrics.watch(requests=lambda: self._active, tokens=lambda: scheduler.waiting_tokens)
 
@@ -66,23 +65,12 @@ class Admission:
         """Whether any further request would be refused, whatever it asks."""
         return self._why_full() is not None
 
-    @property
-    def closed(self) -> bool:
-        """Whether the server is stopping."""
-        return self._closed
-
-    def close(self) -> None:
-        """Refuse all further requests; those in flight go on."""
-        self._closed = True
-
     def refuse_if_full(self) -> None:
         """Refuse a request of which nothing is known yet.
 
         Raises:
-            Refusal: 429, overloaded; 503, the server is stopping.
+            Refusal: 429, overloaded.
         """
-        if self._closed:
-            raise Refusal(503, "stopping", "the server is stopping", self._retry_after())
         if (why := self._why_full()) is not None:
             raise self._overloaded(why)
 
@@ -95,7 +83,7 @@ class Admission:
             deadline: when it is no longer wanted, of `time.monotonic`.
 
         Raises:
-            Refusal: 429, overloaded; 503, the server is stopping.
+            Refusal: 429, overloaded.
         """
         self.refuse_if_full()
         if self._active:

@@ -123,15 +123,3 @@ def test_those_who_are_refused_come_back_one_after_the_other_when_half_to_all_of
     admission = Admission(ServiceSettings(max_requests=1), Load(rate=100.0, waiting_tokens=waiting))
     with admission.admit(1, deadline()):
         assert {int(refused(admission).headers["Retry-After"]) for _ in range(10)} == shown
-
-
-def test_a_closed_server_refuses_and_goes_on_with_what_is_in_flight() -> None:
-    admission = Admission(ServiceSettings(), Load())
-    with admission.admit(1, deadline()):
-        assert not admission.closed
-        admission.close()
-        assert admission.closed
-        refusal = refused(admission)
-        assert (refusal.status, refusal.code, refusal.headers) == (503, "stopping", {"Retry-After": "1"})
-        assert admission.active == 1
-    assert admission.active == 0
