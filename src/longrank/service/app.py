@@ -109,7 +109,11 @@ def _rankings(desk: Desk) -> APIRouter:
     )
     async def plain_rerank(request: Request, body: _Plain) -> JSONResponse:
         if isinstance(body, tei.TeiRequest):
-            return await _written(tei.answered, body, await _ranked(desk, request, tei.asked(body)))
+            answer = await _ranked(desk, request, tei.asked(body))
+            reply = await _written(tei.answered, body, answer)
+            if answer.warnings:
+                reply.headers["x-warnings"] = "; ".join(answer.warnings)  # a bare list has no other place
+            return reply
         answer = await _ranked(desk, request, jina.asked(body))
         return await _written(jina.answered, body, answer, request_id_of(request.scope))
 

@@ -188,7 +188,9 @@ def _names(wanted: Sequence[Wanted]) -> list[str]:
         own = Path(one.pipeline).stem if one.pipeline.endswith(".toml") else one.pipeline
         name = f"{own}={_name_of(one.model)}" if own in names and one.model else own
         if name in names:
-            raise InputError("a pipeline is named twice", got=name, fix="name it once, or with another model")
+            raise InputError(
+                "a pipeline is named twice", got=name, fix="name it once, with another model, or as another file"
+            )
         names.append(name)
     return names
 

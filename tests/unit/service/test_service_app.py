@@ -22,6 +22,7 @@ from longrank.ranking.explain import result_json, search
 from longrank.service.engine import Wanted, simple_aggregators
 from longrank.service.rerank import Desk
 from longrank.service.settings import ServiceSettings
+from longrank.text.select import make_selector
 from served import DOCUMENTS, FILLER, FOX, Ask, Reply, answers, desk_of, opened
 
 
@@ -162,6 +163,17 @@ def test_tei_reads_a_bare_list(desk: Desk) -> None:
     reply = ask_once(desk, "POST", "/rerank", value | {"truncation_direction": "Right"})
     assert [(one["index"], one["text"]) for one in reply.json] == [(1, FOX), (0, FILLER)]
     assert reply.json[0]["score"] == reply.json[0]["aggregate"] > 0
+
+
+def test_what_tei_is_not_read_is_said_in_a_header(tmp_path: Path) -> None:
+    desk = desk_of(tmp_path, Wanted("lexical"))
+    reranker = desk.engine.served().reranker
+    assert reranker is not None
+    assert "x-warnings" not in ask_once(desk, "POST", "/rerank", {"query": "fox", "texts": [FOX]}).headers
+    reranker.scorer.selector = make_selector("first", 1)
+    reply = ask_once(desk, "POST", "/rerank", {"query": "fox", "texts": [FOX]})
+    assert reply.headers["x-warnings"].startswith("not all passages of 1 document")
+    assert reply.json[0]["truncated"]
 
 
 def test_evidence_is_what_the_library_says(desk: Desk) -> None:
