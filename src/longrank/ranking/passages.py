@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.aggregation import make_aggregator
 from longrank.config import lookup
 from longrank.errors import InputError, LongRankError
 from longrank.index import Index
@@ -28,7 +29,7 @@ from longrank.ranking.cascade import CheapScorers, open_selector
 from longrank.ranking.settings import DEFAULT_MODEL, PipelineSettings
 from longrank.ranking.settings import Scorer as ScorerSettings
 from longrank.ranking.stopping import open_stopping
-from longrank.scoring import PASSAGE_SCORERS, make_scorer, options_of
+from longrank.scoring import PASSAGE_SCORERS, SCORES_DOCUMENTS, make_scorer, options_of
 from longrank.scoring.document_network import DocumentNetworkScorer
 from longrank.scoring.score_cache import ScoreCache
 from longrank.text.segment import make_segmenter
@@ -132,6 +133,21 @@ def _evidence(
         n_truncated=int(scores.truncated.sum()),
         document_score=scores.document,
     )
+
+
+def open_aggregator(settings: PipelineSettings) -> Aggregator:
+    """Return the aggregator that a pipeline names.
+
+    Raises:
+        InputError: unknown, an option that is wrong, or ``document`` where the scorer scores passages only.
+    """
+    aggregate = settings.aggregate
+    aggregator = make_aggregator(aggregate.name, k=aggregate.k, weights=aggregate.weights)
+    if settings.scorer is not None and aggregate.name == "document" and settings.scorer.name not in SCORES_DOCUMENTS:
+        raise InputError(
+            f"the {settings.scorer.name} scorer scores passages, not documents", got="aggregate.name=document"
+        )
+    return aggregator
 
 
 def open_document_scorer(

@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from longrank.aggregation import make_aggregator
 from longrank.aggregation.run import aggregate_run
 from longrank.errors import InputError
 from longrank.formats.evidence import EvidenceWriter, evidence_header, read_evidence
 from longrank.index import Index
 from longrank.protocols import Aggregator, Candidate, DocumentScorer, Retriever
-from longrank.ranking.passages import open_document_scorer
+from longrank.ranking.passages import open_aggregator, open_document_scorer
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.retrieval import first_stage, make_retriever
-from longrank.scoring import SCORES_DOCUMENTS
 from longrank.storage import digest_of
 from longrank.types import Evidence, Notes, Query, Run, ScoredDoc
 
@@ -81,18 +79,14 @@ def open_pipeline(
     """
     notes = Notes() if notes is None else notes
     settings = load_pipeline(pipeline, assignments) if isinstance(pipeline, str) else pipeline
-    first, aggregate = settings.first_stage, settings.aggregate
+    first = settings.first_stage
     if settings.scorer is None and model is not None:
         raise InputError(f"pipeline '{pipeline}' has no passage scorer, so --model means nothing", got=model)
     if settings.scorer is None and score_cache is not None:
         raise InputError(f"pipeline '{pipeline}' has no passage scorer, so --score-cache means nothing")
     retriever = make_retriever(index, first_stage(first.preset, first.settings), notes=notes)
-    aggregator = make_aggregator(aggregate.name, k=aggregate.k, weights=aggregate.weights)
-    if settings.scorer is not None and aggregate.name == "document" and settings.scorer.name not in SCORES_DOCUMENTS:
-        raise InputError(
-            f"the {settings.scorer.name} scorer scores passages, not documents", got="aggregate.name=document"
-        )
-    if settings.stop is not None and aggregate.name == "document":
+    aggregator = open_aggregator(settings)
+    if settings.stop is not None and settings.aggregate.name == "document":
         raise InputError(
             "stop bounds a document by its passages' scores, which a network that aggregates has no rule for",
             got="aggregate.name=document",

@@ -18,9 +18,8 @@ from longrank.errors import InputError
 from longrank.index import Index
 from longrank.protocols import Aggregator, Candidate
 from longrank.ranking.explain import ShownPassage, best_passages
-from longrank.ranking.passages import PassageDocumentScorer, Prepared, open_document_scorer
+from longrank.ranking.passages import PassageDocumentScorer, Prepared, open_aggregator, open_document_scorer
 from longrank.ranking.settings import PipelineSettings, load_pipeline
-from longrank.scoring import SCORES_DOCUMENTS
 from longrank.text.analysis import ANALYZERS
 from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
 from longrank.types import Document, Evidence, Notes, Query
@@ -242,18 +241,13 @@ def open_text_reranker(
     """
     notes = Notes() if notes is None else notes
     settings = load_pipeline(pipeline, assignments) if isinstance(pipeline, str) else pipeline
-    aggregate = settings.aggregate
-    aggregator = make_aggregator(aggregate.name, k=aggregate.k, weights=aggregate.weights)
+    aggregator = open_aggregator(settings)
     if settings.scorer is None:
         raise InputError("this pipeline has no passage scorer: there is nothing to rerank with", got=str(pipeline))
-    if aggregate.name == "document" and settings.scorer.name not in SCORES_DOCUMENTS:
-        raise InputError(
-            f"the {settings.scorer.name} scorer scores passages, not documents", got="aggregate.name=document"
-        )
     scorer = open_document_scorer(index, settings, model, aggregator, notes)
     if not isinstance(scorer, PassageDocumentScorer):
         raise InputError("early stopping needs a first stage", got="stop", fix="leave it out")
-    return TextReranker(scorer, aggregator, aggregate.name)
+    return TextReranker(scorer, aggregator, settings.aggregate.name)
 
 
 def relevance_of(score: float, unit: str, *, bounded: bool = True) -> float:
