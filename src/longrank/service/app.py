@@ -22,8 +22,7 @@ from longrank.errors import InputError
 from longrank.service.dialects import cohere, jina, tei
 from longrank.service.dialects.common import NonEmpty, Strict
 from longrank.service.dialects.jina import TEXT_TAGS
-from longrank.service.engine import limits_json
-from longrank.service.errors import Refusal, error_body
+from longrank.service.errors import Refusal, error_body, not_ready
 from longrank.service.replies import CohereReply, DocumentReply, JinaReply, Problem, SearchReply, TeiResult
 from longrank.service.rerank import Answer, Asked, Desk, rerank, seconds_left
 from longrank.service.search import document, find, found_json
@@ -141,7 +140,7 @@ def _facts(desk: Desk) -> APIRouter:
     @routes.get("/ready", summary="Whether it ranks", responses={503: _REFUSALS[503]})
     async def ready() -> dict[str, str]:
         if not desk.engine.ready:
-            raise Refusal(503, "not_ready", "the models are still loading", {"Retry-After": "2"})
+            raise not_ready()
         return {"status": "ready"}
 
     @routes.get("/metrics", summary="Figures for Prometheus", response_class=Response)
@@ -154,7 +153,7 @@ def _facts(desk: Desk) -> APIRouter:
             "name": "longrank",
             "version": version("longrank"),
             **desk.engine.describe(),
-            "limits": dict(limits_json(desk.settings)),
+            "limits": desk.settings.told,
         }
 
     @routes.get("/document", summary="A document of the index, whole", responses={404: _REFUSALS[404]})
@@ -168,15 +167,16 @@ def _facts(desk: Desk) -> APIRouter:
 def _page() -> APIRouter:
     routes = APIRouter(include_in_schema=False)
     folder = files("longrank.service").joinpath("page")
+    pages = {name: folder.joinpath(name).read_bytes() for name in ("index.html", "reference.html")}
     static = {one.name: one.read_bytes() for one in folder.iterdir() if one.name.rpartition(".")[2] in _TYPES}
 
     @routes.get("/")
     async def index() -> Response:
-        return Response(folder.joinpath("index.html").read_bytes(), media_type="text/html")
+        return Response(pages["index.html"], media_type="text/html")
 
     @routes.get("/docs")
     async def reference() -> Response:
-        return Response(folder.joinpath("reference.html").read_bytes(), media_type="text/html")
+        return Response(pages["reference.html"], media_type="text/html")
 
     @routes.get("/static/{name}")
     async def file(name: str) -> Response:

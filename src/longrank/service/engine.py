@@ -8,7 +8,7 @@ engine.served(name)       one of them; the first is the default
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -221,9 +221,3 @@ def _check(wanted: Wanted, settings: PipelineSettings, index: Index | None) -> N
 def unknown_pipeline(name: str, names: Sequence[str]) -> str:
     """Return what to say of a name that no pipeline has."""
     return f"unknown pipeline '{name[:100]}'; {suggestion(name[:100], dict.fromkeys(names))}"
-
-
-def limits_json(settings: Any) -> Mapping[str, Any]:
-    """Return the limits that a client may want to know."""
-    names = ("max_documents", "max_body_bytes", "max_query_characters", "max_request_tokens", "deadline")
-    return {name: getattr(settings, name) for name in names}

@@ -26,6 +26,16 @@ class Refusal(Exception):
         self.message = printable(message[:_LONGEST])[:_LONGEST]
 
 
+def not_ready() -> Refusal:
+    """Return what rankings are answered while the models load."""
+    return Refusal(503, "not_ready", "the models are still loading", {"Retry-After": "2"})
+
+
+def stopping() -> Refusal:
+    """Return what requests are answered that come after the signal to stop."""
+    return Refusal(503, "stopping", "the server is stopping", {"Retry-After": "1"})
+
+
 def error_body(path: str, refusal: Refusal, request_id: str) -> dict[str, Any]:
     """Return the body of an answer as the dialect of `path` has it; ours is {code, message, request_id}.
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from longrank.protocols import PassageScores
+from longrank.protocols import PassageScores, ScoringTask
+from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.texts import PreparedTexts, RankedText, TextLimits, TextReranker
 from longrank.service.admission import Admission
 from longrank.service.engine import Engine, Served
-from longrank.service.errors import Refusal
+from longrank.service.errors import Refusal, not_ready
 from longrank.service.metrics import Metrics
 from longrank.service.scheduler import Scheduler, Unit
 from longrank.service.settings import ServiceSettings
 from longrank.service.units import joined, tokens_of, units_of, weight_of
 from longrank.types import Document, Evidence
+
+T = TypeVar("T")
 
 EVIDENCE_PASSAGES = 3
 """Passages shown of a document where a request wants evidence and names no number."""
@@ -87,22 +91,57 @@ async def rerank(desk: Desk, asked: Asked, deadline: float) -> Answer:
     assert reranker is not None
     weight = weight_of(reranker.scorer, indexed=False)
     cost = int(weight * _cost(asked, served.overlap))
-    prepared: list[tuple[PreparedTexts, int]] = []
 
-    def prepare() -> list[Unit]:
+    def prepare() -> tuple[tuple[PreparedTexts, int], Sequence[ScoringTask]]:
         texts = reranker.prepare(asked.query, asked.documents, asked.limits)
-        prepared.append((texts, _n_tokens(reranker, texts)))
-        return units_of(reranker.scorer, texts.block.tasks, desk.settings.batch_tokens, weight)
+        return (texts, _n_tokens(reranker, texts)), texts.block.tasks
 
     with desk.admission.admit(cost, deadline):
-        scores = await desk.scheduler.scores(prepare, cost=cost, deadline=deadline)
-        ((texts, n_tokens),) = prepared
+        (texts, n_tokens), scores = await scored(
+            desk, reranker.scorer, prepare, weight=weight, cost=cost, deadline=deadline
+        )
         results, cut = await asyncio.to_thread(_finished, reranker, texts, scores, asked)
     if cut and not asked.may_cut:
         raise Refusal(422, "invalid", f"truncation is off, but {'; '.join(cut)}")
     desk.metrics.truncated(sum(is_truncated(one) for one in results))
     aggregator = asked.aggregator or reranker.aggregator_name
     return Answer(results, served, aggregator, [*warnings, *asked.warnings, *cut], n_tokens)
+
+
+async def scored(
+    desk: Desk,
+    scorer: PassageDocumentScorer,
+    prepare: Callable[[], tuple[T, Sequence[ScoringTask]]],
+    *,
+    weight: float,
+    cost: int,
+    deadline: float,
+) -> tuple[T, list[PassageScores]]:
+    """Have tasks scored in batches shared with other requests.
+
+    Args:
+        desk: the server.
+        scorer: whose passage scorer reads them.
+        prepare: makes the tasks, and anything else; called in the thread of the models when it is their turn.
+        weight: what a token costs (`weight_of`).
+        cost: an estimate of what all of them cost.
+        deadline: when they are no longer wanted, of `time.monotonic`.
+
+    Returns:
+        What `prepare` made besides, and the scores of each task.
+
+    Raises:
+        Refusal: 503, the server is stopping; 504, too late.
+    """
+    made: list[tuple[T, Sequence[ScoringTask]]] = []
+
+    def units() -> list[Unit]:
+        made.append(prepare())
+        return units_of(scorer, made[0][1], desk.settings.batch_tokens, weight)
+
+    scores = await desk.scheduler.scores(units, cost=cost, deadline=deadline)
+    ((besides, tasks),) = made
+    return besides, joined(tasks, scores)
 
 
 def check_query(settings: ServiceSettings, query: str) -> None:
@@ -140,7 +179,7 @@ def seconds_left(settings: ServiceSettings, wanted: str | None) -> float:
 
 def _choose(engine: Engine, model: str | None) -> tuple[Served, list[str]]:
     if not engine.ready:
-        raise Refusal(503, "not_ready", "the models are still loading", {"Retry-After": "2"})
+        raise not_ready()
     named = engine.reranks(model) if model else None
     served = named or engine.reranks()
     if served is None:
@@ -180,7 +219,7 @@ def _n_tokens(reranker: TextReranker, texts: PreparedTexts) -> int:
 def _finished(
     reranker: TextReranker, texts: PreparedTexts, scores: Sequence[PassageScores], asked: Asked
 ) -> tuple[list[RankedText], list[str]]:
-    evidence = reranker.scorer.finish(texts.block, joined(texts.block.tasks, scores))
+    evidence = reranker.scorer.finish(texts.block, scores)
     results = reranker.ranked(texts, evidence, top_n=asked.top_n, passages=asked.passages, aggregator=asked.aggregator)
     return results, _cuts(texts, evidence)
 

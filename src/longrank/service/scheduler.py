@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 from longrank.errors import LongRankError
 from longrank.protocols import PassageScorer, PassageScores, ScoringTask
 from longrank.service.awaited import Awaited
-from longrank.service.errors import Refusal
+from longrank.service.errors import stopping
 from longrank.service.speed import Speed
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class Scheduler:
             await asyncio.sleep(_LOOK)
         left: tuple[Awaited[Any], ...] = (*self._errands, *self._jobs)
         for one in left:  # of a thread that was never started
-            one.fail(_stopping())
+            one.fail(stopping())
 
     def _key(self, cost: int) -> float:
         return time.monotonic() + cost / (self.rate or _LIKELY_RATE)
@@ -198,7 +198,7 @@ class Scheduler:
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
-            raise _stopping()
+            raise stopping()
 
     def _serve(self) -> None:
         """Work until there is nothing left and the scheduler is closed: the thread."""
@@ -268,7 +268,3 @@ def _scores(batch: Sequence[_Part]) -> list[PassageScores]:
     if len(found) != len(batch):
         raise LongRankError(f"the scorer returned {len(found)} results for {len(batch)} tasks")
     return found
-
-
-def _stopping() -> Refusal:
-    return Refusal(503, "stopping", "the server is stopping", {"Retry-After": "1"})

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from longrank.protocols import ScoringTask
 from longrank.ranking.explain import Result, explained, result_json, search
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.ranking.pipeline import Pipeline, candidates_for
 from longrank.service.engine import Served, unknown_pipeline
-from longrank.service.errors import Refusal
-from longrank.service.rerank import Desk, check_query
-from longrank.service.units import joined, tokens_of, units_of, weight_of
+from longrank.service.errors import Refusal, not_ready
+from longrank.service.rerank import Desk, check_query, scored
+from longrank.service.units import tokens_of, weight_of
 from longrank.types import Document, Evidence, Query, Run
 
 
@@ -69,15 +71,14 @@ async def _reranked(
     assert isinstance(scorer, PassageDocumentScorer)
     weight = weight_of(scorer, indexed=True)
     cost = int(weight * served.overlap * sum(tokens_of(one.document.text) for one in candidates))
-    prepared: list[Prepared] = []
 
-    def prepare() -> list[Any]:
-        prepared.append(scorer.prepare(candidates))
-        return units_of(scorer, prepared[0].tasks, desk.settings.batch_tokens, weight)
+    def prepare() -> tuple[Prepared, Sequence[ScoringTask]]:
+        prepared = scorer.prepare(candidates)
+        return prepared, prepared.tasks
 
     with desk.admission.admit(cost, deadline):
-        scores = await desk.scheduler.scores(prepare, cost=cost, deadline=deadline)
-    evidence = scorer.finish(prepared[0], joined(prepared[0].tasks, scores))
+        prepared, scores = await scored(desk, scorer, prepare, weight=weight, cost=cost, deadline=deadline)
+    evidence = scorer.finish(prepared, scores)
     return bound.run(evidence, first_stage, "search"), evidence
 
 
@@ -135,7 +136,7 @@ def _choose(desk: Desk, pipeline: str | None) -> Served:
     if desk.engine.index is None:
         raise Refusal(404, "not_found", "no index is served: this server reranks texts only")
     if not desk.engine.ready:
-        raise Refusal(503, "not_ready", "the models are still loading", {"Retry-After": "2"})
+        raise not_ready()
     try:
         return desk.engine.served(pipeline)
     except KeyError:

@@ -50,3 +50,9 @@ class ServiceSettings:
     keep_alive: float = 20.0
     drain: float = 30.0
     batch_tokens: int = 8192
+
+    @property
+    def told(self) -> dict[str, float]:
+        """The limits that a client may want to know."""
+        names = ("max_documents", "max_body_bytes", "max_query_characters", "max_request_tokens", "deadline")
+        return {name: getattr(self, name) for name in names}

@@ -18,7 +18,7 @@ from starlette.routing import Match
 
 from longrank.errors import LongRankError, printable
 from longrank.service.bodies import Bodies, ClientGone, Message, Receive, Send
-from longrank.service.errors import Refusal
+from longrank.service.errors import Refusal, stopping
 from longrank.service.exchange import Exchange
 from longrank.service.head import check_body_head, check_host, check_key, check_version_and_size, head_of
 from longrank.service.settings import ServiceSettings
@@ -67,10 +67,10 @@ class Transport:
                 raise RuntimeError("the application has not answered")
         except Refusal as refusal:
             await exchange.refuse(refusal)
-        except ClientGone:
+        except ClientGone:  # nobody is there to be answered; the log line below says 499
             pass
         except asyncio.CancelledError:  # only the server's end cancels requests
-            await exchange.refuse(_stopping())
+            await exchange.refuse(stopping())
         except Exception as error:
             _logger.error("%s failed: %s", exchange.id, _described(error))
             await exchange.refuse(Refusal(500, "internal", "an error inside the server; its log knows more"))
@@ -85,7 +85,7 @@ class Transport:
         if self._key is not None and not head.is_open:
             check_key(head, self._key)
         if head.path == "/ready" and self.stopping:
-            raise _stopping()
+            raise stopping()
         state = {**scope.get("state", {}), "request_id": exchange.id, "arrival": exchange.arrival}
         # The server leaves the body of an answer to HEAD out, whatever the application sends.
         inner = {**scope, "state": state, "method": "GET" if head.method == "HEAD" else head.method}
@@ -158,10 +158,6 @@ async def _disconnect(receive: Receive) -> Message:
     while (message := await receive())["type"] != "http.disconnect":
         pass
     return message
-
-
-def _stopping() -> Refusal:
-    return Refusal(503, "stopping", "the server is stopping", {"Retry-After": "1"})
 
 
 def _described(error: Exception) -> str:

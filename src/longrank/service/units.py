@@ -8,6 +8,7 @@ import numpy as np
 
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.passages import PassageDocumentScorer
+from longrank.scoring.document_network import DocumentNetworkScorer
 from longrank.scoring.lexical import LexicalScorer
 from longrank.service.scheduler import Unit
 
@@ -41,7 +42,7 @@ def units_of(
 
     A network that aggregates passages gets its documents whole.
     """
-    whole = hasattr(scorer.scorer, "use_cache")
+    whole = isinstance(scorer.scorer, DocumentNetworkScorer)
     return [
         Unit(scorer.scorer, piece, _cost(piece, weight))
         for task in tasks

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.passages import PassageDocumentScorer
+from longrank.scoring.document_network import DocumentNetworkScorer
 from longrank.scoring.lexical import LexicalScorer
 from longrank.service.units import joined, tokens_of, units_of, weight_of
 from longrank.types import Passage, Query
@@ -58,10 +59,8 @@ def test_units_hold_every_passage_once_in_order(documents: list[list[int]], batc
 
 
 def test_a_network_that_aggregates_gets_its_documents_whole() -> None:
-    class Aggregating(Network):
-        def use_cache(self, path: object) -> None: ...
-
-    units = units_of(scorer_of(Aggregating()), [task_of([400] * 9)], 10, 1.0)
+    aggregating = DocumentNetworkScorer.__new__(DocumentNetworkScorer)
+    units = units_of(scorer_of(aggregating), [task_of([400] * 9)], 10, 1.0)
     assert [len(unit.task.texts) for unit in units] == [9]
 
 
