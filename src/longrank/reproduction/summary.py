@@ -1,15 +1,18 @@
-"""A summary of recipes that were run together: what each came to, and where its report is.
+"""A summary of the recipes in a folder: what each came to, and where its report is.
 
 FOLDER/index.html, summary.md
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
+from longrank.errors import IntegrityError
 from longrank.evaluation.render import aligned, markdown_text, pipes
 from longrank.reproduction.asked import Asked
 from longrank.reproduction.report_html import page, text, verdict_class
@@ -21,14 +24,47 @@ class Outcome(NamedTuple):
     """What a recipe came to.
 
     Attributes:
-        asked: the recipe.
+        name: the recipe's.
+        place: its folder, in the folder of all.
+        shows: the paper and its table or figure.
+        about: what that shows.
         counts: verdict -> figures that have it.
         instead: why there are none: it failed, or nothing is to be obtained.
     """
 
-    asked: Asked
+    name: str
+    place: Path
+    shows: str
+    about: str
     counts: Mapping[Verdict, int]
     instead: str = ""
+
+
+def outcome_of(asked: Asked, counts: Mapping[Verdict, int], instead: str = "") -> Outcome:
+    """Return what a recipe that was asked for came to."""
+    recipe = asked.recipe
+    return Outcome(asked.name, asked.place, f"{recipe.paper}, {recipe.item}", recipe.about, counts, instead)
+
+
+def finished_before(folder: Path, now: Collection[Path]) -> list[Outcome]:
+    """Return what the folder has of recipes that were run before; `now` are places of those that were run now.
+
+    Raises:
+        IntegrityError: a recipe's ``results.json`` is damaged.
+    """
+    paths = sorted([*folder.glob("*/results.json"), *folder.glob("*/*/results.json")])
+    places = {path.parent.relative_to(folder): path for path in paths}
+    return [_read(path, place) for place, path in places.items() if place not in now]
+
+
+def _read(path: Path, place: Path) -> Outcome:
+    try:
+        result = json.loads(path.read_bytes())
+        shows = f"{result['paper']}, {result['item']}"
+        counts = Counter(verdict for row in result["rows"] for verdict in row.get("verdicts", {}).values())
+        return Outcome(result["recipe"], place, shows, result["about"], counts)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise IntegrityError(f"{path}: is no recipe's result; run it again, or delete its folder") from error
 
 
 def write_summary(outcomes: Sequence[Outcome], collection: str, folder: Path) -> None:
@@ -40,17 +76,17 @@ def write_summary(outcomes: Sequence[Outcome], collection: str, folder: Path) ->
 
 def summary_text(outcomes: Sequence[Outcome]) -> str:
     """Return the summary for a terminal."""
-    body = [[one.asked.name, _item(one), *(_count(one, verdict) for verdict in VERDICTS)] for one in outcomes]
-    besides = [f"{one.asked.name}: {one.instead}\n" for one in outcomes if one.instead]
+    body = [[one.name, one.shows, *(_count(one, verdict) for verdict in VERDICTS)] for one in outcomes]
+    besides = [f"{one.name}: {one.instead}\n" for one in outcomes if one.instead]
     return f"{aligned([['recipe', 'shows', *VERDICTS], *body])}\n{''.join(besides)}"
 
 
 def _markdown(outcomes: Sequence[Outcome], collection: str) -> str:
     lines = [["recipe", "shows", *VERDICTS, ""], ["---", "---", *("---:" for _ in VERDICTS), "---"]]
     for one in outcomes:
-        name = markdown_text(one.asked.name)
-        link = name if one.instead else f"[{name}]({quote(str(one.asked.place / 'report.md'))})"
-        what = markdown_text(f"{_item(one)}: {one.asked.recipe.about}")
+        name = markdown_text(one.name)
+        link = name if one.instead else f"[{name}]({quote(str(one.place / 'report.md'))})"
+        what = markdown_text(f"{one.shows}: {one.about}")
         lines.append([link, what, *(_count(one, v) for v in VERDICTS), markdown_text(one.instead)])
     return f"# Reproductions on {markdown_text(collection)}\n\n{pipes(lines)}"
 
@@ -68,9 +104,9 @@ def _html(outcomes: Sequence[Outcome], collection: str) -> str:
 
 
 def _row(one: Outcome) -> str:
-    name = text(one.asked.name)
-    link = name if one.instead else f'<a href="{text(quote(str(one.asked.place / "report.html")))}">{name}</a>'
-    what = f'<td class="words"><b>{text(_item(one))}</b> {text(one.asked.recipe.about)}</td>'
+    name = text(one.name)
+    link = name if one.instead else f'<a href="{text(quote(str(one.place / "report.html")))}">{name}</a>'
+    what = f'<td class="words"><b>{text(one.shows)}</b> {text(one.about)}</td>'
     if one.instead:
         came_to = f'<td class="words" colspan="{len(VERDICTS)}">{text(one.instead)}</td>'
     else:
@@ -81,10 +117,6 @@ def _row(one: Outcome) -> str:
 def _cell(one: Outcome, verdict: Verdict) -> str:
     kind = verdict_class(verdict) if verdict in one.counts else ""
     return f'<td class="{kind}">{_count(one, verdict)}</td>'
-
-
-def _item(one: Outcome) -> str:
-    return f"{one.asked.recipe.paper}, {one.asked.recipe.item}"
 
 
 def _count(one: Outcome, verdict: Verdict) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Mapping
@@ -14,14 +15,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from longrank.errors import MissingExtra
+from longrank.errors import IntegrityError, MissingExtra
 from longrank.reproduction.asked import Asked
 from longrank.reproduction.recipe import Recipe
 from longrank.reproduction.report import as_markdown, as_text
 from longrank.reproduction.report_html import as_html
 from longrank.reproduction.report_plots import plots_of
 from longrank.reproduction.results import Result, lines
-from longrank.reproduction.summary import Outcome, summary_text, write_summary
+from longrank.reproduction.summary import finished_before, outcome_of, summary_text, write_summary
 from longrank.reproduction.table import table_of
 from longrank.reproduction.workbench import Row
 
@@ -229,8 +230,8 @@ def test_without_matplotlib_plots_are_refused_and_the_page_says_why(monkeypatch:
 def test_a_summary_leads_to_reports_and_says_what_failed(tmp_path: Path) -> None:
     recipe = Recipe.model_validate(RECIPE)
     outcomes = [
-        Outcome(Asked("santos/table9", recipe, {}, {}), {"match": 3, "not obtained": 1}),
-        Outcome(Asked(f"{NASTY}.toml", recipe, {}, {}), {}, f"failed: {NASTY}"),
+        outcome_of(Asked("santos/table9", recipe, {}, {}), {"match": 3, "not obtained": 1}),
+        outcome_of(Asked(f"{NASTY}.toml", recipe, {}, {}), {}, f"failed: {NASTY}"),
     ]
     write_summary(outcomes, NASTY, tmp_path)
     html, markdown = (tmp_path / "index.html").read_text(), (tmp_path / "summary.md").read_text()
@@ -241,6 +242,22 @@ def test_a_summary_leads_to_reports_and_says_what_failed(tmp_path: Path) -> None
     assert "[santos/table9](santos/table9/report.md)" in markdown
     assert "failed: <script>" in read.said
     assert "failed: <script>" in summary_text(outcomes)
+
+
+def test_a_summary_has_recipes_that_were_run_before(tmp_path: Path) -> None:
+    for place, rows in (("parade/table2", [{"verdicts": {"AP": "match", "P@20": "lower"}}, {}]), ("mine", [])):
+        (tmp_path / place).mkdir(parents=True)
+        known = {"recipe": place, "paper": "PARADE", "item": "Table 2", "about": "titles", "rows": rows}
+        (tmp_path / place / "results.json").write_text(json.dumps(known))
+    mine, table = finished_before(tmp_path, [])
+    assert (table.name, table.place, table.shows) == ("parade/table2", Path("parade/table2"), "PARADE, Table 2")
+    assert (dict(table.counts), dict(mine.counts)) == ({"match": 1, "lower": 1}, {})
+    assert finished_before(tmp_path, [Path("mine")]) == [table]
+    write_summary([table], "time", tmp_path)
+    assert "[parade/table2](parade/table2/report.md)" in (tmp_path / "summary.md").read_text()
+    (tmp_path / "mine/results.json").write_text("[1]")
+    with pytest.raises(IntegrityError, match=r"mine/results\.json"):
+        finished_before(tmp_path, [])
 
 
 def test_inputs_that_were_given_are_listed_and_figures_are_judged() -> None:

@@ -1,0 +1,223 @@
+"""The papers' recipes on open collections: what their tables and figures look like there.
+
+    python -m benchmarks.open_recipes DATA --model FOLDER [--recipe NAME ...] [--folder work/open]
+
+FOLDER is the cross-encoder of `benchmarks.gains`; it stands for every published model of passages, MiniLM for encoders
+that have seen no query yet. Each of `CASES` is one `longrank reproduce` command, smaller than the paper's as its
+settings say (fewer documents, a frozen encoder, few steps). What was finished is not done again. Of conditions that
+would be the same here (titles and descriptions, topics of other years) one is run. Figures go to
+docs/results/recipes.json, and as tables to docs/recipes.md. With `--print`, the commands alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.gains_tasks import TASKS, evaluated_queries, run, write_queries
+from longrank.evaluation.render import markdown_text, pipes
+from longrank.reproduction.recipe import load_recipe
+
+CROSS, UNTRAINED = "cross-encoder", "minilm"
+
+
+class Case(NamedTuple):
+    """A recipe on an open collection: role -> model, settings, and what is to be known of it."""
+
+    recipe: str
+    collection: str
+    models: Mapping[str, str] = {}
+    settings: Sequence[str] = ()
+
+
+_SHALLOW = ("train.samples.depth=20", "train.test.depth=20")
+FROZEN = (*_SHALLOW, "train.network.frozen=true", "train.loop.optimizer.learning_rate=1e-3")
+STANDALONE = (*FROZEN, "train.loop.steps=200")
+"""The aggregator alone, 200 steps of 32 documents, by PARADE's own code."""
+PAIRS = (
+    *FROZEN,
+    "train.validation.depth=20",
+    "train.loop.steps=216",
+    "train.loop.validate_every=24",
+    "train.loop.schedule.options.epoch_steps=6",
+)
+"""The aggregator alone by PARADE's text: 36 epochs of 6 batches of 24 pairs."""
+PASSAGES = (*PAIRS, "train.loop.batch=16")
+"""The head alone by MAXP's protocol: 36 epochs of 6 batches of 16 pairs of passages."""
+ENCODERS = {"electra": CROSS}
+NO_RM3_GRID = "rm3_grid={}"
+PARADE_SYSTEMS = (
+    'systems=["BM25","BM25+RM3","Birch-Passage","ELECTRA-MaxP","ELECTRA-MaxP end-to-end","PARADE-Avg","PARADE-Sum",'
+    '"PARADE-Max","PARADE-Attn","PARADE-CNN","PARADE-Transformer"]'
+)
+GENOMICS_SYSTEMS = PARADE_SYSTEMS.replace('"BM25+RM3",', "").replace('"ELECTRA-MaxP","ELECTRA-MaxP end-to-end",', "")
+SMALL_GRID = tuple(
+    f"tune.{axis}={values}"
+    for axis, values in {
+        "k1": "0.6,0.75",
+        "b": "0.55,0.75",
+        "fb_terms": "45,105",
+        "fb_docs": "5,20",
+        "original_query_weight": "0.2,0.3",
+    }.items()
+)
+WEAK_LABELS = ("label_depth=30", "train.loop.steps=150", "train.loop.validate_every=50")
+MB = {"MB": CROSS}
+ONE_MODEL = ('trained_on=["MB"]', "depth=20")
+
+CASES = (
+    Case("santos/table1-2002", "time"),
+    Case("santos/table2-2002", "time", {"encoder": UNTRAINED}, WEAK_LABELS),
+    Case("santos/figure2", "time", {"encoder": UNTRAINED}),
+    Case("santos/figure3", "time", {"encoder": UNTRAINED}, ("depth=[10,20,30,40,50]",)),
+    Case("santos/table5", "time", {"base": UNTRAINED}, ('sizes=["base"]',)),
+    Case("birch/table1.1-microblog", "time"),
+    Case("birch/table1.3-car", "time"),
+    Case("birch/results-robust04", "time", {"MSM": CROSS}, ('trained_on=["MSM"]', "depth=20")),
+    Case("birch/sentences-robust04", "time", {"bert": CROSS}, ("depth=20", "sentences=6")),
+    Case("birch/first-version-five-folds", "time", MB, (*ONE_MODEL, *SMALL_GRID)),
+    Case("birch/first-version-two-folds", "time", MB, (*ONE_MODEL, *SMALL_GRID)),
+    Case("birch/birch-passage-title", "time", {"ELECTRA pFT": CROSS}, ('encoders=["ELECTRA pFT"]', *PAIRS)),
+    Case("parade/table1-robust04", "time", {"tokenizer": UNTRAINED}),
+    Case("parade/table2-gov2-title", "time", ENCODERS, (PARADE_SYSTEMS, *PAIRS)),
+    Case("parade/table3-genomics", "qmsum", ENCODERS, (GENOMICS_SYSTEMS, *PAIRS)),
+    Case("parade/table4-dl19", "time", ENCODERS, STANDALONE),
+    Case("parade/table5-ntcir-www3", "time", ENCODERS, STANDALONE),
+    Case("parade/table6-robust04-title", "time", ENCODERS, (NO_RM3_GRID, *PAIRS)),
+    Case("parade/table8-gov2-title", "time", {"base": CROSS}, ("train_passages=[2,8]", "passages=[2,8]", *STANDALONE)),
+    Case("parade/table9-genomics", "qmsum"),
+    Case("parade/table9-gov2", "qmsum", settings=('options=["--level","1"]',)),
+    Case("parade/journal-table12-robust04-title", "time", ENCODERS, PAIRS),
+    Case("parade/readme-standalone-robust04-title", "time", ENCODERS, STANDALONE),
+    Case("parade/readme-capreolus-robust04-title", "time", ENCODERS, PAIRS),
+    Case("parade/figure3-gov2-title", "qmsum", {"base": CROSS}, ("passages=[4,16]", *STANDALONE)),
+    Case("maxp/figure1-samples-robust04", "cranfield", settings=("rates=[0.3,0.5,0.7,0.9]",)),
+    Case("maxp/table1b-robust04-title", "time", {"bert-base": CROSS}, PASSAGES),
+    Case("maxp/table3a-robust04-title", "time", {"bert-base-pft": CROSS}, PASSAGES),
+    Case("h2oloo/tuning-passage", "cranfield", settings=("sample_size=100",)),
+    Case("h2oloo/tuning-document", "time", settings=("sample_size=40",)),
+)
+
+
+def main() -> None:
+    """Run the cases, write what all that were run have come to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--model", type=Path, required=True, help="the cross-encoder")
+    parser.add_argument("--recipe", action="append", help="only this one; repeatable")
+    parser.add_argument("--folder", type=Path, default=Path("work/open"))
+    parser.add_argument("--results", type=Path, default=Path("docs/results"))
+    parser.add_argument("--print", action="store_true", help="print the commands, and run nothing")
+    args = parser.parse_args()
+    for case in CASES:
+        if args.recipe is None or case.recipe in args.recipe:
+            command = command_of(case, args.model, prepared(args.data, case.collection, args.folder), args.folder)
+            if args.print:
+                print(shlex.join(["longrank", *command]))
+            else:
+                run(*command)
+    if not args.print:
+        found = [as_row(case, args.folder) for case in CASES if result_of(case, args.folder).exists()]
+        (args.results / "recipes.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        (args.results.parent / "recipes.md").write_text(as_markdown(found), encoding="utf-8")
+
+
+def command_of(case: Case, model: Path, collection: Path, folder: Path) -> list[str]:
+    """Return the arguments of `longrank` that reproduce a case."""
+    named = {role: str(model) if which == CROSS else which for role, which in case.models.items()}
+    models = [part for role, one in named.items() for part in ("--model", f"{role}={one}")]
+    settings = [part for one in case.settings for part in ("--set", one)]
+    where = ("--collection", f"{case.collection}={collection}", "-o", str(folder / case.collection))
+    return ["reproduce", case.recipe, *where, *models, *settings]
+
+
+def prepared(data: Path, collection: str, folder: Path) -> Path:
+    """Return the collection's folder; of those that were trained on, one with the queries that were not."""
+    task = TASKS.get(collection)
+    if task is None or not (task.collection.startswith("squad") or task.collection == "qmsum"):
+        return data / collection
+    output = folder / "collections" / collection
+    if not output.exists():
+        output.mkdir(parents=True)
+        queries = evaluated_queries(data, task)
+        kept = {query.query_id for query in queries}
+        shutil.copy(data / collection / "docs.jsonl.gz", output)
+        for name in ("qrels.txt", "passage_qrels.txt"):
+            lines = (data / collection / name).read_text(encoding="utf-8").splitlines(keepends=True)
+            (output / name).write_text("".join(one for one in lines if one.split()[0] in kept), encoding="utf-8")
+        write_queries(queries, output / "queries.jsonl")
+    return output
+
+
+def result_of(case: Case, folder: Path) -> Path:
+    """Return where a case's figures are."""
+    return folder / case.collection / case.recipe / "results.json"
+
+
+def as_row(case: Case, folder: Path) -> dict[str, Any]:
+    """Return what is kept of a case: how it was run, what was published and obtained."""
+    result = json.loads(result_of(case, folder).read_text(encoding="utf-8"))
+    command = command_of(case, Path("CROSS-ENCODER"), Path("DATA") / case.collection, Path("work/open"))
+    kept = {key: result[key] for key in ("recipe", "paper", "item", "about", "collection", "queries")}
+    rows = [
+        {key: row[key] for key in ("row", "published", "obtained", "p") if key in row}
+        for row in result["rows"]
+        if row["obtained"]
+    ]
+    how = load_recipe(case.recipe)[0].significance
+    test = {} if how is None else {"compare_with": how.compare_with, "alpha": how.alpha}
+    return {**kept, "command": shlex.join(["longrank", *command]), "significance": test, "rows": rows}
+
+
+def as_markdown(found: Sequence[Mapping[str, Any]]) -> str:
+    """Return the figures as tables: obtained, and in brackets what the paper has on its own collection."""
+    parts = [INTRODUCTION]
+    for paper in dict.fromkeys(one["paper"] for one in found):
+        parts.append(f"## {paper}\n")
+        parts += [_section(one) for one in found if one["paper"] == paper]
+    return "\n".join(parts)
+
+
+INTRODUCTION = """# The papers' recipes on open collections
+
+Written by `python -m benchmarks.open_recipes DATA --model CROSS-ENCODER`; each table by the command below it, too.
+CROSS-ENCODER is the one [trained here](results.md#what-training-gains). Obtained figures come first; in brackets is
+what the paper has, on its own collection with its own models: the two are not to be compared, only how rows stand to
+each other. Many conditions of a table would be the same here (TIME has one form of queries), so one is run. What was
+reduced (documents, steps, a frozen encoder) is in the command; nothing was tuned. \\* differs by the paper's own test
+from the row that it compares with.
+"""
+
+
+def _section(one: Mapping[str, Any]) -> str:
+    columns = list(dict.fromkeys(column for row in one["rows"] for column in row["obtained"]))
+    head = ["", *(markdown_text(column) for column in columns)]
+    alpha = one["significance"].get("alpha", 0.0)
+    body = [[markdown_text(row["row"]), *(_cell(row, column, alpha) for column in columns)] for row in one["rows"]]
+    table = pipes([head, ["---", *("---:" for _ in columns)], *body])
+    title = f"### {one['item']}: {one['about']}"
+    where = f"On {one['collection']}, {one['queries']} queries."
+    return f"{title}\n\n{where}\n\n{table}\n```sh\n{one['command']}\n```\n"
+
+
+def _cell(row: Mapping[str, Any], column: str, alpha: float) -> str:
+    if column not in row["obtained"]:
+        return ""
+    published = row["published"].get(column)
+    beside = "" if published is None else f" ({_figure(published)})"
+    mark = "\\*" if row.get("p", {}).get(column, 1.0) < alpha else ""
+    return f"{_figure(row['obtained'][column])}{mark}{beside}"
+
+
+def _figure(value: float) -> str:
+    """Return a share with four decimals, anything else as it is."""
+    return f"{value:.4f}".lstrip("0") if 0 < abs(value) < 1 else f"{value:.6g}"
+
+
+if __name__ == "__main__":
+    main()
