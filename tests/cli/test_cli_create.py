@@ -85,7 +85,7 @@ def test_rerank_refuses_it_without_permission_and_writes_nothing(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert rerank(folder, tmp_path / "new.run") == 2
-    assert "has never been trained: its scores would be chance; train it, or say --allow-untrained" in (
+    assert "has never been trained: its scores would be chance; train it, or allow it: --allow-untrained or --set " in (
         capsys.readouterr().err
     )
     assert list(tmp_path.iterdir()) == []

@@ -81,6 +81,6 @@ def check_trained(name: str, folder: Path, allow_untrained: bool, notes: Notes) 
         raise InputError(
             "the network has never been trained: its scores would be chance",
             path=folder / FILE,
-            fix="train it, or say --allow-untrained",
+            fix="train it, or allow it: --allow-untrained or --set scorer.options.allow_untrained=true",
         )
     notes.say(f"'{name}' has never been trained: its scores are chance")
