@@ -1,4 +1,4 @@
-"""Whether the data are the paper's: where a collection's name does not tell, and what was learned on tested queries."""
+"""Whether the data are the paper's where a name does not tell: documents, queries, folds, what was learned on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longrank.formats.collection import IRDS
+from longrank.formats.folds import read_folds
 from longrank.formats.queries import read_queries
+from longrank.reproduction.collections import FOLDS
 from longrank.types import Notes
 
 if TYPE_CHECKING:
@@ -41,6 +43,29 @@ def data_departures(
         if both := sum(text in seen for text in texts):
             found.append(f"{key} has {both} of the queries that are tested")
     return found
+
+
+def fold_departures(known: Collection | None, folds: Path | None) -> list[str]:
+    """Say whether folds that came with a collection's folder test other queries together than the published ones.
+
+    Raises:
+        InputError: no folds.
+    """
+    if known is None or known.folds is None or folds is None or folds == FOLDS / known.folds:
+        return []
+    own, published = _tested_together(folds), _tested_together(FOLDS / known.folds)
+    return [] if own == published else [f"folds of {folds}, published are other ones"]
+
+
+def _tested_together(folds: Path) -> set[frozenset[str]]:
+    return {frozenset(fold.test) for fold in read_folds(folds, Notes()).values()}
+
+
+def document_departures(known: Collection | None, n_docs: int) -> list[str]:
+    """Say whether another number of documents was indexed than the collection has; one in a thousand may be lost."""
+    if known is None or known.documents is None or abs(n_docs - known.documents) * 1000 <= known.documents:
+        return []
+    return [f"{n_docs} documents, {known.key} has {known.documents}"]
 
 
 def _queries(place: str | None) -> list[Query]:

@@ -13,8 +13,10 @@ from importlib import import_module
 from pathlib import Path
 
 from longrank.errors import InputError, MissingExtra
+from longrank.index import Index
 from longrank.reproduction.asked import Asked
-from longrank.reproduction.data import data_departures
+from longrank.reproduction.collections import Collection
+from longrank.reproduction.data import data_departures, document_departures, fold_departures
 from longrank.reproduction.folders import claim, fingerprint, replace
 from longrank.reproduction.given import Given, read_qrels, read_queries
 from longrank.reproduction.inputs import QUERIES, fold_names, inputs_of
@@ -53,6 +55,7 @@ def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: 
         replace(place / name, text)
     phases = Phases(folder, run, planned=len(planned.commands))
     rows = list(program(_bench(asked, folder, given, inputs, phases)))
+    departed += document_departures(_known(asked, given), len(Index.open(folder / "index")))
     n_queries = inputs["queries.jsonl"].count("\n")
     models = {**asked.recipe.models, **asked.models}
     table = lines(asked.recipe, rows, not departed)
@@ -130,9 +133,15 @@ def _departures(asked: Asked, given: Given, inputs: Mapping[str, str], lacking: 
     recipe = asked.recipe
     found = departures(recipe, given.key, asked.models, asked.changes)
     texts = [json.loads(line)["text"] for line in inputs[QUERIES].split("\n") if line]
-    known = given.known if given.key == recipe.collection else None
+    known = _known(asked, given)
+    found += fold_departures(known, given.folds)
     found += data_departures(known, texts, recipe.settings, all_queries=not recipe.settings.get("queries"))
     return found + ([f"queries have no field '{recipe.query_field}': their text is taken"] if lacking else [])
+
+
+def _known(asked: Asked, given: Given) -> Collection | None:
+    """Return the catalogue's entry of the recipe's own collection, if that was given."""
+    return given.known if given.key == asked.recipe.collection else None
 
 
 def _identity(asked: Asked, inputs: Mapping[str, str]) -> dict[str, object]:

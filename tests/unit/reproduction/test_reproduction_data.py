@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from longrank.errors import InputError
-from longrank.reproduction.collections import find_collection
-from longrank.reproduction.data import data_departures
+from longrank.reproduction.collections import FOLDS, find_collection
+from longrank.reproduction.data import data_departures, document_departures, fold_departures
 
 
 def queries_of(folder: Path, *queries: dict[str, str]) -> Path:
@@ -37,3 +37,21 @@ def test_queries_that_are_learned_from_and_tested_depart_whatever_their_ids_and_
 def test_a_folder_without_queries_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="queries"):
         data_departures(None, ["one"], {"heldout": str(tmp_path)})
+
+
+def test_folds_of_a_folder_depart_if_other_queries_are_tested_together(tmp_path: Path) -> None:
+    robust, own = find_collection("robust04"), tmp_path / "folds.json"
+    published = json.loads((FOLDS / "robust04.json").read_text())
+    own.write_text(json.dumps(dict(reversed(published.items()))))  # in another order, under the same names
+    assert fold_departures(robust, own) == fold_departures(robust, None) == fold_departures(None, own) == []
+    assert fold_departures(robust, FOLDS / "robust04.json") == []
+    own.write_text(json.dumps([["301", "302"], ["303", "304"]]))
+    assert fold_departures(robust, own) == [f"folds of {own}, published are other ones"]
+    assert fold_departures(find_collection("gov-2002"), own) == []  # none are published
+
+
+def test_another_number_of_documents_departs() -> None:
+    robust = find_collection("robust04")
+    assert document_departures(robust, 528155) == document_departures(robust, 528000) == []
+    assert document_departures(robust, 500000) == ["500000 documents, robust04 has 528155"]
+    assert document_departures(None, 1) == []
