@@ -2,11 +2,12 @@
 
     python -m benchmarks.open_recipes DATA --model FOLDER [--recipe NAME ...] [--folder work/open]
 
-FOLDER is the cross-encoder of `benchmarks.gains`; it stands for every published model of passages, MiniLM for encoders
-that have seen no query yet. Each of `CASES` is one `longrank reproduce` command, smaller than the paper's as its
-settings say (fewer documents, a frozen encoder, few steps). What was finished is not done again. Of conditions that
-would be the same here (titles and descriptions, topics of other years) one is run. Figures go to
-docs/results/recipes.json, and as tables to docs/recipes.md. With `--print`, the commands alone.
+FOLDER is the cross-encoder of `benchmarks.gains`, which stands for every published model of passages; MiniLM stands
+for encoders that have seen no query yet, and the two tiny models of `benchmarks.doc2query_path` for doc2query. Each of
+`CASES` is one `longrank reproduce` command, smaller than the paper's as its settings say (fewer documents, a frozen
+encoder, few steps). What was finished is not done again. Of conditions that would be the same here (titles and
+descriptions, topics of other years) one is run. Figures go to docs/results/recipes.json, and as tables to
+docs/recipes.md. With `--print`, the commands alone.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from longrank.evaluation.render import markdown_text, pipes
 from longrank.reproduction.recipe import load_recipe
 
 CROSS, UNTRAINED = "cross-encoder", "minilm"
+PREDICTORS = ("first", "second")
 
 
 class Case(NamedTuple):
@@ -80,6 +82,8 @@ SMALL_GRID = tuple(
 WEAK_LABELS = ("label_depth=30", "train.loop.steps=150", "train.loop.validate_every=50")
 MB = {"MB": CROSS}
 ONE_MODEL = ('trained_on=["MB"]', "depth=20")
+TWO_PREDICTORS = dict(zip(("doc2query-msmarco", "doc2query-car"), PREDICTORS, strict=True))
+BERTS = dict.fromkeys(("bert-msmarco", "bert-msmarco-microblog"), CROSS)
 
 CASES = (
     Case("santos/table1-2002", "time"),
@@ -110,6 +114,15 @@ CASES = (
     Case("maxp/figure1-samples-robust04", "cranfield", settings=("rates=[0.3,0.5,0.7,0.9]",)),
     Case("maxp/table2-robust04-title", "time", {"bert-base": UNTRAINED, "bert-base-pft": CROSS}, (PFT, *PASSAGES)),
     Case("maxp/table3a-robust04-title", "time", {"bert-base-pft": CROSS}, ('systems=["MS MARCO alone"]', *SHALLOW)),
+    Case("h2oloo/table1-passage", "cranfield", {"bert": CROSS, **TWO_PREDICTORS}, ("depth=20", "predicted=2")),
+    Case("h2oloo/table2-document", "time", {**BERTS, **TWO_PREDICTORS}, ("depth=20", "predicted=2")),
+    Case("h2oloo/doc2query-document", "squad-dev-sections", {"doc2query": PREDICTORS[0]}, ("predicted=2",)),
+    Case(
+        "h2oloo/doc2query-passage",
+        "squad-dev-sections",
+        {"bert": CROSS, "doc2query-msmarco": PREDICTORS[0]},
+        ("depth=10", "predicted=2"),
+    ),
     Case("h2oloo/tuning-passage", "cranfield", settings=("sample_size=100",)),
     Case("h2oloo/tuning-document", "time", settings=("sample_size=40",)),
 )
@@ -120,14 +133,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--model", type=Path, required=True, help="the cross-encoder")
+    parser.add_argument("--predictors", type=Path, default=Path("work/doc2query"), help="of benchmarks.doc2query_path")
     parser.add_argument("--recipe", action="append", help="only this one; repeatable")
     parser.add_argument("--folder", type=Path, default=Path("work/open"))
     parser.add_argument("--results", type=Path, default=Path("docs/results"))
     parser.add_argument("--print", action="store_true", help="print the commands, and run nothing")
     args = parser.parse_args()
+    models = models_of(args.model, args.predictors)
     for case in CASES:
         if args.recipe is None or case.recipe in args.recipe:
-            command = command_of(case, args.model, prepared(args.data, case.collection, args.folder), args.folder)
+            command = command_of(case, models, prepared(args.data, case.collection, args.folder), args.folder)
             if args.print:
                 print(shlex.join(["longrank", *command]))
             else:
@@ -138,31 +153,39 @@ def main() -> None:
         (args.results.parent / "recipes.md").write_text(as_markdown(found), encoding="utf-8")
 
 
-def command_of(case: Case, model: Path, collection: Path, folder: Path) -> list[str]:
+def models_of(cross_encoder: Path, predictors: Path) -> dict[str, str]:
+    """Return the models that cases name."""
+    predict = {name: str(predictors / name / "model") for name in PREDICTORS}
+    return {CROSS: str(cross_encoder), UNTRAINED: UNTRAINED, **predict}
+
+
+def command_of(case: Case, known: Mapping[str, str], collection: Path, folder: Path) -> list[str]:
     """Return the arguments of `longrank` that reproduce a case."""
-    named = {role: str(model) if which == CROSS else which for role, which in case.models.items()}
-    models = [part for role, one in named.items() for part in ("--model", f"{role}={one}")]
+    models = [part for role, which in case.models.items() for part in ("--model", f"{role}={known[which]}")]
     settings = [part for one in case.settings for part in ("--set", one)]
     where = ("--collection", f"{case.collection}={collection}", "-o", str(folder / case.collection))
     return ["reproduce", case.recipe, *where, *models, *settings]
 
 
-def prepared(data: Path, collection: str, folder: Path) -> Path:
+def place_of(data: Path, collection: str, folder: Path) -> Path:
     """Return the collection's folder; of those that were trained on, one with the queries that were not."""
-    task = TASKS.get(collection)
-    if task is None or not (task.collection.startswith("squad") or task.collection == "qmsum"):
-        return data / collection
-    output = folder / "collections" / collection
-    if not output.exists():
-        output.mkdir(parents=True)
-        queries = evaluated_queries(data, task)
+    trained_on = collection in TASKS and collection != "time"
+    return folder / "collections" / collection if trained_on else data / collection
+
+
+def prepared(data: Path, collection: str, folder: Path) -> Path:
+    """Return the collection's folder, after writing it where it is ours."""
+    place = place_of(data, collection, folder)
+    if place.parent != data and not place.exists():
+        place.mkdir(parents=True)
+        queries = evaluated_queries(data, TASKS[collection])
         kept = {query.query_id for query in queries}
-        shutil.copy(data / collection / "docs.jsonl.gz", output)
+        shutil.copy(data / collection / "docs.jsonl.gz", place)
         for name in ("qrels.txt", "passage_qrels.txt"):
             lines = (data / collection / name).read_text(encoding="utf-8").splitlines(keepends=True)
-            (output / name).write_text("".join(one for one in lines if one.split()[0] in kept), encoding="utf-8")
-        write_queries(queries, output / "queries.jsonl")
-    return output
+            (place / name).write_text("".join(one for one in lines if one.split()[0] in kept), encoding="utf-8")
+        write_queries(queries, place / "queries.jsonl")
+    return place
 
 
 def result_of(case: Case, folder: Path) -> Path:
@@ -173,10 +196,12 @@ def result_of(case: Case, folder: Path) -> Path:
 def as_row(case: Case, folder: Path) -> dict[str, Any]:
     """Return what is kept of a case: how it was run, what was published and obtained."""
     result = json.loads(result_of(case, folder).read_text(encoding="utf-8"))
-    command = command_of(case, Path("CROSS-ENCODER"), Path("DATA") / case.collection, Path("work/open"))
+    shown = Path("work/open")
+    place = place_of(Path("DATA"), case.collection, shown)
+    command = command_of(case, models_of(Path("CROSS-ENCODER"), Path("work/doc2query")), place, shown)
     kept = {key: result[key] for key in ("recipe", "paper", "item", "about", "collection", "queries")}
     rows = [
-        {key: row[key] for key in ("row", "published", "obtained", "p") if key in row}
+        {key: row[key] for key in ("row", "published", "obtained", "p", "series", "x") if key in row}
         for row in result["rows"]
         if row["obtained"]
     ]
@@ -206,14 +231,27 @@ from the row that it compares with.
 
 
 def _section(one: Mapping[str, Any]) -> str:
-    columns = list(dict.fromkeys(column for row in one["rows"] for column in row["obtained"]))
-    head = ["", *(markdown_text(column) for column in columns)]
-    alpha = one["significance"].get("alpha", 0.0)
-    body = [[markdown_text(row["row"]), *(_cell(row, column, alpha) for column in columns)] for row in one["rows"]]
-    table = pipes([head, ["---", *("---:" for _ in columns)], *body])
+    lines = _points(one["rows"]) if all("x" in row for row in one["rows"]) else _rows(one)
+    table = pipes([lines[0], ["---", *("---:" for _ in lines[0][1:])], *lines[1:]])
     title = f"### {one['item']}: {one['about']}"
     where = f"On {one['collection']}, {one['queries']} queries."
     return f"{title}\n\n{where}\n\n{table}\n```sh\n{one['command']}\n```\n"
+
+
+def _rows(one: Mapping[str, Any]) -> list[list[str]]:
+    """Return a line for each row, a column for each measure."""
+    columns = list(dict.fromkeys(column for row in one["rows"] for column in row["obtained"]))
+    alpha = one["significance"].get("alpha", 0.0)
+    body = [[markdown_text(row["row"]), *(_cell(row, column, alpha) for column in columns)] for row in one["rows"]]
+    return [["", *map(markdown_text, columns)], *body]
+
+
+def _points(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return a line for each point of a plot, a column for each of its lines and measures."""
+    found = {(row["x"], row["series"], name): _cell(row, name, 0.0) for row in rows for name in row["obtained"]}
+    columns = list(dict.fromkeys((series, name) for _, series, name in found))
+    body = [[f"{x:g}", *(found.get((x, *one), "") for one in columns)] for x in sorted({row["x"] for row in rows})]
+    return [["", *(markdown_text(f"{series}, {name}") for series, name in columns)], *body]
 
 
 def _cell(row: Mapping[str, Any], column: str, alpha: float) -> str:
