@@ -113,7 +113,7 @@ def show(browser: Any) -> Iterator[Callable[..., Any]]:
         )
         context.add_init_script(WATCH)
         page, seen = context.new_page(), []
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(30_000)  # a browser beside a full suite on two cores is slow
 
         def hear(message: Any) -> None:
             if message.type in ("error", "warning") and not (failing and "Failed to load resource" in message.text):

@@ -1,0 +1,62 @@
+"""Recipes on open collections: that they, their settings and models are known, and how figures are shown."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from longrank.reproduction.asked import ask
+
+pytestmark = pytest.mark.neural
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def recipes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT))
+    return import_module("benchmarks.open_recipes")
+
+
+def test_each_case_is_of_a_recipe_its_settings_and_its_models_and_is_there_once(recipes: ModuleType) -> None:
+    known = recipes.models_of(Path("cross"), Path("predictors"))
+    for case in recipes.CASES:
+        models = {role: known[which] for role, which in case.models.items()}
+        (asked,) = ask([case.recipe], case.settings, models)
+        assert asked.recipe.program is not None, case
+        assert asked.models == models, case
+    assert len({case.recipe for case in recipes.CASES}) == len(recipes.CASES)
+
+
+def test_a_command_names_models_and_questions_that_nothing_was_trained_on(recipes: ModuleType) -> None:
+    case = recipes.Case("parade/table3-genomics", "qmsum", {"electra": "cross-encoder"}, ("queries=3",))
+    place = recipes.place_of(Path("data"), case.collection, Path("work"))
+    known = recipes.models_of(Path("cross"), Path("predictors"))
+    assert recipes.command_of(case, known, place, Path("work"))[2:] == [
+        *("--collection", "qmsum=work/collections/qmsum", "-o", "work/qmsum"),
+        *("--model", "electra=cross", "--set", "queries=3"),
+    ]
+    assert recipes.place_of(Path("data"), "time", Path("work")) == Path("data/time")
+
+
+def test_figures_stand_with_the_published_ones_and_points_by_line(recipes: ModuleType) -> None:
+    about = {"paper": "PARADE", "about": "titles", "collection": "time", "queries": 83, "command": "longrank"}
+    rows = [
+        {"row": "BM25", "published": {"AP": 0.25}, "obtained": {"AP": 0.5, "R": 12.0}},
+        {"row": "Max", "published": {}, "obtained": {"AP": 0.61234}, "p": {"AP": 0.01}},
+    ]
+    points = [
+        {"row": f"{name}, {x}", "published": {}, "obtained": {"AP": 0.25}, "series": name, "x": x}
+        for name, x in (("Max", 16), ("Max", 8), ("Sum", 8))
+    ]
+    found = recipes.as_markdown(
+        [
+            {**about, "item": "Table 2", "rows": rows, "significance": {"compare_with": "BM25", "alpha": 0.05}},
+            {**about, "item": "Figure 3", "rows": points, "significance": {}},
+        ]
+    )
+    assert found.count("## PARADE\n") == 1
+    assert "|  | AP | R |\n| --- | ---: | ---: |\n| BM25 | .5000 (.2500) | 12 |\n| Max | .6123\\* |  |\n" in found
+    assert "|  | Max, AP | Sum, AP |\n| --- | ---: | ---: |\n| 8 | .2500 | .2500 |\n| 16 | .2500 |  |\n" in found
