@@ -216,7 +216,7 @@ def as_markdown(found: Sequence[Mapping[str, Any]]) -> str:
     for paper in dict.fromkeys(one["paper"] for one in found):
         parts.append(f"## {paper}\n")
         parts += [_section(one) for one in found if one["paper"] == paper]
-    return "\n".join(parts)
+    return "\n".join([*parts, NOT_RUN])
 
 
 INTRODUCTION = """# The papers' recipes on open collections
@@ -227,6 +227,20 @@ what the paper has, on its own collection with its own models: the two are not t
 each other. Many conditions of a table would be the same here (TIME has one form of queries), so one is run. What was
 reduced (documents, steps, a frozen encoder) is in the command; nothing was tuned. \\* differs by the paper's own test
 from the row that it compares with.
+"""
+
+NOT_RUN = """## Not run here
+
+- What would be the same: descriptions and the other collections of a table that is there, SANTOS' Tables 3 and 4,
+  PARADE's Table 4 for 2020 and the rounds of TREC-COVID (on TIME nothing was judged before, so they are Table 4).
+- MAXP's Tables 1a and 1b and Figure 1: networks of passage scores have nothing to learn on a frozen encoder, and
+  training the encoder for each row and fold takes hours. [FirstP, MaxP, SumP and
+  AvgP](results.md#what-training-gains) and [shares of judgments](findings.md#judgments) were measured on one fold and
+  with PARADE-Max.
+- CEDR's and KNRM's tables: they read each word's vector, which are not kept. [KNRM](results.md#what-training-gains) was
+  trained end to end.
+- PARADE's Table 7, SANTOS' Table 6 and the checkpoints of PARADE's README: encoders of several sizes.
+- BIRCH's Table 1.2 counts the lines of MS MARCO's file of triples.
 """
 
 
