@@ -29,7 +29,7 @@ PREDICTORS = ("first", "second")
 
 
 class Case(NamedTuple):
-    """A recipe on an open collection: role -> model, settings, and what is to be known of it."""
+    """A recipe on an open collection, with its models (role -> which) and settings."""
 
     recipe: str
     collection: str
@@ -176,8 +176,8 @@ def place_of(data: Path, collection: str, folder: Path) -> Path:
 def prepared(data: Path, collection: str, folder: Path) -> Path:
     """Return the collection's folder, after writing it where it is ours."""
     place = place_of(data, collection, folder)
-    if place.parent != data and not place.exists():
-        place.mkdir(parents=True)
+    if place.parent != data and not (place / "queries.jsonl").exists():  # which is written last
+        place.mkdir(parents=True, exist_ok=True)
         queries = evaluated_queries(data, TASKS[collection])
         kept = {query.query_id for query in queries}
         shutil.copy(data / collection / "docs.jsonl.gz", place)
@@ -225,8 +225,7 @@ Written by `python -m benchmarks.open_recipes DATA --model CROSS-ENCODER`; each 
 CROSS-ENCODER is the one [trained here](results.md#what-training-gains). Obtained figures come first; in brackets is
 what the paper has, on its own collection with its own models: the two are not to be compared, only how rows stand to
 each other. Many conditions of a table would be the same here (TIME has one form of queries), so one is run. What was
-reduced (documents, steps, a frozen encoder) is in the command; nothing was tuned. \\* differs by the paper's own test
-from the row that it compares with.
+reduced (documents, steps, a frozen encoder) is in the command; nothing was tuned. Tests are the papers' own.
 """
 
 NOT_RUN = """## Not run here
@@ -248,7 +247,9 @@ def _section(one: Mapping[str, Any]) -> str:
     lines = _points(one["rows"]) if all("x" in row for row in one["rows"]) else _rows(one)
     table = pipes([lines[0], ["---", *("---:" for _ in lines[0][1:])], *lines[1:]])
     title = f"### {one['item']}: {one['about']}"
-    where = f"On {one['collection']}, {one['queries']} queries."
+    test = one["significance"]
+    marked = f" \\* differs from {test['compare_with']}, p < {test['alpha']:g}." if test else ""
+    where = f"On {one['collection']}; queries: {one['queries']}.{marked}"
     return f"{title}\n\n{where}\n\n{table}\n```sh\n{one['command']}\n```\n"
 
 
@@ -273,7 +274,8 @@ def _cell(row: Mapping[str, Any], column: str, alpha: float) -> str:
         return ""
     published = row["published"].get(column)
     beside = "" if published is None else f" ({_figure(published)})"
-    mark = "\\*" if row.get("p", {}).get(column, 1.0) < alpha else ""
+    p = row.get("p", {}).get(column)
+    mark = "\\*" if p is not None and p < alpha else ""
     return f"{_figure(row['obtained'][column])}{mark}{beside}"
 
 
