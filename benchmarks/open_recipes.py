@@ -50,17 +50,18 @@ PAIRS = (
 )
 """The aggregator alone by PARADE's text: 36 epochs of 6 batches of 24 pairs."""
 PASSAGES = (
-    "queries=40",
+    "queries=24",
     "train.samples.depth=10",
     "train.test.depth=10",
     "train.validation.depth=10",
-    "train.loop.steps=36",
+    "train.network.options.outputs=1",  # as the cross-encoder has
+    "train.loop.steps=24",
     "train.loop.batch=8",
     "train.loop.precision=bf16",
-    "train.loop.validate_every=12",
+    "train.loop.validate_every=8",
     "train.loop.schedule.options.epoch_steps=1",
 )
-"""The whole network by MAXP's protocol: 36 epochs of one batch of 8 pairs of passages."""
+"""The whole network by MAXP's protocol: 24 batches of 8 pairs of passages."""
 PFT = 'systems=["BERT-Base","BERT-Base (pFT)"]'
 ENCODERS = {"electra": CROSS}
 NO_RM3_GRID = "rm3_grid={}"
