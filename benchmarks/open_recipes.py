@@ -151,7 +151,8 @@ def main() -> None:
     if not args.print:
         found = [as_row(case, args.folder) for case in CASES if result_of(case, args.folder).exists()]
         (args.results / "recipes.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        (args.results.parent / "recipes.md").write_text(as_markdown(found), encoding="utf-8")
+        waiting = [case.recipe for case in CASES if not result_of(case, args.folder).exists()]
+        (args.results.parent / "recipes.md").write_text(as_markdown(found, waiting), encoding="utf-8")
 
 
 def models_of(cross_encoder: Path, predictors: Path) -> dict[str, str]:
@@ -211,13 +212,19 @@ def as_row(case: Case, folder: Path) -> dict[str, Any]:
     return {**kept, "command": shlex.join(["longrank", *command]), "significance": test, "rows": rows}
 
 
-def as_markdown(found: Sequence[Mapping[str, Any]]) -> str:
-    """Return the figures as tables: obtained, and in brackets what the paper has on its own collection."""
+def as_markdown(found: Sequence[Mapping[str, Any]], waiting: Sequence[str] = ()) -> str:
+    """Return the figures as tables: obtained, and in brackets what the paper has on its own collection.
+
+    Args:
+        found: rows of `as_row`.
+        waiting: recipes that are to be run and were not.
+    """
     parts = [INTRODUCTION]
     for paper in dict.fromkeys(one["paper"] for one in found):
         parts.append(f"## {paper}\n")
         parts += [_section(one) for one in found if one["paper"] == paper]
-    return "\n".join([*parts, NOT_RUN])
+    still = f"- For want of time: {', '.join(f'`{name}`' for name in waiting)}.\n" if waiting else ""
+    return "\n".join([*parts, NOT_RUN + still])
 
 
 INTRODUCTION = """# The papers' recipes on open collections

@@ -55,8 +55,10 @@ def test_figures_stand_with_the_published_ones_and_points_by_line(recipes: Modul
         [
             {**about, "item": "Table 2", "rows": rows, "significance": {"compare_with": "BM25", "alpha": 0.05}},
             {**about, "item": "Figure 3", "rows": points, "significance": {}},
-        ]
+        ],
+        ["parade/table5"],
     )
+    assert found.endswith("- For want of time: `parade/table5`.\n")
     assert found.count("## PARADE\n") == 1
     assert "|  | AP | R |\n| --- | ---: | ---: |\n| BM25 | .5000 (.2500) | 12 |\n| Max | .6123\\* |  |\n" in found
     assert "|  | Max, AP | Sum, AP |\n| --- | ---: | ---: |\n| 8 | .2500 | .2500 |\n| 16 | .2500 |  |\n" in found
