@@ -140,6 +140,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("docs/results"))
     parser.add_argument("--print", action="store_true", help="print the commands, and run nothing")
     args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
     models = models_of(args.model, args.predictors)
     for case in CASES:
         if args.recipe is None or case.recipe in args.recipe:
