@@ -135,7 +135,8 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--model", type=Path, required=True, help="the cross-encoder")
     parser.add_argument("--predictors", type=Path, default=Path("work/doc2query"), help="of benchmarks.doc2query_path")
-    parser.add_argument("--recipe", action="append", help="only this one; repeatable")
+    names = [case.recipe for case in CASES]
+    parser.add_argument("--recipe", action="append", choices=names, metavar="NAME", help="only this one; repeatable")
     parser.add_argument("--folder", type=Path, default=Path("work/open"))
     parser.add_argument("--results", type=Path, default=Path("docs/results"))
     parser.add_argument("--print", action="store_true", help="print the commands, and run nothing")
@@ -151,8 +152,8 @@ def main() -> None:
                 run(*command)
     if not args.print:
         found = [as_row(case, args.folder) for case in CASES if result_of(case, args.folder).exists()]
+        waiting = [name for name in names if name not in {one["recipe"] for one in found}]
         (args.results / "recipes.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        waiting = [case.recipe for case in CASES if not result_of(case, args.folder).exists()]
         (args.results.parent / "recipes.md").write_text(as_markdown(found, waiting), encoding="utf-8")
 
 

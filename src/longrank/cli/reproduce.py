@@ -105,20 +105,20 @@ def _run_one(one: Asked, output: Path, given: Given) -> Result:
 def _run_several(asked: Sequence[Asked], output: Path, given: Given) -> int:
     """Run recipes one after the other, though one fails; return the exit code of the first that does, or 0."""
     from longrank.errors import LongRankError
-    from longrank.reproduction.summary import finished_before, outcome_of, summary_text, write_summary
-    from longrank.reproduction.table import verdict_counts
+    from longrank.reproduction.summary import finished_before, nothing_of, outcome_in, summary_text, write_summary
 
     outcomes, code = [], 0
     for number, one in enumerate(asked, 1):
         console.note(f"recipe {number} of {len(asked)}: {one.name}")
         if one.recipe.program is None:
-            outcomes.append(outcome_of(one, {}, f"nothing to run: {one.recipe.expected[0].reason}"))
+            outcomes.append(nothing_of(one, f"nothing to run: {one.recipe.expected[0].reason}"))
             continue
         try:
-            outcomes.append(outcome_of(one, verdict_counts(_run_one(one, output, given))))
+            _run_one(one, output, given)
+            outcomes.append(outcome_in(output, one.place))
         except LongRankError as error:
             console.note(f"{one.name}: {error}; the other recipes go on")
-            outcomes.append(outcome_of(one, {}, f"failed: {error}"))
+            outcomes.append(nothing_of(one, f"failed: {error}"))
             code = code or error.exit_code
     earlier = finished_before(output, {one.place for one in asked})
     write_summary([*outcomes, *earlier], given.key, output)

@@ -40,10 +40,26 @@ class Outcome(NamedTuple):
     instead: str = ""
 
 
-def outcome_of(asked: Asked, counts: Mapping[Verdict, int], instead: str = "") -> Outcome:
-    """Return what a recipe that was asked for came to."""
+def nothing_of(asked: Asked, instead: str) -> Outcome:
+    """Return why a recipe that was asked for came to nothing."""
     recipe = asked.recipe
-    return Outcome(asked.name, asked.place, f"{recipe.paper}, {recipe.item}", recipe.about, counts, instead)
+    return Outcome(asked.name, asked.place, f"{recipe.paper}, {recipe.item}", recipe.about, {}, instead)
+
+
+def outcome_in(folder: Path, place: Path) -> Outcome:
+    """Return what a recipe came to that was run in a folder.
+
+    Raises:
+        IntegrityError: its ``results.json`` is damaged.
+    """
+    path = folder / place / "results.json"
+    try:
+        result = json.loads(path.read_bytes())
+        shows = f"{result['paper']}, {result['item']}"
+        counts = Counter(verdict for row in result["rows"] for verdict in row.get("verdicts", {}).values())
+        return Outcome(result["recipe"], place, shows, result["about"], counts)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise IntegrityError(f"{path}: is no recipe's result; run it again, or delete its folder") from error
 
 
 def finished_before(folder: Path, now: Collection[Path]) -> list[Outcome]:
@@ -52,19 +68,9 @@ def finished_before(folder: Path, now: Collection[Path]) -> list[Outcome]:
     Raises:
         IntegrityError: a recipe's ``results.json`` is damaged.
     """
-    paths = sorted([*folder.glob("*/results.json"), *folder.glob("*/*/results.json")])
-    places = {path.parent.relative_to(folder): path for path in paths}
-    return [_read(path, place) for place, path in places.items() if place not in now]
-
-
-def _read(path: Path, place: Path) -> Outcome:
-    try:
-        result = json.loads(path.read_bytes())
-        shows = f"{result['paper']}, {result['item']}"
-        counts = Counter(verdict for row in result["rows"] for verdict in row.get("verdicts", {}).values())
-        return Outcome(result["recipe"], place, shows, result["about"], counts)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise IntegrityError(f"{path}: is no recipe's result; run it again, or delete its folder") from error
+    files = sorted([*folder.glob("*/results.json"), *folder.glob("*/*/results.json")])
+    places = [path.parent.relative_to(folder) for path in files]
+    return [outcome_in(folder, place) for place in places if place not in now]
 
 
 def write_summary(outcomes: Sequence[Outcome], collection: str, folder: Path) -> None:

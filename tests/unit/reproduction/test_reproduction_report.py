@@ -22,7 +22,7 @@ from longrank.reproduction.report import as_markdown, as_text
 from longrank.reproduction.report_html import as_html
 from longrank.reproduction.report_plots import plots_of
 from longrank.reproduction.results import Result, lines
-from longrank.reproduction.summary import finished_before, outcome_of, summary_text, write_summary
+from longrank.reproduction.summary import Outcome, finished_before, nothing_of, summary_text, write_summary
 from longrank.reproduction.table import table_of
 from longrank.reproduction.workbench import Row
 
@@ -230,8 +230,8 @@ def test_without_matplotlib_plots_are_refused_and_the_page_says_why(monkeypatch:
 def test_a_summary_leads_to_reports_and_says_what_failed(tmp_path: Path) -> None:
     recipe = Recipe.model_validate(RECIPE)
     outcomes = [
-        outcome_of(Asked("santos/table9", recipe, {}, {}), {"match": 3, "not obtained": 1}),
-        outcome_of(Asked(f"{NASTY}.toml", recipe, {}, {}), {}, f"failed: {NASTY}"),
+        Outcome("santos/table9", Path("santos/table9"), "SANTOS, Table 9", "pears", {"match": 3, "not obtained": 1}),
+        nothing_of(Asked(f"{NASTY}.toml", recipe, {}, {}), f"failed: {NASTY}"),
     ]
     write_summary(outcomes, NASTY, tmp_path)
     html, markdown = (tmp_path / "index.html").read_text(), (tmp_path / "summary.md").read_text()
