@@ -1,12 +1,13 @@
 """What does training everything gain, encoder and aggregator together? One fixed split, or all folds.
 
-    python -m benchmarks.end_to_end DATA --model FOLDER [--only COLLECTION] [--system NAME ...] [--folder work/gains]
+    python -m benchmarks.end_to_end DATA --model FOLDER [--only COLLECTION] [--system NAME ...] [--all-folds]
 
 FOLDER is a cross-encoder that `longrank train-passages` has made (pre-fine-tuning); without it a system begins with
-MiniLM, which never saw a query and a passage together. Collections, queries and folds are those of `benchmarks.gains`;
-all but TIME use the first fold only. Each training sees 2,000 pairs. MAXP's protocol trains a scorer of passages on
-aligned pairs of passages; its one evidence file is read as FirstP, MaxP, SumP and AvgP. Figures go to
-RESULTS/end-to-end-COLLECTION.json, beside those of the untrained systems on the same test queries.
+MiniLM, which never saw a query and a passage together. Collections, queries and folds are those of `benchmarks.gains`.
+Each training sees 2,000 pairs. MAXP's protocol trains a scorer of passages on aligned pairs of passages; its one
+evidence file is read as FirstP, MaxP, SumP and AvgP. Figures of the first fold go to
+RESULTS/end-to-end-COLLECTION.json, beside those of the untrained systems on the same test queries; what is trained on
+all folds is then among the systems of `benchmarks.gains`.
 """
 
 from __future__ import annotations
@@ -17,15 +18,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.gains import PASSAGE_AGGREGATORS
-from benchmarks.gains_report import mean, record_of, values_of
-from benchmarks.gains_tasks import TASKS, Prepared, assigned, run
+from benchmarks.gains_report import joined, mean, record_of, values_of
+from benchmarks.gains_tasks import PASSAGE_AGGREGATORS, TASKS, Prepared, assigned, run
 from longrank.evaluation.significance import corrected, differences, t_test
-from longrank.formats.trec import read_run, write_run
 from longrank.scoring.speed import machine
-from longrank.types import Notes, Run
 
-ALL_FOLDS = ("time",)  # elsewhere one fixed split
 UNTRAINED = {"BM25": "bm25.run", "MiniLM vectors, MaxP + BM25": "minilm.run", "cross-encoder, MaxP": "maxp.run"}
 
 
@@ -75,16 +72,17 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--only", choices=list(TASKS), default="squad-dev-sections")
     parser.add_argument("--system", choices=list(SYSTEMS), action="append")
+    parser.add_argument("--all-folds", action="store_true", help="train on all, not on the first alone")
     parser.add_argument("--folder", type=Path, default=Path("work/gains"))
     parser.add_argument("--results", type=Path, default=Path("docs/results"))
     args = parser.parse_args()
     prepared = Prepared(args.data, TASKS[args.only], args.folder)
-    folds = list(prepared.folds) if args.only in ALL_FOLDS else list(prepared.folds)[:1]
+    folds = list(prepared.folds)
     for name in args.system or SYSTEMS:
-        train(prepared, name, args.model, folds)
+        train(prepared, name, args.model, folds if args.all_folds else folds[:1])
     path = args.results / f"end-to-end-{args.only}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    found = measured(prepared, folds)
+    found = measured(prepared, folds[:1])
     path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     for row in found["rows"]:
         print(row)
@@ -115,12 +113,10 @@ def measured(prepared: Prepared, folds: Sequence[str]) -> dict[str, Any]:
     """Return a row for each system that is trained, and for those that need no training here."""
     runs = {name: prepared[file] for name, file in UNTRAINED.items() if prepared[file].exists()}
     records: dict[str, list[dict[str, Any]]] = {}
-    for name in SYSTEMS:
-        folder = folder_of(prepared, name)
-        if not all((folder / fold / "record.json").exists() for fold in folds):
-            continue
-        for label, found in read(prepared, name, folder, folds).items():
-            runs[label], records[label] = found, [record_of(folder / fold) for fold in folds]
+    for name in trained_on(prepared, folds):
+        for label, found in read(prepared, name, folds).items():
+            runs[label] = found
+            records[label] = [record_of(folder_of(prepared, name) / fold) for fold in folds]
     test = {query_id: prepared.qrels[query_id] for fold in folds for query_id in prepared.folds[fold].test}
     values = {name: values_of(prepared, path, test) for name, path in runs.items()}
     baseline = max((name for name in UNTRAINED if name in values), key=lambda name: mean(values[name]))
@@ -141,25 +137,26 @@ def measured(prepared: Prepared, folds: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def read(prepared: Prepared, name: str, folder: Path, folds: Sequence[str]) -> dict[str, Path]:
-    """Return the test runs of a training; a scorer of passages is read in four ways from its evidence."""
-    if SYSTEMS[name].protocol != "maxp":
-        return {name: joined([folder / fold / "test.run" for fold in folds], folder / "joined.run")}
+def trained_on(prepared: Prepared, folds: Sequence[str]) -> list[str]:
+    """Return the systems that have been trained on all of these folds."""
+    files = ([folder_of(prepared, name) / fold / "test.run.evidence" for fold in folds] for name in SYSTEMS)
+    return [name for name, own in zip(SYSTEMS, files, strict=True) if all(file.exists() for file in own)]
+
+
+def read(prepared: Prepared, name: str, folds: Sequence[str], *mix: object) -> dict[str, Path]:
+    """Return the test runs of a training; a scorer of passages is read in four ways from its evidence.
+
+    `mix` are options of `longrank aggregate` that interpolate the scores with the first stage.
+    """
+    folder, passages = folder_of(prepared, name), SYSTEMS[name].protocol == "maxp"
     found = {}
-    for aggregator in PASSAGE_AGGREGATORS:
-        parts = []
-        for fold in folds:
-            parts.append(folder / fold / f"{aggregator}.run")
-            run("aggregate", folder / fold / "test.run.evidence", "-o", parts[-1], "-a", aggregator)
-        found[f"{name}, {aggregator}"] = joined(parts, folder / f"{aggregator}.run")
+    for aggregator in PASSAGE_AGGREGATORS if passages else ("document",):
+        file = f"{aggregator}-mixed.run" if mix else f"{aggregator}.run"
+        parts = {fold: folder / fold / file for fold in folds}
+        for part in parts.values():
+            run("aggregate", part.with_name("test.run.evidence"), "-o", part, "-a", aggregator, *mix)
+        found[f"{name}, {aggregator}" if passages else name] = joined(prepared, parts, folder / file)
     return found
-
-
-def joined(runs: Sequence[Path], output: Path) -> Path:
-    """Write the queries of several runs as one."""
-    parts = [read_run(path, Notes()) for path in runs]
-    write_run(Run("longrank", [row for part in parts for query_id in part for row in part.get(query_id)]), output)
-    return output
 
 
 def _row(name: str, values: Mapping[str, float], p: float | None, records: Any) -> dict[str, Any]:

@@ -8,7 +8,8 @@ FOLDER is a cross-encoder that `longrank train-passages` has made. On each colle
     untrained       MiniLM's vectors, MaxP, interpolated with BM25
     zero-shot       the cross-encoder's passage scores as FirstP, MaxP, SumP and AvgP
     aggregators     the PARADEs, trained over five folds on the frozen cross-encoder's vectors
-    chosen          in each fold, the zero-shot or trained system that is best on its dev queries
+    end to end      what `benchmarks.end_to_end` has trained on all folds, encoder and all
+    chosen          in each fold, the zero-shot system or aggregator that is best on its dev queries
 
 Everything is kept in the folder and not done again. A row of results for each system goes to
 RESULTS/gains-COLLECTION.json, with the commands; its table is printed.
@@ -26,8 +27,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks import end_to_end
 from benchmarks.gains_report import System, chosen_by_dev, interpolated, report
-from benchmarks.gains_tasks import TASKS, Prepared, assigned, run, write_queries
+from benchmarks.gains_tasks import PASSAGE_AGGREGATORS, TASKS, Prepared, assigned, run, write_queries
 from longrank.formats.evidence import EvidenceWriter, read_evidence
 from longrank.index import Index
 from longrank.models.folders import load_network
@@ -36,7 +38,6 @@ from longrank.types import Evidence, Notes, Query
 
 CONFIG = Path(__file__).with_name("aggregator.toml")
 AGGREGATORS = ("parade-avg", "parade-sum", "parade-max", "parade-attn", "parade-cnn", "parade-transformer")
-PASSAGE_AGGREGATORS = ("firstp", "maxp", "sump", "avgp")
 READ = {
     "passages.preset": "parade-paper",
     "scorer.options.max_tokens": 256,
@@ -96,6 +97,7 @@ def systems(prepared: Prepared, model: Path) -> list[System]:
     found.append(System("MiniLM vectors, MaxP + BM25", _untrained(prepared), "untrained"))
     found += zero_shot(prepared, model)
     found += [one for name in AGGREGATORS for one in trained(prepared, model, name)]
+    found += trained_end_to_end(prepared)
     return [*found, chosen_by_dev(prepared, found)]
 
 
@@ -117,8 +119,7 @@ def zero_shot(prepared: Prepared, model: Path) -> list[System]:
         output, mixed = prepared[f"{name}.run"], prepared[f"{name}-bm25.run"]
         run("aggregate", evidence, "-o", output, "-a", name)
         found.append(System(f"cross-encoder, {name}", output, "zero-shot"))
-        mix = ("--interpolate", ALPHA, "--normalize", "minmax", "--first-stage", prepared["bm25.run"])
-        run("aggregate", evidence, "-o", mixed, "-a", name, *mix)
+        run("aggregate", evidence, "-o", mixed, "-a", name, *_mix(prepared))
         found.append(System(f"cross-encoder, {name} + BM25", mixed, "zero-shot"))
     return found
 
@@ -131,8 +132,22 @@ def trained(prepared: Prepared, model: Path, name: str) -> Iterator[System]:
         _rerank_dev(prepared, output / fold, name, parts.dev)
     yield System(name, output / "test.run", "aggregator", output, "dev.run")
     mixed = prepared[f"{name}-bm25.run"]
-    interpolated(prepared, output, mixed, ALPHA)
+    interpolated(prepared, output, mixed, *_mix(prepared))
     yield System(f"{name} + BM25", mixed, "aggregator", output, "dev-mixed.run")
+
+
+def trained_end_to_end(prepared: Prepared) -> Iterator[System]:
+    """Yield what was trained end to end on all folds, alone and interpolated."""
+    folds = list(prepared.folds)
+    for name in end_to_end.trained_on(prepared, folds):
+        folder = end_to_end.folder_of(prepared, name)
+        for suffix, mix in (("", ()), (" + BM25", _mix(prepared))):
+            for label, path in end_to_end.read(prepared, name, folds, *mix).items():
+                yield System(f"{label}, end to end{suffix}", path, "end to end", folder)
+
+
+def _mix(prepared: Prepared) -> tuple[object, ...]:
+    return ("--interpolate", ALPHA, "--normalize", "minmax", "--first-stage", prepared["bm25.run"])
 
 
 def _rerank_dev(prepared: Prepared, trained: Path, name: str, query_ids: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from longrank.scoring.speed import machine
 from longrank.types import Notes, Run
 
 UNTRAINED = ("first stage", "untrained")
+CHOICE = ("zero-shot", "aggregator")  # kinds whose dev queries are ranked
 
 
 class System(NamedTuple):
@@ -31,35 +32,40 @@ class System(NamedTuple):
     dev: str | None = None
 
 
-def interpolated(prepared: Prepared, training: Path, output: Path, alpha: float) -> None:
-    """Mix each fold's document scores with the first stage, of dev and test; write all test queries as one run."""
-    mix = ("-a", "document", "--interpolate", alpha, "--normalize", "minmax", "--first-stage", prepared["bm25.run"])
-    rows = []
-    for name, fold in prepared.folds.items():
+def interpolated(prepared: Prepared, training: Path, output: Path, *mix: object) -> None:
+    """Mix each fold's document scores with the first stage, of dev and test; write all test queries as one run.
+
+    `mix` are options of `longrank aggregate`.
+    """
+    for folder in (training / name for name in prepared.folds):
         for part in ("dev", "test"):
-            run(
-                "aggregate", training / name / f"{part}.run.evidence", "-o", training / name / f"{part}-mixed.run", *mix
-            )
-        mixed = read_run(training / name / "test-mixed.run", Notes())
-        rows += [row for query_id in fold.test for row in mixed.get(query_id)]
+            mixed = folder / f"{part}-mixed.run"
+            run("aggregate", folder / f"{part}.run.evidence", "-o", mixed, "-a", "document", *mix)
+    joined(prepared, {name: training / name / "test-mixed.run" for name in prepared.folds}, output)
+
+
+def joined(prepared: Prepared, runs: Mapping[str, Path], output: Path) -> Path:
+    """Write the test queries of the folds, each from its fold's run, as one run."""
+    rows = []
+    for name, path in runs.items():
+        ranked = read_run(path, Notes())
+        rows += [row for query_id in prepared.folds[name].test for row in ranked.get(query_id)]
     write_run(Run("longrank", rows), output)
+    return output
 
 
 def chosen_by_dev(prepared: Prepared, systems: Sequence[System]) -> System:
     """In each fold, take the system that is best on the dev queries, without a look at the test queries.
 
-    The weights of a trained system's network were chosen on the same queries.
+    The weights of a trained system's network were chosen on the same queries. What is trained end to end is left out.
     """
-    output, rows = prepared["chosen.run"], []
-    candidates = [one for one in systems if one.kind not in UNTRAINED]
-    choice = {}
+    candidates = [one for one in systems if one.kind in CHOICE]
+    choice: dict[str, System] = {}
     for name, fold in prepared.folds.items():
         qrels = {query_id: prepared.qrels[query_id] for query_id in fold.dev}
         values = {one.name: _dev_value(prepared, one, name, qrels) for one in candidates}
-        choice[name] = best = max(candidates, key=lambda one: values[one.name])
-        tested = read_run(best.run, Notes())
-        rows += [row for query_id in fold.test for row in tested.get(query_id)]
-    write_run(Run("longrank", rows), output)
+        choice[name] = max(candidates, key=lambda one: values[one.name])
+    output = joined(prepared, {name: one.run for name, one in choice.items()}, prepared["chosen.run"])
     named = ", ".join(f"{fold}: {one.name}" for fold, one in choice.items())
     return System(f"best on dev ({named})", output, "chosen")
 

@@ -21,6 +21,7 @@ from longrank.formats.trec import read_qrels
 from longrank.types import Notes, Qrels, Query
 
 N_FOLDS, FOLD_SEED = 5, 42
+PASSAGE_AGGREGATORS = ("firstp", "maxp", "sump", "avgp")
 
 
 class Task(NamedTuple):

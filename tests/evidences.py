@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from longrank.formats.evidence import EvidenceWriter, evidence_header
 from longrank.types import Evidence, Run, ScoredDoc
 
 
@@ -42,3 +44,14 @@ def run(rankings: dict[str, dict[str, float]], tag: str = "run") -> Run:
 def scores(of: Run, query_id: str = "q") -> dict[str, float]:
     """doc_id -> score of one query, best first."""
     return {row.doc_id: row.score for row in of[query_id]}
+
+
+def write_evidence(path: Path, per_query: list[list[Evidence]], **options: object) -> None:
+    """Write an evidence file with the documents of each query."""
+    header = evidence_header(
+        unit="logit", scorer="s", collection="c", queries="q", n_queries=len(per_query), candidates="r", options=options
+    )
+    with EvidenceWriter(path, header) as writer:
+        for rows in per_query:
+            writer.write_query(rows[0].query_id, rows)
+        writer.commit()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from evidences import evidence, write_evidence
 from longrank.formats.folds import Fold
 
 pytestmark = pytest.mark.neural
@@ -125,3 +126,29 @@ def test_a_training_whose_best_validation_is_its_last_has_not_converged(
     gains_report.report(prepared, [base, gains_report.System("p", run, "aggregator", folder)], tmp_path / "results")
     found = json.loads((tmp_path / "results" / "gains-c.json").read_text())
     assert found["rows"][1]["not_converged"] == "1 of 2 folds"
+
+
+def test_what_is_trained_end_to_end_on_all_folds_is_among_the_systems_alone_and_interpolated(
+    monkeypatch: pytest.MonkeyPatch, prepared: Any, tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    gains = import_module("benchmarks.gains")
+    write_run(tmp_path / "bm25.run", q1="b a", q2="b a")
+    for name, folds in {"knrm": ("s1", "s2"), "maxp": ("s1", "s2"), "parade-max": ("s1",)}.items():
+        for fold in folds:
+            (tmp_path / "end-to-end" / name / fold).mkdir(parents=True)
+            known = {"document_score": 2.0} if name == "knrm" else {}
+            query_id = prepared.folds[fold].test[0]
+            ranked = [
+                evidence("a", [1.0, -3.0], query_id=query_id, **known),
+                evidence("b", [0.0, -1.0], query_id=query_id, **(known and {"document_score": 1.0})),
+            ]
+            write_evidence(tmp_path / "end-to-end" / name / fold / "test.run.evidence", [ranked])
+    found = {system.name: system for system in gains.trained_end_to_end(prepared)}
+    read = [f"MAXP, {name}" for name in ("firstp", "maxp", "sump", "avgp")]
+    expected = [f"{name}, end to end{mix}" for mix in ("", " + BM25") for name in (*read, "KNRM")]
+    assert sorted(found) == sorted(expected)
+    values = {name: gains.end_to_end.values_of(prepared, system.run, prepared.qrels) for name, system in found.items()}
+    assert values["MAXP, maxp, end to end"] == values["KNRM, end to end"] == {"q1": 1.0, "q2": 1.0}
+    assert values["MAXP, sump, end to end"] == {"q1": 0.5, "q2": 0.5}
+    assert values["KNRM, end to end + BM25"] == {"q1": 1.0, "q2": 1.0}  # .7 of 1 against .3 of 1

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from evidences import evidence, run, scores
+from evidences import evidence, run, scores, write_evidence
 from longrank.aggregation import AGGREGATORS, make_aggregator
 from longrank.aggregation.run import aggregate_run
 from longrank.cli.main import main
-from longrank.formats.evidence import EvidenceWriter, evidence_header
 from longrank.formats.trec import read_run, write_run
 from longrank.fusion import FUSIONS
-from longrank.types import Evidence, Notes, Run
+from longrank.types import Notes, Run
 
 Files = dict[str, Path]
 
@@ -43,16 +42,6 @@ def files(tmp_path: Path) -> Files:
         ],
     )
     return {"evidence": tmp_path / "e", "first": tmp_path / "first.run", "out": tmp_path / "out.run"}
-
-
-def write_evidence(path: Path, per_query: list[list[Evidence]], **options: object) -> None:
-    header = evidence_header(
-        unit="logit", scorer="s", collection="c", queries="q", n_queries=len(per_query), candidates="r", options=options
-    )
-    with EvidenceWriter(path, header) as writer:
-        for rows in per_query:
-            writer.write_query(rows[0].query_id, rows)
-        writer.commit()
 
 
 def arguments(files: Files, *more: str) -> list[str]:
