@@ -49,21 +49,33 @@ PAIRS = (
     "train.loop.schedule.options.epoch_steps=6",
 )
 """The aggregator alone by PARADE's text: 36 epochs of 6 batches of 24 pairs."""
-PASSAGES = (
+FEW = (
     "queries=24",
     "train.samples.depth=10",
     "train.test.depth=10",
-    "train.validation.depth=10",
-    "train.network.options.outputs=1",  # as the cross-encoder has
     "train.loop.steps=24",
     "train.loop.batch=8",
     "train.loop.precision=bf16",
+)
+"""The whole network on 24 queries: 24 batches of 8."""
+PASSAGES = (
+    *FEW,
+    "train.validation.depth=10",
+    "train.network.options.outputs=1",  # as the cross-encoder has
     "train.loop.validate_every=8",
     "train.loop.schedule.options.epoch_steps=1",
 )
-"""The whole network by MAXP's protocol: 24 batches of 8 pairs of passages."""
+"""The whole network by MAXP's protocol: pairs of passages."""
+CEDR = (*FEW, "train.validation.depth=10", "train.loop.validate_every=8")
+"""The whole network by CEDR's protocol: pairs of documents."""
+DAI_CALLAN = (*FEW, 'train.network.options={outputs=1,score="logit"}')
 PFT = 'systems=["BERT-Base","BERT-Base (pFT)"]'
 ENCODERS = {"electra": CROSS}
+SIZES = ('sizes=["base","mini"]', "layers.mini=3")
+RATES = ('systems=["BERT-Base (pFT)"]', "rates=[0.5]", "seeds=[0]")
+CEDR_PAIRS = (*CEDR, "train.loop.schedule.options.epoch_steps=1")
+ON_BERT = 'systems=["KNRM, BERT","CEDR-KNRM, BERT"]'
+VANILLA = 'systems=["VanillaBERT, BERT-MSM"]'
 NO_RM3_GRID = "rm3_grid={}"
 PARADE_SYSTEMS = (
     'systems=["BM25","BM25+RM3","Birch-Passage","PARADE-Avg","PARADE-Sum","PARADE-Max","PARADE-Attn","PARADE-CNN",'
@@ -92,7 +104,9 @@ CASES = (
     Case("santos/figure2", "time", {"encoder": UNTRAINED}),
     Case("santos/figure3", "time", {"encoder": UNTRAINED}, ("depth=[10,20,30,40,50]",)),
     Case("santos/table5", "time", {"base": UNTRAINED}, ('sizes=["base"]',)),
+    Case("santos/table6-2002", "time", {"base": UNTRAINED}, ('sizes=["base"]',)),
     Case("birch/table1.1-microblog", "time"),
+    Case("birch/table1.2-msmarco", "time", settings=('triples=""',)),
     Case("birch/table1.3-car", "time"),
     Case("birch/results-robust04", "time", {"MSM": CROSS}, ('trained_on=["MSM"]', "depth=20")),
     Case("birch/sentences-robust04", "time", {"bert": CROSS}, ("depth=20", "sentences=6")),
@@ -105,14 +119,22 @@ CASES = (
     Case("parade/table4-dl19", "time", ENCODERS, STANDALONE),
     Case("parade/table5-ntcir-www3", "time", ENCODERS, STANDALONE),
     Case("parade/table6-robust04-title", "time", ENCODERS, (NO_RM3_GRID, *PAIRS)),
+    Case("parade/table7-robust04-title", "time", {"base": CROSS}, (*SIZES, *STANDALONE)),
     Case("parade/table8-gov2-title", "time", {"base": CROSS}, ("train_passages=[2,8]", "passages=[2,8]", *STANDALONE)),
     Case("parade/table9-genomics", "qmsum"),
     Case("parade/table9-gov2", "qmsum", settings=('options=["--level","1"]',)),
     Case("parade/journal-table12-robust04-title", "time", ENCODERS, PAIRS),
     Case("parade/readme-standalone-robust04-title", "time", ENCODERS, STANDALONE),
     Case("parade/readme-capreolus-robust04-title", "time", ENCODERS, PAIRS),
+    Case("parade/readme-checkpoints-msmarco-passage", "time", ENCODERS, ('systems=["ELECTRA-Base"]', "depth=20")),
+    Case("parade/cedr-robust04-title", "time", {"base": CROSS}, CEDR),
+    Case("parade/survey-cedr-robust04-title", "time", {"bert": CROSS}, (ON_BERT, *CEDR_PAIRS)),
+    Case("parade/readme-cedr-robust04-title", "time", {"bert-msm": CROSS}, (VANILLA, *CEDR_PAIRS)),
     Case("parade/figure3-gov2-title", "qmsum", {"base": CROSS}, ("passages=[4,16]", *STANDALONE)),
     Case("maxp/figure1-samples-robust04", "cranfield", settings=("rates=[0.3,0.5,0.7,0.9]",)),
+    Case("maxp/figure1-robust04-title", "cranfield", {"bert-base-pft": CROSS}, (*RATES, *PASSAGES)),
+    Case("maxp/table1a-robust04-title", "time", {"bert-base": CROSS}, DAI_CALLAN),
+    Case("maxp/table1b-robust04-title", "time", {"bert-base": CROSS}, PASSAGES),
     Case("maxp/table2-robust04-title", "time", {"bert-base": UNTRAINED, "bert-base-pft": CROSS}, (PFT, *PASSAGES)),
     Case("maxp/table3a-robust04-title", "time", {"bert-base-pft": CROSS}, ('systems=["MS MARCO alone"]', *SHALLOW)),
     Case("h2oloo/table1-passage", "cranfield", {"bert": CROSS, **TWO_PREDICTORS}, ("depth=20", "predicted=2")),
@@ -242,14 +264,7 @@ NOT_RUN = """## Not run here
 
 - What would be the same: descriptions and the other collections of a table that is there, SANTOS' Tables 3 and 4,
   PARADE's Table 4 for 2020 and the rounds of TREC-COVID (on TIME nothing was judged before, so they are Table 4).
-- MAXP's Tables 1a and 1b and Figure 1: networks of passage scores have nothing to learn on a frozen encoder, and
-  training the encoder for each row and fold takes hours. [FirstP, MaxP, SumP and
-  AvgP](results.md#what-training-gains) and [shares of judgments](findings.md#judgments) were measured on one fold and
-  with PARADE-Max.
-- CEDR's and KNRM's tables: they read each word's vector, which are not kept. [KNRM](results.md#what-training-gains) was
-  trained end to end.
-- PARADE's Table 7, SANTOS' Table 6 and the checkpoints of PARADE's README: encoders of several sizes.
-- BIRCH's Table 1.2 counts the lines of MS MARCO's file of triples.
+- PARADE's Table 9 on FiRA's and MS MARCO's passages: no collection here has relevant passages of several grades.
 """
 
 

@@ -287,6 +287,18 @@ def test_a_folder_of_another_reproduction_is_refused_and_stays_as_it_is(
     assert contents() == before
 
 
+def test_a_folder_whose_first_command_failed_is_free_for_other_settings(
+    workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert reproduce("table.toml", "--set", "k=0") == 2
+    assert {path.name for path in Path("out/table").iterdir()} >= {"queries.jsonl", "reproduction.json"}
+    capsys.readouterr()
+    assert reproduce("table.toml", "--set", "queries=3") == 0
+    assert results()["queries"] == 3
+    assert reproduce("table.toml", "--set", "k=0") == 2
+    assert "holds a reproduction with other" in capsys.readouterr().err
+
+
 def test_another_model_in_a_folder_of_the_same_name_is_another_reproduction(
     workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

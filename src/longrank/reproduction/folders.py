@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -70,15 +70,22 @@ def _ends(path: Path) -> str:
     return digest.hexdigest()
 
 
-def claim(folder: Path, identity: Mapping[str, object]) -> None:
+def claim(folder: Path, identity: Mapping[str, object], inputs: Collection[str] = ()) -> None:
     """Refuse a folder in which something else was reproduced.
+
+    Args:
+        folder: of a recipe, or of all.
+        identity: what is reproduced there.
+        inputs: files that are written before anything is done; a folder that holds no more of another reproduction
+            (its first command failed, say) is free.
 
     Raises:
         InputError: it was.
         IntegrityError: what the folder says of itself is damaged.
     """
     path = folder / IDENTITY
-    if not path.exists():
+    free = bool(inputs) and {one.name for one in folder.iterdir()} <= {IDENTITY, *inputs}
+    if free or not path.exists():
         replace(path, json.dumps(identity, indent=1, ensure_ascii=False) + "\n")
         return
     known = _read(path)

@@ -50,7 +50,7 @@ def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: 
     departed = _departures(asked, given, inputs, lacking)
     planned = _dry(asked, folder, given, inputs)
     place.mkdir(parents=True, exist_ok=True)
-    claim(place, _identity(asked, inputs))
+    claim(place, _identity(asked, inputs), inputs)
     for name, text in inputs.items():
         replace(place / name, text)
     phases = Phases(folder, run, planned=len(planned.commands))

@@ -46,7 +46,7 @@ def halving(batch: list[int], work: Callable[[list[int]], T], notes: Notes) -> I
         return
     # Only here is the error gone, and with it the tensors that its traceback held.
     _return_memory()
-    notes.add("batches halved because memory ran out; fewer batch_tokens are faster", f"{len(batch)} texts")
+    notes.add("batches halved because memory ran out; smaller ones are faster", f"{len(batch)} texts")
     middle = len(batch) // 2
     yield from halving(batch[:middle], work, notes)
     yield from halving(batch[middle:], work, notes)

@@ -107,7 +107,7 @@ def test_where_memory_runs_out_halves_are_read(t5: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(one._network, "generate", scarce(2))
     assert one.predict(TEXTS, KEYS) == expected
-    assert notes["batches halved because memory ran out; fewer batch_tokens are faster"] > 0
+    assert notes["batches halved because memory ran out; smaller ones are faster"] > 0
     monkeypatch.setattr(one._network, "generate", scarce(0))
     with pytest.raises(LongRankError, match="out of memory with a batch of one text"):
         one.predict(TEXTS, KEYS)

@@ -16,7 +16,7 @@ from tiny_models import save_cross_encoder
 pytestmark = pytest.mark.neural
 
 CPU = "[enforce fail at alloc_cpu.cpp:132] DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes."
-NOTE = "batches halved because memory ran out; fewer batch_tokens are faster"
+NOTE = "batches halved because memory ran out; smaller ones are faster"
 
 
 def errors() -> list[Exception]:
