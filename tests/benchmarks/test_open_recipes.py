@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -53,8 +54,14 @@ def test_figures_stand_with_the_published_ones_and_points_by_line(recipes: Modul
     ]
     found = recipes.as_markdown(
         [
-            {**about, "item": "Table 2", "rows": rows, "significance": {"compare_with": "BM25", "alpha": 0.05}},
-            {**about, "item": "Figure 3", "rows": points, "significance": {}},
+            {
+                **about,
+                "item": "Table 2",
+                "rows": rows,
+                "significance": {"compare_with": "BM25", "alpha": 0.05},
+                "late": {"max": "2 of 5"},
+            },
+            {**about, "item": "Figure 3", "rows": points, "significance": {}, "late": {}},
         ],
         ["parade/table5"],
     )
@@ -62,3 +69,18 @@ def test_figures_stand_with_the_published_ones_and_points_by_line(recipes: Modul
     assert found.count("## PARADE\n") == 1
     assert "|  | AP | R |\n| --- | ---: | ---: |\n| BM25 | .5000 (.2500) | 12 |\n| Max | .6123\\* |  |\n" in found
     assert "|  | Max, AP | Sum, AP |\n| --- | ---: | ---: |\n| 8 | .2500 | .2500 |\n| 16 | .2500 |  |\n" in found
+    assert found.count("Still rising on dev at the last validation: max in 2 of 5 folds.") == 1
+    assert found.count("Still rising") == 1
+
+
+def test_a_training_that_was_best_at_its_last_validation_is_said_not_to_have_converged(
+    recipes: ModuleType, tmp_path: Path
+) -> None:
+    best = {"max/s1": 20, "max/s2": 10, "tuned-s1-model": 20, "tuned-s2-model": 20, "attn/s1": 10}
+    for name, step in best.items():
+        (tmp_path / name).mkdir(parents=True)
+        record = {"best_step": step, "validations": [[10, 0.5], [20, 0.6]]}
+        (tmp_path / name / "record.json").write_text(json.dumps(record))
+    (tmp_path / "without-dev" / "s1").mkdir(parents=True)
+    (tmp_path / "without-dev" / "s1" / "record.json").write_text('{"best_step": null, "validations": []}')
+    assert recipes.not_converged(tmp_path) == {"max": "1 of 2", "tuned": "2 of 2"}

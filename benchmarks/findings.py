@@ -1,0 +1,243 @@
+"""What the differences that docs/findings.md speaks of amount to: paired t-tests, corrected by Holm for each question.
+
+    python -m benchmarks.findings [--gains work/gains] [--open work/open] [--results docs/results]
+
+Reads what `benchmarks.gains`, `benchmarks.end_to_end` and `benchmarks.open_recipes` have kept, and computes no ranking.
+Figures go to RESULTS/findings.json, and as tables to findings-tests.md above it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.gains_tasks import TASKS
+from longrank.evaluation.measures import evaluate
+from longrank.evaluation.render import markdown_text, pipes
+from longrank.evaluation.significance import corrected, differences, t_test
+from longrank.formats.trec import read_qrels, read_run
+from longrank.types import Notes
+
+POOLS = tuple(f"{pool} {how}" for pool in ("FIRST", "TERMF", "FIRST+TERMF") for how in ("Max", "Sum", "W.Mean"))
+BIRCH = {
+    "time/birch/results-robust04": "MSM",
+    "time/birch/first-version-five-folds": "MB",
+    "time/birch/first-version-two-folds": "MB",
+}
+
+
+class Ranked(NamedTuple):
+    """A ranking that was kept: a recipe's row, or a run of a collection of `benchmarks.gains` (its file)."""
+
+    place: str
+    name: str
+
+
+class Comparison(NamedTuple):
+    """Is `system` better than `base` by a measure?"""
+
+    measure: str
+    system: Ranked
+    base: Ranked
+
+
+def main() -> None:
+    """Compare, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gains", type=Path, default=Path("work/gains"))
+    parser.add_argument("--open", type=Path, default=Path("work/open"))
+    parser.add_argument("--results", type=Path, default=Path("docs/results"))
+    args = parser.parse_args()
+
+    @cache
+    def values(ranked: Ranked, measure: str) -> Mapping[str, float]:
+        return kept_values(ranked, measure, args.gains, args.open)
+
+    found = [{"question": name, "rows": tested(list(ones), values)} for name, ones in questions().items()]
+    (args.results / "findings.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    (args.results.parent / "findings-tests.md").write_text(as_markdown(found), encoding="utf-8")
+
+
+def questions() -> dict[str, Iterator[Comparison]]:
+    """Return what is compared, by question; p is corrected for a question's comparisons."""
+    readings = {f"MaxP against other readings, {name}": _readings(name) for name in TASKS}
+    return {
+        **readings,
+        "PARADE on the frozen encoder against its MaxP": _parade(),
+        "PARADE-Transformer against PARADE-Max": _transformer(),
+        "pre-fine-tuned against not": _pre_fine_tuned(),
+        "sentences against the full text": _sentences(""),
+        "sentences against the full text, both fused with BM25 by MAPFuse": _sentences(" + MAPFuse"),
+        "MAPFuse against BM25, of which it is made": _fused(lambda _: "BM25+Porter"),
+        "MAPFuse against the reranked run, of which it is made": _fused(lambda name: name),
+        "Birch against BM25+RM3": _birch(("1S", "2S", "3S"), "BM25+RM3"),
+        "Birch's three sentences against one": _birch(("3S",), "1S"),
+        "Birch against BM25 alone": _birch_and_bm25(),
+        "RM3 against none": _rm3(),
+        "h2oloo's runs": _h2oloo(),
+        "passages in training and in use": _passages(),
+        "end to end, first fold of the sections, against what was not trained": _end_to_end(),
+    }
+
+
+def _readings(collection: str) -> Iterator[Comparison]:
+    for name in ("firstp", "avgp", "sump"):
+        yield _gained(collection, "maxp.run", f"{name}.run")
+
+
+def _gained(collection: str, system: str, base: str) -> Comparison:
+    return Comparison(TASKS[collection].measure, Ranked(collection, system), Ranked(collection, base))
+
+
+def _of_recipe(recipe: str, measure: str, system: str, base: str) -> Comparison:
+    return Comparison(measure, Ranked(recipe, system), Ranked(recipe, base))
+
+
+def _parade() -> Iterator[Comparison]:
+    for collection in TASKS:
+        for name in ("max", "attn", "transformer"):
+            yield _gained(collection, f"parade-{name}/test.run", "maxp.run")
+
+
+def _transformer() -> Iterator[Comparison]:
+    for collection in TASKS:
+        yield _gained(collection, "parade-transformer/test.run", "parade-max/test.run")
+    for recipe in ("time/parade/table2-gov2-title", "qmsum/parade/table3-genomics"):
+        yield _of_recipe(recipe, "nDCG@20", "PARADE-Transformer", "PARADE-Max")
+
+
+def _pre_fine_tuned() -> Iterator[Comparison]:
+    yield _of_recipe("time/maxp/table2-robust04-title", "nDCG@20", "BERT-Base (pFT)", "BERT-Base")
+    yield _gained("squad-dev-sections", "end-to-end/maxp/maxp.run", "end-to-end/maxp-no-pre-fine-tuning/maxp.run")
+
+
+def _sentences(suffix: str) -> Iterator[Comparison]:
+    for name in POOLS:
+        yield _of_recipe("time/santos/table2-2002", "nDCG@10", f"{name}{suffix}", f"FullText{suffix}")
+
+
+def _fused(base: Callable[[str], str]) -> Iterator[Comparison]:
+    for name in ("FullText", *POOLS):
+        yield _of_recipe("time/santos/table2-2002", "nDCG@10", f"{name} + MAPFuse", base(name))
+
+
+def _birch(systems: tuple[str, ...], base: str) -> Iterator[Comparison]:
+    for recipe, model in BIRCH.items():
+        for system in systems:
+            beside = base if base.startswith("BM25") else f"{model} {base}"
+            yield _of_recipe(recipe, "AP", f"{model} {system}", beside)
+
+
+def _birch_and_bm25() -> Iterator[Comparison]:
+    bm25 = Ranked("time/parade/table2-gov2-title", "BM25")
+    for measure in ("AP", "nDCG@20"):
+        yield Comparison(measure, Ranked("time/birch/results-robust04", "MSM 3S"), bm25)
+
+
+def _rm3() -> Iterator[Comparison]:
+    for collection in TASKS:
+        yield _gained(collection, "rm3-tuned/run.txt", "bm25-tuned/run.txt")
+    passages, documents = "cranfield/h2oloo/table1-passage", "time/h2oloo/table2-document"
+    yield _of_recipe(passages, "nDCG@10", "bm25tuned_rm3_p", "bm25tuned_p")
+    yield _of_recipe(documents, "nDCG@10", "bm25tuned_rm3", "bm25tuned")
+    yield _of_recipe(passages, "nDCG@10", "p_exp_rm3_bert", "p_exp_bert")
+
+
+def _h2oloo() -> Iterator[Comparison]:
+    passages, documents = "cranfield/h2oloo/table1-passage", "time/h2oloo/table2-document"
+    yield _of_recipe(documents, "nDCG@10", "bm25_marcomb", "bm25tuned_rm3")
+    yield _of_recipe(documents, "nDCG@10", "bm25_marcomb", "bm25tuned")
+    yield _of_recipe(passages, "nDCG@10", "p_bert", "bm25tuned_p")
+    yield _of_recipe(passages, "nDCG@10", "p_exp_bert", "p_bert")
+    yield _of_recipe(passages, "nDCG@10", "p_exp_rm3_bert", "p_bert")
+
+
+def _passages() -> Iterator[Comparison]:
+    both, few = "trained with 8, used with 8", "trained with 2, used with 2"
+    learned, used = "trained with 8, used with 2", "trained with 2, used with 8"
+    for system, base in ((both, few), (learned, few), (used, few), (both, learned), (both, used)):
+        yield _of_recipe("time/parade/table8-gov2-title", "nDCG@20", system, base)
+
+
+def _end_to_end() -> Iterator[Comparison]:
+    for system in ("knrm", "parade-max", "parade-transformer"):
+        for base in ("minilm.run", "bm25-tuned/run.txt", "rm3-tuned/run.txt"):
+            yield _gained("squad-dev-sections", f"end-to-end/{system}/s1/document.run", base)
+
+
+def kept_values(ranked: Ranked, measure: str, gains: Path, recipes: Path) -> Mapping[str, float]:
+    """Return query_id -> value, of the queries that were ranked."""
+    if ranked.place not in TASKS:
+        kept = json.loads((recipes / ranked.place / "per-query.json").read_text(encoding="utf-8"))
+        found: dict[str, float] = kept[ranked.name][measure]
+        return found
+    run = read_run(gains / ranked.place / ranked.name, Notes())
+    judged = read_qrels(gains / ranked.place / "qrels.txt", Notes())
+    (values,) = evaluate(
+        {query_id: judged[query_id] for query_id in judged if query_id in run}, run, [measure]
+    ).values()
+    return dict(values)
+
+
+def tested(comparisons: list[Comparison], values: Callable[[Ranked, str], Mapping[str, float]]) -> list[dict[str, Any]]:
+    """Return a row for each comparison, on the queries that both have ranked."""
+    rows, p_values = [], []
+    for measure, system, base in comparisons:
+        both = values(system, measure).keys() & values(base, measure).keys()
+        ours, theirs = ({q: values(one, measure)[q] for q in sorted(both)} for one in (system, base))
+        p_values.append(t_test(differences(ours, theirs)))
+        means = [round(sum(one.values()) / len(both), 4) for one in (ours, theirs)]
+        where = {"place": system.place, "measure": measure, "queries": len(both)}
+        rows.append({**where, "system": system.name, "base": base.name, "value": means[0], "against": means[1]})
+    holm = corrected(p_values, "holm", len(p_values))
+    return [row | {"p": p, "p_holm": h} for row, p, h in zip(rows, p_values, holm, strict=True)]
+
+
+def as_markdown(found: list[dict[str, Any]]) -> str:
+    """Return a table for each question."""
+    parts = [INTRODUCTION]
+    for one in found:
+        head = ["in", "system", "against", "measure", "queries", "value", "against", "p", "p, Holm"]
+        body = [
+            [
+                markdown_text(row["place"]),
+                markdown_text(_plain(row["system"])),
+                markdown_text(_plain(row["base"])),
+                row["measure"],
+                str(row["queries"]),
+                f"{row['value']:.4f}".lstrip("0"),
+                f"{row['against']:.4f}".lstrip("0"),
+                _p(row["p"]),
+                _p(row["p_holm"]),
+            ]
+            for row in one["rows"]
+        ]
+        marks = [*["---"] * 4, *["---:"] * 5]
+        parts.append(f"## {one['question'][0].upper()}{one['question'][1:]}\n\n{pipes([head, marks, *body])}")
+    return "\n".join(parts)
+
+
+INTRODUCTION = """# The tests behind the findings
+
+Written by `python -m benchmarks.findings`, from what the commands of [findings](findings.md) have kept. Paired
+two-sided t-tests over queries; Holm's correction is for the comparisons of a table. The first column names a collection
+or a recipe, the next two its runs or rows. SQuAD's questions come in clusters (several on one paragraph), so their p is
+too small.
+"""
+
+
+def _plain(name: str) -> str:
+    """Return a run's file without what is the same of all."""
+    return name.removesuffix(".run").removesuffix("/run.txt").removesuffix("/test").removesuffix("/document")
+
+
+def _p(value: float) -> str:
+    return "<.0001" if value < 0.0001 else "1" if value >= 0.99995 else f"{value:.4f}".lstrip("0")
+
+
+if __name__ == "__main__":
+    main()
