@@ -41,7 +41,6 @@ PRESETS: dict[str, Mapping[str, Mapping[str, Any]]] = {
     },
     "capreolus": {
         "parade-transformer": {"activation": "gelu", "positions": 16, "start_trained": False},
-        "birch-passage": {"initial": "ones"},
         "maxp": {"outputs": 2},
         "firstp": {"outputs": 2},
         "sump": {"outputs": 2},

@@ -113,7 +113,7 @@ class BirchPassage(PassageScoreNetwork):
     Args:
         model: as of `PassageScoreNetwork`.
         k: how many.
-        initial: the weights before training, ``mean`` (1/k each, PARADE) or ``ones`` (survey and Capreolus).
+        initial: the weights before training, ``mean`` (1/k each: PARADE, Capreolus) or ``ones`` (survey).
 
     Raises:
         InputError: as `PassageScoreNetwork`.

@@ -14,7 +14,7 @@ from pathlib import Path
 from longrank.evaluation.folds import make_folds
 from longrank.formats.folds import read_folds, write_folds
 from longrank.formats.trec import read_run
-from longrank.reproduction.papers.trained import file_name, interpolated
+from longrank.reproduction.papers.trained import file_name, first_stage, interpolated
 from longrank.reproduction.workbench import Row, Workbench
 from longrank.types import Notes
 
@@ -95,7 +95,7 @@ def sentences(bench: Workbench) -> Iterator[Row]:
 
 def passages(bench: Workbench) -> Iterator[Row]:
     """Birch-Passage of several encoders, alone and mixed with the first stage (survey, Table 11)."""
-    first = bench.retrieve("bm25-rm3", "bm25-anserini+rm3")
+    first = first_stage(bench, "BM25+RM3")
     for role in bench.settings["encoders"]:
         name = file_name(role)
         sets = {"network.name": "birch-passage", "network.model": bench.model(role), **bench.settings["train"]}
