@@ -11,6 +11,7 @@ import pytest
 
 from fakes import documents, index_of, queries
 from longrank.cli.main import main
+from longrank.errors import LongRankError
 from longrank.formats.trec import read_run
 from longrank.types import Notes
 
@@ -166,3 +167,21 @@ def test_only_a_folder_of_its_own_is_written_again(
     assert weigh(folder, tmp_path / "mine") == 2
     assert "is a folder of something else, not of weigh" in capsys.readouterr().err
     assert (tmp_path / "mine" / "run.txt").read_text() == "dear"
+
+
+def test_a_folder_that_a_full_disk_left_unfinished_is_written_again(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert weigh(folder, tmp_path / "whole", "--make-folds", "3") == 0
+    with monkeypatch.context() as full:
+        full.setattr("longrank.evaluation.tuning.folder.atomic_write", disk_full)
+        assert weigh(folder, tmp_path / "out", "--make-folds", "3") == 1
+    assert (tmp_path / "out" / "run.txt").exists() and not (tmp_path / "out" / "weights.json").exists()
+    assert weigh(folder, tmp_path / "out", "--make-folds", "3") == 0
+    for path in (tmp_path / "whole").iterdir():
+        assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
+    assert not (tmp_path / "out" / ".unfinished").exists()
+
+
+def disk_full(*_: object) -> None:
+    raise LongRankError("no space left on device")

@@ -20,6 +20,7 @@ from longrank.storage import atomic_write, check_writable, lock
 from longrank.types import ScoredDoc
 
 JOURNAL, FOLDS, RUN, TUNING = "values.journal", "folds.json", "run.txt", "tuning.json"
+_UNFINISHED = ".unfinished"  # while the outcome is written: a full disk or a kill then leaves a folder that is ours
 
 
 def check_folder(folder: Path, mark: str = JOURNAL, command: str = "tune") -> None:
@@ -39,7 +40,7 @@ def check_folder(folder: Path, mark: str = JOURNAL, command: str = "tune") -> No
             raise InputError(f"is a file; {command} writes a folder", path=folder)
         return
     check_writable(folder / RUN)
-    begun = (folder / mark).exists()
+    begun = (folder / mark).exists() or (folder / _UNFINISHED).exists()
     if not begun and any(not path.name.startswith(".") for path in folder.iterdir()):  # a kill may leave .lock
         raise InputError(f"is a folder of something else, not of {command}", path=folder, fix="choose another output")
 
@@ -84,6 +85,7 @@ def write_outcome(
     Raises:
         LongRankError: writing failed.
     """
+    (folder / _UNFINISHED).touch()
     for path in (folder / name, folder / RUN, folder / FOLDS, *sorted(folder.glob("heatmap*"))):
         if given is None or path.resolve() != given.resolve():
             path.unlink(missing_ok=True)
@@ -92,3 +94,4 @@ def write_outcome(
     write_rankings("longrank", rankings, folder / RUN)
     with atomic_write(folder / name, "w") as stream:
         stream.write(everything)
+    (folder / _UNFINISHED).unlink()
