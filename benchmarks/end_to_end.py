@@ -47,6 +47,7 @@ SYSTEMS = {
     "CEDR-KNRM (average)": Trained("cedr", True, _CEDR),
     "KNRM": Trained("cedr", True, {**_CEDR, "network.name": "knrm"}),
 }
+PROTOCOLS = {"parade": "parade-transformer", "cedr": "cedr-knrm"}  # the networks of their own settings
 COMMON = {
     "network.dropout": 0.0,
     "read.passages": "parade-paper",
@@ -109,6 +110,12 @@ def folder_of(prepared: Prepared, name: str) -> Path:
     return prepared["end-to-end"] / name.lower().replace(", ", "-").replace(" ", "-").replace("(", "").replace(")", "")
 
 
+def network_of(name: str) -> str | None:
+    """Return the document network of a system; None: it is a scorer of passages."""
+    system = SYSTEMS[name]
+    return None if system.protocol == "maxp" else str(system.settings.get("network.name", PROTOCOLS[system.protocol]))
+
+
 def measured(prepared: Prepared, folds: Sequence[str]) -> dict[str, Any]:
     """Return a row for each system that is trained, and for those that need no training here."""
     runs = {name: prepared[file] for name, file in UNTRAINED.items() if prepared[file].exists()}
@@ -148,7 +155,7 @@ def read(prepared: Prepared, name: str, folds: Sequence[str], *mix: object) -> d
 
     `mix` are options of `longrank aggregate` that interpolate the scores with the first stage.
     """
-    folder, passages = folder_of(prepared, name), SYSTEMS[name].protocol == "maxp"
+    folder, passages = folder_of(prepared, name), network_of(name) is None
     found = {}
     for aggregator in PASSAGE_AGGREGATORS if passages else ("document",):
         file = f"{aggregator}-mixed.run" if mix else f"{aggregator}.run"

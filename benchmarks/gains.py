@@ -9,7 +9,7 @@ FOLDER is a cross-encoder that `longrank train-passages` has made. On each colle
     zero-shot       the cross-encoder's passage scores as FirstP, MaxP, SumP and AvgP
     aggregators     the PARADEs, trained over five folds on the frozen cross-encoder's vectors
     end to end      what `benchmarks.end_to_end` has trained on all folds, encoder and all
-    chosen          in each fold, the zero-shot system or aggregator that is best on its dev queries
+    chosen          in each fold, the system of these three that is best on its dev queries
 
 Everything is kept in the folder and not done again. A row of results for each system goes to
 RESULTS/gains-COLLECTION.json, with the commands; its table is printed.
@@ -81,11 +81,19 @@ def fill_cache(prepared: Prepared, model: Path) -> None:
     _rerank(prepared, prepared["queries.jsonl"], prepared["read.run"], "parade-max", start, "--allow-untrained")
 
 
-def _rerank(prepared: Prepared, queries: Path, output: Path, network: str, model: Path, *more: object) -> None:
+def _rerank(
+    prepared: Prepared,
+    queries: Path,
+    output: Path,
+    network: str,
+    model: Path,
+    *more: object,
+    cached: bool = True,
+) -> None:
     """Rerank with a document network, reading passages as its training does."""
     inputs = (prepared.index, queries, prepared["bm25.run"])
     options = ("--pipeline", network, "--model", model, "--depth", prepared.task.depth, *more)
-    cache = ("--score-cache", prepared["rows.cache"])
+    cache = ("--score-cache", prepared["rows.cache"]) if cached else ()
     run("rerank", *inputs, "-o", output, *options, *cache, *assigned(READ))
 
 
@@ -137,25 +145,33 @@ def trained(prepared: Prepared, model: Path, name: str) -> Iterator[System]:
 
 
 def trained_end_to_end(prepared: Prepared) -> Iterator[System]:
-    """Yield what was trained end to end on all folds, alone and interpolated."""
+    """Yield what was trained end to end on all folds, alone and interpolated.
+
+    Of a document network, the dev queries are ranked, too; a scorer of passages is left out of the choice.
+    """
     folds = list(prepared.folds)
     for name in end_to_end.trained_on(prepared, folds):
-        folder = end_to_end.folder_of(prepared, name)
-        for suffix, mix in (("", ()), (" + BM25", _mix(prepared))):
+        folder, network = end_to_end.folder_of(prepared, name), end_to_end.network_of(name)
+        if network is not None:
+            for fold, parts in prepared.folds.items():
+                _rerank_dev(prepared, folder / fold, network, parts.dev, cached=False)
+                dev, mixed = (folder / fold / file for file in ("dev.run.evidence", "dev-mixed.run"))
+                run("aggregate", dev, "-o", mixed, "-a", "document", *_mix(prepared))
+        for suffix, mix, ranked in (("", (), "dev.run"), (" + BM25", _mix(prepared), "dev-mixed.run")):
             for label, path in end_to_end.read(prepared, name, folds, *mix).items():
-                yield System(f"{label}, end to end{suffix}", path, "end to end", folder)
+                yield System(f"{label}, end to end{suffix}", path, "end to end", folder, ranked if network else None)
 
 
 def _mix(prepared: Prepared) -> tuple[object, ...]:
     return ("--interpolate", ALPHA, "--normalize", "minmax", "--first-stage", prepared["bm25.run"])
 
 
-def _rerank_dev(prepared: Prepared, trained: Path, name: str, query_ids: Sequence[str]) -> None:
+def _rerank_dev(prepared: Prepared, trained: Path, name: str, query_ids: Sequence[str], *, cached: bool = True) -> None:
     """Rerank a fold's dev queries with its network, for choosing among systems."""
     texts = _texts(prepared["queries.jsonl"])
     queries = trained / "dev.queries.jsonl"
     write_queries([Query(query_id, texts[query_id]) for query_id in query_ids], queries)
-    _rerank(prepared, queries, trained / "dev.run", name, trained / "model")
+    _rerank(prepared, queries, trained / "dev.run", name, trained / "model", cached=cached)
 
 
 def train_aggregator(

@@ -15,7 +15,6 @@ from longrank.scoring.speed import machine
 from longrank.types import Notes, Run
 
 UNTRAINED = ("first stage", "untrained")
-CHOICE = ("zero-shot", "aggregator")  # kinds whose dev queries are ranked
 
 
 class System(NamedTuple):
@@ -57,9 +56,10 @@ def joined(prepared: Prepared, runs: Mapping[str, Path], output: Path) -> Path:
 def chosen_by_dev(prepared: Prepared, systems: Sequence[System]) -> System:
     """In each fold, take the system that is best on the dev queries, without a look at the test queries.
 
-    The weights of a trained system's network were chosen on the same queries. What is trained end to end is left out.
+    The weights of a trained system's network were chosen on the same queries.
     """
-    candidates = [one for one in systems if one.kind in CHOICE]
+    unranked = [one for one in systems if one.kind == "end to end" and one.dev is None]
+    candidates = [one for one in systems if one.kind not in UNTRAINED and one not in unranked]
     choice: dict[str, System] = {}
     for name, fold in prepared.folds.items():
         qrels = {query_id: prepared.qrels[query_id] for query_id in fold.dev}

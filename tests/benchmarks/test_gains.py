@@ -144,7 +144,19 @@ def test_what_is_trained_end_to_end_on_all_folds_is_among_the_systems_alone_and_
                 evidence("b", [0.0, -1.0], query_id=query_id, **(known and {"document_score": 1.0})),
             ]
             write_evidence(tmp_path / "end-to-end" / name / fold / "test.run.evidence", [ranked])
+    reranked = []
+
+    def rerank_dev(prepared: Any, trained: Path, network: str, query_ids: tuple[str, ...], *, cached: bool) -> None:
+        reranked.append((trained.name, network, query_ids, cached))
+        ranked = [evidence("a", [1.0], query_id=query_ids[0], document_score=1.0)]
+        write_evidence(trained / "dev.run.evidence", [ranked])
+        write_run(trained / "dev.run", **{query_ids[0]: "a"})
+
+    monkeypatch.setattr(gains, "_rerank_dev", rerank_dev)
     found = {system.name: system for system in gains.trained_end_to_end(prepared)}
+    assert reranked == [("s1", "knrm", ("q2",), False), ("s2", "knrm", ("q1",), False)]
+    assert found["KNRM, end to end + BM25"].dev == "dev-mixed.run"
+    assert found["MAXP, maxp, end to end"].dev is None
     read = [f"MAXP, {name}" for name in ("firstp", "maxp", "sump", "avgp")]
     expected = [f"{name}, end to end{mix}" for mix in ("", " + BM25") for name in (*read, "KNRM")]
     assert sorted(found) == sorted(expected)
