@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from longrank.cli.main import main
+from longrank.evaluation.folds import make_folds
 from longrank.formats.trec import read_qrels, read_run
 from longrank.types import Notes
 from training_collections import SMALL, command, write_collection, write_teacher
@@ -191,6 +192,22 @@ def test_a_student_with_fewer_layers_is_distilled_into(folder: Path, tmp_path: P
     assert train(folder, tmp_path / "t", "--make-folds", "3", "--fold", "s1", sets=sets) == 0
     config = json.loads((tmp_path / "t" / "s1" / "model" / "config.json").read_text())
     assert config["num_hidden_layers"] == 1
+
+
+def test_a_teacher_that_lacks_a_document_of_the_last_fold_is_refused_before_the_first_begins(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = list(read_run(folder / "first.run", Notes()).rows())
+    folds = make_folds(sorted({row.query_id for row in rows}), 3, 42)
+    lacking = folds["s3"].train[0]
+    assert lacking not in folds["s1"].train
+    scores = {(row.query_id, row.doc_id): row.score for row in rows if row.query_id != lacking}
+    sets = (f"teacher.evidence={write_teacher(tmp_path / 'e', scores)}", 'loss=[{name="margin-mse"}]')
+    assert train(folder, tmp_path / "t", "--make-folds", "3", sets=sets) == 2
+    assert f"of query '{lacking}', which may be drawn" in capsys.readouterr().err
+    assert not (tmp_path / "t").exists()
+    first = ("--make-folds", "3", "--fold", "s1")  # whose queries it knows
+    assert train(folder, tmp_path / "t", *first, sets=sets) == 0
 
 
 def test_queries_of_one_group_are_never_in_two_parts(folder: Path, tmp_path: Path) -> None:

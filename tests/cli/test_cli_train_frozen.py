@@ -101,3 +101,14 @@ def test_a_cache_for_an_encoder_that_is_trained_is_refused(
     assert train(folder, tmp_path / "new", "--score-cache", str(tmp_path / "cache"), network__frozen="false") == 2
     assert "a score cache is for encoders that are not trained; set network.frozen = true" in capsys.readouterr().err
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_frozen_classifier_reads_a_passage_alike_in_training_and_in_use(folder: Path, tmp_path: Path) -> None:
+    model = str(save_document_network(tmp_path / "scores", "birch-passage"))
+    of = {"network__name": "birch-passage", "network__model": model}
+    assert train(folder, tmp_path / "fresh", **of) == 0
+    assert train(folder, tmp_path / "kept", "--score-cache", str(tmp_path / "rows.cache"), **of) == 0
+    # what training has kept is what testing reads: with a dropout of the head it would be another
+    kept, fresh = (list(read_run(tmp_path / name / "test.run", Notes()).rows()) for name in ("kept", "fresh"))
+    scores = {(row.query_id, row.doc_id): row.score for row in fresh}
+    assert [scores[row.query_id, row.doc_id] for row in kept] == pytest.approx([row.score for row in kept], abs=1e-5)

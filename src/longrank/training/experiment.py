@@ -16,9 +16,9 @@ from longrank.formats.trec import read_run
 from longrank.index import Index
 from longrank.scoring.network_reader import Kept
 from longrank.storage import digest_of, sha256_of
-from longrank.training.checks import check_documents, check_fold
+from longrank.training.checks import check_documents, check_fold, check_taught
 from longrank.training.judgments import Sampled, sample_judgments
-from longrank.training.ranking_data import Data, make_training_samples
+from longrank.training.ranking_data import Data, make_training_samples, sampled_from, taught_scores
 from longrank.training.ranking_setup import open_task
 from longrank.training.ranking_task import RankingTask
 from longrank.training.schedules import schedule
@@ -67,14 +67,17 @@ class Experiment:
 
         Raises:
             InputError: unknown queries in a fold, nothing to train, validate or test on, losses that do not fit the
-                samples, an unknown schedule, or documents of a run that the index lacks.
+                samples, an unknown schedule, documents of a run that the index lacks, or a teacher that lacks some.
         """
         schedule(self.settings.loop.schedule.name, self.settings.loop.schedule.options)
         validates = self.settings.loop.validate_every is not None
         for name in names:
             for fold in (self.folds[name], self.learned.folds[name]):
                 check_fold(name, fold, self.queries, self.qrels, self.run, validates=validates)
-            make_training_samples(self.settings, self._data(name), Notes())
+            data = self._data(name)
+            make_training_samples(self.settings, data, Notes())
+            if self.settings.teacher is not None:
+                check_taught(sampled_from(self.settings, data), taught_scores(self.settings.teacher, set(data.train)))
         used = {query_id for name in names for part in self.folds[name] for query_id in part}
         for run, what in ((self.run, "the run"), (self.model_run, "samples.model_run")):
             if run is not None:

@@ -72,7 +72,7 @@ def train(
     Returns:
         The record: ``settings``, ``run``, ``processes``, ``steps`` done, ``trained`` parameters, ``best_step`` and
         ``best_measure`` (null without validation), ``losses`` (mean of each tenth), ``validations``, ``last`` (SHA-256
-        of the last weights and optimizer), ``versions``. No dates, no paths.
+        of the last weights and optimizer), ``versions``. No dates; paths as `run` names them.
 
     Raises:
         InputError: `folder` holds something else or a training with other settings; or a setting does not fit.

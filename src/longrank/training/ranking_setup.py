@@ -17,9 +17,9 @@ from longrank.scoring.models import Model, find_model
 from longrank.scoring.network import DEFAULT_BATCH_TOKENS, choose_max_tokens, position_limit
 from longrank.scoring.network_reader import Kept, NetworkReader, query_limit
 from longrank.text.segment import make_segmenter
-from longrank.training.checks import check_outputs, check_taught
+from longrank.training.checks import check_outputs
 from longrank.training.dropout import set_dropout
-from longrank.training.ranking_data import Data, make_training_samples, sampled_from, taught_scores
+from longrank.training.ranking_data import Data, make_training_samples, taught_scores
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
 from longrank.training.settings import NetworkSettings, TrainingSettings
@@ -60,7 +60,6 @@ def open_task(
     samples, taught = make_training_samples(settings, data, notes), None
     if settings.teacher is not None:
         taught = taught_scores(settings.teacher, set(data.train))
-        check_taught(sampled_from(settings, data), taught)
     for query_id in (*data.train, *data.dev):
         cut = query_id in data.queries and reader.packer.cuts_query(data.queries[query_id].text)
         notes.add(f"queries cut at {reader.packer.max_query_tokens} tokens", query_id, cut)
@@ -112,11 +111,11 @@ def _network(settings: TrainingSettings, model: Model) -> tuple[Any, Any]:
         network, tokenizer = new_network(
             wanted.name, model, options=wanted.options, preset=wanted.preset, seed=settings.loop.seed
         )
-    dropout = 0.0 if wanted.frozen else wanted.dropout
-    if dropout is not None:
-        set_dropout(network.encoder, dropout)
     if wanted.frozen:
+        set_dropout(network.pretrained, 0.0)  # of a classifier, the head's, too: what is read must not change
         _freeze(network)
+    elif wanted.dropout is not None:
+        set_dropout(network.encoder, wanted.dropout)
     return network, tokenizer
 
 

@@ -240,18 +240,6 @@ def test_a_teacher_may_aggregate_the_scores_of_passages(folder: Path, data: Any,
     assert loss_of(task, [0]) == pytest.approx(scores(task, folder, data, group)[0] ** 2, rel=1e-5)
 
 
-def test_a_teacher_that_lacks_a_document_that_may_be_drawn_is_refused_before_the_training(
-    folder: Path, data: Any, tmp_path: Path
-) -> None:
-    some = taught_scores(data)
-    del some["q03", data.run["q03"][-1].doc_id]
-    teacher = {"evidence": str(write_teacher(tmp_path / "e", some))}
-    with pytest.raises(InputError, match=r"lacks document .* of query 'q03', which may be drawn"):
-        opened(folder, data, "margin-mse", teacher=teacher)
-    whole = {key: score for key, score in taught_scores(data).items() if key[0] in data.train}
-    opened(folder, data, "margin-mse", teacher={"evidence": str(write_teacher(tmp_path / "w", whole))})
-
-
 def test_a_teacher_need_not_have_read_what_is_never_drawn(folder: Path, data: Any, tmp_path: Path) -> None:
     shallow = {(row.query_id, row.doc_id): 0.0 for query_id in data.train for row in data.run[query_id][:10]}
     teacher = {"evidence": str(write_teacher(tmp_path / "e", shallow))}

@@ -32,6 +32,7 @@ CAPREOLUS: Sets = {
     "loop.optimizer.learning_rate": 2e-5,
     "loop.schedule.options.epoch_steps": 683,
     "loop.schedule.options.warmup": 8.0,
+    "loop.schedule.options.head": False,
 }
 
 
