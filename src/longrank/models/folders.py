@@ -25,6 +25,7 @@ from longrank.config import lookup
 from longrank.errors import InputError, LongRankError, first_line
 from longrank.models import DOCUMENT_NETWORKS
 from longrank.models.checks import check_weights, read_json, tensor_names
+from longrank.models.cls_head import DENSE, leave_out_dense
 from longrank.models.create import checked_options
 from longrank.models.description import FILE, describe, description
 from longrank.models.network import DocumentNetwork
@@ -105,7 +106,15 @@ def _skeleton(folder: Path, kind: type[DocumentNetwork]) -> Any:
     family = transformers.AutoModelForSequenceClassification if kind.from_classifier else transformers.AutoModel
     with _explained(folder / "config.json", "is no configuration of an encoder"):
         config = transformers.AutoConfig.from_pretrained(str(folder), **_LOCAL)
-        return family.from_config(config, dtype=torch.float32)
+        model = family.from_config(config, dtype=torch.float32)
+    if kind.from_classifier and config.model_type == "electra" and _lacks_dense(folder / "model.safetensors"):
+        leave_out_dense(model)
+    return model
+
+
+def _lacks_dense(weights: Path) -> bool:
+    """Say whether a file is of an ELECTRA without the dense layer of the stock head."""
+    return weights.is_file() and not set(DENSE) & set(tensor_names(weights))
 
 
 def _fill(path: Path, module: torch.nn.Module) -> list[str]:

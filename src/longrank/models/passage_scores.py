@@ -3,8 +3,8 @@
     MaxP, FirstP, SumP, AvgP    Dai and Callan 2019; Zhang, Yates and Lin 2021
     Birch-Passage               sum_j w_j s_(j), s_(1) >= .. >= s_(k): the k best, with learned weights (Li et al. 2020)
 
-The network inside is a stock sequence classifier of transformers, and is saved as one: sentence-transformers'
-CrossEncoder reads its passage scores.
+The network inside is a sequence classifier of transformers, and is saved as one: sentence-transformers' CrossEncoder
+reads its passage scores, but for ELECTRAs with Capreolus' head (`longrank.models.cls_head`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import torch
 import transformers
 
 from longrank.errors import InputError
+from longrank.models.cls_head import ClsHead, leave_out_dense
 from longrank.models.network import SHARE, WEIGHT, DocumentNetwork, check_choice, check_range, inputs_of, won
 
 
@@ -24,7 +25,8 @@ class PassageScoreNetwork(DocumentNetwork):
     """A sequence classifier that scores passages.
 
     Args:
-        model: a transformers model: an encoder, which gets a new head; or a stock sequence classifier.
+        model: a transformers model: an encoder, which gets a new head; or a sequence classifier with the stock head, or
+            an ELECTRA with a `ClsHead`.
         outputs: of the head, 1 or 2; 0: those of the classifier, 1 for an encoder.
         score: of two outputs, ``logit``, the second, which means relevant; or ``logit_diff``, that less the first.
 
@@ -157,6 +159,8 @@ def _stock(model: Any, outputs: int) -> Any:
     family = transformers.AutoModelForSequenceClassification
     with torch.device("meta"):
         stock = family.from_config(model.config)
+    if isinstance(getattr(model, "classifier", None), ClsHead):
+        leave_out_dense(stock)
     if _shapes(stock) != _shapes(model):
         raise InputError(
             "the model's head is not the stock one of its architecture, so it could not be saved as a cross-encoder",

@@ -110,4 +110,10 @@ def _pretrained(model: Model) -> Pretrained:
         return Pretrained(network.pretrained, tokenizer, [])
     architectures = read_json(model.network / "config.json").get("architectures") or []
     classifies = any(str(one).endswith(_CLASSIFIER) for one in architectures)
-    return load_pretrained(model, "AutoModelForSequenceClassification" if classifies else "AutoModel")
+    loaded = load_pretrained(model, "AutoModelForSequenceClassification" if classifies else "AutoModel")
+    from longrank.models.cls_head import DENSE, is_cls_only, leave_out_dense
+
+    if classifies and is_cls_only(loaded.network, loaded.missing):
+        leave_out_dense(loaded.network)
+        return loaded._replace(missing=[name for name in loaded.missing if name not in DENSE])
+    return loaded

@@ -7,22 +7,6 @@ from collections.abc import Sequence
 import torch
 
 
-class ClsHead(torch.nn.Module):  # type: ignore[misc]
-    """One linear layer on the vector of the first token, [CLS]: as BERT's head without its pooler.
-
-    Capreolus trains ELECTRA rerankers with it, and with dropout before it, which does nothing when scoring.
-    """
-
-    def __init__(self, out_proj: torch.nn.Linear) -> None:
-        """Take the output layer of the stock head."""
-        super().__init__()
-        self.out_proj = out_proj
-
-    def forward(self, features: torch.Tensor, **_: object) -> torch.Tensor:
-        """Return logits [B, outputs] of the last hidden states [B, L, H]."""
-        return self.out_proj(features[:, 0, :])
-
-
 class AnswerHead(torch.nn.Module):  # type: ignore[misc]
     """The rows of a language model's output layer that belong to a few tokens, in float32 whatever the rest is."""
 

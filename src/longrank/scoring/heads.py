@@ -20,7 +20,6 @@ from longrank.scoring.pretrained import load_pretrained
 from longrank.types import Notes
 
 _NEXT_SENTENCE = "ForNextSentencePrediction"
-_DENSE = ("classifier.dense.weight", "classifier.dense.bias")
 
 
 def load_classifier(model: Model, notes: Notes) -> tuple[Any, Any]:
@@ -42,10 +41,12 @@ def load_classifier(model: Model, notes: Notes) -> tuple[Any, Any]:
         )
     else:
         loaded = load_pretrained(model, "AutoModelForSequenceClassification")
+    from longrank.models.cls_head import DENSE, is_cls_only, leave_out_dense
+
     network, tokenizer, missing = loaded
-    if _is_cls_only_electra(network, missing):
-        _leave_out_dense(network)
-        missing = [name for name in missing if name not in _DENSE]
+    if is_cls_only(network, missing):
+        leave_out_dense(network)
+        missing = [name for name in missing if name not in DENSE]
         notes.say(f"the head of '{model.name}' is one layer on [CLS], as Capreolus trained ELECTRA")
     _check_pairs(model, tokenizer)
     check_weights(model.path, network, tokenizer, missing)
@@ -78,23 +79,3 @@ def _check_pairs(model: Model, tokenizer: Any) -> None:
             if decoder
             else "decoders with a classification head are not supported: use an encoder, or a decoder that answers yes",
         )
-
-
-def _is_cls_only_electra(network: Any, missing: list[str]) -> bool:
-    """Say whether the dense layer of ELECTRA's stock head is not in the file, or there but never trained.
-
-    Checkpoints of a [CLS]-only head that went through the stock class carry the dense layer as it was
-    initialised: a bias of exact zeros beside an output layer whose bias has been trained.
-    """
-    if network.config.model_type != "electra" or not hasattr(network, "classifier"):
-        return False
-    if all(name in missing for name in _DENSE):
-        return "classifier.out_proj.weight" not in missing
-    head = network.classifier
-    return not head.dense.bias.any() and bool(head.out_proj.bias.any())
-
-
-def _leave_out_dense(network: Any) -> None:
-    from longrank.scoring.head_modules import ClsHead
-
-    network.classifier = ClsHead(network.classifier.out_proj)

@@ -117,11 +117,12 @@ def test_other_networks_take_the_encoder_of_a_classifier(tmp_path: Path) -> None
 
 
 def test_a_head_of_another_kind_is_refused(tmp_path: Path) -> None:
+    import torch
+
     from longrank.models.create import create_network
-    from longrank.scoring.head_modules import ClsHead
 
     model = classifier(tmp_path / "m", "electra")
-    model.classifier = ClsHead(model.classifier.out_proj)
+    model.classifier = torch.nn.Sequential(torch.nn.Linear(16, 16), model.classifier)
     with pytest.raises(InputError, match=r"head is not the stock one.*begin with its encoder"):
         create_network("maxp", model)
 

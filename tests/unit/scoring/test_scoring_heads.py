@@ -92,12 +92,12 @@ def cls_only_logits(folder: Path) -> np.ndarray:
     return hidden[:, 0] @ weight.T + bias
 
 
+def drop_dense(tensors: dict[str, object]) -> None:
+    del tensors["classifier.dense.weight"], tensors["classifier.dense.bias"]
+
+
 def test_an_electra_head_without_a_dense_layer_reads_cls_alone(tmp_path: Path) -> None:
     """As Capreolus/electra-base-msmarco was trained."""
-
-    def drop_dense(tensors: dict[str, object]) -> None:
-        del tensors["classifier.dense.weight"], tensors["classifier.dense.bias"]
-
     folder = rewrite(save_cross_encoder(tmp_path / "electra", "electra"), drop_dense)
     notes = Notes()
     found = scorer(folder, notes=notes).logits(QUERY, PASSAGES)
@@ -110,7 +110,7 @@ def test_an_electra_head_whose_dense_layer_was_never_trained_reads_cls_alone(tmp
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     def keep_trained_output_alone(tensors: dict[str, object]) -> None:
-        del tensors["classifier.dense.weight"], tensors["classifier.dense.bias"]
+        drop_dense(tensors)
         tensors["classifier.out_proj.bias"] += 0.25  # type: ignore[operator]
 
     folder = rewrite(save_cross_encoder(tmp_path / "electra", "electra"), keep_trained_output_alone)
@@ -122,6 +122,23 @@ def test_an_electra_head_whose_dense_layer_was_never_trained_reads_cls_alone(tmp
     )
     found = scorer(tmp_path / "again").logits(QUERY, PASSAGES)
     np.testing.assert_allclose(found, cls_only_logits(folder), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["maxp", "birch-passage"])
+def test_a_document_network_keeps_that_head_when_it_is_made_saved_and_read(tmp_path: Path, name: str) -> None:
+    """As Zhang, Yates and Lin go on from a pre-fine-tuned ELECTRA."""
+    from longrank.models.folders import load_network
+    from longrank.scoring.create import create_folder
+
+    folder = rewrite(save_cross_encoder(tmp_path / "electra", "electra"), drop_dense)
+    create_folder(name, find_model(str(folder)), tmp_path / "network", options={})
+    create_folder(name, find_model(str(tmp_path / "network")), tmp_path / "again", options={})  # of another network
+    for made in (tmp_path / "network", tmp_path / "again"):
+        features = {key: values for key, values in features_of(folder).items()}  # type: ignore[attr-defined]
+        found = load_network(made).network.encode(features).detach().numpy()
+        np.testing.assert_allclose(found, cls_only_logits(folder)[:, -1], atol=1e-5)
+        scored = scorer(made, allow_untrained=True).logits(QUERY, PASSAGES)
+        np.testing.assert_allclose(scored, cls_only_logits(folder), atol=1e-5)
 
 
 def test_an_electra_head_with_a_trained_dense_layer_is_the_stock_one(tmp_path: Path) -> None:
