@@ -132,19 +132,45 @@ def test_killed_at_any_moment_and_called_again_it_ends_with_the_same_bytes(folde
     more = ("--make-folds", "3", "--fold", "s1")
     assert train(folder, tmp_path / "a", *more, sets=sets) == 0
     for waits_for in ("s1/checkpoints/step-00000040", "s1/model"):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "longrank", *arguments(folder, tmp_path / "b", *more, sets=sets)],
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-            stderr=subprocess.DEVNULL,
-        )
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "b" / waits_for).exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.002)
+        process = begun(folder, tmp_path / "b", *more, sets=sets)
+        wait_for(process, tmp_path / "b" / waits_for)
         process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.communicate()
     assert not (tmp_path / "b" / "s1" / "test.run").exists()
     assert train(folder, tmp_path / "b", *more, sets=sets) == 0
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_interrupted_it_ends_in_seconds_with_one_line_and_goes_on(folder: Path, tmp_path: Path) -> None:
+    from training_tasks import contents
+
+    sets = ("loop.steps=150", "loop.validate_every=30", "loop.checkpoint_every=10")
+    more = ("--make-folds", "3", "--fold", "s1")
+    assert train(folder, tmp_path / "a", *more, sets=sets) == 0
+    ends = ((signal.SIGINT, "step-00000030", 130), (signal.SIGTERM, "step-00000080", 143))
+    for number, waits_for, code in ends:
+        process = begun(folder, tmp_path / "b", *more, sets=sets)
+        wait_for(process, tmp_path / "b" / "s1" / "checkpoints" / waits_for)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=20)
+        assert process.returncode == code
+        assert "Traceback" not in said
+    assert train(folder, tmp_path / "b", *more, sets=sets) == 0
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def begun(folder: Path, output: Path, *more: str, sets: tuple[str, ...]) -> subprocess.Popen[str]:
+    """Start a training as a process of its own."""
+    command = [sys.executable, "-m", "longrank", *arguments(folder, output, *more, sets=sets)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(process: subprocess.Popen[str], path: Path) -> None:
+    """Wait until a path is there, or the process has ended."""
+    deadline = time.monotonic() + 60
+    while not path.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
 
 
 def test_the_same_command_again_does_nothing_and_says_so(
