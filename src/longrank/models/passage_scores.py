@@ -58,8 +58,11 @@ class PassageScoreNetwork(DocumentNetwork):
         return scores
 
     def encoded_by(self) -> tuple[object, dict[str, torch.Tensor]]:
-        """Return what rows depend on; the same for all ways to aggregate scores."""
-        return f"score {self.unit}", dict(self.classifier.state_dict())
+        """Return what rows depend on; the same for all ways to aggregate scores.
+
+        Caches of before may hold rows that were computed with the dropout of the head: they have another name.
+        """
+        return f"score without dropout {self.unit}", dict(self.classifier.state_dict())
 
     @property
     def pretrained(self) -> Any:
