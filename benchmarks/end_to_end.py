@@ -145,8 +145,8 @@ def measured(prepared: Prepared, folds: Sequence[str]) -> dict[str, Any]:
 
 
 def trained_on(prepared: Prepared, folds: Sequence[str]) -> list[str]:
-    """Return the systems that have been trained on all of these folds."""
-    files = ([folder_of(prepared, name) / fold / "test.run.evidence" for fold in folds] for name in SYSTEMS)
+    """Return the systems that have been trained, and tested, on all of these folds."""
+    files = ([folder_of(prepared, name) / fold / "test.run" for fold in folds] for name in SYSTEMS)
     return [name for name, own in zip(SYSTEMS, files, strict=True) if all(file.exists() for file in own)]
 
 

@@ -19,6 +19,7 @@ from benchmarks.gains_tasks import TASKS
 from longrank.evaluation.measures import evaluate
 from longrank.evaluation.render import markdown_text, pipes
 from longrank.evaluation.significance import corrected, differences, t_test
+from longrank.formats.folds import read_folds
 from longrank.formats.trec import read_qrels, read_run
 from longrank.types import Notes
 
@@ -112,7 +113,7 @@ def _transformer() -> Iterator[Comparison]:
 
 def _pre_fine_tuned() -> Iterator[Comparison]:
     yield _of_recipe("time/maxp/table2-robust04-title", "nDCG@20", "BERT-Base (pFT)", "BERT-Base")
-    yield _gained("squad-dev-sections", "end-to-end/maxp/maxp.run", "end-to-end/maxp-no-pre-fine-tuning/maxp.run")
+    yield _gained("squad-dev-sections", "end-to-end/maxp/s1/maxp.run", "end-to-end/maxp-no-pre-fine-tuning/s1/maxp.run")
 
 
 def _sentences(suffix: str) -> Iterator[Comparison]:
@@ -170,28 +171,28 @@ def _end_to_end() -> Iterator[Comparison]:
 
 
 def kept_values(ranked: Ranked, measure: str, gains: Path, recipes: Path) -> Mapping[str, float]:
-    """Return query_id -> value, of the queries that were ranked."""
+    """Return query_id -> value: of a recipe's queries, of a collection's, or of its first fold's; not ranked is 0."""
     if ranked.place not in TASKS:
         kept = json.loads((recipes / ranked.place / "per-query.json").read_text(encoding="utf-8"))
         found: dict[str, float] = kept[ranked.name][measure]
         return found
-    run = read_run(gains / ranked.place / ranked.name, Notes())
-    judged = read_qrels(gains / ranked.place / "qrels.txt", Notes())
-    (values,) = evaluate(
-        {query_id: judged[query_id] for query_id in judged if query_id in run}, run, [measure]
-    ).values()
+    folder = gains / ranked.place
+    judged = read_qrels(folder / "qrels.txt", Notes())
+    if "/s1/" in ranked.name:
+        judged = {query_id: judged[query_id] for query_id in read_folds(folder / "folds.json", Notes())["s1"].test}
+    (values,) = evaluate(judged, read_run(folder / ranked.name, Notes()), [measure]).values()
     return dict(values)
 
 
 def tested(comparisons: list[Comparison], values: Callable[[Ranked, str], Mapping[str, float]]) -> list[dict[str, Any]]:
-    """Return a row for each comparison, on the queries that both have ranked."""
+    """Return a row for each comparison, on the queries of its system, which its base must have."""
     rows, p_values = [], []
     for measure, system, base in comparisons:
-        both = values(system, measure).keys() & values(base, measure).keys()
-        ours, theirs = ({q: values(one, measure)[q] for q in sorted(both)} for one in (system, base))
+        asked = sorted(values(system, measure))
+        ours, theirs = ({query_id: values(one, measure)[query_id] for query_id in asked} for one in (system, base))
         p_values.append(t_test(differences(ours, theirs)))
-        means = [round(sum(one.values()) / len(both), 4) for one in (ours, theirs)]
-        where = {"place": system.place, "measure": measure, "queries": len(both)}
+        means = [round(sum(one.values()) / len(asked), 4) for one in (ours, theirs)]
+        where = {"place": system.place, "measure": measure, "queries": len(asked)}
         rows.append({**where, "system": system.name, "base": base.name, "value": means[0], "against": means[1]})
     holm = corrected(p_values, "holm", len(p_values))
     return [row | {"p": p, "p_holm": h} for row, p, h in zip(rows, p_values, holm, strict=True)]

@@ -9,7 +9,8 @@ FOLDER is a cross-encoder that `longrank train-passages` has made. On each colle
     zero-shot       the cross-encoder's passage scores as FirstP, MaxP, SumP and AvgP
     aggregators     the PARADEs, trained over five folds on the frozen cross-encoder's vectors
     end to end      what `benchmarks.end_to_end` has trained on all folds, encoder and all
-    chosen          in each fold, the system of these three that is best on its dev queries
+    chosen          in each fold, the system of these three that is best on its dev queries (of those trained end to
+                    end, document networks alone)
 
 Everything is kept in the folder and not done again. A row of results for each system goes to
 RESULTS/gains-COLLECTION.json, with the commands; its table is printed.
@@ -85,14 +86,14 @@ def _rerank(
     prepared: Prepared,
     queries: Path,
     output: Path,
-    network: str,
+    pipeline: str,
     model: Path,
     *more: object,
     cached: bool = True,
 ) -> None:
     """Rerank with a document network, reading passages as its training does."""
     inputs = (prepared.index, queries, prepared["bm25.run"])
-    options = ("--pipeline", network, "--model", model, "--depth", prepared.task.depth, *more)
+    options = ("--pipeline", pipeline, "--model", model, "--depth", prepared.task.depth, *more)
     cache = ("--score-cache", prepared["rows.cache"]) if cached else ()
     run("rerank", *inputs, "-o", output, *options, *cache, *assigned(READ))
 
@@ -147,14 +148,16 @@ def trained(prepared: Prepared, model: Path, name: str) -> Iterator[System]:
 def trained_end_to_end(prepared: Prepared) -> Iterator[System]:
     """Yield what was trained end to end on all folds, alone and interpolated.
 
-    Of a document network, the dev queries are ranked, too; a scorer of passages is left out of the choice.
+    Of a document network, the dev queries are ranked, too. Scorers of passages are left out of the choice: the reading
+    that dev should choose was not what their training was validated by.
     """
     folds = list(prepared.folds)
     for name in end_to_end.trained_on(prepared, folds):
         folder, network = end_to_end.folder_of(prepared, name), end_to_end.network_of(name)
         if network is not None:
             for fold, parts in prepared.folds.items():
-                _rerank_dev(prepared, folder / fold, network, parts.dev, cached=False)
+                as_documents = ("--set", f"scorer.options.network={network}")  # the pipeline maxp is of passages
+                _rerank_dev(prepared, folder / fold, "parade-max", parts.dev, *as_documents, cached=False)
                 dev, mixed = (folder / fold / file for file in ("dev.run.evidence", "dev-mixed.run"))
                 run("aggregate", dev, "-o", mixed, "-a", "document", *_mix(prepared))
         for suffix, mix, ranked in (("", (), "dev.run"), (" + BM25", _mix(prepared), "dev-mixed.run")):
@@ -166,12 +169,14 @@ def _mix(prepared: Prepared) -> tuple[object, ...]:
     return ("--interpolate", ALPHA, "--normalize", "minmax", "--first-stage", prepared["bm25.run"])
 
 
-def _rerank_dev(prepared: Prepared, trained: Path, name: str, query_ids: Sequence[str], *, cached: bool = True) -> None:
+def _rerank_dev(
+    prepared: Prepared, trained: Path, pipeline: str, query_ids: Sequence[str], *more: str, cached: bool = True
+) -> None:
     """Rerank a fold's dev queries with its network, for choosing among systems."""
     texts = _texts(prepared["queries.jsonl"])
     queries = trained / "dev.queries.jsonl"
     write_queries([Query(query_id, texts[query_id]) for query_id in query_ids], queries)
-    _rerank(prepared, queries, trained / "dev.run", name, trained / "model", cached=cached)
+    _rerank(prepared, queries, trained / "dev.run", pipeline, trained / "model", *more, cached=cached)
 
 
 def train_aggregator(

@@ -104,7 +104,11 @@ def report(prepared: Prepared, systems: Sequence[System], results: Path) -> None
 
 def plot_curves(systems: Sequence[System], path: Path) -> None:
     """Plot each fold's measure on dev by steps, a panel for each training, beside the JSON file."""
-    trained = {one.training: one.name for one in reversed(systems) if one.training is not None}
+    trained = {
+        one.training: f"{one.training.name}, end to end" if one.kind == "end to end" else one.name
+        for one in reversed(systems)
+        if one.training is not None
+    }
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -151,8 +155,9 @@ def _row(
     if system.training is not None:
         records = [record_of(system.training / name) for name in prepared.folds]
         late = sum(one["best_step"] == one["validations"][-1][0] for one in records)
+        if system.kind != "end to end":  # whose validations are of fewer documents
+            row["dev"] = round(sum(one["best_measure"] for one in records) / len(records), 4)
         row |= {
-            "dev": round(sum(one["best_measure"] for one in records) / len(records), 4),
             "steps": [one["steps"] for one in records],
             "best_steps": [one["best_step"] for one in records],
             "not_converged": f"{late} of {len(records)} folds" if late else "",

@@ -237,7 +237,7 @@ def not_converged(folder: Path) -> dict[str, str]:
         records.setdefault(name, []).append(json.loads(path.read_text(encoding="utf-8")))
     validated = {name: [one for one in own if one["validations"]] for name, own in records.items()}
     late = {name: sum(one["best_step"] == one["validations"][-1][0] for one in own) for name, own in validated.items()}
-    return {name: f"{n} of {len(records[name])}" for name, n in late.items() if n}
+    return {name: f"{n} of {len(validated[name])}" for name, n in late.items() if n}
 
 
 def as_markdown(found: Sequence[Mapping[str, Any]], waiting: Sequence[str] = ()) -> str:

@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import ttest_rel
 
 from evidences import run
+from longrank.formats.folds import Fold, write_folds
 from longrank.formats.trec import write_run
 
 pytestmark = pytest.mark.neural
@@ -33,11 +34,14 @@ def test_a_recipes_rows_and_a_collections_runs_are_read(findings: ModuleType, tm
     read = findings.kept_values
     ranked = findings.Ranked
     assert read(ranked("time/birch/x", "1S"), "AP", tmp_path, tmp_path / "open") == {"1": 0.25}
-    # query 2 was not ranked: the training of another fold tests it
-    assert read(ranked("time", "one.run"), "RR@10", tmp_path, tmp_path / "open") == {"1": 0.5}
+    assert read(ranked("time", "one.run"), "RR@10", tmp_path, tmp_path / "open") == {"1": 0.5, "2": 0.0}
+    (tmp_path / "time" / "end" / "s1").mkdir(parents=True)
+    (tmp_path / "time" / "one.run").rename(tmp_path / "time" / "end" / "s1" / "one.run")
+    write_folds({"s1": Fold(("2",), (), ("1",))}, tmp_path / "time" / "folds.json")
+    assert read(ranked("time", "end/s1/one.run"), "RR@10", tmp_path, tmp_path / "open") == {"1": 0.5}
 
 
-def test_p_is_of_the_queries_that_both_have_and_corrected_for_the_question(findings: ModuleType) -> None:
+def test_p_is_of_the_queries_of_the_system_and_corrected_for_the_question(findings: ModuleType) -> None:
     kept = {
         "a": {"1": 0.5, "2": 0.75, "3": 1.0, "4": 0.25},
         "b": {"1": 0.25, "2": 0.5, "3": 1.0},

@@ -12,6 +12,7 @@ import pytest
 
 from evidences import evidence, write_evidence
 from longrank.formats.folds import Fold
+from longrank.ranking.settings import shipped_pipelines
 
 pytestmark = pytest.mark.neural
 ROOT = Path(__file__).resolve().parents[2]
@@ -134,31 +135,41 @@ def test_what_is_trained_end_to_end_on_all_folds_is_among_the_systems_alone_and_
     monkeypatch.syspath_prepend(str(ROOT))
     gains = import_module("benchmarks.gains")
     write_run(tmp_path / "bm25.run", q1="b a", q2="b a")
-    for name, folds in {"knrm": ("s1", "s2"), "maxp": ("s1", "s2"), "parade-max": ("s1",)}.items():
+    every = ("s1", "s2")
+    for name, folds in {"knrm": every, "maxp-of-whole-documents": every, "maxp": every, "parade-max": ("s1",)}.items():
         for fold in folds:
             (tmp_path / "end-to-end" / name / fold).mkdir(parents=True)
-            known = {"document_score": 2.0} if name == "knrm" else {}
+            known = {} if name == "maxp" else {"document_score": 2.0}
             query_id = prepared.folds[fold].test[0]
             ranked = [
                 evidence("a", [1.0, -3.0], query_id=query_id, **known),
                 evidence("b", [0.0, -1.0], query_id=query_id, **(known and {"document_score": 1.0})),
             ]
             write_evidence(tmp_path / "end-to-end" / name / fold / "test.run.evidence", [ranked])
+            write_run(tmp_path / "end-to-end" / name / fold / "test.run", **{query_id: "a b"})
     reranked = []
 
-    def rerank_dev(prepared: Any, trained: Path, network: str, query_ids: tuple[str, ...], *, cached: bool) -> None:
-        reranked.append((trained.name, network, query_ids, cached))
+    def rerank_dev(_: Any, trained: Path, pipeline: str, query_ids: tuple[str, ...], *more: str, cached: bool) -> None:
+        assert pipeline in shipped_pipelines()
+        reranked.append((trained.parent.name, *query_ids, *more, cached))
         ranked = [evidence("a", [1.0], query_id=query_ids[0], document_score=1.0)]
         write_evidence(trained / "dev.run.evidence", [ranked])
         write_run(trained / "dev.run", **{query_ids[0]: "a"})
 
     monkeypatch.setattr(gains, "_rerank_dev", rerank_dev)
     found = {system.name: system for system in gains.trained_end_to_end(prepared)}
-    assert reranked == [("s1", "knrm", ("q2",), False), ("s2", "knrm", ("q1",), False)]
+    networks = {"maxp-of-whole-documents": "maxp", "knrm": "knrm"}
+    assert reranked == [
+        (name, query_id, "--set", f"scorer.options.network={network}", False)
+        for name, network in networks.items()
+        for query_id in ("q2", "q1")
+    ]
     assert found["KNRM, end to end + BM25"].dev == "dev-mixed.run"
     assert found["MAXP, maxp, end to end"].dev is None
     read = [f"MAXP, {name}" for name in ("firstp", "maxp", "sump", "avgp")]
-    expected = [f"{name}, end to end{mix}" for mix in ("", " + BM25") for name in (*read, "KNRM")]
+    expected = [
+        f"{name}, end to end{mix}" for mix in ("", " + BM25") for name in (*read, "MaxP of whole documents", "KNRM")
+    ]
     assert sorted(found) == sorted(expected)
     values = {name: gains.end_to_end.values_of(prepared, system.run, prepared.qrels) for name, system in found.items()}
     assert values["MAXP, maxp, end to end"] == values["KNRM, end to end"] == {"q1": 1.0, "q2": 1.0}

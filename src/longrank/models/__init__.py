@@ -40,6 +40,7 @@ PRESETS: dict[str, Mapping[str, Mapping[str, Any]]] = {
         "parade-transformer": _STANDALONE | {"activation": "gelu", "start": "sep"},
     },
     "capreolus": {
+        "birch-passage": {},
         "parade-transformer": {"activation": "gelu", "positions": 16, "start_trained": False},
         "maxp": {"outputs": 2},
         "firstp": {"outputs": 2},

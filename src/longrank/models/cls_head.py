@@ -6,48 +6,62 @@ stock class. Either way it is left out, in scoring and in training, and in what 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-DENSE = ("classifier.dense.weight", "classifier.dense.bias")
+_DENSE = ("classifier.dense.weight", "classifier.dense.bias")
 
 
 class ClsHead(torch.nn.Module):  # type: ignore[misc]
-    """One linear layer on the vector of the first token, [CLS]: as BERT's head without its pooler.
+    """One linear layer on the vector of the first token, [CLS], after dropout: as BERT's head without its pooler."""
 
-    Capreolus has dropout before it, which does nothing when scoring.
-    """
-
-    def __init__(self, out_proj: torch.nn.Linear) -> None:
-        """Take the output layer of the stock head."""
+    def __init__(self, dropout: torch.nn.Dropout, out_proj: torch.nn.Linear) -> None:
+        """Take the dropout and the output layer of the stock head."""
         super().__init__()
-        self.out_proj = out_proj
+        self.dropout, self.out_proj = dropout, out_proj
 
     def forward(self, features: torch.Tensor, **_: object) -> torch.Tensor:
         """Return logits [B, outputs] of the last hidden states [B, L, H]."""
-        logits: torch.Tensor = self.out_proj(features[:, 0, :])
+        logits: torch.Tensor = self.out_proj(self.dropout(features[:, 0, :]))
         return logits
 
 
-def is_cls_only(network: Any, missing: Collection[str]) -> bool:
-    """Say whether the dense layer of ELECTRA's stock head is not in the file, or there but never trained.
-
-    The untrained one has a bias of exact zeros beside an output layer whose bias has been trained.
+def keep_head(network: Any, missing: Sequence[str]) -> list[str] | None:
+    """Give a sequence classifier the head that its file holds, if that is Capreolus'.
 
     Args:
-        network: a sequence classifier of transformers.
-        missing: names of the parameters that its file lacks.
+        network: of transformers.
+        missing: names of the parameters that the file lacks.
+
+    Returns:
+        The names without those of the layer that is left out; None: the head is the stock one.
     """
-    if network.config.model_type != "electra" or not hasattr(network, "classifier"):
-        return False
-    if all(name in missing for name in DENSE):
-        return "classifier.out_proj.weight" not in missing
-    head = network.classifier
-    return not head.dense.bias.any() and bool(head.out_proj.bias.any())
+    if not _is_cls_only(network, missing):
+        return None
+    leave_out_dense(network)
+    return [name for name in missing if name not in _DENSE]
 
 
 def leave_out_dense(network: Any) -> None:
     """Replace the stock head of an ELECTRA by its output layer alone."""
-    network.classifier = ClsHead(network.classifier.out_proj)
+    network.classifier = ClsHead(network.classifier.dropout, network.classifier.out_proj)
+
+
+def lacks_dense(names: Sequence[str]) -> bool:
+    """Say whether these names of a file's tensors are without the dense layer."""
+    return not set(_DENSE) & set(names)
+
+
+def _is_cls_only(network: Any, missing: Sequence[str]) -> bool:
+    """Say whether the dense layer of ELECTRA's stock head is not in the file, or there but never trained.
+
+    The untrained one has a bias of exact zeros beside an output layer whose bias has been trained.
+    """
+    if network.config.model_type != "electra" or not hasattr(network, "classifier"):
+        return False
+    if all(name in missing for name in _DENSE):
+        return "classifier.out_proj.weight" not in missing
+    head = network.classifier
+    return not head.dense.bias.any() and bool(head.out_proj.bias.any())

@@ -6,7 +6,8 @@
     tokenizer.json, ...     the tokenizer's files
     longrank.json           which network with which options, and the record of its training
 
-A folder of passage scores is a model of transformers like any other: sentence-transformers' CrossEncoder reads it.
+A folder of passage scores is a model of transformers like any other: sentence-transformers' CrossEncoder reads it, but
+for an ELECTRA with Capreolus' head (`longrank.models.cls_head`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from longrank.config import lookup
 from longrank.errors import InputError, LongRankError, first_line
 from longrank.models import DOCUMENT_NETWORKS
 from longrank.models.checks import check_weights, read_json, tensor_names
-from longrank.models.cls_head import DENSE, leave_out_dense
+from longrank.models.cls_head import lacks_dense, leave_out_dense
 from longrank.models.create import checked_options
 from longrank.models.description import FILE, describe, description
 from longrank.models.network import DocumentNetwork
@@ -107,14 +108,11 @@ def _skeleton(folder: Path, kind: type[DocumentNetwork]) -> Any:
     with _explained(folder / "config.json", "is no configuration of an encoder"):
         config = transformers.AutoConfig.from_pretrained(str(folder), **_LOCAL)
         model = family.from_config(config, dtype=torch.float32)
-    if kind.from_classifier and config.model_type == "electra" and _lacks_dense(folder / "model.safetensors"):
+    weights = folder / "model.safetensors"
+    electra = kind.from_classifier and config.model_type == "electra"
+    if electra and weights.is_file() and lacks_dense(tensor_names(weights)):
         leave_out_dense(model)
     return model
-
-
-def _lacks_dense(weights: Path) -> bool:
-    """Say whether a file is of an ELECTRA without the dense layer of the stock head."""
-    return weights.is_file() and not set(DENSE) & set(tensor_names(weights))
 
 
 def _fill(path: Path, module: torch.nn.Module) -> list[str]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 N_FOLDS, FOLD_SEED = 5, 42
 QUERIES, QRELS, FOLDS, BEFORE = "queries.jsonl", "qrels.txt", "folds.json", "judged-before.txt"
 FOLDS_WITHOUT_DEV = "folds-without-dev.json"
+INPUTS = (QUERIES, QRELS, FOLDS, BEFORE, FOLDS_WITHOUT_DEV)
 
 
 def inputs_of(

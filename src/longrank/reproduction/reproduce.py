@@ -19,7 +19,7 @@ from longrank.reproduction.collections import Collection
 from longrank.reproduction.data import data_departures, document_departures, fold_departures
 from longrank.reproduction.folders import claim, fingerprint, replace
 from longrank.reproduction.given import Given, read_qrels, read_queries
-from longrank.reproduction.inputs import QUERIES, fold_names, inputs_of
+from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of
 from longrank.reproduction.made_by import made_by
 from longrank.reproduction.phases import Phases, RunCommand
 from longrank.reproduction.results import Result, as_json, departures, inputs_given, lines
@@ -50,7 +50,7 @@ def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: 
     departed = _departures(asked, given, inputs, lacking)
     planned = _dry(asked, folder, given, inputs)
     place.mkdir(parents=True, exist_ok=True)
-    claim(place, _identity(asked, inputs), inputs)
+    claim(place, _identity(asked, inputs), INPUTS)
     for name, text in inputs.items():
         replace(place / name, text)
     phases = Phases(folder, run, planned=len(planned.commands))

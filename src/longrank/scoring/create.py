@@ -111,9 +111,7 @@ def _pretrained(model: Model) -> Pretrained:
     architectures = read_json(model.network / "config.json").get("architectures") or []
     classifies = any(str(one).endswith(_CLASSIFIER) for one in architectures)
     loaded = load_pretrained(model, "AutoModelForSequenceClassification" if classifies else "AutoModel")
-    from longrank.models.cls_head import DENSE, is_cls_only, leave_out_dense
+    from longrank.models.cls_head import keep_head
 
-    if classifies and is_cls_only(loaded.network, loaded.missing):
-        leave_out_dense(loaded.network)
-        return loaded._replace(missing=[name for name in loaded.missing if name not in DENSE])
-    return loaded
+    missing = keep_head(loaded.network, loaded.missing) if classifies else None
+    return loaded if missing is None else loaded._replace(missing=missing)

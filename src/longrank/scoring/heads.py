@@ -41,12 +41,12 @@ def load_classifier(model: Model, notes: Notes) -> tuple[Any, Any]:
         )
     else:
         loaded = load_pretrained(model, "AutoModelForSequenceClassification")
-    from longrank.models.cls_head import DENSE, is_cls_only, leave_out_dense
+    from longrank.models.cls_head import keep_head
 
     network, tokenizer, missing = loaded
-    if is_cls_only(network, missing):
-        leave_out_dense(network)
-        missing = [name for name in missing if name not in DENSE]
+    kept = keep_head(network, missing)
+    if kept is not None:
+        missing = kept
         notes.say(f"the head of '{model.name}' is one layer on [CLS], as Capreolus trained ELECTRA")
     _check_pairs(model, tokenizer)
     check_weights(model.path, network, tokenizer, missing)

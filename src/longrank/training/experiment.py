@@ -70,14 +70,16 @@ class Experiment:
                 samples, an unknown schedule, documents of a run that the index lacks, or a teacher that lacks some.
         """
         schedule(self.settings.loop.schedule.name, self.settings.loop.schedule.options)
-        validates = self.settings.loop.validate_every is not None
+        validates, teacher = self.settings.loop.validate_every is not None, self.settings.teacher
+        trained_on = {query_id for name in names for query_id in self.learned.folds[name].train}
+        taught = None if teacher is None else taught_scores(teacher, trained_on)
         for name in names:
             for fold in (self.folds[name], self.learned.folds[name]):
                 check_fold(name, fold, self.queries, self.qrels, self.run, validates=validates)
             data = self._data(name)
             make_training_samples(self.settings, data, Notes())
-            if self.settings.teacher is not None:
-                check_taught(sampled_from(self.settings, data), taught_scores(self.settings.teacher, set(data.train)))
+            if taught is not None:
+                check_taught(sampled_from(self.settings, data), taught)
         used = {query_id for name in names for part in self.folds[name] for query_id in part}
         for run, what in ((self.run, "the run"), (self.model_run, "samples.model_run")):
             if run is not None:

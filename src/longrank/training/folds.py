@@ -82,8 +82,7 @@ def cross_validate(
         task = experiment.task(name, notes)  # nothing is written before the first is known to be sound
         if ranks.first:
             folder.mkdir(exist_ok=True)
-            if not (folder / FOLDS).exists():
-                write_folds(folds, folder / FOLDS)
+            write_folds(folds, folder / FOLDS)
         ranks.wait()
         _train(experiment, name, task, folder / name, progress, notes, tensorboard)
         if ranks.first:

@@ -67,8 +67,9 @@ def finish(folder: Path, record: Mapping[str, Any]) -> None:
 
 def _remove_halves(folder: Path) -> None:
     """Remove what killed writers have left."""
-    for path in folder.glob(".*.tmp"):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for name in (_RUN, _RECORD, LOG, MODEL):
+        for path in folder.glob(f".{name}.*.tmp"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
     if (folder / _RECORD).exists():
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
 

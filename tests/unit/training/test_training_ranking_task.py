@@ -240,10 +240,25 @@ def test_a_teacher_may_aggregate_the_scores_of_passages(folder: Path, data: Any,
     assert loss_of(task, [0]) == pytest.approx(scores(task, folder, data, group)[0] ** 2, rel=1e-5)
 
 
-def test_a_teacher_need_not_have_read_what_is_never_drawn(folder: Path, data: Any, tmp_path: Path) -> None:
-    shallow = {(row.query_id, row.doc_id): 0.0 for query_id in data.train for row in data.run[query_id][:10]}
-    teacher = {"evidence": str(write_teacher(tmp_path / "e", shallow))}
-    opened(folder, data, "margin-mse", teacher=teacher, samples={"depth": 10})
+def test_a_teacher_needs_to_have_read_what_may_be_drawn_and_no_more(folder: Path, data: Any, tmp_path: Path) -> None:
+    from longrank.formats.folds import Fold
+    from longrank.training.experiment import open_experiment
+
+    def check(taught: dict[tuple[str, str], float], **samples: int) -> None:
+        teacher = {"evidence": str(write_teacher(tmp_path / "e", taught))}
+        found = settings(folder, [{"name": "margin-mse"}], teacher=teacher, samples=samples)
+        folds, given = {"s1": Fold(tuple(data.train), tuple(data.dev), ())}, (data.index, data.queries, data.qrels)
+        open_experiment(found, *given, data.run, folds=folds, notes=Notes()).check(["s1"])
+
+    whole = {key: score for key, score in taught_scores(data).items() if key[0] in data.train}
+    check(whole)
+    last = "q03", data.run["q03"][-1].doc_id
+    with pytest.raises(InputError, match=f"lacks document '{last[1]}' of query 'q03', which may be drawn"):
+        check({key: score for key, score in whole.items() if key != last})
+    first = {(row.query_id, row.doc_id): 0.0 for query_id in data.train for row in data.run[query_id][:10]}
+    check(first, depth=10)
+    with pytest.raises(InputError, match="lacks document"):
+        check(first, depth=11)
 
 
 # --- what does not fit --------------------------------------------------------------------------

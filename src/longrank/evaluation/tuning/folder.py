@@ -5,6 +5,7 @@ folds.json       the folds, if they were made, not given
 run.txt          the test queries (or all, if there are none), each searched with its setting
 tuning.json      protocol, choices and values; written when all above is
 heatmap.*        the grid drawn, when the outcome is safe
+.unfinished      whose outcome is being written: what a full disk or a kill leaves is known by it
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from longrank.storage import atomic_write, check_writable, lock
 from longrank.types import ScoredDoc
 
 JOURNAL, FOLDS, RUN, TUNING = "values.journal", "folds.json", "run.txt", "tuning.json"
-_UNFINISHED = ".unfinished"  # while the outcome is written: a full disk or a kill then leaves a folder that is ours
+_UNFINISHED = ".unfinished"
 
 
 def check_folder(folder: Path, mark: str = JOURNAL, command: str = "tune") -> None:
@@ -40,7 +41,8 @@ def check_folder(folder: Path, mark: str = JOURNAL, command: str = "tune") -> No
             raise InputError(f"is a file; {command} writes a folder", path=folder)
         return
     check_writable(folder / RUN)
-    begun = (folder / mark).exists() or (folder / _UNFINISHED).exists()
+    unfinished = folder / _UNFINISHED
+    begun = (folder / mark).exists() or (unfinished.exists() and unfinished.read_text(encoding="utf-8") == mark)
     if not begun and any(not path.name.startswith(".") for path in folder.iterdir()):  # a kill may leave .lock
         raise InputError(f"is a folder of something else, not of {command}", path=folder, fix="choose another output")
 
@@ -85,7 +87,7 @@ def write_outcome(
     Raises:
         LongRankError: writing failed.
     """
-    (folder / _UNFINISHED).touch()
+    (folder / _UNFINISHED).write_text(name, encoding="utf-8")
     for path in (folder / name, folder / RUN, folder / FOLDS, *sorted(folder.glob("heatmap*"))):
         if given is None or path.resolve() != given.resolve():
             path.unlink(missing_ok=True)
