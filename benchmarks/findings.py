@@ -82,6 +82,7 @@ def questions() -> dict[str, Iterator[Comparison]]:
         "h2oloo's runs": _h2oloo(),
         "passages in training and in use": _passages(),
         "end to end, first fold of the sections, against what was not trained": _end_to_end(),
+        "what dev chose of these, on all folds": _all_folds(),
     }
 
 
@@ -168,6 +169,11 @@ def _end_to_end() -> Iterator[Comparison]:
     for system in ("knrm", "parade-max", "parade-transformer"):
         for base in ("minilm.run", "bm25-tuned/run.txt", "rm3-tuned/run.txt"):
             yield _gained("squad-dev-sections", f"end-to-end/{system}/s1/document.run", base)
+
+
+def _all_folds() -> Iterator[Comparison]:
+    for base in ("minilm.run", "bm25-tuned/run.txt", "rm3-tuned/run.txt"):
+        yield _gained("squad-dev-sections", "end-to-end/parade-max/test.run", base)
 
 
 def kept_values(ranked: Ranked, measure: str, gains: Path, recipes: Path) -> Mapping[str, float]:

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +135,7 @@ def test_killed_at_any_moment_and_called_again_it_ends_with_the_same_bytes(folde
     assert train(folder, tmp_path / "a", *more, sets=sets) == 0
     for waits_for in ("s1/checkpoints/step-00000040", "s1/model"):
         process = begun(folder, tmp_path / "b", *more, sets=sets)
-        wait_for(process, tmp_path / "b" / waits_for)
+        wait_for(process, (tmp_path / "b" / waits_for).exists)
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert not (tmp_path / "b" / "s1" / "test.run").exists()
@@ -144,13 +146,13 @@ def test_killed_at_any_moment_and_called_again_it_ends_with_the_same_bytes(folde
 def test_interrupted_it_ends_in_seconds_without_a_traceback_and_goes_on(folder: Path, tmp_path: Path) -> None:
     from training_tasks import contents
 
-    sets = ("loop.steps=150", "loop.validate_every=30", "loop.checkpoint_every=10")
+    sets = ("loop.steps=300", "loop.validate_every=100", "loop.checkpoint_every=10")
     more = ("--make-folds", "3", "--fold", "s1")
     assert train(folder, tmp_path / "a", *more, sets=sets) == 0
-    ends = ((signal.SIGINT, "step-00000030", 130), (signal.SIGTERM, "step-00000080", 143))
-    for number, waits_for, code in ends:
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        before = new(tmp_path, set())
         process = begun(folder, tmp_path / "b", *more, sets=sets)
-        wait_for(process, tmp_path / "b" / "s1" / "checkpoints" / waits_for)
+        wait_for(process, partial(new, tmp_path, before))
         process.send_signal(number)
         assert process.wait(20) == code
         said = (tmp_path / "stderr").read_text()
@@ -160,6 +162,11 @@ def test_interrupted_it_ends_in_seconds_without_a_traceback_and_goes_on(folder: 
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
+def new(folder: Path, before: set[Path]) -> set[Path]:
+    """Return the checkpoints of s1 that were not there before."""
+    return set(folder.glob("b/s1/checkpoints/step-*")) - before
+
+
 def begun(folder: Path, output: Path, *more: str, sets: tuple[str, ...]) -> subprocess.Popen[bytes]:
     """Start a training as a process of its own; what it says goes to `stderr` beside its folder."""
     command = [sys.executable, "-m", "longrank", *arguments(folder, output, *more, sets=sets)]
@@ -167,10 +174,10 @@ def begun(folder: Path, output: Path, *more: str, sets: tuple[str, ...]) -> subp
         return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=said)
 
 
-def wait_for(process: subprocess.Popen[str], path: Path) -> None:
-    """Wait until a path is there, or the process has ended."""
+def wait_for(process: subprocess.Popen[bytes], there: Callable[[], object]) -> None:
+    """Wait until something is there, or the process has ended."""
     deadline = time.monotonic() + 60
-    while not path.exists() and process.poll() is None and time.monotonic() < deadline:
+    while not there() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
 
 

@@ -70,20 +70,24 @@ class Experiment:
                 samples, an unknown schedule, documents of a run that the index lacks, or a teacher that lacks some.
         """
         schedule(self.settings.loop.schedule.name, self.settings.loop.schedule.options)
-        validates, teacher = self.settings.loop.validate_every is not None, self.settings.teacher
-        trained_on = {query_id for name in names for query_id in self.learned.folds[name].train}
-        taught = None if teacher is None else taught_scores(teacher, trained_on)
+        validates = self.settings.loop.validate_every is not None
         for name in names:
             for fold in (self.folds[name], self.learned.folds[name]):
                 check_fold(name, fold, self.queries, self.qrels, self.run, validates=validates)
-            data = self._data(name)
-            make_training_samples(self.settings, data, Notes())
-            if taught is not None:
-                check_taught(sampled_from(self.settings, data), taught)
+            make_training_samples(self.settings, self._data(name), Notes())
+        self._check_teacher(names)
         used = {query_id for name in names for part in self.folds[name] for query_id in part}
         for run, what in ((self.run, "the run"), (self.model_run, "samples.model_run")):
             if run is not None:
                 check_documents(run, used, self.index, what)
+
+    def _check_teacher(self, names: Sequence[str]) -> None:
+        if self.settings.teacher is None:
+            return
+        trained_on = {query_id for name in names for query_id in self.learned.folds[name].train}
+        taught = taught_scores(self.settings.teacher, trained_on)
+        for name in names:
+            check_taught(sampled_from(self.settings, self._data(name)), taught)
 
     def _data(self, name: str) -> Data:
         fold, qrels = self.learned.folds[name], self.learned.qrels
