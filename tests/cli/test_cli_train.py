@@ -167,9 +167,17 @@ def new(folder: Path, before: set[Path]) -> set[Path]:
     return set(folder.glob("b/s1/checkpoints/step-*")) - before
 
 
+HEARS_CTRL_C = """
+import signal, sys
+from longrank.cli.main import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a process that was started in the background ignores it
+sys.exit(main())
+"""
+
+
 def begun(folder: Path, output: Path, *more: str, sets: tuple[str, ...]) -> subprocess.Popen[bytes]:
     """Start a training as a process of its own; what it says goes to `stderr` beside its folder."""
-    command = [sys.executable, "-m", "longrank", *arguments(folder, output, *more, sets=sets)]
+    command = [sys.executable, "-c", HEARS_CTRL_C, *arguments(folder, output, *more, sets=sets)]
     with output.with_name("stderr").open("w") as said:
         return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=said)
 
