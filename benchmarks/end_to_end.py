@@ -18,10 +18,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.gains_report import joined, mean, record_of, values_of
+from benchmarks.gains_report import joined, mean, record_of, still_rising, values_of
 from benchmarks.gains_tasks import PASSAGE_AGGREGATORS, TASKS, Prepared, assigned, run
 from longrank.evaluation.significance import corrected, differences, t_test
 from longrank.scoring.speed import machine
+from longrank.training.settings import load_training
 
 UNTRAINED = {"BM25": "bm25.run", "MiniLM vectors, MaxP + BM25": "minilm.run", "cross-encoder, MaxP": "maxp.run"}
 
@@ -47,7 +48,6 @@ SYSTEMS = {
     "CEDR-KNRM (average)": Trained("cedr", True, _CEDR),
     "KNRM": Trained("cedr", True, {**_CEDR, "network.name": "knrm"}),
 }
-PROTOCOLS = {"parade": "parade-transformer", "cedr": "cedr-knrm"}  # the networks of their own settings
 COMMON = {
     "network.dropout": 0.0,
     "read.passages": "parade-paper",
@@ -113,7 +113,9 @@ def folder_of(prepared: Prepared, name: str) -> Path:
 def network_of(name: str) -> str | None:
     """Return the document network of a system; None: it is a scorer of passages."""
     system = SYSTEMS[name]
-    return None if system.protocol == "maxp" else str(system.settings.get("network.name", PROTOCOLS[system.protocol]))
+    if system.protocol == "maxp":
+        return None
+    return str(system.settings.get("network.name", load_training(system.protocol).network.name))
 
 
 def measured(prepared: Prepared, folds: Sequence[str]) -> dict[str, Any]:
@@ -170,7 +172,7 @@ def _row(name: str, values: Mapping[str, float], p: float | None, records: Any) 
     row: dict[str, Any] = {"system": name, "value": round(mean(values), 4), "p_holm": p}
     if records is not None:
         row["validations"] = [[round(value, 4) for _, value in record["validations"]] for record in records]
-        late = sum(record["best_step"] == record["validations"][-1][0] for record in records)
+        late = sum(map(still_rising, records))
         row |= {"best_steps": [record["best_step"] for record in records], "not_converged": late}
     return row
 

@@ -24,6 +24,8 @@ from longrank.formats.trec import read_qrels, read_run
 from longrank.types import Notes
 
 POOLS = tuple(f"{pool} {how}" for pool in ("FIRST", "TERMF", "FIRST+TERMF") for how in ("Max", "Sum", "W.Mean"))
+PASSAGES, DOCUMENTS = "cranfield/h2oloo/table1-passage", "time/h2oloo/table2-document"
+NOT_TRAINED = ("minilm.run", "bm25-tuned/run.txt", "rm3-tuned/run.txt")
 BIRCH = {
     "time/birch/results-robust04": "MSM",
     "time/birch/first-version-five-folds": "MB",
@@ -75,8 +77,8 @@ def questions() -> dict[str, Iterator[Comparison]]:
         "sentences against the full text, both fused with BM25 by MAPFuse": _sentences(" + MAPFuse"),
         "MAPFuse against BM25, of which it is made": _fused(lambda _: "BM25+Porter"),
         "MAPFuse against the reranked run, of which it is made": _fused(lambda name: name),
-        "Birch against BM25+RM3": _birch(("1S", "2S", "3S"), "BM25+RM3"),
-        "Birch's three sentences against one": _birch(("3S",), "1S"),
+        "Birch against BM25+RM3": _birch(("1S", "2S", "3S"), lambda _: "BM25+RM3"),
+        "Birch's three sentences against one": _birch(("3S",), lambda model: f"{model} 1S"),
         "Birch against BM25 alone": _birch_and_bm25(),
         "RM3 against none": _rm3(),
         "h2oloo's runs": _h2oloo(),
@@ -127,11 +129,10 @@ def _fused(base: Callable[[str], str]) -> Iterator[Comparison]:
         yield _of_recipe("time/santos/table2-2002", "nDCG@10", f"{name} + MAPFuse", base(name))
 
 
-def _birch(systems: tuple[str, ...], base: str) -> Iterator[Comparison]:
+def _birch(systems: tuple[str, ...], base: Callable[[str], str]) -> Iterator[Comparison]:
     for recipe, model in BIRCH.items():
         for system in systems:
-            beside = base if base.startswith("BM25") else f"{model} {base}"
-            yield _of_recipe(recipe, "AP", f"{model} {system}", beside)
+            yield _of_recipe(recipe, "AP", f"{model} {system}", base(model))
 
 
 def _birch_and_bm25() -> Iterator[Comparison]:
@@ -143,19 +144,17 @@ def _birch_and_bm25() -> Iterator[Comparison]:
 def _rm3() -> Iterator[Comparison]:
     for collection in TASKS:
         yield _gained(collection, "rm3-tuned/run.txt", "bm25-tuned/run.txt")
-    passages, documents = "cranfield/h2oloo/table1-passage", "time/h2oloo/table2-document"
-    yield _of_recipe(passages, "nDCG@10", "bm25tuned_rm3_p", "bm25tuned_p")
-    yield _of_recipe(documents, "nDCG@10", "bm25tuned_rm3", "bm25tuned")
-    yield _of_recipe(passages, "nDCG@10", "p_exp_rm3_bert", "p_exp_bert")
+    yield _of_recipe(PASSAGES, "nDCG@10", "bm25tuned_rm3_p", "bm25tuned_p")
+    yield _of_recipe(DOCUMENTS, "nDCG@10", "bm25tuned_rm3", "bm25tuned")
+    yield _of_recipe(PASSAGES, "nDCG@10", "p_exp_rm3_bert", "p_exp_bert")
 
 
 def _h2oloo() -> Iterator[Comparison]:
-    passages, documents = "cranfield/h2oloo/table1-passage", "time/h2oloo/table2-document"
-    yield _of_recipe(documents, "nDCG@10", "bm25_marcomb", "bm25tuned_rm3")
-    yield _of_recipe(documents, "nDCG@10", "bm25_marcomb", "bm25tuned")
-    yield _of_recipe(passages, "nDCG@10", "p_bert", "bm25tuned_p")
-    yield _of_recipe(passages, "nDCG@10", "p_exp_bert", "p_bert")
-    yield _of_recipe(passages, "nDCG@10", "p_exp_rm3_bert", "p_bert")
+    yield _of_recipe(DOCUMENTS, "nDCG@10", "bm25_marcomb", "bm25tuned_rm3")
+    yield _of_recipe(DOCUMENTS, "nDCG@10", "bm25_marcomb", "bm25tuned")
+    yield _of_recipe(PASSAGES, "nDCG@10", "p_bert", "bm25tuned_p")
+    yield _of_recipe(PASSAGES, "nDCG@10", "p_exp_bert", "p_bert")
+    yield _of_recipe(PASSAGES, "nDCG@10", "p_exp_rm3_bert", "p_bert")
 
 
 def _passages() -> Iterator[Comparison]:
@@ -167,12 +166,12 @@ def _passages() -> Iterator[Comparison]:
 
 def _end_to_end() -> Iterator[Comparison]:
     for system in ("knrm", "parade-max", "parade-transformer"):
-        for base in ("minilm.run", "bm25-tuned/run.txt", "rm3-tuned/run.txt"):
+        for base in NOT_TRAINED:
             yield _gained("squad-dev-sections", f"end-to-end/{system}/s1/document.run", base)
 
 
 def _all_folds() -> Iterator[Comparison]:
-    for base in ("minilm.run", "bm25-tuned/run.txt", "rm3-tuned/run.txt"):
+    for base in NOT_TRAINED:
         yield _gained("squad-dev-sections", "end-to-end/parade-max/test.run", base)
 
 

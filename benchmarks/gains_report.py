@@ -154,7 +154,7 @@ def _row(
     row |= {"difference": round(mean(values) - mean(baseline), 4), "p_holm": p}
     if system.training is not None:
         records = [record_of(system.training / name) for name in prepared.folds]
-        late = sum(one["best_step"] == one["validations"][-1][0] for one in records)
+        late = sum(map(still_rising, records))
         if system.kind != "end to end":  # whose validations are of fewer documents
             row["dev"] = round(sum(one["best_measure"] for one in records) / len(records), 4)
         row |= {
@@ -176,6 +176,11 @@ def record_of(training: Path) -> dict[str, Any]:
     """Return the record of a finished training."""
     found: dict[str, Any] = json.loads((training / "record.json").read_text(encoding="utf-8"))
     return found
+
+
+def still_rising(record: Mapping[str, Any]) -> bool:
+    """Say whether a training was best at its last validation, so that it may not have converged."""
+    return bool(record["best_step"] == record["validations"][-1][0])
 
 
 def mean(values: Mapping[str, float]) -> float:

@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.gains_report import record_of, still_rising
 from benchmarks.gains_tasks import TASKS, evaluated_queries, run, write_queries
 from longrank.evaluation.render import markdown_text, pipes
 from longrank.reproduction.recipe import load_recipe
@@ -234,9 +235,9 @@ def not_converged(folder: Path) -> dict[str, str]:
     records: dict[str, list[dict[str, Any]]] = {}
     for path in sorted(folder.glob("**/record.json")):
         name = re.sub(r"-s\d+-model$", "", path.relative_to(folder).parts[0])  # a training for each fold
-        records.setdefault(name, []).append(json.loads(path.read_text(encoding="utf-8")))
+        records.setdefault(name, []).append(record_of(path.parent))
     validated = {name: [one for one in own if one["validations"]] for name, own in records.items()}
-    late = {name: sum(one["best_step"] == one["validations"][-1][0] for one in own) for name, own in validated.items()}
+    late = {name: sum(map(still_rising, own)) for name, own in validated.items()}
     return {name: f"{n} of {len(validated[name])}" for name, n in late.items() if n}
 
 

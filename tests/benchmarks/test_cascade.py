@@ -11,12 +11,10 @@ import pytest
 from evidences import evidence, run
 
 pytestmark = pytest.mark.neural
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def cascade(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT))
+def cascade() -> ModuleType:
     return import_module("benchmarks.cascade")
 
 

@@ -13,12 +13,9 @@ from longrank.evaluation.folds import make_folds
 from longrank.text.analysis import ANALYZERS
 from longrank.types import Query
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 @pytest.fixture
-def ceiling(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT))
+def ceiling() -> ModuleType:
     return import_module("benchmarks.doc2query_ceiling")
 
 

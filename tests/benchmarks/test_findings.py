@@ -19,8 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def findings(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT))
+def findings() -> ModuleType:
     return import_module("benchmarks.findings")
 
 

@@ -15,8 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def first_stage(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT))
+def first_stage() -> ModuleType:
     return import_module("benchmarks.first_stage")
 
 

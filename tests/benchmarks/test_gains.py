@@ -15,18 +15,15 @@ from longrank.formats.folds import Fold
 from longrank.ranking.settings import shipped_pipelines
 
 pytestmark = pytest.mark.neural
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def tasks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT))
+def tasks() -> ModuleType:
     return import_module("benchmarks.gains_tasks")
 
 
 @pytest.fixture
-def gains_report(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT))
+def gains_report() -> ModuleType:
     return import_module("benchmarks.gains_report")
 
 
@@ -132,7 +129,6 @@ def test_a_training_whose_best_validation_is_its_last_has_not_converged(
 def test_what_is_trained_end_to_end_on_all_folds_is_among_the_systems_alone_and_interpolated(
     monkeypatch: pytest.MonkeyPatch, prepared: Any, tmp_path: Path
 ) -> None:
-    monkeypatch.syspath_prepend(str(ROOT))
     gains = import_module("benchmarks.gains")
     write_run(tmp_path / "bm25.run", q1="b a", q2="b a")
     every = ("s1", "s2")

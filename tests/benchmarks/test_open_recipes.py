@@ -12,12 +12,10 @@ import pytest
 from longrank.reproduction.asked import ask
 
 pytestmark = pytest.mark.neural
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def recipes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT))
+def recipes() -> ModuleType:
     return import_module("benchmarks.open_recipes")
 
 

@@ -11,12 +11,9 @@ import pytest
 
 pytestmark = pytest.mark.neural
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 @pytest.fixture
 def benchmark(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT))
     module = import_module("benchmarks.passage_scoring")
     monkeypatch.setattr(module, "matrix_peak", lambda dtype: {"float32": 10.0, "bf16": 20.0}[dtype])
     return module

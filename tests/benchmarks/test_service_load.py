@@ -15,12 +15,9 @@ from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.models import find_model
 from tiny_models import save_cross_encoder, task
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 @pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT))
+def load() -> ModuleType:
     return import_module("benchmarks.service_load")
 
 

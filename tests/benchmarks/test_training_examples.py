@@ -21,20 +21,17 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def data(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT))
+def data() -> ModuleType:
     return import_module("benchmarks.training_examples")
 
 
 @pytest.fixture
-def written(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT))
+def written() -> ModuleType:
     return import_module("benchmarks.pretraining_examples")
 
 
 @pytest.fixture
-def meetings(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT))
+def meetings() -> ModuleType:
     return import_module("benchmarks.meeting_pools")
 
 

@@ -110,8 +110,10 @@ def _pretrained(model: Model) -> Pretrained:
         return Pretrained(network.pretrained, tokenizer, [])
     architectures = read_json(model.network / "config.json").get("architectures") or []
     classifies = any(str(one).endswith(_CLASSIFIER) for one in architectures)
-    loaded = load_pretrained(model, "AutoModelForSequenceClassification" if classifies else "AutoModel")
+    if not classifies:
+        return load_pretrained(model, "AutoModel")
     from longrank.models.cls_head import keep_head
 
-    missing = keep_head(loaded.network, loaded.missing) if classifies else None
+    loaded = load_pretrained(model, "AutoModelForSequenceClassification")
+    missing = keep_head(loaded.network, loaded.missing)
     return loaded if missing is None else loaded._replace(missing=missing)
