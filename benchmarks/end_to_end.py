@@ -6,25 +6,28 @@ FOLDER is a cross-encoder that `longrank train-passages` has made (pre-fine-tuni
 MiniLM, which never saw a query and a passage together. Collections, queries and folds are those of `benchmarks.gains`.
 Each training sees 2,000 pairs. MAXP's protocol trains a scorer of passages on aligned pairs of passages; its one
 evidence file is read as FirstP, MaxP, SumP and AvgP. Figures of the first fold go to
-RESULTS/end-to-end-COLLECTION.json, beside those of the untrained systems on the same test queries; what is trained on
-all folds is then among the systems of `benchmarks.gains`.
+RESULTS/end-to-end-COLLECTION-WEIGHTS.json, beside those of the untrained systems on the same test queries: a file for
+each cross-encoder, since what has begun with other weights is not to be compared. Rows that were there stay, so
+neither weights nor runs need be kept. What is trained on all folds is then among the systems of `benchmarks.gains`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.gains_report import joined, mean, record_of, still_rising, values_of
-from benchmarks.gains_tasks import PASSAGE_AGGREGATORS, TASKS, Prepared, assigned, run
+from benchmarks.gains_tasks import PASSAGE_AGGREGATORS, READ, TASKS, Prepared, assigned, run, weights_of, write_queries
 from longrank.evaluation.significance import corrected, differences, t_test
+from longrank.formats.queries import read_queries
 from longrank.scoring.speed import machine
 from longrank.training.settings import load_training
+from longrank.types import Notes
 
-UNTRAINED = {"BM25": "bm25.run", "MiniLM vectors, MaxP + BM25": "minilm.run", "cross-encoder, MaxP": "maxp.run"}
+UNTRAINED = ("BM25", "MiniLM vectors, MaxP + BM25", "cross-encoder, MaxP")
 
 
 class Trained(NamedTuple):
@@ -81,12 +84,13 @@ def main() -> None:
     folds = list(prepared.folds)
     for name in args.system or SYSTEMS:
         train(prepared, name, args.model, folds if args.all_folds else folds[:1])
-    path = args.results / f"end-to-end-{args.only}.json"
+    path = args.results / f"end-to-end-{args.only}-{weights_of(args.model)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    found = measured(prepared, folds[:1])
+    known = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
+    found = measured(prepared, args.model, folds[:1], known)
     path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     for row in found["rows"]:
-        print(row)
+        print(row["system"], row["value"], row["p_holm"], row.get("validations", ""))
 
 
 def train(prepared: Prepared, name: str, model: Path, folds: Sequence[str]) -> None:
@@ -118,19 +122,31 @@ def network_of(name: str) -> str | None:
     return str(system.settings.get("network.name", load_training(system.protocol).network.name))
 
 
-def measured(prepared: Prepared, folds: Sequence[str]) -> dict[str, Any]:
-    """Return a row for each system that is trained, and for those that need no training here."""
-    runs = {name: prepared[file] for name, file in UNTRAINED.items() if prepared[file].exists()}
-    records: dict[str, list[dict[str, Any]]] = {}
-    for name in trained_on(prepared, folds):
-        for label, found in read(prepared, name, folds).items():
-            runs[label] = found
-            records[label] = [record_of(folder_of(prepared, name) / fold) for fold in folds]
+def measured(
+    prepared: Prepared, model: Path, folds: Sequence[str], known: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """Return a row for each system that is trained, for those that need no training here, and for those known before.
+
+    Args:
+        prepared: the collection.
+        model: the cross-encoder.
+        folds: whose test queries count.
+        known: rows of an earlier call with the same arguments; they stand for trainings that were not kept.
+    """
     test = {query_id: prepared.qrels[query_id] for fold in folds for query_id in prepared.folds[fold].test}
-    values = {name: values_of(prepared, path, test) for name, path in runs.items()}
-    baseline = max((name for name in UNTRAINED if name in values), key=lambda name: mean(values[name]))
-    p_values = [t_test(differences(values[name], values[baseline])) for name in records]
-    holm = dict(zip(records, corrected(p_values, "holm", len(p_values)), strict=True))
+    rows: dict[str, Mapping[str, Any]] = {row["system"]: row for row in known}
+    for name, path in untrained(prepared, model, test).items():
+        rows[name] = {"values": values_of(prepared, path, test)}
+    for name in trained_on(prepared, folds):
+        learned = _learned([record_of(folder_of(prepared, name) / fold) for fold in folds])
+        for label, path in read(prepared, name, folds).items():
+            rows[label] = {"values": values_of(prepared, path, test), **learned}
+    order = [*UNTRAINED, *(label for name in SYSTEMS for label in labels(name).values())]
+    rows = {name: rows[name] for name in order if name in rows}
+    baseline = max(UNTRAINED, key=lambda name: mean(rows[name]["values"]))
+    trained = [name for name in rows if name not in UNTRAINED]
+    p_values = [t_test(differences(rows[name]["values"], rows[baseline]["values"])) for name in trained]
+    holm = dict(zip(trained, corrected(p_values, "holm", len(p_values)), strict=True))
     return {
         "collection": prepared.task.collection,
         "measure": prepared.task.measure,
@@ -142,8 +158,21 @@ def measured(prepared: Prepared, folds: Sequence[str]) -> dict[str, Any]:
         "compared_with": baseline,
         "test": f"paired t-test, Holm over {len(p_values)}",
         "machine": machine(),
-        "rows": [_row(name, values[name], holm.get(name), records.get(name)) for name in runs],
+        "rows": [
+            {"system": name, **row, "value": round(mean(row["values"]), 4), "p_holm": holm.get(name)}
+            for name, row in rows.items()
+        ],
     }
+
+
+def untrained(prepared: Prepared, model: Path, query_ids: Collection[str]) -> dict[str, Path]:
+    """Return the runs of what needs no training here; the cross-encoder reads for these queries alone."""
+    asked, output = prepared["end-to-end"] / "queries.jsonl", prepared["end-to-end"] / "maxp.run"
+    texts = read_queries(prepared["queries.jsonl"], Notes())
+    write_queries([query for query in texts if query.query_id in query_ids], asked)
+    how = ("--pipeline", "maxp", "--model", model, "--depth", prepared.task.depth, *assigned(READ))
+    run("rerank", prepared.index, asked, prepared["bm25.run"], "-o", output, *how)
+    return dict(zip(UNTRAINED, (prepared["bm25.run"], prepared.bi_encoded(), output), strict=True))
 
 
 def trained_on(prepared: Prepared, folds: Sequence[str]) -> list[str]:
@@ -157,24 +186,30 @@ def read(prepared: Prepared, name: str, folds: Sequence[str], *mix: object) -> d
 
     `mix` are options of `longrank aggregate` that interpolate the scores with the first stage.
     """
-    folder, passages = folder_of(prepared, name), network_of(name) is None
+    folder = folder_of(prepared, name)
     found = {}
-    for aggregator in PASSAGE_AGGREGATORS if passages else ("document",):
+    for aggregator, label in labels(name).items():
         file = f"{aggregator}-mixed.run" if mix else f"{aggregator}.run"
         parts = {fold: folder / fold / file for fold in folds}
         for part in parts.values():
             run("aggregate", part.with_name("test.run.evidence"), "-o", part, "-a", aggregator, *mix)
-        found[f"{name}, {aggregator}" if passages else name] = joined(prepared, parts, folder / file)
+        found[label] = joined(prepared, parts, folder / file)
     return found
 
 
-def _row(name: str, values: Mapping[str, float], p: float | None, records: Any) -> dict[str, Any]:
-    row: dict[str, Any] = {"system": name, "value": round(mean(values), 4), "p_holm": p}
-    if records is not None:
-        row["validations"] = [[round(value, 4) for _, value in record["validations"]] for record in records]
-        late = sum(map(still_rising, records))
-        row |= {"best_steps": [record["best_step"] for record in records], "not_converged": late}
-    return row
+def labels(name: str) -> dict[str, str]:
+    """Return how a system is read: aggregator -> the name of its row."""
+    if network_of(name) is None:
+        return {aggregator: f"{name}, {aggregator}" for aggregator in PASSAGE_AGGREGATORS}
+    return {"document": name}
+
+
+def _learned(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "validations": [[round(value, 4) for _, value in record["validations"]] for record in records],
+        "best_steps": [record["best_step"] for record in records],
+        "not_converged": sum(map(still_rising, records)),
+    }
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ import torch
 
 from benchmarks import end_to_end
 from benchmarks.gains_report import System, chosen_by_dev, interpolated, report
-from benchmarks.gains_tasks import PASSAGE_AGGREGATORS, TASKS, Prepared, assigned, run, write_queries
+from benchmarks.gains_tasks import PASSAGE_AGGREGATORS, READ, TASKS, Prepared, assigned, run, write_queries
 from longrank.formats.evidence import EvidenceWriter, read_evidence
 from longrank.index import Index
 from longrank.models.folders import load_network
@@ -39,11 +39,6 @@ from longrank.types import Evidence, Notes, Query
 
 CONFIG = Path(__file__).with_name("aggregator.toml")
 AGGREGATORS = ("parade-avg", "parade-sum", "parade-max", "parade-attn", "parade-cnn", "parade-transformer")
-READ = {
-    "passages.preset": "parade-paper",
-    "scorer.options.max_tokens": 256,
-    "scorer.options.max_query_tokens": 64,
-}
 ALPHA = 0.3  # weight of BM25, both min-max normalised, as in the pipeline minilm
 BM25_GRID = ("k1=0.3:3:0.3", "b=0.1:1:0.1")
 RM3_GRID = (
@@ -103,19 +98,11 @@ def systems(prepared: Prepared, model: Path) -> list[System]:
     found = [System("BM25 .9/.4", prepared["bm25.run"], "first stage")]
     found.append(System("BM25 tuned", prepared.tuned("bm25-tuned", "bm25-anserini", *BM25_GRID), "first stage"))
     found.append(System("BM25+RM3 tuned", prepared.tuned("rm3-tuned", "bm25-anserini+rm3", *RM3_GRID), "first stage"))
-    found.append(System("MiniLM vectors, MaxP + BM25", _untrained(prepared), "untrained"))
+    found.append(System("MiniLM vectors, MaxP + BM25", prepared.bi_encoded(), "untrained"))
     found += zero_shot(prepared, model)
     found += [one for name in AGGREGATORS for one in trained(prepared, model, name)]
     found += trained_end_to_end(prepared)
     return [*found, chosen_by_dev(prepared, found)]
-
-
-def _untrained(prepared: Prepared) -> Path:
-    output = prepared["minilm.run"]
-    run("index", prepared.index, "--vectors", "minilm", "--passages", "windows")
-    inputs = (prepared.index, prepared["queries.jsonl"], prepared["bm25.run"])
-    run("rerank", *inputs, "-o", output, "--pipeline", "minilm", "--depth", prepared.task.depth)
-    return output
 
 
 def zero_shot(prepared: Prepared, model: Path) -> list[System]:

@@ -18,9 +18,16 @@ from longrank.evaluation.folds import make_folds
 from longrank.formats.folds import write_folds
 from longrank.formats.queries import read_queries
 from longrank.formats.trec import read_qrels
+from longrank.storage.manifests import sha256_of
 from longrank.types import Notes, Qrels, Query
 
 N_FOLDS, FOLD_SEED = 5, 42
+READ = {
+    "passages.preset": "parade-paper",
+    "scorer.options.max_tokens": 256,
+    "scorer.options.max_query_tokens": 64,
+}
+"""How a pipeline reads passages where its training has read them by `parade-paper`."""
 PASSAGE_AGGREGATORS = ("firstp", "maxp", "sump", "avgp")
 
 
@@ -81,6 +88,14 @@ class Prepared:
         run("tune", *inputs, "-o", output, *options, *grids)
         return output / "run.txt"
 
+    def bi_encoded(self) -> Path:
+        """Return the run of MiniLM's vectors, MaxP, interpolated with BM25: the pipeline minilm."""
+        output = self["minilm.run"]
+        run("index", self.index, "--vectors", "minilm", "--passages", "windows")
+        inputs = (self.index, self["queries.jsonl"], self["bm25.run"])
+        run("rerank", *inputs, "-o", output, "--pipeline", "minilm", "--depth", self.task.depth)
+        return output
+
 
 def run(*arguments: object) -> None:
     """Do what the command line would; stop if it fails."""
@@ -109,6 +124,11 @@ def articles_of(data: Path, queries: list[Query]) -> dict[str, str]:
     """Return the article of SQuAD that each question is about."""
     judged = read_qrels(data / "squad-dev-v1.1" / "qrels.txt", Notes())
     return {query.query_id: next(iter(judged[query.query_id])) for query in queries}
+
+
+def weights_of(model: Path) -> str:
+    """Return what tells a model's weights from others: how the SHA-256 of model.safetensors begins."""
+    return sha256_of(model / "model.safetensors")[:8]
 
 
 def write_queries(queries: list[Query], path: Path) -> None:

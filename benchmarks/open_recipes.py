@@ -5,7 +5,8 @@
 FOLDER is the cross-encoder of `benchmarks.gains`, which stands for every published model of passages; MiniLM stands
 for encoders that have seen no query yet, and the two tiny models of `benchmarks.doc2query_path` for doc2query. Each of
 `CASES` is one `longrank reproduce` command, smaller than the paper's as its settings say (fewer documents, a frozen
-encoder, few steps). What was finished is not done again. Of conditions that would be the same here (titles and
+encoder, few steps). What was finished is not done again, and figures that were written before stay, so that no folder
+need be kept. Of conditions that would be the same here (titles and
 descriptions, topics of other years) one is run. Figures go to docs/results/recipes.json, and as tables to
 docs/recipes.md. With `--print`, the commands alone.
 """
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.gains_report import record_of, still_rising
-from benchmarks.gains_tasks import TASKS, evaluated_queries, run, write_queries
+from benchmarks.gains_tasks import TASKS, evaluated_queries, run, weights_of, write_queries
 from longrank.evaluation.render import markdown_text, pipes
 from longrank.reproduction.recipe import load_recipe
 
@@ -166,9 +167,11 @@ def main() -> None:
             else:
                 run(*command)
     if not args.print:
-        found = [as_row(case, args.folder) for case in CASES if result_of(case, args.folder).exists()]
+        path = args.results / "recipes.json"
+        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+        found = rows_of(CASES, args.folder, weights_of(args.model), known)
         waiting = [name for name in names if name not in {one["recipe"] for one in found}]
-        (args.results / "recipes.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         (args.results.parent / "recipes.md").write_text(as_markdown(found, waiting), encoding="utf-8")
 
 
@@ -212,12 +215,38 @@ def result_of(case: Case, folder: Path) -> Path:
     return folder / case.collection / case.recipe / "results.json"
 
 
+def rows_of(
+    cases: Sequence[Case], folder: Path, weights: str, known: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Return a row for each case that was run, here or, by the same command, before.
+
+    Args:
+        cases: in the order of the rows.
+        folder: where they were run.
+        weights: which cross-encoder they were run with.
+        known: rows of before.
+    """
+    before = {one["recipe"]: one for one in known if one["command"] in {shown_command(case) for case in cases}}
+    found: list[Mapping[str, Any]] = []
+    for case in cases:
+        if result_of(case, folder).exists():
+            found.append(as_row(case, folder) | ({"cross_encoder": weights} if CROSS in case.models.values() else {}))
+        elif case.recipe in before:
+            found.append(before[case.recipe])
+    return found
+
+
+def shown_command(case: Case) -> str:
+    """Return the command of a case as a reader would type it."""
+    folder = Path("work/open")
+    models = models_of(Path("CROSS-ENCODER"), Path("work/doc2query"))
+    command = command_of(case, models, place_of(Path("DATA"), case.collection, folder), folder)
+    return shlex.join(["longrank", *command])
+
+
 def as_row(case: Case, folder: Path) -> dict[str, Any]:
     """Return what is kept of a case: how it was run, what was published and obtained."""
     result = json.loads(result_of(case, folder).read_text(encoding="utf-8"))
-    shown = Path("work/open")
-    place = place_of(Path("DATA"), case.collection, shown)
-    command = command_of(case, models_of(Path("CROSS-ENCODER"), Path("work/doc2query")), place, shown)
     kept = {key: result[key] for key in ("recipe", "paper", "item", "about", "collection", "queries")}
     rows = [
         {key: row[key] for key in ("row", "published", "obtained", "p", "series", "x") if key in row}
@@ -227,7 +256,7 @@ def as_row(case: Case, folder: Path) -> dict[str, Any]:
     how = load_recipe(case.recipe)[0].significance
     test = {} if how is None else {"compare_with": how.compare_with, "alpha": how.alpha}
     late = not_converged(result_of(case, folder).parent)
-    return {**kept, "command": shlex.join(["longrank", *command]), "significance": test, "late": late, "rows": rows}
+    return {**kept, "command": shown_command(case), "significance": test, "late": late, "rows": rows}
 
 
 def not_converged(folder: Path) -> dict[str, str]:
@@ -259,12 +288,13 @@ def as_markdown(found: Sequence[Mapping[str, Any]], waiting: Sequence[str] = ())
 INTRODUCTION = """# The papers' recipes on open collections
 
 Written by `python -m benchmarks.open_recipes DATA --model CROSS-ENCODER`; each table by the command below it, too.
-CROSS-ENCODER is the one [trained here](results.md#what-training-gains). Obtained figures come first; in brackets is
-what the paper has, on its own collection with its own models: the two are not to be compared, only how rows stand to
-each other. Many conditions of a table would be the same here (TIME has one form of queries), so one is run. What was
-reduced (documents, steps, a frozen encoder) is in the command; nothing was tuned but what the recipes tune. Where only
-ten or twenty documents are reranked, P@20 cannot change, or hardly. Trainings of so few steps show that a recipe runs,
-and less of what its systems are worth. Tests are the papers' own.
+CROSS-ENCODER is the one [trained here](results.md#what-training-gains); where a table names it by the first digits of
+its weights' SHA-256, it is of a second run of that training ([how they differ](results.md#end-to-end)). Obtained
+figures come first; in brackets is what the paper has, on its own collection with its own models: the two are not to be
+compared, only how rows stand to each other. Many conditions of a table would be the same here (TIME has one form of
+queries), so one is run. What was reduced (documents, steps, a frozen encoder) is in the command; nothing was tuned but
+what the recipes tune. Where only ten or twenty documents are reranked, P@20 cannot change, or hardly. Trainings of so
+few steps show that a recipe runs, and less of what its systems are worth. Tests are the papers' own.
 """
 
 NOT_RUN = """## Not run here
@@ -281,7 +311,8 @@ def _section(one: Mapping[str, Any]) -> str:
     title = f"### {one['item']}: {one['about']}"
     test = one["significance"]
     marked = f" \\* differs from {test['compare_with']}, p < {test['alpha']:g}." if test else ""
-    where = f"On {one['collection']}; queries: {one['queries']}.{marked}"
+    weights = f" Cross-encoder {one['cross_encoder']}." if "cross_encoder" in one else ""
+    where = f"On {one['collection']}; queries: {one['queries']}.{weights}{marked}"
     late = ", ".join(f"{name} in {n} folds" for name, n in one["late"].items())
     table += f"\nStill rising on dev at the last validation: {late}.\n" if late else ""
     return f"{title}\n\n{where}\n\n{table}\n```sh\n{one['command']}\n```\n"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -126,6 +128,61 @@ def test_a_training_whose_best_validation_is_its_last_has_not_converged(
     assert found["rows"][1]["not_converged"] == "1 of 2 folds"
 
 
+def trained_end_to_end(prepared: Any, name: str, folds: Iterable[str]) -> None:
+    """Write what a training has ranked: document a before b, which SumP has the other way round."""
+    for fold in folds:
+        folder = prepared["end-to-end"] / name / fold
+        folder.mkdir(parents=True, exist_ok=True)
+        known = {} if name == "maxp" else {"document_score": 2.0}
+        query_id = prepared.folds[fold].test[0]
+        ranked = [
+            evidence("a", [1.0, -3.0], query_id=query_id, **known),
+            evidence("b", [0.0, -1.0], query_id=query_id, **(known and {"document_score": 1.0})),
+        ]
+        write_evidence(folder / "test.run.evidence", [ranked])
+        write_run(folder / "test.run", **{query_id: "a b"})
+
+
+def test_rows_of_trainings_that_were_not_kept_stay_and_are_corrected_with_what_is_new(
+    monkeypatch: pytest.MonkeyPatch, prepared: Any, tmp_path: Path
+) -> None:
+    end_to_end = import_module("benchmarks.end_to_end")
+    first, second = (write_run(tmp_path / f"{name}.run", q1="b a", q2=q2) for name, q2 in (("x", "b a"), ("y", "a b")))
+    runs = dict(zip(end_to_end.UNTRAINED, (first, first, second), strict=True))
+    monkeypatch.setattr(end_to_end, "untrained", lambda *_: runs)
+    every, model = ("s1", "s2"), tmp_path / "model"
+
+    def train(name: str) -> Path:
+        folder = trained(prepared["end-to-end"] / name, 0.9, 0.1)
+        trained_end_to_end(prepared, name, every)
+        return folder
+
+    folder = train("maxp")
+    found = end_to_end.measured(prepared, model, every)
+    assert found["compared_with"] == "cross-encoder, MaxP"
+    values = {row["system"]: row["value"] for row in found["rows"]}
+    assert values == dict(zip(end_to_end.UNTRAINED, (0.5, 0.5, 0.75), strict=True)) | {
+        "MAXP, firstp": 1.0,
+        "MAXP, maxp": 1.0,
+        "MAXP, sump": 0.5,
+        "MAXP, avgp": 0.5,
+    }
+    assert found["rows"][-1]["validations"] == [[0.1, 0.9, 0.1], [0.1, 0.1, 0.1]]
+    shutil.rmtree(folder)
+    known = json.loads(json.dumps(found["rows"]))
+    assert end_to_end.measured(prepared, model, every, known) == found
+    train("knrm")
+    grown = end_to_end.measured(prepared, model, every, known)
+    assert [row["system"] for row in grown["rows"]] == [*values, "KNRM"]
+    assert grown["test"] == "paired t-test, Holm over 5"
+    assert [row["values"] for row in grown["rows"][:-1]] == [row["values"] for row in found["rows"]]
+
+
+def test_weights_are_told_apart_by_the_beginning_of_their_digest(tasks: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"abc")
+    assert tasks.weights_of(tmp_path) == "ba7816bf"
+
+
 def test_what_is_trained_end_to_end_on_all_folds_is_among_the_systems_alone_and_interpolated(
     monkeypatch: pytest.MonkeyPatch, prepared: Any, tmp_path: Path
 ) -> None:
@@ -133,16 +190,7 @@ def test_what_is_trained_end_to_end_on_all_folds_is_among_the_systems_alone_and_
     write_run(tmp_path / "bm25.run", q1="b a", q2="b a")
     every = ("s1", "s2")
     for name, folds in {"knrm": every, "maxp-of-whole-documents": every, "maxp": every, "parade-max": ("s1",)}.items():
-        for fold in folds:
-            (tmp_path / "end-to-end" / name / fold).mkdir(parents=True)
-            known = {} if name == "maxp" else {"document_score": 2.0}
-            query_id = prepared.folds[fold].test[0]
-            ranked = [
-                evidence("a", [1.0, -3.0], query_id=query_id, **known),
-                evidence("b", [0.0, -1.0], query_id=query_id, **(known and {"document_score": 1.0})),
-            ]
-            write_evidence(tmp_path / "end-to-end" / name / fold / "test.run.evidence", [ranked])
-            write_run(tmp_path / "end-to-end" / name / fold / "test.run", **{query_id: "a b"})
+        trained_end_to_end(prepared, name, folds)
     reranked = []
 
     def rerank_dev(_: Any, trained: Path, pipeline: str, query_ids: tuple[str, ...], *more: str, cached: bool) -> None:

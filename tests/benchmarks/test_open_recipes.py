@@ -71,6 +71,22 @@ def test_figures_stand_with_the_published_ones_and_points_by_line(recipes: Modul
     assert found.count("Still rising") == 1
 
 
+def test_figures_of_before_stay_as_long_as_the_command_is_the_same(recipes: ModuleType, tmp_path: Path) -> None:
+    plain, other = recipes.Case("birch/table1.1-microblog", "time"), recipes.Case("birch/table1.3-car", "time")
+    read = recipes.Case("birch/results-robust04", "time", {"MSM": "cross-encoder"}, ("depth=2",))
+    known = [{"recipe": case.recipe, "command": recipes.shown_command(case)} for case in (other, plain)]
+    changed = {"recipe": read.recipe, "command": recipes.shown_command(read._replace(settings=("depth=3",)))}
+    cases = (plain, read, other)
+    assert recipes.rows_of(cases, tmp_path, "ba7816bf", [changed, *known]) == [known[1], known[0]]
+    result = {"recipe": read.recipe, "paper": "BIRCH", "item": "1", "about": "", "collection": "time", "queries": 2}
+    recipes.result_of(read, tmp_path).parent.mkdir(parents=True)
+    recipes.result_of(read, tmp_path).write_text(json.dumps(result | {"rows": []}))
+    found = recipes.rows_of(cases, tmp_path, "ba7816bf", known)
+    assert [one.get("cross_encoder") for one in found] == [None, "ba7816bf", None]
+    assert found[1]["command"] == recipes.shown_command(read)
+    assert "queries: 2. Cross-encoder ba7816bf." in recipes.as_markdown(found[1:2])
+
+
 def test_a_training_that_was_best_at_its_last_validation_is_said_not_to_have_converged(
     recipes: ModuleType, tmp_path: Path
 ) -> None:
