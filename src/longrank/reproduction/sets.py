@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 
 from longrank.config import override
 
@@ -12,8 +13,11 @@ Sets = Mapping[str, object]
 
 
 def assignments(sets: Sets) -> list[str]:
-    """Return ``key=value`` as ``--set`` reads it; of a table, each of its keys."""
-    return [f"{key}={_toml(value)}" for key, value in flat(sets)]
+    """Return ``key=value`` as ``--set`` reads it; of a table, each of its keys.
+
+    In the order of the keys, so that the same settings are the same command, however they were given.
+    """
+    return [f"{key}={_toml(value)}" for key, value in sorted(flat(sets), key=itemgetter(0))]
 
 
 def flat(sets: Sets, above: str = "") -> Iterator[tuple[str, object]]:

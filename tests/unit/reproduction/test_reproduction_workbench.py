@@ -77,16 +77,17 @@ def test_settings_are_written_as_set_reads_them() -> None:
         "grid": "0.3:3:0.3",
     }
     assert assignments(sets) == [
-        "flag=true",
-        "n=3",
-        "part.x=0.5",
-        'part.deep.list=["a", 1]',
-        "word=minmax",
-        'like a number="0.3"',
-        "path=a/b",
         'empty=""',
+        "flag=true",
         "grid=0.3:3:0.3",
+        'like a number="0.3"',
+        "n=3",
+        'part.deep.list=["a", 1]',
+        "part.x=0.5",
+        "path=a/b",
+        "word=minmax",
     ]
+    assert assignments(dict(reversed(sets.items()))) == assignments(sets)
 
 
 def test_a_role_has_the_published_model_unless_another_is_given(tmp_path: Path) -> None:
