@@ -121,7 +121,7 @@ def main() -> None:
     use_threads(1)
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
         path = Path(folder) / "network"
-        create_folder(given.network, find_model("minilm"), path, options={})
+        create_folder(given.network, find_model("minilm"), path, Notes(), options={})
         model = find_model(str(path))
         ours = {
             dtype: DocumentNetworkScorer(model, allow_untrained=True, max_tokens=TOKENS, dtype=dtype)

@@ -55,6 +55,9 @@ def main() -> None:
     parser.add_argument("--open", type=Path, default=Path("work/open"))
     parser.add_argument("--results", type=Path, default=Path("docs/results"))
     args = parser.parse_args()
+    for folder, program in ((args.gains, "gains"), (args.open, "open_recipes")):
+        if not folder.is_dir():
+            parser.error(f"{folder}: no folder of benchmarks.{program}")
 
     @cache
     def values(ranked: Ranked, measure: str) -> Mapping[str, float]:

@@ -97,7 +97,7 @@ def main() -> None:
 
 def starting_model(folder: Path) -> Path:
     """Write MiniLM with a new head of one output, as transformers does."""
-    network, tokenizer = new_network("maxp", find_model("minilm"), options={"outputs": 1}, seed=SEED)
+    network, tokenizer = new_network("maxp", find_model("minilm"), Notes(), options={"outputs": 1}, seed=SEED)
     save_model(folder, network.classifier, tokenizer, {})
     return folder
 

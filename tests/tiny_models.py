@@ -184,3 +184,18 @@ def save_document_network(
                 values.normal_(0, 0.5)
     save_network(folder, network, tokenizer)
     return folder
+
+
+def rewrite(folder: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """Change the tensors of a model's file in place."""
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(folder / "model.safetensors")
+    change(tensors)
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    return folder
+
+
+def drop_dense(tensors: dict[str, Any]) -> None:
+    """Leave out what Capreolus' ELECTRAs do not have."""
+    del tensors["classifier.dense.weight"], tensors["classifier.dense.bias"]

@@ -12,7 +12,7 @@ from longrank.cli.main import main
 from longrank.formats.evidence import read_evidence
 from longrank.formats.trec import read_run
 from longrank.types import Notes
-from tiny_models import save_cross_encoder, save_document_network, save_encoder
+from tiny_models import drop_dense, rewrite, save_cross_encoder, save_document_network, save_encoder
 
 pytestmark = pytest.mark.neural
 
@@ -181,12 +181,20 @@ def test_a_cross_encoder_keeps_its_head_in_a_network_of_passage_scores(folder: P
     assert all((before[name] == after[name]).all() for name in before)
 
 
+def test_a_head_that_is_not_the_stock_one_is_said_to_be_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    electra = rewrite(save_cross_encoder(tmp_path / "electra", "electra"), drop_dense)
+    assert main(["create", "maxp", "--model", str(electra), "-o", str(tmp_path / "new")]) == 0
+    assert "the head of 'electra' is one layer on [CLS], as Capreolus trained ELECTRA" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("source", "target"),
     [("maxp", "parade-max"), ("vanilla-bert", "cedr-knrm"), ("parade-attn", "maxp"), ("maxp", "avgp")],
 )
 def test_the_encoder_of_another_document_network_is_taken_over(
-    folder: Path, tmp_path: Path, source: str, target: str
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], source: str, target: str
 ) -> None:
     """VanillaBERT, then CEDR; a passage scorer, then PARADE; of passage scores the head goes along."""
     import torch
@@ -195,6 +203,8 @@ def test_the_encoder_of_another_document_network_is_taken_over(
 
     model = save_document_network(tmp_path / "a", source)
     assert main(["create", target, "--model", str(model), "-o", str(tmp_path / "b")]) == 0
+    part = "classifier" if source == "maxp" else "encoder"
+    assert f"of the document network 'a' ({source}) only the {part} is taken" in capsys.readouterr().err
     one, other = (load_network(path).network for path in (model, tmp_path / "b"))
     weights = one.encoder.state_dict()
     kept = [key for key, values in other.encoder.state_dict().items() if key in weights and values.equal(weights[key])]

@@ -41,9 +41,12 @@ def create(
     from longrank.config import override
     from longrank.scoring.create import create_folder
     from longrank.scoring.models import find_model
+    from longrank.types import Notes
 
     options = override({}, assignments or ())
     found = find_model(model)
     apart(output, found.path)
-    create_folder(network, found, output, options=options, preset=preset, seed=seed, layers=layers)
+    notes = Notes()
+    create_folder(network, found, output, notes, options=options, preset=preset, seed=seed, layers=layers)
+    console.show_notes(notes)
     console.note(f"{output}: an untrained {network} on {model}{'' if layers is None else f', {layers} layers of it'}")

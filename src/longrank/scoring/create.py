@@ -11,7 +11,8 @@ from longrank.models.checks import check_weights, read_json
 from longrank.models.description import FILE, describe
 from longrank.scoring.models import Model
 from longrank.scoring.network import loading
-from longrank.scoring.pretrained import Pretrained, load_pretrained
+from longrank.scoring.pretrained import Pretrained, load_pretrained, load_sequence_classifier
+from longrank.types import Notes
 
 _CLASSIFIER = "ForSequenceClassification"
 
@@ -20,6 +21,7 @@ def create_folder(
     name: str,
     model: Model,
     folder: Path,
+    notes: Notes,
     *,
     options: Mapping[str, Any],
     preset: str | None = None,
@@ -33,6 +35,7 @@ def create_folder(
         model: an encoder, a bi-encoder or a cross-encoder; networks of passage scores keep a cross-encoder's head. Or
             another document network, whose encoder is taken.
         folder: where it goes.
+        notes: says what is taken of the model that one would not expect.
         options: of the network.
         preset: a key of `longrank.models.PRESETS`.
         seed: of the new weights.
@@ -51,7 +54,7 @@ def create_folder(
             raise InputError("a student has its teacher's options", got=preset or next(iter(options)), fix="give none")
         network, tokenizer = _student(model, layers)
     else:
-        network, tokenizer = new_network(name, model, options=options, preset=preset, seed=seed, layers=layers)
+        network, tokenizer = new_network(name, model, notes, options=options, preset=preset, seed=seed, layers=layers)
     with loading(model):
         from longrank.models.folders import save_network
     save_network(folder, network, tokenizer)
@@ -60,6 +63,7 @@ def create_folder(
 def new_network(
     name: str,
     model: Model,
+    notes: Notes,
     *,
     options: Mapping[str, Any],
     preset: str | None = None,
@@ -74,7 +78,7 @@ def new_network(
         from longrank.models.create import create_network
         from longrank.models.layers import keep_layers
 
-        pretrained, tokenizer, missing = _pretrained(model)
+        pretrained, tokenizer, missing = _pretrained(model, notes)
         if layers is not None:
             keep_layers(pretrained, layers)
         network = create_network(name, pretrained, options, tokenizer=tokenizer, preset=preset, seed=seed)
@@ -101,19 +105,15 @@ def _student(model: Model, layers: int) -> tuple[Any, Any]:
     return network, tokenizer
 
 
-def _pretrained(model: Model) -> Pretrained:
+def _pretrained(model: Model, notes: Notes) -> Pretrained:
     """Return what a network can be built on: a model of transformers, or that inside another document network."""
     if (model.path / FILE).is_file():
         from longrank.models.folders import load_network
 
         network, tokenizer, _ = load_network(model.path)
+        what = "classifier" if network.from_classifier else "encoder"
+        notes.say(f"of the document network '{model.name}' ({network.name}) only the {what} is taken")
         return Pretrained(network.pretrained, tokenizer, [])
     architectures = read_json(model.network / "config.json").get("architectures") or []
     classifies = any(str(one).endswith(_CLASSIFIER) for one in architectures)
-    if not classifies:
-        return load_pretrained(model, "AutoModel")
-    from longrank.models.cls_head import keep_head
-
-    loaded = load_pretrained(model, "AutoModelForSequenceClassification")
-    missing = keep_head(loaded.network, loaded.missing)
-    return loaded if missing is None else loaded._replace(missing=missing)
+    return load_sequence_classifier(model, notes) if classifies else load_pretrained(model, "AutoModel")

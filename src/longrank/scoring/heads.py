@@ -16,7 +16,7 @@ from longrank.errors import InputError
 from longrank.models.checks import check_weights, read_json
 from longrank.scoring.models import Model
 from longrank.scoring.padding import check_padding
-from longrank.scoring.pretrained import load_pretrained
+from longrank.scoring.pretrained import load_pretrained, load_sequence_classifier
 from longrank.types import Notes
 
 _NEXT_SENTENCE = "ForNextSentencePrediction"
@@ -40,14 +40,8 @@ def load_classifier(model: Model, notes: Notes) -> tuple[Any, Any]:
             "unless the option relevant = 0 says otherwise"
         )
     else:
-        loaded = load_pretrained(model, "AutoModelForSequenceClassification")
-    from longrank.models.cls_head import keep_head
-
+        loaded = load_sequence_classifier(model, notes)
     network, tokenizer, missing = loaded
-    kept = keep_head(network, missing)
-    if kept is not None:
-        missing = kept
-        notes.say(f"the head of '{model.name}' is one layer on [CLS], as Capreolus trained ELECTRA")
     _check_pairs(model, tokenizer)
     check_weights(model.path, network, tokenizer, missing)
     check_padding(model, network, tokenizer, lambda features: network(**features).logits, "a", "b")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from longrank.errors import InputError
 from longrank.scoring.models import Model
+from longrank.types import Notes
 
 _NEVER_READ = re.compile(
     r"(^|\.)pooler\."
@@ -60,6 +61,26 @@ def load_pretrained(model: Model, family: str, dtype: str = "float32") -> Pretra
     )
     check_unexpected(model, info["unexpected_keys"])
     return Pretrained(network.eval(), tokenizer, sorted(info["missing_keys"]))
+
+
+def load_sequence_classifier(model: Model, notes: Notes) -> Pretrained:
+    """Load an encoder with the stock head, or with the one that Capreolus gives ELECTRA (`longrank.models.cls_head`).
+
+    Args:
+        model: the model's files.
+        notes: says that the head is not the stock one.
+
+    Raises:
+        InputError: as `load_pretrained`.
+    """
+    loaded = load_pretrained(model, "AutoModelForSequenceClassification")
+    from longrank.models.cls_head import keep_head
+
+    missing = keep_head(loaded.network, loaded.missing)
+    if missing is None:
+        return loaded
+    notes.say(f"the head of '{model.name}' is one layer on [CLS], as Capreolus trained ELECTRA")
+    return loaded._replace(missing=missing)
 
 
 def _is_bf16(model: Model) -> bool:

@@ -39,7 +39,7 @@ def open_cross_encoder(
     """
     model = find_model(settings.network.model)
     options = {} if settings.network.outputs is None else {"outputs": settings.network.outputs}
-    network, tokenizer = new_network("maxp", model, options=options, seed=settings.loop.seed)
+    network, tokenizer = new_network("maxp", model, notes, options=options, seed=settings.loop.seed)
     _check_losses(settings, examples)
     return CrossEncoderTask(
         network.classifier, tokenizer, model=model, settings=settings, examples=examples, dev=dev, notes=notes

@@ -49,7 +49,7 @@ def open_task(
         MissingExtra: torch or transformers are not installed.
     """
     model = find_model(settings.network.model)
-    network, tokenizer = _network(settings, model)
+    network, tokenizer = _network(settings, model, notes)
     network.to(Ranks().device)  # before what feeds it asks where it is
     check_outputs(settings, 2 if network.unit == "logprob" else 1)
     reader = _reader(settings, model, network, tokenizer, score_cache)
@@ -101,7 +101,7 @@ def _reader(
     return reader
 
 
-def _network(settings: TrainingSettings, model: Model) -> tuple[Any, Any]:
+def _network(settings: TrainingSettings, model: Model, notes: Notes) -> tuple[Any, Any]:
     """Return the network to train and its tokenizer: the one in a folder, or a new one on a pretrained model."""
     wanted = settings.network
     if (model.path / FILE).is_file():
@@ -109,7 +109,7 @@ def _network(settings: TrainingSettings, model: Model) -> tuple[Any, Any]:
         network, tokenizer, _ = load_network(model.path)
     else:
         network, tokenizer = new_network(
-            wanted.name, model, options=wanted.options, preset=wanted.preset, seed=settings.loop.seed
+            wanted.name, model, notes, options=wanted.options, preset=wanted.preset, seed=settings.loop.seed
         )
     if wanted.frozen:
         set_dropout(network.pretrained, 0.0)  # of a classifier, the head's, too: what is read must not change

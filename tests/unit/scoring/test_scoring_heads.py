@@ -14,7 +14,15 @@ from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.models import find_model
 from longrank.types import Notes
 from tiny_language_models import save_decoder
-from tiny_models import FAMILIES, MORE_FAMILIES, save_cross_encoder, save_next_sentence, task
+from tiny_models import (
+    FAMILIES,
+    MORE_FAMILIES,
+    drop_dense,
+    rewrite,
+    save_cross_encoder,
+    save_next_sentence,
+    task,
+)
 
 pytestmark = pytest.mark.neural
 
@@ -27,16 +35,6 @@ def features_of(folder: Path) -> object:
 
     pairs = [(QUERY, passage) for passage in PASSAGES]
     return AutoTokenizer.from_pretrained(folder)(pairs, padding=True, truncation=True, return_tensors="pt")
-
-
-def rewrite(folder: Path, change: object) -> Path:
-    """Change the tensors of a model's file in place."""
-    from safetensors.torch import load_file, save_file
-
-    tensors = load_file(folder / "model.safetensors")
-    change(tensors)  # type: ignore[operator]
-    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
-    return folder
 
 
 def scorer(folder: Path, **options: object) -> CrossEncoder:
@@ -92,10 +90,6 @@ def cls_only_logits(folder: Path) -> np.ndarray:
     return hidden[:, 0] @ weight.T + bias
 
 
-def drop_dense(tensors: dict[str, object]) -> None:
-    del tensors["classifier.dense.weight"], tensors["classifier.dense.bias"]
-
-
 def test_an_electra_head_without_a_dense_layer_reads_cls_alone(tmp_path: Path) -> None:
     """As Capreolus/electra-base-msmarco was trained."""
     folder = rewrite(save_cross_encoder(tmp_path / "electra", "electra"), drop_dense)
@@ -131,8 +125,9 @@ def test_a_document_network_keeps_that_head_when_it_is_made_saved_and_read(tmp_p
     from longrank.scoring.create import create_folder
 
     folder = rewrite(save_cross_encoder(tmp_path / "electra", "electra"), drop_dense)
-    create_folder(name, find_model(str(folder)), tmp_path / "network", options={})
-    create_folder(name, find_model(str(tmp_path / "network")), tmp_path / "again", options={})  # of another network
+    create_folder(name, find_model(str(folder)), tmp_path / "network", Notes(), options={})
+    another = find_model(str(tmp_path / "network"))
+    create_folder(name, another, tmp_path / "again", Notes(), options={})
     for made in (tmp_path / "network", tmp_path / "again"):
         features = {key: values for key, values in features_of(folder).items()}  # type: ignore[attr-defined]
         found = load_network(made).network.encode(features).detach().numpy()
