@@ -213,6 +213,8 @@ def _changed(recipe: Recipe, assignments: Iterable[str]) -> Mapping[str, Any]:
         if not _alike(value, settings.get(key)):
             kind = next(name for type_, name in _KINDS.items() if isinstance(value, type_))
             raise InputError(f"setting {key} is {kind}", got=settings.get(key), fix=f"as {shown(value)}")
+        if key not in _DRAWN and min(_whole(value), default=0) > 0 and min(_whole(settings[key]), default=1) < 1:
+            raise InputError(f"setting {key} counts something", got=settings[key], fix="give 1 or more")
     own = recipe.settings.get("systems", [])
     for system in settings.get("systems", []):
         if system not in own:
@@ -220,6 +222,15 @@ def _changed(recipe: Recipe, assignments: Iterable[str]) -> Mapping[str, Any]:
                 f"{recipe.paper}, {recipe.item}, has no such system", got=system, fix=suggestion(system, own)
             )
     return settings
+
+
+_DRAWN = {"seed", "seeds"}  # any whole number
+
+
+def _whole(value: object) -> list[int]:
+    """Return the whole numbers of a setting: itself, or those of a list."""
+    numbers = value if isinstance(value, list) else [value]
+    return [one for one in numbers if isinstance(one, int) and not isinstance(one, bool)]
 
 
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list", dict: "a table"}

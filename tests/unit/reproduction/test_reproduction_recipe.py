@@ -190,6 +190,21 @@ def test_a_setting_of_another_kind_is_refused(tmp_path: Path, setting: object, a
         load_recipe(written(tmp_path, settings={"s": setting}), [assignment])
 
 
+@pytest.mark.parametrize(
+    ("setting", "assignment"),
+    [(1000, "s=0"), (1000, "s=-1"), ([10, 20], "s=[10, 0]")],
+)
+def test_a_count_below_one_is_refused_at_once(tmp_path: Path, setting: object, assignment: str) -> None:
+    with pytest.raises(InputError, match=r"setting s counts something \(got .*\); give 1 or more"):
+        load_recipe(written(tmp_path, settings={"s": setting}), [assignment])
+
+
+def test_a_number_that_counts_nothing_may_be_zero(tmp_path: Path) -> None:
+    settings = {"queries": 0, "seed": 42, "seeds": [0, 1], "weight": 0.5, "rm3": True}
+    given = ["queries=0", "seed=0", "seeds=[0]", "weight=0.0", "rm3=false"]
+    assert load_recipe(written(tmp_path, settings=settings), given)[0].settings["seed"] == 0
+
+
 def test_a_system_that_the_recipe_does_not_have_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, settings={"systems": ["FirstP", "MaxP"]})
     assert load_recipe(path, ['systems=["MaxP"]'])[0].settings == {"systems": ["MaxP"]}
