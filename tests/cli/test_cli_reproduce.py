@@ -218,6 +218,15 @@ def test_what_no_recipe_knows_is_refused_and_nothing_is_written(
     assert not Path("out").exists()
 
 
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_other_queries_that_are_not_there_are_missed_before_anything_is_run(
+    workplace: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+) -> None:
+    assert reproduce("santos/table2-2002", "--set", "heldout=no/where", *more) == 2
+    assert "no/where/queries.jsonl: no such file" in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
 @pytest.mark.parametrize(
     ("on", "said"), [("no-such", "unknown collection (got 'no-such')"), ("no/such", "no/such: no such folder")]
 )
@@ -290,12 +299,13 @@ def test_a_folder_of_another_reproduction_is_refused_and_stays_as_it_is(
 def test_a_folder_whose_first_command_failed_is_free_for_other_settings(
     workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert reproduce("table.toml", "--set", "k=0") == 2
+    Path("table.toml").write_text(RECIPE.replace("k = 1000", "k = 0"))  # of which `retrieve` complains
+    assert reproduce("table.toml") == 2
     assert {path.name for path in Path("out/table").iterdir()} >= {"queries.jsonl", "reproduction.json"}
     capsys.readouterr()
-    assert reproduce("table.toml", "--set", "queries=3") == 0
+    assert reproduce("table.toml", "--set", "k=9", "--set", "queries=3") == 0
     assert results()["queries"] == 3
-    assert reproduce("table.toml", "--set", "k=0") == 2
+    assert reproduce("table.toml") == 2
     assert "holds a reproduction with other" in capsys.readouterr().err
 
 

@@ -71,7 +71,8 @@ def script(asked: Asked, folder: Path, given: Given, notes: Notes) -> str:
     Raises:
         InputError: the recipe has no program, or a fault in queries, judgments or folds.
     """
-    inputs, _ = _read_inputs(asked, given, notes)
+    inputs, lacking = _read_inputs(asked, given, notes)
+    _departures(asked, given, inputs, lacking)  # reads what settings name, so that what is not there is said
     return _dry(asked, folder, given, inputs).script()
 
 
