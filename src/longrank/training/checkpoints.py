@@ -163,8 +163,7 @@ def set_optimizer_state(network: torch.nn.Module, optimizer: torch.optim.Optimiz
     for full, values in tensors.items():
         name, _, key = full.rpartition(".")
         parameter = parameters[name]
-        place = "cpu" if key == "step" else parameter.device  # as torch keeps them itself
-        optimizer.state[parameter][key] = values.to(place)
+        optimizer.state[parameter][key] = values.to(parameter.device)  # the step, too: fused optimizers keep it there
 
 
 def _trained(network: torch.nn.Module) -> Tensors:

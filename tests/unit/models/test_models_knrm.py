@@ -48,6 +48,22 @@ def test_a_query_token_that_is_in_the_passage_is_an_exact_match_of_the_last_kern
     assert counts[1].item() == pytest.approx(1, abs=1e-3)
 
 
+def test_matches_are_as_exact_in_mixed_precision(encoders: Encoders) -> None:
+    """A network that learns in bf16 is validated in float32, where the exact kernel tells .998 from 1."""
+    import torch
+
+    network = made(encoders)
+    angles = torch.tensor([0.0, *(math.acos(cosine) for cosine in (0.999, 0.998, 0.997, 0.5))])
+    states = torch.stack([angles.cos(), angles.sin()], dim=1)[None]
+    given = (states, torch.tensor([[0]]), torch.tensor([[False, True, True, True, True]]))
+    wanted = network._soft_counts(*given)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = network._soft_counts(*given)
+    assert torch.equal(found, wanted)
+    exact = sum(math.exp(-((1 - cosine) ** 2) / 2e-6) for cosine in (0.999, 0.998, 0.997))
+    assert wanted[0, 0, -1].item() == pytest.approx(exact, abs=1e-3)
+
+
 def test_a_document_without_any_word_gets_the_floor(encoders: Encoders) -> None:
     import torch
 
