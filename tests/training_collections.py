@@ -10,6 +10,7 @@ from pathlib import Path
 from evidences import evidence
 from fakes import index_of
 from longrank.formats.evidence import EvidenceWriter, evidence_header
+from longrank.index import Index
 from longrank.types import Document, Evidence
 
 N_QUERIES, N_DOCS, N_RANKED = 12, 30, 12
@@ -97,14 +98,20 @@ def command(folder: Path, training: str, output: Path, *more: str, sets: Sequenc
     return ["train", training, *inputs, "-o", str(output), *settings, *more]
 
 
-def write_teacher(path: Path, scores: dict[tuple[str, str], float]) -> Path:
-    """Write an evidence file with these document scores: (query_id, doc_id) -> score."""
+def write_teacher(path: Path, scores: dict[tuple[str, str], float], index: Index | None, unit: str = "logit") -> Path:
+    """Write an evidence file with these document scores: (query_id, doc_id) -> score; None: of some other index."""
     by_query: dict[str, list[Evidence]] = {}
     for (query_id, doc_id), score in scores.items():
         one = evidence(doc_id, [0.0], query_id=query_id, document_score=score)
         by_query.setdefault(query_id, []).append(one)
     header = evidence_header(
-        unit="logit", scorer="teacher", collection="c", queries="q", n_queries=len(by_query), candidates="x", options={}
+        unit=unit,
+        scorer="teacher",
+        collection="c" if index is None else index.digest,
+        queries="q",
+        n_queries=len(by_query),
+        candidates="x",
+        options={},
     )
     with EvidenceWriter(path, header) as writer:
         for query_id, some in by_query.items():

@@ -267,12 +267,13 @@ class Notes:
         """Keep a remark that is not counted, such as a choice made on the user's behalf."""
         self._counts.setdefault(what, 0)
 
-    def merge(self, later: Notes) -> None:
-        """Add all remarks of another, as if they were made now."""
+    def merge(self, later: Notes, part: str = "") -> None:
+        """Add all remarks of another, as if they were made now; of a part of the work, with its name before each."""
+        before = f"{part}: " if part else ""
         for what, count in later._counts.items():
-            self._counts[what] = self._counts.get(what, 0) + count
+            self._counts[before + what] = self._counts.get(before + what, 0) + count
         for what, first in later._first.items():
-            self._first.setdefault(what, first)
+            self._first.setdefault(before + what, first)
 
     def __getitem__(self, what: str) -> int:
         return self._counts.get(what, 0)

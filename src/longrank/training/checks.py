@@ -53,9 +53,10 @@ def check_outputs(settings: TrainingSettings, n_outputs: int) -> None:
         kind = loss_kind(term)
         if kind.reads != "logits" or kind.needs != "teacher":
             continue
-        if 1 not in kind.outputs:
-            raise InputError(f"the loss {term.name} needs a teacher's two outputs, evidence holds one score", fix="mse")
-        if n_outputs != 1:
+        if kind.outputs == (2,) and n_outputs != 2:
+            fix = "set network.options.outputs = 2"
+            raise InputError(f"the loss {term.name} needs a network of two outputs", got=n_outputs, fix=fix)
+        if kind.outputs != (2,) and n_outputs != 1:
             raise InputError(
                 f"the loss {term.name} needs a network of one output, since evidence holds one score of a document",
                 got=n_outputs,

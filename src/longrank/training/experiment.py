@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from longrank.errors import InputError
 from longrank.formats.folds import Fold
 from longrank.formats.trec import read_run
 from longrank.index import Index
+from longrank.models.description import FILE, describe
+from longrank.scoring.models import find_model
 from longrank.scoring.network_reader import Kept
 from longrank.storage import digest_of, sha256_of
 from longrank.training.checks import check_documents, check_fold, check_taught
@@ -67,7 +70,8 @@ class Experiment:
 
         Raises:
             InputError: unknown queries in a fold, nothing to train, validate or test on, losses that do not fit the
-                samples, an unknown schedule, documents of a run that the index lacks, or a teacher that lacks some.
+                samples, an unknown schedule, documents of a run that the index lacks, a teacher that lacks some, or a
+                network to begin with that may know what a fold tests.
         """
         schedule(self.settings.loop.schedule.name, self.settings.loop.schedule.options)
         validates = self.settings.loop.validate_every is not None
@@ -76,6 +80,7 @@ class Experiment:
                 check_fold(name, fold, self.queries, self.qrels, self.run, validates=validates)
             make_training_samples(self.settings, self._data(name), Notes())
         self._check_teacher(names)
+        self._check_start(names)
         used = {query_id for name in names for part in self.folds[name] for query_id in part}
         for run, what in ((self.run, "the run"), (self.model_run, "samples.model_run")):
             if run is not None:
@@ -85,9 +90,24 @@ class Experiment:
         if self.settings.teacher is None:
             return
         trained_on = {query_id for name in names for query_id in self.learned.folds[name].train}
-        taught = taught_scores(self.settings.teacher, trained_on)
+        taught = taught_scores(self.settings, self.settings.teacher, self.index, trained_on)
         for name in names:
             check_taught(sampled_from(self.settings, self._data(name)), taught)
+
+    def _check_start(self, names: Sequence[str]) -> None:
+        """Refuse to go on with a network that has learned from these judgments of what a fold tests."""
+        place = find_model(self.settings.network.model).path
+        if not (place / FILE).is_file():
+            return
+        learned = (describe(place)["record"] or {}).get("run", {})
+        for name in names if learned.get("qrels") == digest_of(self.qrels) else ():
+            if self.folds[name].test and learned.get("fold") != digest_of(self.folds[name]._asdict()):
+                raise InputError(
+                    f"the network to begin with was trained by these judgments, but not on fold '{name}': it may have "
+                    "learned what the fold tests",
+                    path=place,
+                    fix=f"begin with what was trained on that fold, and choose it with --fold {name}",
+                )
 
     def _data(self, name: str) -> Data:
         fold, qrels = self.learned.folds[name], self.learned.qrels

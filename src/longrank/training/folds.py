@@ -19,15 +19,23 @@ from longrank.ranking.pipeline import open_pipeline, rerank
 from longrank.ranking.settings import Aggregate, Final, Passages, PipelineSettings, Scorer
 from longrank.storage import check_writable
 from longrank.training.experiment import Experiment
-from longrank.training.loop import train
+from longrank.training.loop import identity_of, train
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
-from longrank.training.run_folder import MODEL
+from longrank.training.run_folder import MODEL, check_alike
 from longrank.training.settings import TrainingSettings
 from longrank.types import Notes, Run
 
 TEST_RUN, FOLDS = "test.run", "folds.json"
 _NAME = re.compile(r"[\w][\w.-]*")
+_MAY_DIFFER = (  # among the folds of a cross-validation: what each begins with and is taught by
+    "processes.",
+    "run.fold.",
+    "run.model.",
+    "run.teacher.",
+    "run.training.network.model.",
+    "run.training.teacher.",
+)
 Progress = Callable[[str, int], Callable[[int], object]]
 """(fold, steps) -> what is called with the number of steps just done."""
 
@@ -69,8 +77,9 @@ def cross_validate(
         twice, and in other processes than the first.
 
     Raises:
-        InputError: a name that is no fold's or cannot name a folder, folds that test a query twice, or a folder of
-            something else or of other folds; or as `Experiment.check`, `Experiment.task` and `train`.
+        InputError: a name that is no fold's or cannot name a folder, folds that test a query twice, a folder of
+            something else or of other folds, or one in which another fold was trained with other settings; or as
+            `Experiment.check`, `Experiment.task` and `train`.
         LongRankError: as `train`.
     """
     folds = experiment.folds
@@ -79,16 +88,20 @@ def cross_validate(
     experiment.check(wanted)
     ranks = Ranks()
     for name in wanted:
-        task = experiment.task(name, notes)  # nothing is written before the first is known to be sound
+        own = Notes()
+        task = experiment.task(name, own)  # nothing is written before the first is known to be sound
+        identity = identity_of(experiment.settings.loop, experiment.identity(name, task), ranks)
+        for other in folds:
+            if other != name:
+                check_alike(folder / other, identity, _MAY_DIFFER)
         if ranks.first:
             folder.mkdir(exist_ok=True)
             write_folds(folds, folder / FOLDS)
         ranks.wait()
-        _train(experiment, name, task, folder / name, progress, notes, tensorboard)
+        _train(experiment, name, task, folder / name, progress, own, tensorboard)
         if ranks.first:
-            _rerank_test(
-                experiment, folds[name], folder / name, progress(f"{name}, test", len(folds[name].test)), notes
-            )
+            _rerank_test(experiment, folds[name], folder / name, progress(f"{name}, test", len(folds[name].test)), own)
+        notes.merge(own, name)
     pooled = _pooled(folder, folds, notes) if ranks.first else None
     ranks.wait()
     return pooled
@@ -127,7 +140,7 @@ def _train(  # noqa: PLR0917 - one training from what the callers have at hand
     )
     if record.get("best_step") is not None:
         measure = experiment.settings.validation.measure
-        notes.say(f"{name}: best {measure} on dev {record['best_measure']:.4f}, after step {record['best_step']}")
+        notes.say(f"best {measure} on dev {record['best_measure']:.4f}, after step {record['best_step']}")
 
 
 def _rerank_test(

@@ -96,10 +96,19 @@ def _text(lines: list[dict[str, Any]]) -> str:
     return "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
 
 
-def _board(folder: Path, step: int) -> Any:
-    """Return a writer that hides what an interrupted training wrote from `step` on."""
+def check_tensorboard() -> Any:
+    """Return the class that writes TensorBoard's log.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise MissingExtra("the TensorBoard log", "tensorboard") from None
-    return SummaryWriter(str(folder), purge_step=step)
+    return SummaryWriter
+
+
+def _board(folder: Path, step: int) -> Any:
+    """Return a writer that hides what an interrupted training wrote from `step` on."""
+    return check_tensorboard()(str(folder), purge_step=step)

@@ -19,7 +19,7 @@ import torch
 from longrank.errors import LongRankError
 from longrank.training import checkpoints, run_folder
 from longrank.training.checkpoints import Checkpoint, Position, Tensors
-from longrank.training.log import TrainingLog
+from longrank.training.log import TrainingLog, check_tensorboard
 from longrank.training.loop_settings import LoopSettings
 from longrank.training.ranks import Ranks
 from longrank.training.updates import Learner, Updates, check_possible
@@ -79,8 +79,10 @@ def train(
         LongRankError: the loss or a measure is not finite, or writing failed; the training can be resumed.
     """
     ranks, notes = Ranks(), notes if notes is not None else Notes()
-    check_possible(settings, ranks)  # before the folder is begun, which remembers its settings
-    identity = {"settings": settings.identity(), "run": dict(run or {}), "processes": ranks.n}
+    check_possible(settings, ranks, task.network)  # before the folder is begun, which remembers its settings
+    if tensorboard:
+        check_tensorboard()
+    identity = identity_of(settings, run or {}, ranks)
     with ExitStack() as opened:
         if ranks.first:
             opened.enter_context(run_folder.begun(folder, identity))
@@ -97,6 +99,11 @@ def train(
         training.finish(identity)
         ranks.wait()
     return run_folder.finished(folder) or {}
+
+
+def identity_of(settings: LoopSettings, run: Mapping[str, Any], ranks: Ranks) -> dict[str, Any]:
+    """Return all that the result of a training depends on, as its folder keeps it."""
+    return {"settings": settings.identity(), "run": dict(run), "processes": ranks.n}
 
 
 class _Training:

@@ -25,7 +25,7 @@ class LossKind(NamedTuple):
         function: of `longrank.training.losses`, as ``"module:name"``.
         reads: ``scores`` [B, G], ``logits`` [B, C] or ``vectors`` [B, 3, H].
         group: documents of a group; 0: any number from two on; 1: single documents; 3: query and two texts.
-        outputs: which C it takes.
+        outputs: which C it takes; (2,): of a teacher, too, whose evidence must then hold log-probabilities.
         needs: what it takes besides: ``labels`` [B] or ``teacher``, of the shape of what it reads; None: nothing.
         options: its options and their defaults; all are positive numbers.
     """

@@ -83,6 +83,15 @@ def soft_cross_entropy(logits: torch.Tensor, teacher: torch.Tensor, *, temperatu
     return temperature**2 * functional.cross_entropy(logits.float() / temperature, taught)
 
 
+def log_probabilities(relevant: torch.Tensor) -> torch.Tensor:
+    """Return two logits, [B, 2], that give the log-probabilities of relevance, [B, 1], by a softmax.
+
+    A probability that is 1 in float32 counts as the largest that is not.
+    """
+    relevant = relevant.float().clamp(max=-(2.0**-24))
+    return torch.cat([relevant.expm1().neg().log(), relevant], dim=1)
+
+
 def kl(scores: torch.Tensor, teacher: torch.Tensor, *, temperature: float = 1.0) -> torch.Tensor:
     """KL(softmax(t / T) || softmax(s)) of groups, both [B, G].
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from longrank.aggregation import make_aggregator
+from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
 from longrank.index import Index
 from longrank.training.candidates import CandidateOptions, Candidates, Sources, find_candidates, with_both_sides
 from longrank.training.checks import check_losses
+from longrank.training.loss_terms import loss_kind
 from longrank.training.samples import LCE_NEGATIVES, Samples, make_samples
 from longrank.training.settings import TeacherSettings, TrainingSettings
-from longrank.types import Notes, Qrels, Query, Run
+from longrank.types import Evidence, Notes, Qrels, Query, Run
+
+_ONE_PROBABILITY = ("document", "maxp", "firstp")  # aggregators whose score is the probability of one reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +107,40 @@ def _judged_here(data: Data, notes: Notes) -> Qrels:
     return here
 
 
-def taught_scores(teacher: TeacherSettings, query_ids: Container[str]) -> dict[tuple[str, str], float]:
+def learns_two_outputs(settings: TrainingSettings) -> bool:
+    """Say whether a loss learns both outputs of a teacher, of which evidence holds the second's log-probability."""
+    return any(loss_kind(term).outputs == (2,) for term in settings.loss)
+
+
+def taught_scores(
+    settings: TrainingSettings, teacher: TeacherSettings, index: Index, query_ids: Container[str]
+) -> dict[tuple[str, str], float]:
     """Return the teacher's score of each document of these queries, (query_id, doc_id) -> score.
 
     Raises:
-        InputError: an unknown aggregator, one that needs options, or no evidence file.
+        InputError: an unknown aggregator, one that needs options, or scores that a loss cannot learn from; or as
+            `evidence_of`.
         IntegrityError: the evidence is damaged or unfinished.
     """
     aggregate = make_aggregator(teacher.aggregator)
-    _, evidence = read_evidence(Path(teacher.evidence))
+    header, evidence = evidence_of(index, Path(teacher.evidence))
+    if learns_two_outputs(settings) and (header["unit"] != "logprob" or teacher.aggregator not in _ONE_PROBABILITY):
+        raise InputError(
+            "a loss learns two outputs of the teacher, which the log-probability of a document or of one passage gives",
+            path=Path(teacher.evidence),
+            got=f"unit {header['unit']}, aggregator {teacher.aggregator}",
+            fix="a network of one output learns any score by mse",
+        )
     return {(one.query_id, one.doc_id): aggregate(one) for one in evidence if one.query_id in query_ids}
+
+
+def evidence_of(index: Index, path: Path) -> tuple[dict[str, Any], Iterator[Evidence]]:
+    """Return the header of an evidence file and what it holds, after checking that it is of the index's documents.
+
+    Raises:
+        InputError, IntegrityError: as `read_evidence`; or it is of another collection.
+    """
+    header, found = read_evidence(path)
+    if header.get("collection") != index.digest:
+        raise InputError("is evidence of other documents than the index holds", path=path, fix="rerank with this index")
+    return header, found

@@ -18,7 +18,7 @@ from longrank.scoring.network import DEFAULT_BATCH_TOKENS, choose_max_tokens, po
 from longrank.scoring.network_reader import Kept, NetworkReader, query_limit
 from longrank.text.segment import make_segmenter
 from longrank.training.checks import check_outputs
-from longrank.training.dropout import set_dropout
+from longrank.training.dropout import set_dropout, set_transformer_dropout
 from longrank.training.ranking_data import Data, make_training_samples, taught_scores
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
@@ -53,13 +53,13 @@ def open_task(
     network.to(Ranks().device)  # before what feeds it asks where it is
     check_outputs(settings, 2 if network.unit == "logprob" else 1)
     reader = _reader(settings, model, network, tokenizer, score_cache)
-    if score_cache is not None:
+    if settings.network.frozen:
         reader.keep_in_memory({} if kept is None else kept)
     segmenter = make_segmenter(settings.read.passages, settings.read.options, reader.offset_tokenizer)
     _check_passages(network, segmenter)
     samples, taught = make_training_samples(settings, data, notes), None
     if settings.teacher is not None:
-        taught = taught_scores(settings.teacher, set(data.train))
+        taught = taught_scores(settings, settings.teacher, data.index, set(data.train))
     for query_id in (*data.train, *data.dev):
         cut = query_id in data.queries and reader.packer.cuts_query(data.queries[query_id].text)
         notes.add(f"queries cut at {reader.packer.max_query_tokens} tokens", query_id, cut)
@@ -116,6 +116,8 @@ def _network(settings: TrainingSettings, model: Model, notes: Notes) -> tuple[An
         _freeze(network)
     elif wanted.dropout is not None:
         set_dropout(network.encoder, wanted.dropout)
+    if wanted.dropout is not None:
+        set_transformer_dropout(network, wanted.dropout)
     return network, tokenizer
 
 

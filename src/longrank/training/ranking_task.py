@@ -17,8 +17,9 @@ from longrank.protocols import Segmenter
 from longrank.ranking.passages import text_read
 from longrank.scoring.network_reader import NetworkReader
 from longrank.training.loss_terms import loss_kind, weighted_loss
+from longrank.training.losses import log_probabilities
 from longrank.training.passages import Reading, make_passage_choice
-from longrank.training.ranking_data import Data
+from longrank.training.ranking_data import Data, learns_two_outputs
 from longrank.training.samples import Samples
 from longrank.training.settings import TrainingSettings
 from longrank.types import Notes, Run, ScoredDoc
@@ -75,6 +76,7 @@ class RankingTask:
         self.fingerprint = fingerprint
         self._reader, self._tokenizer, self._samples, self._data = reader, tokenizer, samples, data
         self._settings, self._taught = settings, taught
+        self._two_outputs = learns_two_outputs(settings)
         self._loss, self._reads = weighted_loss(settings.loss), loss_kind(settings.loss[0]).reads
         self._width = len(samples[0].doc_ids)
         self._notes, self._cut = notes, set[str]()
@@ -97,11 +99,15 @@ class RankingTask:
         losses = []
         for own, some in zip(read, outputs.split([len(own) for own in read]), strict=True):
             labels = torch.tensor([one.labels[0] for one in own], device=some.device)
-            teacher = (
-                torch.tensor([one.taught for one in own], device=some.device) if self._taught is not None else None
-            )
-            losses.append(self._loss(some, labels=labels, teacher=teacher))
+            losses.append(self._loss(some, labels=labels, teacher=self._teacher(own, some.device)))
         return torch.stack(losses).mean()
+
+    def _teacher(self, readings: Sequence[_Reading], device: torch.device) -> torch.Tensor | None:
+        """Return what the teacher says of the documents of readings, [R, G], or as two outputs, [R, 2]."""
+        if self._taught is None:
+            return None
+        taught = torch.tensor([one.taught for one in readings], device=device)
+        return log_probabilities(taught) if self._two_outputs else taught
 
     def _represented(self, pairs: Sequence[tuple[str, str]]) -> tuple[torch.Tensor, Sequence[bool]]:
         """Return the representation of each (query, passage), [N, *F], and whether the passage was cut.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,26 @@ def begun(folder: Path, identity: Mapping[str, Any]) -> Iterator[None]:
             yield
         finally:
             (folder / _LOCK).unlink()
+
+
+def check_alike(folder: Path, identity: Mapping[str, Any], but: Sequence[str]) -> None:
+    """Refuse a training that would stand beside one of other settings, as the folds of a cross-validation do.
+
+    Args:
+        folder: of the other training; nothing is refused if it was not begun.
+        identity: of this one.
+        but: dotted keys in which the two may differ, with all below them.
+
+    Raises:
+        InputError: they differ elsewhere; names the first key.
+        IntegrityError: what the other was begun with cannot be read.
+    """
+    path = folder / _RUN
+    if path.exists():
+        both = (_flat(_read(path)), _flat({"format": _FORMAT, **json.loads(json.dumps(identity))}))
+        found, wanted = ({k: v for k, v in one.items() if not f"{k}.".startswith(tuple(but))} for one in both)
+        fix = "all folds are trained alike: give its settings, or choose a new folder"
+        refuse_changed(path, found, wanted, show=shown, fix=fix)
 
 
 def finished(folder: Path) -> dict[str, Any] | None:

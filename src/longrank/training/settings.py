@@ -44,8 +44,9 @@ class NetworkSettings(Section):
     """What is trained.
 
     ``model`` is a pretrained model, or a folder with a document network of this name, which is trained further.
-    ``dropout`` replaces every dropout of the encoder; None: as its configuration says. With ``frozen``, what passages
-    are represented by is not trained, so each is read once; only the aggregator is.
+    ``dropout`` replaces every dropout of the encoder, and those of PARADE's own transformer, which are the encoder's;
+    None: as its configuration says. With ``frozen``, what passages are represented by is not trained, so each is read
+    once; only the aggregator is.
     """
 
     name: str

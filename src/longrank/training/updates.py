@@ -16,7 +16,7 @@ from longrank.draws import below
 from longrank.errors import InputError, LongRankError
 from longrank.training.dense import use_onednn
 from longrank.training.loop_settings import LoopSettings
-from longrank.training.optimizers import ENCODER, HEAD, make_optimizer, set_rates
+from longrank.training.optimizers import ENCODER, HEAD, make_optimizer, parameter_groups, set_rates
 from longrank.training.ranks import Ranks
 from longrank.training.schedules import schedule
 
@@ -48,11 +48,7 @@ class Step(NamedTuple):
 
 
 class Updates:
-    """Does steps; the optimizer and the loss scale are what it remembers between them.
-
-    Raises:
-        InputError: a setting does not fit the network.
-    """
+    """Does steps, by settings that are possible (`check_possible`); it remembers the optimizer and the loss scale."""
 
     def __init__(self, task: Learner, settings: LoopSettings, ranks: Ranks) -> None:
         self._task, self._settings, self._ranks = task, settings, ranks
@@ -135,8 +131,8 @@ class Updates:
                 self._ranks.from_first(values)
 
 
-def check_possible(settings: LoopSettings, ranks: Ranks) -> None:
-    """Refuse settings that this machine or this number of processes cannot do.
+def check_possible(settings: LoopSettings, ranks: Ranks, network: torch.nn.Module) -> None:
+    """Refuse settings that this machine, this number of processes or the network cannot do.
 
     Raises:
         InputError: they are such.
@@ -145,18 +141,20 @@ def check_possible(settings: LoopSettings, ranks: Ranks) -> None:
         raise InputError(f"a batch needs an instance for each of the {ranks.n} processes", got=settings.batch)
     if settings.precision == "fp16" and ranks.device.type != "cuda":
         raise InputError("precision fp16 needs a GPU", got=str(ranks.device), fix="use precision = bf16 or no")
+    if settings.gradient_checkpointing and not _recomputing(network):
+        raise InputError("the network has no gradient checkpointing", fix="set gradient_checkpointing = false")
+    parameter_groups(network, settings.optimizer)
+    schedule(settings.schedule.name, settings.schedule.options)
 
 
 def _recompute_activations(network: torch.nn.Module) -> None:
-    """Switch transformers' gradient checkpointing on.
-
-    Raises:
-        InputError: no part of the network has it.
-    """
-    parts = [module for module in network.modules() if getattr(module, "supports_gradient_checkpointing", False)]
-    if not parts:
-        raise InputError("the network has no gradient checkpointing", fix="set gradient_checkpointing = false")
-    for module in parts:
+    """Switch transformers' gradient checkpointing on."""
+    for module in _recomputing(network):
         # transformers 5 has renamed it
         enable = getattr(module, "activation_checkpointing_enable", None) or module.gradient_checkpointing_enable
         enable({"use_reentrant": False})
+
+
+def _recomputing(network: torch.nn.Module) -> list[torch.nn.Module]:
+    """Return the parts of a network that have transformers' gradient checkpointing."""
+    return [module for module in network.modules() if getattr(module, "supports_gradient_checkpointing", False)]

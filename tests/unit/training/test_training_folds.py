@@ -231,6 +231,10 @@ def test_a_folder_of_other_folds_settings_or_things_is_refused_and_left_alone(fo
         validated(experiment(folder, sections={"validation": {"depth": 5}}), tmp_path / "t")
     with pytest.raises(InputError, match=r"was begun with other settings.steps: 2 then, 3 now"):
         validated(experiment(folder, loop={"steps": 3}), tmp_path / "t")
+    with pytest.raises(InputError, match=r"s1/run.json: was begun with other run.training.validation.depth: 6 then, 5"):
+        validated(experiment(folder, sections={"validation": {"depth": 5}}), tmp_path / "t", only=["s2"])
+    with pytest.raises(InputError, match=r"s1/run.json: was begun with other settings.steps: 2 then, 3 now"):
+        validated(experiment(folder, loop={"steps": 3}), tmp_path / "t", only=["s2"])
     assert contents(tmp_path / "t") == before
     with pytest.raises(InputError, match="is a folder of something else, not of a training over folds"):
         validated(experiment(folder), tmp_path / "t" / "s1")
@@ -239,6 +243,21 @@ def test_a_folder_of_other_folds_settings_or_things_is_refused_and_left_alone(fo
         validated(experiment(folder), tmp_path / "file")
     with pytest.raises(InputError, match="its folder does not exist"):
         validated(experiment(folder), tmp_path / "no" / "t")
+
+
+def test_what_is_counted_is_counted_for_each_fold(folder: Path, tmp_path: Path) -> None:
+    notes, read = Notes(), {"passages": "windows", "options": {"length": 12, "stride": 8}, "max_query_tokens": 1}
+    validated(experiment(folder, sections={"read": read | {"max_tokens": 32}}), tmp_path / "t", notes)
+    assert [notes[f"{name}: queries cut at 1 tokens"] for name in FOLDS] == [10, 10]  # of train and dev
+
+
+def test_a_network_that_may_know_what_a_fold_tests_is_not_gone_on_with(folder: Path, tmp_path: Path) -> None:
+    validated(experiment(folder), tmp_path / "first", only=["s1"])
+    on = {"network": {"name": "parade-max", "model": str(tmp_path / "first" / "s1" / "model")}}
+    with pytest.raises(InputError, match=r"was trained by these judgments, but not on fold 's2'.*--fold s2"):
+        validated(experiment(folder, sections=on), tmp_path / "t")
+    assert not (tmp_path / "t").exists()
+    validated(experiment(folder, sections=on), tmp_path / "t", only=["s1"])
 
 
 def test_other_sampled_judgments_or_another_models_run_are_not_resumed_with(folder: Path, tmp_path: Path) -> None:
@@ -270,7 +289,9 @@ def test_another_teacher_under_the_same_name_is_not_resumed_with(folder: Path, t
     sections = {"loss": [{"name": "margin-mse"}], "teacher": {"evidence": str(tmp_path / "e")}}
     for score, refused in ((1.0, False), (1.0, False), (2.0, True)):
         (tmp_path / "e").unlink(missing_ok=True)
-        write_teacher(tmp_path / "e", {(row.query_id, row.doc_id): score for row in ranked})
+        write_teacher(
+            tmp_path / "e", {(row.query_id, row.doc_id): score for row in ranked}, Index.open(folder / "index")
+        )
         if refused:
             with pytest.raises(InputError, match=r"was begun with other run.teacher"):
                 validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])

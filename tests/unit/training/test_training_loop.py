@@ -306,7 +306,7 @@ def test_the_scale_of_half_precision_losses_is_resumed(tmp_path: Path, monkeypat
     from longrank.training import loop
     from training_tasks import contents
 
-    monkeypatch.setattr(loop, "check_possible", lambda settings, ranks: None)
+    monkeypatch.setattr(loop, "check_possible", lambda *_: None)
     half: dict[str, Any] = {"precision": "fp16", "run": {}}
 
     def task() -> Measures:
@@ -342,6 +342,7 @@ def test_settings_that_do_not_fit_are_refused(tmp_path: Path, changes: dict[str,
     with pytest.raises(InputError) as caught:
         run(tmp_path / "t", **changes)
     assert says in str(caught.value)
+    assert not (tmp_path / "t").exists()  # or the right settings would be others than it was begun with
 
 
 def test_what_this_machine_cannot_do_does_not_begin_a_folder(tmp_path: Path) -> None:

@@ -190,7 +190,33 @@ def taught_scores(data: Any) -> dict[tuple[str, str], float]:
 
 
 def teacher_of(data: Any, path: Path) -> dict[str, Any]:
-    return {"evidence": str(write_teacher(path, taught_scores(data)))}
+    return {"evidence": str(write_teacher(path, taught_scores(data), data.index))}
+
+
+def test_soft_cross_entropy_learns_both_outputs_from_the_log_probability_in_evidence(
+    folder: Path, data: Any, tmp_path: Path
+) -> None:
+    import torch
+
+    taught = {key: math.log(1 / (1 + math.exp(-score))) for key, score in taught_scores(data).items()}
+    teacher = {"evidence": str(write_teacher(tmp_path / "e", taught, data.index, unit="logprob"))}
+    how = {"samples": {"kind": "pointwise"}, "network": {"options": {"outputs": 2}}}
+    task = opened(folder, data, {"name": "soft-cross-entropy", "options": {"temperature": 2.0}}, teacher=teacher, **how)
+    expected = []
+    for n in range(3):
+        group = task._samples[n]
+        wanted = torch.tensor([0.0, taught_scores(data)[group.query_id, group.doc_ids[0]]]).div(2).softmax(0)
+        (reading,) = task._readings(n)
+        rows, _ = task._represented([(reading.query, text) for text in reading.texts[0]])
+        logits = task._outputs(rows[None], torch.ones(1, len(rows), dtype=torch.bool))[0].detach()
+        expected.append(-4 * (wanted * logits.div(2).log_softmax(0)).sum().item())
+    assert loss_of(task, range(3)) == pytest.approx(sum(expected) / 3, abs=1e-4)
+
+
+def test_a_teacher_of_another_collection_is_refused(folder: Path, data: Any, tmp_path: Path) -> None:
+    teacher = {"evidence": str(write_teacher(tmp_path / "e", taught_scores(data), None))}
+    with pytest.raises(InputError, match="is evidence of other documents than the index holds"):
+        opened(folder, data, "mse", samples={"kind": "pointwise"}, teacher=teacher)
 
 
 def test_mse_is_the_squared_distance_to_the_score_in_the_teachers_evidence(
@@ -246,7 +272,7 @@ def test_a_teacher_needs_to_have_read_what_may_be_drawn_and_no_more(folder: Path
 
     def check(taught: dict[tuple[str, str], float], **samples: int) -> None:
         path = tmp_path / f"{len(taught)}"
-        teacher = {"evidence": str(path if path.exists() else write_teacher(path, taught))}
+        teacher = {"evidence": str(path if path.exists() else write_teacher(path, taught, data.index))}
         found = settings(folder, [{"name": "margin-mse"}], teacher=teacher, samples=samples)
         folds, given = {"s1": Fold(tuple(data.train), tuple(data.dev), ())}, (data.index, data.queries, data.qrels)
         open_experiment(found, *given, data.run, folds=folds, notes=Notes()).check(["s1"])
@@ -306,7 +332,11 @@ def test_what_does_not_fit_together_is_refused_in_one_line(
 
 @pytest.mark.parametrize(
     ("loss", "n_outputs", "said"),
-    [("mse", 2, "needs a network of one output"), ("soft-cross-entropy", 2, "needs a teacher's two outputs")],
+    [
+        ("mse", 2, "needs a network of one output"),
+        ("soft-cross-entropy", 1, "needs a network of two outputs"),
+        ("soft-cross-entropy", 2, r"learns two outputs of the teacher.*\(got .unit logit, aggregator document"),
+    ],
 )
 def test_one_score_of_the_teacher_is_never_taken_for_two_outputs(
     folder: Path, data: Any, tmp_path: Path, loss: str, n_outputs: int, said: str
@@ -345,6 +375,23 @@ def test_dropout_replaces_every_dropout_of_the_encoder(folder: Path, data: Any, 
             losses[dropout].append(loss_of(task, range(3)))
     assert losses[0.0][0] == losses[0.0][1]
     assert losses[0.5][0] != losses[0.5][1]
+
+
+@pytest.mark.parametrize(("dropout", "same"), [(0.0, True), (0.5, False), (None, False)])
+def test_dropout_is_that_of_parades_own_transformer_too(
+    folder: Path, data: Any, dropout: float | None, same: bool
+) -> None:
+    """The model's configuration has .1; what its encoder drops is none of it, since that is frozen."""
+    import torch
+
+    network = {"name": "parade-transformer", "frozen": True, "dropout": dropout}
+    task = opened(folder, data, "hinge", network=network)
+    task.network.train()
+    losses = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        losses.append(loss_of(task, range(3)))
+    assert (losses[0] == losses[1]) is same
 
 
 def test_a_document_network_is_trained_on_from_its_weights(folder: Path, data: Any, tmp_path: Path) -> None:
