@@ -78,6 +78,7 @@ def planned(name: str, collection: Path) -> set[str]:
         scores=collection / "scores",
         given=open_collection(str(collection)),
         fold_names=["s1", "s2", "s3"],
+        n_queries=10_000,
     )
     return {row.name for row in make(bench)}
 

@@ -12,6 +12,7 @@ from typing import Any
 from longrank.errors import InputError, IntegrityError
 from longrank.reproduction.given import Given
 from longrank.reproduction.phases import PHASES
+from longrank.scoring.models import find_model
 from longrank.storage import atomic_write, digest_of, lock, sha256_of
 
 IDENTITY = "reproduction.json"
@@ -88,17 +89,23 @@ def claim(folder: Path, identity: Mapping[str, object], inputs: Collection[str] 
     if free or not path.exists():
         replace(path, json.dumps(identity, indent=1, ensure_ascii=False) + "\n")
         return
-    known = _read(path)
+    known = identity_of(folder)
     other = sorted(key for key in identity if known.get(key) != json.loads(json.dumps(identity[key])))
     if other:
         what = f"holds a reproduction with other {', '.join(other)}"
         raise InputError(what, path=folder, fix="choose another folder, or delete it")
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def identity_of(folder: Path) -> Mapping[str, Any]:
+    """Return what a folder says was begun in it.
+
+    Raises:
+        IntegrityError: it cannot be read.
+    """
+    path = folder / IDENTITY
     try:
         found = json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         fix = f"delete it and {PHASES} above it, and all is done again"
@@ -110,6 +117,26 @@ def replace(path: Path, text: str) -> None:
     """Write a file that is whole or as it was."""
     with atomic_write(path, "w") as stream:
         stream.write(text)
+
+
+def check_models(models: Mapping[str, str]) -> None:
+    """Load nothing, but find every model that a recipe asks for, before hours are spent on what does not need it.
+
+    Args:
+        models: role -> model.
+
+    Raises:
+        InputError: one cannot be found; says how to give it.
+        MissingExtra, IntegrityError: as `find_model`.
+    """
+    for role, model in models.items():
+        if " " in model and not Path(model).is_dir():  # what was published is described, since it has no name
+            what = f"the model of the role {role} has no name by which it could be fetched"
+            raise InputError(what, got=model, fix=f"give a folder: --model '{role}=FOLDER'")
+        try:
+            find_model(model)
+        except InputError as error:
+            raise InputError(f"the model of the role {role}: {error}", fix=f"--model '{role}=FOLDER'") from error
 
 
 def fingerprint(model: str) -> str:

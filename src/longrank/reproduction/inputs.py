@@ -75,6 +75,11 @@ def fold_names(inputs: Mapping[str, str]) -> list[str]:
     return list(json.loads(inputs[FOLDS]))
 
 
+def tested(inputs: Mapping[str, str]) -> set[str]:
+    """Return the queries that some fold among inputs tests."""
+    return {query_id for fold in json.loads(inputs[FOLDS]).values() for query_id in fold["test"]}
+
+
 def _json(folds: Mapping[str, Fold]) -> str:
     made = {name: fold._asdict() for name, fold in folds.items()}
     return json.dumps(made, indent=1, ensure_ascii=False) + "\n"

@@ -237,10 +237,24 @@ _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 
 
 def _alike(value: object, given: object) -> bool:
-    """Say whether what is given is of the kind of a setting; a whole number is a number, but not true or false."""
+    """Say whether what is given is of the kind of a setting; a whole number is a number, but not true or false.
+
+    So are the values of a table that both have, and those of a list like the first of the setting's.
+    """
     if isinstance(value, float):
         return isinstance(given, int | float) and not isinstance(given, bool)
-    return type(given) is type(value)
+    if type(given) is not type(value):
+        return False
+    if isinstance(value, dict) and isinstance(given, dict):
+        parts = {type(one) for one in value.values()}  # all tables, say: runs, each with its settings
+        structured = parts in ({dict}, {list})
+        return all(
+            _alike(value[key], one) if key in value else not structured or type(one) in parts
+            for key, one in given.items()
+        )
+    if isinstance(value, list) and isinstance(given, list) and value:
+        return bool(given) and all(_alike(value[0], one) for one in given)
+    return True
 
 
 def _near(name: str, known: Iterable[str]) -> str:

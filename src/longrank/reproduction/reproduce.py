@@ -17,9 +17,9 @@ from longrank.index import Index
 from longrank.reproduction.asked import Asked
 from longrank.reproduction.collections import Collection
 from longrank.reproduction.data import data_departures, document_departures, fold_departures
-from longrank.reproduction.folders import claim, fingerprint, replace
+from longrank.reproduction.folders import check_models, claim, fingerprint, replace
 from longrank.reproduction.given import Given, read_qrels, read_queries
-from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of
+from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of, tested
 from longrank.reproduction.made_by import made_by
 from longrank.reproduction.phases import Phases, RunCommand
 from longrank.reproduction.results import Result, as_json, departures, inputs_given, lines
@@ -48,15 +48,17 @@ def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: 
     place = folder / asked.place
     inputs, lacking = _read_inputs(asked, given, notes)
     departed = _departures(asked, given, inputs, lacking)
-    planned = _dry(asked, folder, given, inputs)
+    planned, models = _dry(asked, folder, given, inputs)
+    check_models(models)
     place.mkdir(parents=True, exist_ok=True)
     claim(place, _identity(asked, inputs), INPUTS)
     for name, text in inputs.items():
         replace(place / name, text)
     phases = Phases(folder, run, planned=len(planned.commands))
     rows = list(program(_bench(asked, folder, given, inputs, phases)))
-    departed += document_departures(_known(asked, given), len(Index.open(folder / "index")))
-    n_queries = inputs["queries.jsonl"].count("\n")
+    if (folder / "index").exists():  # some read no document
+        departed += document_departures(_known(asked, given), len(Index.open(folder / "index")))
+    n_queries = len(tested(inputs))
     models = {**asked.recipe.models, **asked.models}
     table = lines(asked.recipe, rows, not departed)
     opened = inputs_given(asked.recipe, asked.changes)
@@ -73,14 +75,24 @@ def script(asked: Asked, folder: Path, given: Given, notes: Notes) -> str:
     """
     inputs, lacking = _read_inputs(asked, given, notes)
     _departures(asked, given, inputs, lacking)  # reads what settings name, so that what is not there is said
-    return _dry(asked, folder, given, inputs).script()
+    return _dry(asked, folder, given, inputs)[0].script()
 
 
-def _dry(asked: Asked, folder: Path, given: Given, inputs: Mapping[str, str]) -> Phases:
+def _dry(asked: Asked, folder: Path, given: Given, inputs: Mapping[str, str]) -> tuple[Phases, Mapping[str, str]]:
+    """Return the commands that the program would run, and the models that it asks for, role -> model.
+
+    Raises:
+        InputError: settings that give two rows of one name, or no row; or as the program.
+    """
     phases = Phases(folder, _refuse, dry=True)
-    for _ in program_of(asked)(_bench(asked, folder, given, inputs, phases)):
-        pass
-    return phases
+    bench = _bench(asked, folder, given, inputs, phases)
+    names = [row.name for row in program_of(asked)(bench)]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError("settings of the recipe give two rows of one name", got=twice, fix="name each value once")
+    if not names:
+        raise InputError("settings of the recipe give no row", got=asked.name)
+    return phases, bench.asked
 
 
 def _refuse(command: object, number: str) -> None:
@@ -107,17 +119,16 @@ def program_of(asked: Asked) -> Callable[[Workbench], Iterator[Row]]:
 
 
 def _bench(asked: Asked, folder: Path, given: Given, inputs: Mapping[str, str], phases: Phases) -> Workbench:
-    index = folder / "index"
-    phases.do(["index", *given.sources, *given.index_options, "-o", str(index)], index)
     return Workbench(
         asked.recipe,
         folder / asked.place,
-        index,
+        folder / "index",
         models=asked.models,
         phases=phases,
         scores=folder / "scores.cache",
         given=given,
         fold_names=fold_names(inputs),
+        n_queries=len(tested(inputs)),
     )
 
 
@@ -136,6 +147,8 @@ def _departures(asked: Asked, given: Given, inputs: Mapping[str, str], lacking: 
     texts = [json.loads(line)["text"] for line in inputs[QUERIES].split("\n") if line]
     known = _known(asked, given)
     found += fold_departures(known, given.folds)
+    if untested := inputs[QUERIES].count("\n") - len(tested(inputs)):
+        found.append(f"{untested} judged queries are tested by no fold, and count in no figure")
     found += data_departures(known, texts, recipe.settings, all_queries=not recipe.settings.get("queries"))
     return found + ([f"queries have no field '{recipe.query_field}': their text is taken"] if lacking else [])
 

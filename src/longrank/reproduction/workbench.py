@@ -14,15 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from longrank.config import suggestion
-from longrank.errors import InputError
+from longrank.errors import InputError, shown
 from longrank.evaluation.measures import evaluate, summarise
 from longrank.evaluation.residual import judged_documents, residual_qrels, residual_run
+from longrank.evaluation.tuning.grids import parse_axes
 from longrank.formats.collection import IRDS
+from longrank.formats.folds import read_folds
 from longrank.formats.trec import read_qrels, read_run
+from longrank.reproduction.folders import fingerprint, identity_of
 from longrank.reproduction.inputs import BEFORE, FOLDS, FOLDS_WITHOUT_DEV, QRELS, QUERIES
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
 from longrank.reproduction.sets import Sets, assignments, flat
+from longrank.training.passage_settings import load_passage_training
+from longrank.training.settings import load_training
 from longrank.types import Notes, Qrels
 
 if TYPE_CHECKING:
@@ -63,15 +68,17 @@ class Workbench:
     Args:
         recipe: with the settings to use.
         folder: of this recipe: ``queries.jsonl``, ``qrels.txt`` and ``folds.json`` are there.
-        index: of the collection.
+        index: of the collection; built when it is first asked for.
         models: role -> model, where another than the published one is to be used.
         phases: runs the commands.
         scores: a file of passage scores that all recipes share.
         given: the collection.
         fold_names: of the folds.
+        n_queries: how many are tested.
 
     Attributes:
-        recipe, folder, index, fold_names: as given.
+        recipe, folder, fold_names, n_queries: as given.
+        asked: role -> the model that was asked for so far.
         settings: the recipe's settings.
         sources: the collection's documents, as ``longrank index`` takes them.
         queries, qrels, folds: the inputs' paths.
@@ -90,6 +97,7 @@ class Workbench:
         scores: Path,
         given: Given,
         fold_names: Sequence[str],
+        n_queries: int,
     ) -> None:
         """Check the roles of `models`.
 
@@ -100,10 +108,12 @@ class Workbench:
             if role not in recipe.models:
                 fix = suggestion(role, recipe.models) if recipe.models else "it needs no model"
                 raise InputError(f"{recipe.paper}, {recipe.item}, has no such model", got=role, fix=fix)
-        self.recipe, self.folder, self.index = recipe, folder, index
+        self.recipe, self.folder, self._index = recipe, folder, index
+        self.asked: dict[str, str] = {}
         self.settings: Mapping[str, Any] = recipe.settings
         self.queries, self.qrels, self.folds = (folder / name for name in (QUERIES, QRELS, FOLDS))
         self.folds_without_dev, self.fold_names = folder / FOLDS_WITHOUT_DEV, fold_names
+        self.n_queries = n_queries
         self.judged_before = folder / BEFORE if given.judged_before else None
         self.sources, self._given = given.sources, given
         self._models, self._phases, self._scores = models, phases, scores
@@ -113,6 +123,11 @@ class Workbench:
         """Whether commands are only noted, so that nothing they would write is there."""
         return self._phases.dry
 
+    @property
+    def index(self) -> Path:
+        """The collection's index, that all recipes of a folder share."""
+        return self.do("index", *self.sources, *self._given.index_options, "-o", self._index, output=self._index)
+
     def model(self, role: str) -> str:
         """Return the model of a role: what the user gave, else the published one's name.
 
@@ -121,7 +136,8 @@ class Workbench:
         """
         if role not in self.recipe.models:
             raise InputError("the recipe has no such model", got=role, fix=suggestion(str(role), self.recipe.models))
-        return self._models.get(role, self.recipe.models[role])
+        self.asked[role] = self._models.get(role, self.recipe.models[role])
+        return self.asked[role]
 
     def do(self, *command: object, output: Path) -> Path:
         """Run a command unless it was finished before; return `output`, which it makes."""
@@ -140,6 +156,45 @@ class Workbench:
             what = f"{self.recipe.paper}, {self.recipe.item}, reads a file that the collection does not have"
             raise InputError(what, path=self._given.key, got=name)
         return found
+
+    def topics(self, setting: str) -> tuple[Path, Path] | None:
+        """Return the queries and judgments in the folder that a setting names; None: it names none.
+
+        Raises:
+            InputError: they are not there.
+        """
+        if not self.settings[setting]:
+            return None
+        folder = Path(self.settings[setting])
+        found = [
+            next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
+            for name in (QUERIES, QRELS)
+        ]
+        if found[0] is None or found[1] is None:
+            what = f"setting {setting} is a folder with {QUERIES} and {QRELS}, which are not both there"
+            raise InputError(what, got=self.settings[setting])
+        return found[0], found[1]
+
+    def check_alike(self, there: Path, role: str, *keys: str) -> None:
+        """Refuse another recipe's folder whose scores are of another kind.
+
+        Args:
+            there: the folder.
+            role: of the model that made them.
+            keys: settings that they depend on.
+
+        Raises:
+            InputError: the model, or a setting, is another one there.
+            IntegrityError: what the folder says of itself is damaged.
+        """
+        known = identity_of(there)
+        own = {role: fingerprint(self._models[role])} if role in self._models else {}
+        if known["models"].get(role) != own.get(role):
+            raise InputError(f"holds scores of another model of the role {role}", path=there)
+        for key in keys:
+            if known["settings"].get(key) != self.settings[key]:
+                got = f"{key} {shown(known['settings'].get(key))} there, {shown(self.settings[key])} here"
+                raise InputError("holds other scores", path=there, got=got)
 
     def indexed(self, name: str, *options: object) -> Path:
         """Return another index of the collection; `options` are those of ``index``."""
@@ -174,7 +229,7 @@ class Workbench:
     ) -> Path:
         """Return the pooled test run of a first stage tuned on the other folds; `more` are options of ``tune``."""
         output = self.folder / name
-        axes = [part for axis, values in grid.items() for part in ("--grid", f"{axis}={values}")]
+        axes = grid_options(grid)
         how = ("--preset", preset, "-m", measure, "--protocol", "folds", "--folds", folds or self.folds, *more)
         inputs = (self.index, self.queries, self.qrels)
         return self.do("tune", *inputs, "-o", output, *how, *axes, *self.assigned(sets), output=output / "run.txt")
@@ -236,7 +291,7 @@ class Workbench:
     ) -> Path:
         """Return the run with weights learned on the other folds; with ``--learn-on`` in `more`, on another set."""
         output = self.folder / name
-        axes = [part for axis, values in grid.items() for part in ("--grid", f"{axis}={values}")]
+        axes = grid_options(grid)
         learn = () if "--learn-on" in more else ("--folds", folds or self.folds)
         return self.do(
             "weigh", self.qrels, first, *evidence, "-o", output, *axes, *learn, *more, output=output / "run.txt"
@@ -256,6 +311,7 @@ class Workbench:
         With ``--fold`` and a name in `more`, on that fold alone; ``test.run`` is there when all were trained. What a
         frozen encoder makes of passages is shared with the other recipes.
         """
+        load_training(protocol, assignments(sets or {}))  # a fault is found before the first command is run
         output = self.folder / name
         inputs = (protocol, self.index, self.queries, self.qrels, first)
         made = output / str(more[more.index("--fold") + 1]) if "--fold" in more else output
@@ -269,6 +325,7 @@ class Workbench:
 
     def train_passages(self, name: str, training: str, examples: Path, sets: Sets | None = None, *more: object) -> Path:
         """Train a model on examples of passages; return the model's folder."""
+        load_passage_training(training, assignments(sets or {}))
         output = self.folder / name
         return self.do(
             *("train-passages", training, examples, "-o", output, *more, *self.assigned(sets)), output=output / "model"
@@ -279,14 +336,13 @@ class Workbench:
         output = self.folder / f"{name}.run"
         return self.do("fuse", *runs, "-o", output, "--method", method, "--tag", name, *more, output=output)
 
-    def ranked(
-        self, name: str, run: Path, *, qrels: Path | None = None, series: str | None = None, x: float | None = None
-    ) -> Row:
-        """Evaluate a run by the recipe's measures."""
+    def ranked(self, name: str, run: Path, *, series: str | None = None, x: float | None = None) -> Row:
+        """Evaluate a run by the recipe's measures, on the queries that some fold tests: all rows are of the same."""
         if self.dry:
             return Row(name, {}, run, series=series, x=x)
         how, notes = self.recipe.evaluate, Notes()
-        judged: Qrels = read_qrels(qrels or self.qrels, notes)
+        tested = {query_id for fold in read_folds(self.folds, notes).values() for query_id in fold.test}
+        judged: Qrels = {q: grades for q, grades in read_qrels(self.qrels, notes).items() if q in tested}
         ranked = read_run(run, notes)
         if self.judged_before is not None:
             before = judged_documents([read_qrels(self.judged_before, notes)])
@@ -322,3 +378,14 @@ class Workbench:
     def read_json(self, path: Path) -> Any:
         """Return what a command wrote as JSON."""
         return json.loads(path.read_text(encoding="utf-8"))
+
+
+def grid_options(grid: Mapping[str, str]) -> list[str]:
+    """Return a grid as options of a command, its values checked: a fault is found before the first command is run.
+
+    Raises:
+        InputError: values that are neither ``0.1,0.2`` nor ``0.1:0.9:0.1``.
+    """
+    axes = [f"{axis}={values}" for axis, values in grid.items()]
+    parse_axes(axes, dict.fromkeys(grid, float))
+    return [part for axis in axes for part in ("--grid", axis)]

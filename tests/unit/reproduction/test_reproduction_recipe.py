@@ -166,7 +166,8 @@ def test_a_fault_in_a_recipe_is_named(tmp_path: Path, more: dict[str, Any], said
         (3, "s=4", 4),
         (0.5, "s=1", 1),
         ("x", "s=a/b", "a/b"),
-        ([1], "s=[]", []),
+        ([1], "s=[2, 3]", [2, 3]),
+        ([], "s=[2]", [2]),
         (True, "s=false", False),
         ({"a": {"b": 1}}, "s.a.b=2", {"a": {"b": 2}}),
         ({}, "s.a.b=2", {"a": {"b": 2}}),
@@ -183,7 +184,20 @@ def test_a_setting_is_changed_and_the_change_is_known(
 
 @pytest.mark.parametrize(
     ("setting", "assignment"),
-    [(3, "s=x"), (3, "s=0.5"), (3, "s=true"), (0.5, "s=true"), (0.5, "s="), ("x", "s=1"), ([1], "s=1"), (True, "s=1")],
+    [
+        (3, "s=x"),
+        (3, "s=0.5"),
+        (3, "s=true"),
+        (0.5, "s=true"),
+        (0.5, "s="),
+        ("x", "s=1"),
+        ([1], "s=1"),
+        (True, "s=1"),
+        ([1], "s=[]"),
+        ([1], 's=["a"]'),
+        ({"a": {"b": 1}}, "s.a=3"),
+        ({"a": {"b": 1}}, "s={c=3}"),
+    ],
 )
 def test_a_setting_of_another_kind_is_refused(tmp_path: Path, setting: object, assignment: str) -> None:
     with pytest.raises(InputError, match="setting s is "):

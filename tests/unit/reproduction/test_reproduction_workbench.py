@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,15 @@ import pytest
 
 from longrank.cli.main import COMMANDS, build_app
 from longrank.errors import InputError
+from longrank.formats.folds import Fold, write_folds
+from longrank.reproduction.asked import ask
 from longrank.reproduction.given import Given
 from longrank.reproduction.phases import Phases
-from longrank.reproduction.recipe import Recipe
+from longrank.reproduction.recipe import Recipe, recipe_names
+from longrank.reproduction.reproduce import program_of
 from longrank.reproduction.sets import assignments
 from longrank.reproduction.workbench import Workbench
+from longrank.training.settings import load_training
 
 
 def bench(
@@ -32,6 +38,7 @@ def bench(
         scores=folder / "scores.cache",
         given=collection,
         fold_names=["s1", "s2"],
+        n_queries=4,
     )
 
 
@@ -55,7 +62,8 @@ def test_every_method_asks_for_a_command_that_the_command_line_takes(tmp_path: P
     at.indexed("plain.index", "--analyzer", "none")
     commands = at._phases.commands
     assert [command[0] for command in commands] == [
-        *("retrieve", "tune", "rerank", "aggregate", "weigh", "weigh", "train", "train-passages", "fuse", "index")
+        *("index", "retrieve", "tune", "rerank", "aggregate", "weigh", "weigh", "train", "train-passages", "fuse"),
+        "index",
     ]
     import typer.main
 
@@ -104,7 +112,8 @@ def test_training_one_fold_makes_that_folds_run(tmp_path: Path) -> None:
     at._phases.do = lambda command, output: made.append(output)  # type: ignore[method-assign]
     assert at.train("t", "parade", tmp_path / "run", None, "--fold", "s2") == tmp_path / "t"
     assert at.train("t", "parade", tmp_path / "run") == tmp_path / "t"
-    assert made == [tmp_path / "t/s2/test.run", tmp_path / "t/test.run"]
+    index = tmp_path / "index"  # which is asked for each time, and built once
+    assert made == [index, tmp_path / "t/s2/test.run", index, tmp_path / "t/test.run"]
 
 
 def test_a_file_beside_the_collection_is_found_or_named(tmp_path: Path) -> None:
@@ -119,10 +128,13 @@ RUN = "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d3 3 1 t\n"
 QRELS = "q1 0 d1 0\nq1 0 d3 1\nq2 0 d1 1\n"
 
 
-def measured(folder: Path, *, before: str = "", **more: Any) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+def measured(
+    folder: Path, *, before: str = "", tested: Sequence[str] = ("q1", "q2"), **more: Any
+) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
     (folder / "x.run").write_text(RUN)
     (folder / "qrels.txt").write_text(QRELS)
     (folder / "judged-before.txt").write_text(before)
+    write_folds({"s1": Fold((), (), tuple(tested))}, folder / "folds.json")
     row = bench(folder, dry=False, before=bool(before), **more).ranked("x", folder / "x.run")
     return dict(row.values), {measure: dict(values) for measure, values in row.per_query.items()}
 
@@ -131,6 +143,53 @@ def test_a_run_is_averaged_over_all_judged_queries(tmp_path: Path) -> None:
     values, per_query = measured(tmp_path)
     assert per_query == {"P@2": {"q1": 0.0, "q2": 0.0}, "RR": {"q1": pytest.approx(1 / 3), "q2": 0.0}}
     assert values == {"P@2": 0.0, "RR": pytest.approx(1 / 6)}
+
+
+def test_a_query_that_no_fold_tests_counts_in_no_row(tmp_path: Path) -> None:
+    """Trained systems have no ranking of it, first stages have."""
+    values, per_query = measured(tmp_path, tested=["q1"])
+    assert per_query == {"P@2": {"q1": 0.0}, "RR": {"q1": pytest.approx(1 / 3)}}
+    assert values["RR"] == pytest.approx(1 / 3)
+
+
+def test_what_cannot_be_done_is_refused_when_it_is_planned(tmp_path: Path) -> None:
+    at = bench(tmp_path)
+    with pytest.raises(InputError, match=r"unknown key \(got 'lop'\); did you mean 'loop'"):
+        at.train("t", "parade", tmp_path / "run", {"lop": {"steps": 3}})
+    with pytest.raises(InputError, match="unknown key"):
+        at.train_passages("t", "monobert", tmp_path / "rows.jsonl", {"lop": {"steps": 3}})
+    for values in ("abc", "0:1", ""):
+        with pytest.raises(InputError, match="grid"):
+            at.weighed("w", [tmp_path / "e"], tmp_path / "run", {"alpha": values})
+        with pytest.raises(InputError, match="grid"):
+            at.tuned("w", "bm25-anserini", {"k1": values}, "AP")
+
+
+def test_other_topics_are_a_folder_with_queries_and_judgments(tmp_path: Path) -> None:
+    at = bench(tmp_path, settings={"heldout": str(tmp_path / "other"), "train_on": ""})
+    assert at.topics("train_on") is None
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "queries.jsonl.gz").touch()
+    with pytest.raises(InputError, match=r"setting heldout is a folder with queries\.jsonl and qrels\.txt"):
+        at.topics("heldout")
+    (tmp_path / "other" / "qrels.txt").touch()
+    assert at.topics("heldout") == (tmp_path / "other" / "queries.jsonl.gz", tmp_path / "other" / "qrels.txt")
+
+
+def test_scores_of_another_model_or_kind_are_not_taken_for_these(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+
+    def there(model: str, score: str) -> Path:
+        known = {"models": {"MB": model}, "settings": {"score": score}}
+        (tmp_path / "there" / "reproduction.json").write_text(json.dumps(known))
+        return tmp_path / "there"
+
+    at = bench(tmp_path, models={"MB": "hub/name"}, given_models={"MB": "mine"}, settings={"score": "logit"})
+    at.check_alike(there("mine", "logit"), "MB", "score")
+    with pytest.raises(InputError, match="of another model of the role MB"):
+        at.check_alike(there("yours", "logit"), "MB", "score")
+    with pytest.raises(InputError, match="score 'prob' there, 'logit' here"):
+        at.check_alike(there("mine", "prob"), "MB", "score")
 
 
 def test_how_it_is_evaluated_is_the_recipes(tmp_path: Path) -> None:
@@ -153,3 +212,50 @@ def test_nothing_is_evaluated_or_computed_in_a_dry_run(tmp_path: Path) -> None:
 def test_a_role_that_a_setting_names_and_the_recipe_does_not_have_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no such model \(got 'XX'\)"):
         bench(tmp_path).model("XX")
+
+
+# --- all recipes --------------------------------------------------------------------------------
+
+
+class Noted(Phases):
+    """Phases that note what each command makes."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, _refuse, dry=True)
+        self.makes: dict[Path, set[tuple[str, ...]]] = {}
+
+    def do(self, command: Sequence[str], output: Path) -> None:
+        super().do(command, output)
+        self.makes.setdefault(output, set()).add(tuple(command))
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_no_recipe_makes_one_thing_in_two_ways_or_reads_less_of_queries_than_they_are(
+    tmp_path: Path, name: str
+) -> None:
+    asked = ask([name], [], {})[0]
+    if asked.recipe.program is None:
+        return
+    for file in ("docs.jsonl", "judged-before.txt", "triples.train.small.tsv", "snippets.txt"):
+        (tmp_path / file).write_text("")
+    if isinstance(passages := asked.recipe.settings.get("passages"), str):
+        (tmp_path / passages).write_text("")
+    phases = Noted(tmp_path)
+    bench = Workbench(
+        asked.recipe,
+        tmp_path / "recipe",
+        tmp_path / "index",
+        models={},
+        phases=phases,
+        scores=tmp_path / "scores.cache",
+        given=Given("tiny", sources=(str(tmp_path / "docs.jsonl"),), judged_before=("judged-before.txt",)),
+        fold_names=["s1", "s2"],
+        n_queries=10_000,
+    )
+    rows = [row.name for row in program_of(asked)(bench)]
+    assert len(rows) == len(set(rows)) > 0
+    assert {output: len(commands) for output, commands in phases.makes.items() if len(commands) > 1} == {}
+    if "description" in name or "genomics" in name:
+        for command in (one for made in phases.makes.values() for one in made if one[0] == "train"):
+            sets = [value for option, value in pairwise(command) if option == "--set"]
+            assert (load_training(command[1], sets).read.max_query_tokens or 64) >= 64

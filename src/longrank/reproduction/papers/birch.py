@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from longrank.errors import InputError
 from longrank.evaluation.folds import make_folds
 from longrank.formats.folds import read_folds, write_folds
 from longrank.formats.trec import read_run
@@ -43,18 +44,26 @@ def _one_to_three(bench: Workbench, first: Path, folds: Path) -> Iterator[Row]:
         evidence = _read(bench, trained_on, first)
         for n in (1, 2, 3):
             name, grid = f"{file_name(trained_on)}-{n}s", _grid(n, bench.settings["grid"], bench.settings["grid"])
-            how = _frozen(bench, first, evidence) or ("--choose-by", bench.settings["choose_by"])
+            how = _frozen(bench, trained_on, first, evidence) or ("--choose-by", bench.settings["choose_by"])
             yield bench.ranked(f"{trained_on} {n}S", bench.weighed(name, [evidence], first, grid, *how, folds=folds))
 
 
-def _frozen(bench: Workbench, first: Path, evidence: Path) -> tuple[str, ...]:
-    """Return what takes the weights from another collection's folder of this recipe, if one is named."""
+def _frozen(bench: Workbench, trained_on: str, first: Path, evidence: Path) -> tuple[str, ...]:
+    """Return what takes the weights from another collection's folder of this recipe, if one is named.
+
+    Raises:
+        InputError: the folder lacks the evidence, or has that of another model or of other scores.
+    """
     if not bench.settings["learn_on"]:
         return ()
     there = Path(bench.settings["learn_on"])
-    return "--learn-on", ",".join(
-        str(there / file.relative_to(bench.folder)) for file in (bench.qrels, first, evidence)
-    )
+    files = [there / file.relative_to(bench.folder) for file in (bench.qrels, first, evidence)]
+    for file in files:
+        if not file.is_file():
+            what = "setting learn_on is the folder of this recipe on another collection, and lacks what weights are of"
+            raise InputError(what, path=file, fix="reproduce it there first")
+    bench.check_alike(there, trained_on, "score")
+    return "--learn-on", ",".join(map(str, files))
 
 
 def _read(bench: Workbench, role: str, first: Path) -> Path:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from longrank.reproduction.workbench import Row, Workbench
+from longrank.errors import InputError
+from longrank.reproduction.workbench import Row, Workbench, grid_options
 
 _BASELINES = tuple(f"bm25{which}{feedback}" for which in ("base", "tuned") for feedback in ("", "_ax", "_prf", "_rm3"))
 _ROLES = {"bm25_marcomb": "bert-msmarco-microblog", "bm25exp_marco": "bert-msmarco"}
@@ -79,13 +80,16 @@ def _mixtures(bench: Workbench) -> Iterator[Row]:
 def _mixed(bench: Workbench, name: str, index: Path) -> Path:
     """Weigh the first stage and three sentences as the paper does, or as another judged set teaches."""
     first, evidence = _sentences(bench, name, f"{name}-read", index, bench.queries)
-    if not bench.settings["learn_on"]:
+    there = bench.topics("learn_on")
+    if there is None:
+        if len(bench.settings["weights"][name]) != 3:
+            got = f"weights.{name} = {bench.settings['weights'][name]}"
+            raise InputError("the weights of a mixture are three: alpha, and of the second and third sentence", got=got)
         alpha, second, third = bench.settings["weights"][name]
         weights = ("--weights", f"1,{second},{third}")
         return bench.aggregate(name, evidence, "birch", *weights, first=first, alpha=alpha)
-    there = Path(bench.settings["learn_on"])
-    others = _sentences(bench, name, f"{name}-elsewhere", index, there / "queries.jsonl")
-    learn_on = ",".join(map(str, (there / "qrels.txt", *others)))
+    others = _sentences(bench, name, f"{name}-elsewhere", index, there[0])
+    learn_on = ",".join(map(str, (there[1], *others)))
     grid = dict.fromkeys(("alpha", "w2", "w3"), bench.settings["grid"])
     return bench.weighed(f"{name}-learned", [evidence], first, grid, "--learn-on", learn_on)
 
@@ -112,9 +116,20 @@ def tuning(bench: Workbench) -> Iterator[Row]:
 def _tuned(bench: Workbench, objective: str) -> Path:
     settings, output = bench.settings, bench.folder / f"tuned-{objective.replace('@', '-')}"
     samples = ("--protocol", "samples", "--samples", settings["samples"], "--sample-size", settings["sample_size"])
-    grid = _repeated("--grid", [f"{axis}={settings[axis]}" for axis in ("k1", "b")])
-    inputs = (bench.index, bench.queries, bench.qrels, "-o", output)
+    grid = grid_options({axis: settings[axis] for axis in ("k1", "b")})
+    inputs = (bench.index, *_to_tune_on(bench), "-o", output)
     return bench.do("tune", *inputs, "-m", objective, *samples, *grid, output=output / "tuning.json")
+
+
+def _to_tune_on(bench: Workbench) -> tuple[object, object]:
+    """Return queries and judgments to draw samples from: those that a setting names, or the collection's."""
+    other, size = bench.settings["tune_on"], bench.settings["sample_size"]
+    if other:
+        return other, other
+    if size > bench.n_queries:
+        what = f"samples of {size} queries cannot be drawn from the collection's {bench.n_queries}"
+        raise InputError(what, fix="name a larger set by --set tune_on=FOLDER or irds:ID, or a smaller sample_size")
+    return bench.queries, bench.qrels
 
 
 def _optimum(bench: Workbench, tuned: Path) -> dict[str, float]:

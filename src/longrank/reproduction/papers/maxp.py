@@ -78,7 +78,7 @@ def figure_1(bench: Workbench) -> Iterator[Row]:
     for name in bench.settings["systems"]:
         for scheme in bench.settings["schemes"]:
             for rate in bench.settings["rates"]:
-                sampled = {"judgments.scheme": scheme, "judgments.rate": rate}
+                sampled = {"judgments.scheme": scheme, "judgments.rate": rate, "judgments.seed": bench.settings["seed"]}
                 yield _median(bench, name, f"{scheme}, {rate}", sampled, f"{name}, {scheme}", rate)
         yield _median(bench, name, "all", {}, f"{name}, all", 1.0)
 

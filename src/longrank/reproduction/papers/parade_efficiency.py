@@ -5,10 +5,12 @@ All of it by the training of PARADE's own code, over the first 100 documents of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from longrank.config import suggestion
+from longrank.errors import InputError
 from longrank.reproduction.papers.trained import (
     FIRST_STAGES,
     STANDALONE,
@@ -40,17 +42,28 @@ SIZES = {
 
 def table_7(bench: Workbench) -> Iterator[Row]:
     """Encoders by size: what they cost, and what they are worth undistilled and, after the teacher, distilled."""
+    sizes, teacher = bench.settings["sizes"], bench.settings["teacher"]
+    _check_sizes(sizes, teacher)
     first = first_stage(bench, bench.settings["candidates"])
     costs = _costs(bench)
     taught: dict[str, Path] = {}
-    for size in bench.settings["sizes"]:
+    for size in sizes:
         plain = _undistilled(bench, size, first)
         row = bench.ranked(SIZES[size], plain / "test.run")
         yield replace(row, values={**row.values, **costs.get(size, {})})
         if taught:
             yield bench.ranked(f"{SIZES[size]}, distilled", _distilled(bench, size, plain, taught, first))
-        if size == bench.settings["teacher"]:
+        if size == teacher:
             taught = _taught(bench, plain, first)
+
+
+def _check_sizes(sizes: Sequence[str], teacher: str) -> None:
+    unknown = next((size for size in (teacher, *sizes) if size not in SIZES), None)
+    if unknown is not None:
+        raise InputError("no such size of an encoder", got=unknown, fix=suggestion(unknown, SIZES))
+    students = list(SIZES)[list(SIZES).index(teacher) + 1 :]
+    if teacher not in sizes or not set(students).isdisjoint(sizes[: sizes.index(teacher)]):
+        raise InputError(f"the sizes that learn from the teacher, {teacher}, stand after it", got=", ".join(sizes))
 
 
 def table_8(bench: Workbench) -> Iterator[Row]:
@@ -98,8 +111,10 @@ def _costs(bench: Workbench) -> dict[str, dict[str, float]]:
 
 def _undistilled(bench: Workbench, size: str, first: Path) -> Path:
     """Train PARADE-Transformer on an encoder: the size's own, or some layers of the teacher's."""
-    model, layers = bench.model(size), bench.settings["layers"].get(size)
-    if layers is not None:
+    layers = bench.settings["layers"].get(size)
+    if layers is None:
+        model = bench.model(size)
+    else:
         start = bench.folder / f"start-{_plain(size)}"
         whole = ("--model", bench.model(bench.settings["teacher"]), "--layers", layers)
         options = ("--preset", "standalone", "--set", "outputs=1")

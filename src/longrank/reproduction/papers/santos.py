@@ -39,8 +39,10 @@ def _here(bench: Workbench) -> Topics:
     return Topics(bench.queries, bench.qrels)
 
 
-def _there(folder: str, mark: str) -> Topics:
-    return Topics(Path(folder) / "queries.jsonl", Path(folder) / "qrels.txt", mark)
+def _there(bench: Workbench, setting: str, mark: str) -> Topics | None:
+    """Return the topics of the folder that a setting names, if it names one."""
+    found = bench.topics(setting)
+    return None if found is None else Topics(*found, mark)
 
 
 # --- first stages (Table 1) ---
@@ -86,8 +88,7 @@ def _alone_and_fused(bench: Workbench, name: str, system: System) -> Iterator[Ro
     run = system(here)
     yield bench.ranked(name, run)
     weighed = _by_folds(bench)
-    if folder := bench.settings["heldout"]:
-        there = _there(folder, "-heldout")
+    if there := _there(bench, "heldout", "-heldout"):
         weighed = ("--heldout", ",".join(map(str, (there.qrels, _porter(bench, there), system(there)))))
     fused = bench.fuse(f"{run.stem}-fused", "mapfuse", [_porter(bench, here), run], *weighed)
     yield bench.ranked(f"{name} + MAPFuse", fused)
@@ -141,8 +142,8 @@ def _read(
 
 def _fine_tuned(bench: Workbench) -> Path:
     """Rank by a model trained on the topics of other years; or each fold by one trained on the others."""
-    if folder := bench.settings["train_on"]:
-        model = _trained(bench, "tuned", _there(folder, "-train"))
+    if there := _there(bench, "train_on", "-train"):
+        model = _trained(bench, "tuned", there)
         return _read_and_rank(bench, "tuned", model, _here(bench))
     runs = []
     for fold in bench.fold_names:
