@@ -25,6 +25,8 @@ from typing import Any, NamedTuple
 from benchmarks.gains_report import record_of, still_rising
 from benchmarks.gains_tasks import TASKS, evaluated_queries, run, weights_of, write_queries
 from longrank.evaluation.render import markdown_text, pipes
+from longrank.reproduction.asked import ask
+from longrank.reproduction.folders import fingerprint, identity_of
 from longrank.reproduction.recipe import load_recipe
 
 CROSS, UNTRAINED = "cross-encoder", "minilm"
@@ -169,7 +171,7 @@ def main() -> None:
     if not args.print:
         path = args.results / "recipes.json"
         known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-        found = rows_of(CASES, args.folder, weights_of(args.model), known)
+        found = rows_of(CASES, args.folder, models, known)
         waiting = [name for name in names if name not in {one["recipe"] for one in found}]
         path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         (args.results.parent / "recipes.md").write_text(as_markdown(found, waiting), encoding="utf-8")
@@ -216,24 +218,41 @@ def result_of(case: Case, folder: Path) -> Path:
 
 
 def rows_of(
-    cases: Sequence[Case], folder: Path, weights: str, known: Sequence[Mapping[str, Any]]
+    cases: Sequence[Case], folder: Path, models: Mapping[str, str], known: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """Return a row for each case that was run, here or, by the same command, before.
 
     Args:
         cases: in the order of the rows.
         folder: where they were run.
-        weights: which cross-encoder they were run with.
+        models: which models the cases' names stand for.
         known: rows of before.
     """
     before = {one["recipe"]: one for one in known if one["command"] in {shown_command(case) for case in cases}}
     found: list[Mapping[str, Any]] = []
     for case in cases:
-        if result_of(case, folder).exists():
-            found.append(as_row(case, folder) | ({"cross_encoder": weights} if CROSS in case.models.values() else {}))
+        if was_run(case, folder, models):
+            weights = {"cross_encoder": weights_of(Path(models[CROSS]))} if CROSS in case.models.values() else {}
+            found.append(as_row(case, folder) | weights)
         elif case.recipe in before:
             found.append(before[case.recipe])
     return found
+
+
+def was_run(case: Case, folder: Path, models: Mapping[str, str]) -> bool:
+    """Say whether a case's figures are there, of its settings as they are now and of these models.
+
+    Raises:
+        SystemExit: there are figures of others.
+    """
+    if not result_of(case, folder).exists():
+        return False
+    known = identity_of(result_of(case, folder).parent)
+    own = {role: fingerprint(models[which]) for role, which in case.models.items()}
+    (asked,) = ask([case.recipe], case.settings, own)
+    if (known["settings"], known["models"]) != (json.loads(json.dumps(asked.recipe.settings)), own):
+        raise SystemExit(f"{result_of(case, folder).parent}: figures of other settings or models; delete the folder")
+    return True
 
 
 def shown_command(case: Case) -> str:

@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 from longrank.reproduction.asked import ask
+from longrank.reproduction.folders import fingerprint
 
 pytestmark = pytest.mark.neural
 
@@ -77,14 +78,31 @@ def test_figures_of_before_stay_as_long_as_the_command_is_the_same(recipes: Modu
     known = [{"recipe": case.recipe, "command": recipes.shown_command(case)} for case in (other, plain)]
     changed = {"recipe": read.recipe, "command": recipes.shown_command(read._replace(settings=("depth=3",)))}
     cases = (plain, read, other)
-    assert recipes.rows_of(cases, tmp_path, "ba7816bf", [changed, *known]) == [known[1], known[0]]
+    models = recipes.models_of(tmp_path / "cross", tmp_path)
+    assert recipes.rows_of(cases, tmp_path, models, [changed, *known]) == [known[1], known[0]]
     result = {"recipe": read.recipe, "paper": "BIRCH", "item": "1", "about": "", "collection": "time", "queries": 2}
     recipes.result_of(read, tmp_path).parent.mkdir(parents=True)
     recipes.result_of(read, tmp_path).write_text(json.dumps(result | {"rows": []}))
-    found = recipes.rows_of(cases, tmp_path, "ba7816bf", known)
+    (tmp_path / "cross").mkdir()
+    (tmp_path / "cross" / "model.safetensors").write_bytes(b"abc")
+    (asked,) = ask([read.recipe], read.settings, {"MSM": "x"})
+    identity = {"settings": dict(asked.recipe.settings), "models": {"MSM": fingerprint(models["cross-encoder"])}}
+    claimed = recipes.result_of(read, tmp_path).with_name("reproduction.json")
+    claimed.write_text(json.dumps(identity))
+    found = recipes.rows_of(cases, tmp_path, models, known)
     assert [one.get("cross_encoder") for one in found] == [None, "ba7816bf", None]
     assert found[1]["command"] == recipes.shown_command(read)
     assert "queries: 2. Cross-encoder ba7816bf." in recipes.as_markdown(found[1:2])
+    (tmp_path / "cross" / "model.safetensors").write_bytes(b"other")
+    with pytest.raises(SystemExit, match="figures of other settings or models"):
+        recipes.rows_of(cases, tmp_path, models, known)
+
+
+def test_the_page_is_what_the_program_writes(recipes: ModuleType) -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    found = json.loads((docs / "results" / "recipes.json").read_text())
+    waiting = [case.recipe for case in recipes.CASES if case.recipe not in {one["recipe"] for one in found}]
+    assert (docs / "recipes.md").read_text() == recipes.as_markdown(found, waiting)
 
 
 def test_a_training_that_was_best_at_its_last_validation_is_said_not_to_have_converged(

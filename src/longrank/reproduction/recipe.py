@@ -210,7 +210,8 @@ def _changed(recipe: Recipe, assignments: Iterable[str]) -> Mapping[str, Any]:
             raise InputError(f"{recipe.paper}, {recipe.item}, has no such setting", got=assignment, fix=fix)
     settings = override(recipe.settings, assignments)
     for key, value in recipe.settings.items():
-        if not _alike(value, settings.get(key)):
+        # `train` is of another command, which knows its keys
+        if not (isinstance(settings.get(key), dict) if key == "train" else _alike(value, settings.get(key))):
             kind = next(name for type_, name in _KINDS.items() if isinstance(value, type_))
             raise InputError(f"setting {key} is {kind}", got=settings.get(key), fix=f"as {shown(value)}")
         if key not in _DRAWN and min(_whole(value), default=0) > 0 and min(_whole(settings[key]), default=1) < 1:
