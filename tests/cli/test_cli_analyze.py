@@ -96,6 +96,31 @@ def test_positions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (groups["first 1"]["first"], groups["relevant"]["first"]) == (1, 0)  # d2, and d1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["positions", "e", "--level", "2"], "--level is of --qrels (got 2); give --qrels"),
+        (["relevant-passages", "c", "--document-level", "2"], "--document-level is of --qrels (got 2); give --qrels"),
+        (["latency", "--size", "tiny", "-o", "costs.txt"], "-o names a file that ends in .json"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    pytest.importorskip("torch", reason="needs the extra neural")
+    assert analyze(*arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_latency(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("transformers", reason="needs the extra neural")
+    how = ["--size", "tiny", "--passages", "2", "--tokens", "16", "--seconds", "0", "--threads", "1"]
+    assert analyze("latency", *how, "-o", "costs.json") == 0
+    assert "tiny" in capsys.readouterr().out
+    (row,) = written(folder / "costs.json")["rows"]
+    assert (row["size"], row["layers"], row["hidden"]) == ("tiny", 2, 128)
+
+
 def test_sentences(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     more = ["--counts", "1,2", "-a", "max", "-a", "sum", "-m", "RR", "--first-stage", "first.run"]
     assert analyze("sentences", "e", "c", *more, "-o", "s.json") == 0

@@ -101,6 +101,19 @@ def plot_lines(path: Path, found: Mapping[str, Mapping[str, Mapping[int, float]]
     return path
 
 
+def plot_costs(path: Path, costs: Mapping[str, tuple[float, float]], title: str) -> Path:
+    """Draw milliseconds of a document by the 1e9 operations that it takes, a point for each size of an encoder."""
+    with _panels(path, 1) as (panel,):
+        for name, (operations, milliseconds) in costs.items():
+            panel.plot(operations, milliseconds, "o", color=_BLUE, ms=5)
+            panel.annotate(name, (operations, milliseconds), (5, 3), textcoords="offset points", fontsize=7)
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+        panel.margins(0.2)
+        panel.set(title=title, xlabel="billion operations of a document", ylabel="milliseconds")
+    return path
+
+
 def plot_deltas(path: Path, values: Sequence[float], title: str) -> Path:
     """Draw a bar for each query's difference, in the order given."""
     with _panels(path, 1, width=7.0) as (panel,):

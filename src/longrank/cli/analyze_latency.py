@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from longrank.cli import console
+from longrank.cli.analyze_output import Output, check_output, write
 
 if TYPE_CHECKING:
     from longrank.scoring.latency import Latency
@@ -29,9 +27,7 @@ def latency(
     device: Annotated[str, typer.Option("--device", help="A torch device, or auto.")] = "auto",
     threads: Annotated[int | None, typer.Option("--threads", min=1, help="CPU threads. [default: all cores]")] = None,
     seconds: Annotated[float, typer.Option("--seconds", min=0, help="How long to measure each size.")] = 5.0,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the rows as JSON, with the machine named.")
-    ] = None,
+    output: Output = None,
 ) -> None:
     """Measure what a document network costs by the size of its encoder.
 
@@ -40,12 +36,11 @@ def latency(
 
     Example: longrank analyze latency --size small --size tiny --dtype bf16
     """
+    from longrank.analysis.plots import plot_costs
     from longrank.scoring.latency import SIZES, latencies
     from longrank.scoring.speed import machine, use_threads
-    from longrank.storage import atomic_write, check_writable
 
-    if output is not None:
-        check_writable(output)
+    check_output(output)
     use_threads(threads or console.cores())
     rows: list[Latency] = []
     measured = latencies(
@@ -55,12 +50,9 @@ def latency(
         rows.append(row)
         console.note(f"{row.size}: {row.milliseconds:,.1f} ms per document")
     named = machine()
-    if output is not None:
-        asked = {"network": network, "passages": passages, "tokens": tokens, "dtype": dtype}
-        with atomic_write(output, "w") as stream:
-            stream.write(
-                json.dumps({"machine": named, **asked, "rows": [asdict(row) for row in rows]}, indent=2) + "\n"
-            )
+    asked = {"network": network, "passages": passages, "tokens": tokens, "dtype": dtype}
+    costs = {row.size: (row.gflops, row.milliseconds) for row in rows}
+    write(output, {"machine": named, **asked, "rows": rows}, lambda path: plot_costs(path, costs, title=network))
     typer.echo(f"{named['accelerator'] or named['processor']}, {named['threads']} threads, PyTorch {named['torch']}")
     typer.echo(f"{network}, {passages} passages of {tokens} tokens, {dtype}")
     for line in table(rows):

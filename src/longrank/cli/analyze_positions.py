@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longrank.cli import console
-from longrank.cli.analyze_output import Evidence, Level, Output, check_output, share, show, write
+from longrank.cli.analyze_output import Evidence, Output, check_output, share, show, write
 
 if TYPE_CHECKING:
     from longrank.analysis.positions import Positions
@@ -19,7 +19,9 @@ def positions(
     qrels: Annotated[
         str | None, typer.Option("--qrels", help="Judgments: look at relevant documents by themselves.")
     ] = None,
-    level: Level = 1,
+    level: Annotated[
+        int | None, typer.Option("-l", "--level", min=1, help="Lowest relevant grade in --qrels. [default: 1]")
+    ] = None,
     top: Annotated[
         list[int] | None, typer.Option("-k", help="Repeatable: look at each query's first K documents by themselves.")
     ] = None,
@@ -49,6 +51,9 @@ def positions(
         raise InputError("-k is at least 1", got=min(top or ()))
     if run is not None and not top:
         raise InputError("--run is the ranking of -k", fix="add -k 10, or leave --run out")
+    if level is not None and qrels is None:
+        raise InputError("--level is of --qrels", got=level, fix="give --qrels")
+    level = 1 if level is None else level
     found = places.winners(read_evidence(evidence)[1])
     groups = {"all reranked": found}
     if qrels is not None:

@@ -32,8 +32,9 @@ def relevant_passages(
         str | None, typer.Option("--qrels", help="Count only documents that are relevant by these judgments, too.")
     ] = None,
     document_level: Annotated[
-        int, typer.Option("--document-level", help="Lowest relevant grade of a document in --qrels.")
-    ] = 1,
+        int | None,
+        typer.Option("--document-level", help="Lowest relevant grade of --qrels. [default: 1]"),
+    ] = None,
     output: Output = None,
 ) -> None:
     """Count the relevant passages of relevant documents.
@@ -47,12 +48,16 @@ def relevant_passages(
     from longrank.analysis.relevant_passages import before, mapped
     from longrank.analysis.relevant_passages import relevant_passages as count
     from longrank.cli.inputs import load_qrels, part_of
+    from longrank.errors import InputError
     from longrank.formats.passage_documents import read_passage_documents
     from longrank.formats.trec import read_qrels
     from longrank.types import Notes
 
     notes = Notes()
     check_output(output, passage_qrels, mapping, qrels)
+    if document_level is not None and qrels is None:
+        raise InputError("--document-level is of --qrels", got=document_level, fix="give --qrels")
+    document_level = 1 if document_level is None else document_level
     judged = read_qrels(Path(part_of(passage_qrels, "passage_qrels")), notes)
     if mapping is None:
         document_of = before(separator)

@@ -36,6 +36,10 @@ DRAWN: dict[str, tuple[Callable[[Path], Path], list[str]]] = {
         lambda path: plots.plot_lines(path, {"AP": {"maxp": {10: 0.3, 50: 0.4}}, "RR": {"maxp": {10: 1.0}}}, "depth"),
         ["AP", "RR", "maxp", "depth", "50"],
     ),
+    "costs": (
+        lambda path: plots.plot_costs(path, {"base": (43.5, 350.0), "tiny": (0.2, 4.0)}, "parade-max"),
+        ["parade-max", "base", "tiny", "milliseconds"],
+    ),
     "deltas": (lambda path: plots.plot_deltas(path, [0.5, 0.0, -0.2], "AP: a less b"), ["AP: a less b"]),
     "matrices": (
         lambda path: plots.plot_matrices(path, ["a", "b"], {"tau": np.array([[1, 0.25], [0.25, np.nan]])}),
