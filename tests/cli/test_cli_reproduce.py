@@ -67,6 +67,38 @@ def test_figures_stand_beside_the_published_ones(workplace: Path, capsys: pytest
     assert per_query["b = .4"] == {"RR": {"a1": 1.0, "b1": 0.5, "a2": 1.0, "b2": 0.5}}
 
 
+def test_queries_that_no_fold_tests_count_in_no_figure_which_is_said(workplace: Path) -> None:
+    shutil.copytree("tiny", "other")
+    folds = {"s1": {"train": ["a2"], "dev": ["b2"], "test": ["a1", "b1"]}}
+    Path("other/folds.json").write_text(json.dumps(folds))
+    assert reproduce("table.toml", on="other") == 0
+    assert results()["queries"] == 2
+    assert "2 judged queries are tested by no fold, and count in no figure" in results()["departures"]
+    per_query = json.loads(Path("out/table/per-query.json").read_text())
+    assert per_query["b = .4"] == {"RR": {"a1": 1.0, "b1": 0.5}}
+
+
+def test_a_model_that_cannot_be_had_is_missed_before_anything_is_run(
+    workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert reproduce("birch/results-robust04", "--set", 'trained_on=["MB"]') == 2
+    said = capsys.readouterr().err
+    assert "the model of the role MB has no name by which it could be fetched" in said
+    assert "--model 'MB=FOLDER'" in said and "phase 1" not in said
+    assert not Path("out/birch").exists()
+    assert reproduce("birch/results-robust04", "--set", 'trained_on=["MB"]', "--dry-run") == 0
+
+
+def test_settings_that_give_two_rows_of_one_name_are_refused_before_anything_is_run(
+    workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twice = ("--set", 'systems=["BM25", "BM25"]')
+    for more in ((), ("--dry-run",)):
+        assert reproduce("parade/table2-gov2-title", *twice, *more) == 2
+        assert "give two rows of one name (got 'BM25')" in capsys.readouterr().err
+    assert not Path("out/parade").exists()
+
+
 def test_nothing_is_judged_on_another_collection_or_with_other_settings(workplace: Path) -> None:
     shutil.copytree("tiny", "other")
     assert reproduce("table.toml", "--set", "k=2", "--model", "encoder=mine", on="other") == 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import cycle
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,9 +105,10 @@ def plot_lines(path: Path, found: Mapping[str, Mapping[str, Mapping[int, float]]
 def plot_costs(path: Path, costs: Mapping[str, tuple[float, float]], title: str) -> Path:
     """Draw milliseconds of a document by the 1e9 operations that it takes, a point for each size of an encoder."""
     with _panels(path, 1) as (panel,):
-        for name, (operations, milliseconds) in costs.items():
-            panel.plot(operations, milliseconds, "o", color=_BLUE, ms=5)
-            panel.annotate(name, (operations, milliseconds), (5, 3), textcoords="offset points", fontsize=7)
+        for n, (name, point) in enumerate(sorted(costs.items(), key=itemgetter(1))):
+            panel.plot(*point, "o", color=_BLUE, ms=5)
+            place, side = ((6, -8), "left") if n % 2 else ((-6, 4), "right")  # so that neighbours' names stand apart
+            panel.annotate(name, point, place, textcoords="offset points", ha=side, fontsize=7)
         panel.set_xscale("log")
         panel.set_yscale("log")
         panel.margins(0.2)

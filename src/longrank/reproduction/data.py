@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from longrank.errors import InputError
 from longrank.formats.collection import IRDS
 from longrank.formats.folds import read_folds
 from longrank.formats.queries import read_queries
@@ -43,6 +44,18 @@ def data_departures(
         if both := sum(text in seen for text in texts):
             found.append(f"{key} has {both} of the queries that are tested")
     return found
+
+
+def check_heldout(query_ids: Iterable[str], settings: Mapping[str, Any]) -> None:
+    """Refuse held-out queries with ids of those that are ranked: weights of runs are learned on all others.
+
+    Raises:
+        InputError: there are some, or there are no queries where the setting says.
+    """
+    both = sorted({query.query_id for query in _queries(settings.get("heldout"))} & set(query_ids))
+    if both:
+        what = f"{len(both)} held-out queries have ids of queries that are ranked"
+        raise InputError(what, path=Path(settings["heldout"]), got=both[0], fix="give them ids of their own")
 
 
 def fold_departures(known: Collection | None, folds: Path | None) -> list[str]:

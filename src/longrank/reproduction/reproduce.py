@@ -16,7 +16,7 @@ from longrank.errors import InputError, MissingExtra
 from longrank.index import Index
 from longrank.reproduction.asked import Asked
 from longrank.reproduction.collections import Collection
-from longrank.reproduction.data import data_departures, document_departures, fold_departures
+from longrank.reproduction.data import check_heldout, data_departures, document_departures, fold_departures
 from longrank.reproduction.folders import check_models, claim, fingerprint, replace
 from longrank.reproduction.given import Given, read_qrels, read_queries
 from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of, tested
@@ -144,8 +144,10 @@ def _departures(asked: Asked, given: Given, inputs: Mapping[str, str], lacking: 
     """Say in what the reproduction differs from the paper: by what was asked for, and by its data."""
     recipe = asked.recipe
     found = departures(recipe, given.key, asked.models, asked.changes)
-    texts = [json.loads(line)["text"] for line in inputs[QUERIES].split("\n") if line]
+    queries = [json.loads(line) for line in inputs[QUERIES].split("\n") if line]
+    texts = [query["text"] for query in queries]
     known = _known(asked, given)
+    check_heldout([query["query_id"] for query in queries], recipe.settings)
     found += fold_departures(known, given.folds)
     if untested := inputs[QUERIES].count("\n") - len(tested(inputs)):
         found.append(f"{untested} judged queries are tested by no fold, and count in no figure")

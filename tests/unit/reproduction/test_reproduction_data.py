@@ -9,7 +9,7 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.reproduction.collections import FOLDS, find_collection
-from longrank.reproduction.data import data_departures, document_departures, fold_departures
+from longrank.reproduction.data import check_heldout, data_departures, document_departures, fold_departures
 
 
 def queries_of(folder: Path, *queries: dict[str, str]) -> Path:
@@ -32,6 +32,15 @@ def test_queries_that_are_learned_from_and_tested_depart_whatever_their_ids_and_
     tested = ["which apples", "plums"]  # query 1 of `other` is another query, though it may have the same id
     assert data_departures(None, tested, {"heldout": str(other), "train_on": "", "k": 3}) == []
     assert data_departures(None, tested, {"learn_on": str(same)}) == ["learn_on has 1 of the queries that are tested"]
+
+
+def test_held_out_queries_are_others_than_the_ranked_ones(tmp_path: Path) -> None:
+    other = queries_of(tmp_path / "other", {"query_id": "1", "text": "pears"})
+    check_heldout(["2", "3"], {"heldout": str(other)})
+    check_heldout(["1"], {"heldout": ""})
+    check_heldout(["1"], {})
+    with pytest.raises(InputError, match=r"1 held-out queries have ids of queries that are ranked \(got '1'\)"):
+        check_heldout(["1", "2"], {"heldout": str(other)})
 
 
 def test_a_folder_without_queries_is_refused(tmp_path: Path) -> None:
