@@ -67,13 +67,13 @@ def test_figures_stand_beside_the_published_ones(workplace: Path, capsys: pytest
     assert per_query["b = .4"] == {"RR": {"a1": 1.0, "b1": 0.5, "a2": 1.0, "b2": 0.5}}
 
 
-def test_queries_that_no_fold_tests_count_in_no_figure_which_is_said(workplace: Path) -> None:
+def test_queries_that_no_fold_tests_count_in_no_measure_which_is_said(workplace: Path) -> None:
     shutil.copytree("tiny", "other")
     folds = {"s1": {"train": ["a2"], "dev": ["b2"], "test": ["a1", "b1"]}}
     Path("other/folds.json").write_text(json.dumps(folds))
     assert reproduce("table.toml", on="other") == 0
     assert results()["queries"] == 2
-    assert "2 judged queries are tested by no fold, and count in no figure" in results()["departures"]
+    assert "2 judged queries are tested by no fold, and count in no measure of a ranking" in results()["departures"]
     per_query = json.loads(Path("out/table/per-query.json").read_text())
     assert per_query["b = .4"] == {"RR": {"a1": 1.0, "b1": 0.5}}
 
@@ -324,7 +324,10 @@ def test_a_folder_of_another_reproduction_is_refused_and_stays_as_it_is(
     documents.write_bytes(kept)
     Path("tiny/qrels.txt").write_text("a1 0 long-a 1\nb1 0 long-b 1\n")
     assert reproduce("table.toml") == 2
-    assert "other folds-without-dev.json, folds.json, qrels.txt, queries.jsonl" in capsys.readouterr().err
+    assert (
+        "other folds-without-dev.json, folds.json, qrels-tested.txt, qrels.txt, queries.jsonl"
+        in capsys.readouterr().err
+    )
     assert contents() == before
 
 

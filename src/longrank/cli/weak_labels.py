@@ -68,8 +68,7 @@ def weak_labels(
     from longrank.formats.trec import read_run
     from longrank.index import Index
     from longrank.training.passage_data.examples import write_examples
-    from longrank.training.ranking_data import evidence_of
-    from longrank.training.weak_labels import WeakLabelOptions, triplet_examples
+    from longrank.training.weak_labels import WeakLabelOptions, evidence_of, triplet_examples
     from longrank.training.weak_labels import weak_labels as label
     from longrank.types import Notes
 
@@ -83,7 +82,7 @@ def weak_labels(
     judged = load_qrels(qrels, notes)
     chosen = _chosen(known, judged, folds, fold, notes)
     documents = Index.open(index)
-    _, found = evidence_of(documents, evidence)
+    found = evidence_of(documents, evidence)
     parts = label(chosen, judged, read_run(run, notes), found, options, seed=seed, notes=notes)
     examples = [list(triplet_examples(part, known, documents, notes)) for part in parts]
     if not examples[0] or (dev is not None and not examples[1]):

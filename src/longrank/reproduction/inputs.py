@@ -2,6 +2,7 @@
 
 FOLDER/PAPER/RECIPE/queries.jsonl, qrels.txt, folds.json
                     folds-without-dev.json      the same, and the queries to choose on are trained on
+                    qrels-tested.txt           judgments of the queries that some fold tests
                     judged-before.txt           of a collection that is judged in rounds
 """
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 N_FOLDS, FOLD_SEED = 5, 42
 QUERIES, QRELS, FOLDS, BEFORE = "queries.jsonl", "qrels.txt", "folds.json", "judged-before.txt"
-FOLDS_WITHOUT_DEV = "folds-without-dev.json"
-INPUTS = (QUERIES, QRELS, FOLDS, BEFORE, FOLDS_WITHOUT_DEV)
+FOLDS_WITHOUT_DEV, TESTED = "folds-without-dev.json", "qrels-tested.txt"
+INPUTS = (QUERIES, QRELS, FOLDS, BEFORE, FOLDS_WITHOUT_DEV, TESTED)
 
 
 def inputs_of(
@@ -55,6 +56,7 @@ def inputs_of(
         QUERIES: "".join(map(_line, chosen)),
         QRELS: _trec(judged),
         FOLDS: _json(found),
+        TESTED: _trec({query_id: judged[query_id] for fold in found.values() for query_id in fold.test}),
         FOLDS_WITHOUT_DEV: _json({name: _without_dev(fold) for name, fold in found.items()}),
         **({BEFORE: _trec({query_id: before.get(query_id, {}) for query_id in judged})} if before else {}),
     }

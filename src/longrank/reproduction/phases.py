@@ -10,7 +10,7 @@ import json
 import os
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,11 @@ class Phases:
             raise LongRankError(f"{output} was not made by: longrank {shlex.join(command)}")
         self._finished[made] = {"command": command, "seconds": round(time.monotonic() - began, 1)}
         self._save()
+
+    def left(self, commands: Iterable[Sequence[str]]) -> bool:
+        """Say whether some of these commands were not finished before."""
+        done = [one.get("command") for one in self._finished.values()]
+        return any(list(command) not in done for command in commands)
 
     def script(self) -> str:
         """Return the commands so far as lines of a shell script."""

@@ -210,11 +210,13 @@ def _changed(recipe: Recipe, assignments: Iterable[str]) -> Mapping[str, Any]:
             raise InputError(f"{recipe.paper}, {recipe.item}, has no such setting", got=assignment, fix=fix)
     settings = override(recipe.settings, assignments)
     for key, value in recipe.settings.items():
-        # `train` is of another command, which knows its keys
-        if not (isinstance(settings.get(key), dict) if key == "train" else _alike(value, settings.get(key))):
+        given = settings.get(key)
+        if not _alike(value, given):
             kind = next(name for type_, name in _KINDS.items() if isinstance(value, type_))
-            raise InputError(f"setting {key} is {kind}", got=settings.get(key), fix=f"as {shown(value)}")
-        if key not in _DRAWN and min(_whole(value), default=0) > 0 and min(_whole(settings[key]), default=1) < 1:
+            raise InputError(f"setting {key} is {kind}", got=given, fix=f"as {shown(value)}")
+        if key != "train" and not _alike_inside(value, given):  # `train` is of another command, which knows its keys
+            raise InputError(f"values of setting {key} are of another kind", got=given, fix=f"as {shown(value)}")
+        if key not in _ANY and min(_whole(value), default=0) > 0 and min(_whole(settings[key]), default=1) < 1:
             raise InputError(f"setting {key} counts something", got=settings[key], fix="give 1 or more")
     own = recipe.settings.get("systems", [])
     for system in settings.get("systems", []):
@@ -225,7 +227,7 @@ def _changed(recipe: Recipe, assignments: Iterable[str]) -> Mapping[str, Any]:
     return settings
 
 
-_DRAWN = {"seed", "seeds"}  # any whole number
+_ANY = {"seed", "seeds", "queries"}  # of which 0 may be meant: all queries
 
 
 def _whole(value: object) -> list[int]:
@@ -238,24 +240,23 @@ _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 
 
 def _alike(value: object, given: object) -> bool:
-    """Say whether what is given is of the kind of a setting; a whole number is a number, but not true or false.
-
-    So are the values of a table that both have, and those of a list like the first of the setting's.
-    """
+    """Say whether what is given is of the kind of a setting; a whole number is a number, but not true or false."""
     if isinstance(value, float):
         return isinstance(given, int | float) and not isinstance(given, bool)
-    if type(given) is not type(value):
-        return False
-    if isinstance(value, dict) and isinstance(given, dict):
-        parts = {type(one) for one in value.values()}  # all tables, say: runs, each with its settings
-        structured = parts in ({dict}, {list})
-        return all(
-            _alike(value[key], one) if key in value else not structured or type(one) in parts
-            for key, one in given.items()
-        )
-    if isinstance(value, list) and isinstance(given, list) and value:
-        return bool(given) and all(_alike(value[0], one) for one in given)
-    return True
+    return type(given) is type(value)
+
+
+def _alike_inside(value: Any, given: Any) -> bool:
+    """Say whether tables and lists hold what the setting's do: tables where those are tables, numbers among numbers.
+
+    A list of numbers is not emptied: something is measured at each. What is left out of one of names is not made.
+    """
+    if isinstance(value, dict):
+        parts = {type(one) for one in value.values()}
+        return parts not in ({dict}, {list}) or all(type(one) in parts for one in given.values())
+    if not isinstance(value, list) or not value:
+        return True
+    return (bool(given) or isinstance(value[0], str)) and all(_alike(value[0], one) for one in given)
 
 
 def _near(name: str, known: Iterable[str]) -> str:

@@ -49,14 +49,16 @@ def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: 
     inputs, lacking = _read_inputs(asked, given, notes)
     departed = _departures(asked, given, inputs, lacking)
     planned, models = _dry(asked, folder, given, inputs)
-    check_models(models)
+    phases = Phases(folder, run, planned=len(planned.commands))
+    if phases.left(planned.commands):
+        check_models(models)
     place.mkdir(parents=True, exist_ok=True)
     claim(place, _identity(asked, inputs), INPUTS)
     for name, text in inputs.items():
         replace(place / name, text)
-    phases = Phases(folder, run, planned=len(planned.commands))
-    rows = list(program(_bench(asked, folder, given, inputs, phases)))
-    if (folder / "index").exists():  # some read no document
+    bench = _bench(asked, folder, given, inputs, phases)
+    rows = list(program(bench))
+    if bench.reads_documents:
         departed += document_departures(_known(asked, given), len(Index.open(folder / "index")))
     n_queries = len(tested(inputs))
     models = {**asked.recipe.models, **asked.models}
@@ -128,7 +130,7 @@ def _bench(asked: Asked, folder: Path, given: Given, inputs: Mapping[str, str], 
         scores=folder / "scores.cache",
         given=given,
         fold_names=fold_names(inputs),
-        n_queries=len(tested(inputs)),
+        n_queries=inputs[QUERIES].count("\n"),
     )
 
 
@@ -150,7 +152,7 @@ def _departures(asked: Asked, given: Given, inputs: Mapping[str, str], lacking: 
     check_heldout([query["query_id"] for query in queries], recipe.settings)
     found += fold_departures(known, given.folds)
     if untested := inputs[QUERIES].count("\n") - len(tested(inputs)):
-        found.append(f"{untested} judged queries are tested by no fold, and count in no figure")
+        found.append(f"{untested} judged queries are tested by no fold, and count in no measure of a ranking")
     found += data_departures(known, texts, recipe.settings, all_queries=not recipe.settings.get("queries"))
     return found + ([f"queries have no field '{recipe.query_field}': their text is taken"] if lacking else [])
 

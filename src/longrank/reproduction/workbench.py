@@ -19,10 +19,9 @@ from longrank.evaluation.measures import evaluate, summarise
 from longrank.evaluation.residual import judged_documents, residual_qrels, residual_run
 from longrank.evaluation.tuning.grids import parse_axes
 from longrank.formats.collection import IRDS
-from longrank.formats.folds import read_folds
 from longrank.formats.trec import read_qrels, read_run
 from longrank.reproduction.folders import fingerprint, identity_of
-from longrank.reproduction.inputs import BEFORE, FOLDS, FOLDS_WITHOUT_DEV, QRELS, QUERIES
+from longrank.reproduction.inputs import BEFORE, FOLDS, FOLDS_WITHOUT_DEV, QRELS, QUERIES, TESTED
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
 from longrank.reproduction.sets import Sets, assignments, flat
@@ -74,7 +73,7 @@ class Workbench:
         scores: a file of passage scores that all recipes share.
         given: the collection.
         fold_names: of the folds.
-        n_queries: how many are tested.
+        n_queries: how many are judged.
 
     Attributes:
         recipe, folder, fold_names, n_queries: as given.
@@ -82,6 +81,8 @@ class Workbench:
         settings: the recipe's settings.
         sources: the collection's documents, as ``longrank index`` takes them.
         queries, qrels, folds: the inputs' paths.
+        tested: judgments of the queries that some fold tests, by which rankings are measured.
+        reads_documents: whether the index was asked for.
         folds_without_dev: folds that train on the queries that `folds` choose on.
         judged_before: judgments of earlier rounds, whose documents `ranked` leaves out; None: there are none.
     """
@@ -113,6 +114,7 @@ class Workbench:
         self.settings: Mapping[str, Any] = recipe.settings
         self.queries, self.qrels, self.folds = (folder / name for name in (QUERIES, QRELS, FOLDS))
         self.folds_without_dev, self.fold_names = folder / FOLDS_WITHOUT_DEV, fold_names
+        self.tested, self.reads_documents = folder / TESTED, False
         self.n_queries = n_queries
         self.judged_before = folder / BEFORE if given.judged_before else None
         self.sources, self._given = given.sources, given
@@ -126,6 +128,7 @@ class Workbench:
     @property
     def index(self) -> Path:
         """The collection's index, that all recipes of a folder share."""
+        self.reads_documents = True
         return self.do("index", *self.sources, *self._given.index_options, "-o", self._index, output=self._index)
 
     def model(self, role: str) -> str:
@@ -157,14 +160,18 @@ class Workbench:
             raise InputError(what, path=self._given.key, got=name)
         return found
 
-    def topics(self, setting: str) -> tuple[Path, Path] | None:
+    def topics(self, setting: str, *, irds: bool = False) -> tuple[Path, Path] | None:
         """Return the queries and judgments in the folder that a setting names; None: it names none.
+
+        With `irds` it may name ``irds:ID`` instead, which is both.
 
         Raises:
             InputError: they are not there.
         """
         if not self.settings[setting]:
             return None
+        if irds and self.settings[setting].startswith(IRDS):
+            return Path(self.settings[setting]), Path(self.settings[setting])
         folder = Path(self.settings[setting])
         found = [
             next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
@@ -188,8 +195,8 @@ class Workbench:
             IntegrityError: what the folder says of itself is damaged.
         """
         known = identity_of(there)
-        own = {role: fingerprint(self._models[role])} if role in self._models else {}
-        if known["models"].get(role) != own.get(role):
+        published = self.recipe.models[role]
+        if known["models"].get(role, published) != fingerprint(self._models.get(role, published)):
             raise InputError(f"holds scores of another model of the role {role}", path=there)
         for key in keys:
             if known["settings"].get(key) != self.settings[key]:
@@ -341,8 +348,7 @@ class Workbench:
         if self.dry:
             return Row(name, {}, run, series=series, x=x)
         how, notes = self.recipe.evaluate, Notes()
-        tested = {query_id for fold in read_folds(self.folds, notes).values() for query_id in fold.test}
-        judged: Qrels = {q: grades for q, grades in read_qrels(self.qrels, notes).items() if q in tested}
+        judged: Qrels = read_qrels(self.tested, notes)
         ranked = read_run(run, notes)
         if self.judged_before is not None:
             before = judged_documents([read_qrels(self.judged_before, notes)])

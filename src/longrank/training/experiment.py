@@ -90,7 +90,7 @@ class Experiment:
         if self.settings.teacher is None:
             return
         trained_on = {query_id for name in names for query_id in self.learned.folds[name].train}
-        taught = taught_scores(self.settings, self.settings.teacher, self.index, trained_on)
+        taught = taught_scores(self.settings, self.index, trained_on, Notes())
         for name in names:
             check_taught(sampled_from(self.settings, self._data(name)), taught)
 
@@ -103,8 +103,8 @@ class Experiment:
         for name in names if learned.get("qrels") == digest_of(self.qrels) else ():
             if self.folds[name].test and learned.get("fold") != digest_of(self.folds[name]._asdict()):
                 raise InputError(
-                    f"the network to begin with was trained by these judgments, but not on fold '{name}': it may have "
-                    "learned what the fold tests",
+                    f"the network to begin with was trained by these judgments on other parts than fold '{name}': it "
+                    "may have learned what the fold tests",
                     path=place,
                     fix=f"begin with what was trained on that fold, and choose it with --fold {name}",
                 )

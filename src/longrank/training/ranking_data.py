@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from longrank.training.checks import check_losses
 from longrank.training.loss_terms import loss_kind
 from longrank.training.samples import LCE_NEGATIVES, Samples, make_samples
 from longrank.training.settings import TeacherSettings, TrainingSettings
-from longrank.types import Evidence, Notes, Qrels, Query, Run
+from longrank.types import Notes, Qrels, Query, Run
 
 _ONE_PROBABILITY = ("document", "maxp", "firstp")  # aggregators whose score is the probability of one reading
 
@@ -113,17 +112,25 @@ def learns_two_outputs(settings: TrainingSettings) -> bool:
 
 
 def taught_scores(
-    settings: TrainingSettings, teacher: TeacherSettings, index: Index, query_ids: Container[str]
+    settings: TrainingSettings, index: Index, query_ids: Container[str], notes: Notes
 ) -> dict[tuple[str, str], float]:
-    """Return the teacher's score of each document of these queries, (query_id, doc_id) -> score.
+    """Return what the teacher of a training says of each document of these queries, (query_id, doc_id) -> score.
+
+    Args:
+        settings: the training; it has a teacher.
+        index: the documents; evidence of another index is taken to be of the same ones by their ids, which is said.
+        query_ids: of the queries.
+        notes: see above.
 
     Raises:
-        InputError: an unknown aggregator, one that needs options, or scores that a loss cannot learn from; or as
-            `evidence_of`.
+        InputError: an unknown aggregator, one that needs options, no evidence file, or scores that a loss cannot learn.
         IntegrityError: the evidence is damaged or unfinished.
     """
+    teacher = settings.teacher or TeacherSettings(evidence="")
     aggregate = make_aggregator(teacher.aggregator)
-    header, evidence = evidence_of(index, Path(teacher.evidence))
+    header, evidence = read_evidence(Path(teacher.evidence))
+    if header.get("collection") != index.digest:
+        notes.say("the teacher has read another index: its documents are taken for these by their ids")
     if learns_two_outputs(settings) and (header["unit"] != "logprob" or teacher.aggregator not in _ONE_PROBABILITY):
         raise InputError(
             "a loss learns two outputs of the teacher, which the log-probability of a document or of one passage gives",
@@ -132,15 +139,3 @@ def taught_scores(
             fix="a network of one output learns any score by mse",
         )
     return {(one.query_id, one.doc_id): aggregate(one) for one in evidence if one.query_id in query_ids}
-
-
-def evidence_of(index: Index, path: Path) -> tuple[dict[str, Any], Iterator[Evidence]]:
-    """Return the header of an evidence file and what it holds, after checking that it is of the index's documents.
-
-    Raises:
-        InputError, IntegrityError: as `read_evidence`; or it is of another collection.
-    """
-    header, found = read_evidence(path)
-    if header.get("collection") != index.digest:
-        raise InputError("is evidence of other documents than the index holds", path=path, fix="rerank with this index")
-    return header, found

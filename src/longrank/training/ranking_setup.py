@@ -53,13 +53,13 @@ def open_task(
     network.to(Ranks().device)  # before what feeds it asks where it is
     check_outputs(settings, 2 if network.unit == "logprob" else 1)
     reader = _reader(settings, model, network, tokenizer, score_cache)
-    if settings.network.frozen:
+    if score_cache is not None:
         reader.keep_in_memory({} if kept is None else kept)
     segmenter = make_segmenter(settings.read.passages, settings.read.options, reader.offset_tokenizer)
     _check_passages(network, segmenter)
     samples, taught = make_training_samples(settings, data, notes), None
     if settings.teacher is not None:
-        taught = taught_scores(settings, settings.teacher, data.index, set(data.train))
+        taught = taught_scores(settings, data.index, set(data.train), notes)
     for query_id in (*data.train, *data.dev):
         cut = query_id in data.queries and reader.packer.cuts_query(data.queries[query_id].text)
         notes.add(f"queries cut at {reader.packer.max_query_tokens} tokens", query_id, cut)

@@ -112,7 +112,7 @@ class RankingTask:
     def _represented(self, pairs: Sequence[tuple[str, str]]) -> tuple[torch.Tensor, Sequence[bool]]:
         """Return the representation of each (query, passage), [N, *F], and whether the passage was cut.
 
-        A frozen encoder's are computed once or looked up.
+        A frozen encoder's are looked up, if there is a score cache.
         """
         if self._settings.network.frozen:
             rows, cut = self._reader.read(pairs)

@@ -45,8 +45,8 @@ class NetworkSettings(Section):
 
     ``model`` is a pretrained model, or a folder with a document network of this name, which is trained further.
     ``dropout`` replaces every dropout of the encoder, and those of PARADE's own transformer, which are the encoder's;
-    None: as its configuration says. With ``frozen``, what passages are represented by is not trained, so each is read
-    once; only the aggregator is.
+    None: as its configuration says. With ``frozen``, what passages are represented by is not trained, only the
+    aggregator is; with a score cache, each passage is then read once.
     """
 
     name: str

@@ -12,12 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from longrank.draws import distinct, permutation
 from longrank.errors import InputError
+from longrank.formats.evidence import read_evidence
 from longrank.index import Index
 from longrank.training.passage_data.examples import Example, group
 from longrank.types import Evidence, Notes, Qrels, Query, Run
@@ -86,6 +88,18 @@ def best_sentences(evidence: Iterable[Evidence]) -> dict[tuple[str, str], Senten
         places = (one.passage_index, one.passage_start, one.passage_end)
         best[one.query_id, one.doc_id] = Sentence(one.doc_id, *(int(column[i]) for column in places))
     return best
+
+
+def evidence_of(index: Index, path: Path) -> Iterator[Evidence]:
+    """Return the evidence in a file, after checking that it is of the index's documents: offsets say what was read.
+
+    Raises:
+        InputError, IntegrityError: as `read_evidence`; or it is of another collection.
+    """
+    header, found = read_evidence(path)
+    if header.get("collection") != index.digest:
+        raise InputError("is evidence of other documents than the index holds", path=path, fix="rerank with this index")
+    return found
 
 
 def weak_labels(

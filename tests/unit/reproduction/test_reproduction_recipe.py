@@ -193,15 +193,30 @@ def test_a_setting_is_changed_and_the_change_is_known(
         ("x", "s=1"),
         ([1], "s=1"),
         (True, "s=1"),
-        ([1], "s=[]"),
-        ([1], 's=["a"]'),
-        ({"a": {"b": 1}}, "s.a=3"),
-        ({"a": {"b": 1}}, "s={c=3}"),
     ],
 )
 def test_a_setting_of_another_kind_is_refused(tmp_path: Path, setting: object, assignment: str) -> None:
     with pytest.raises(InputError, match="setting s is "):
         load_recipe(written(tmp_path, settings={"s": setting}), [assignment])
+
+
+@pytest.mark.parametrize(
+    ("setting", "assignment"),
+    [([1], "s=[]"), ([1], 's=["a"]'), ({"a": {"b": 1}}, "s.a=3"), ({"a": {"b": 1}}, "s={c=3}"), ({"a": [1]}, "s.a=3")],
+)
+def test_values_of_another_kind_are_refused(tmp_path: Path, setting: object, assignment: str) -> None:
+    with pytest.raises(InputError, match="values of setting s are of another kind"):
+        load_recipe(written(tmp_path, settings={"s": setting}), [assignment])
+
+
+@pytest.mark.parametrize(
+    ("setting", "assignment"),
+    [(["a"], "s=[]"), ({"k1": "0.1,0.7"}, "s.k1=0.7"), ({"a": {"b": "x"}}, "s.a={}"), ([0.5], "s=[1]")],
+)
+def test_values_that_say_the_same_in_another_way_or_less_are_taken(
+    tmp_path: Path, setting: object, assignment: str
+) -> None:
+    assert load_recipe(written(tmp_path, settings={"s": setting}), [assignment])[1].keys() == {"s"}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import pytest
 
 from longrank.cli.main import COMMANDS, build_app
 from longrank.errors import InputError
-from longrank.formats.folds import Fold, write_folds
 from longrank.reproduction.asked import ask
 from longrank.reproduction.given import Given
 from longrank.reproduction.phases import Phases
@@ -134,7 +133,8 @@ def measured(
     (folder / "x.run").write_text(RUN)
     (folder / "qrels.txt").write_text(QRELS)
     (folder / "judged-before.txt").write_text(before)
-    write_folds({"s1": Fold((), (), tuple(tested))}, folder / "folds.json")
+    kept = [line for line in QRELS.splitlines(keepends=True) if line.split()[0] in tested]
+    (folder / "qrels-tested.txt").write_text("".join(kept))
     row = bench(folder, dry=False, before=bool(before), **more).ranked("x", folder / "x.run")
     return dict(row.values), {measure: dict(values) for measure, values in row.per_query.items()}
 

@@ -213,10 +213,12 @@ def test_soft_cross_entropy_learns_both_outputs_from_the_log_probability_in_evid
     assert loss_of(task, range(3)) == pytest.approx(sum(expected) / 3, abs=1e-4)
 
 
-def test_a_teacher_of_another_collection_is_refused(folder: Path, data: Any, tmp_path: Path) -> None:
-    teacher = {"evidence": str(write_teacher(tmp_path / "e", taught_scores(data), None))}
-    with pytest.raises(InputError, match="is evidence of other documents than the index holds"):
-        opened(folder, data, "mse", samples={"kind": "pointwise"}, teacher=teacher)
+@pytest.mark.parametrize("same", [True, False])
+def test_a_teacher_that_has_read_another_index_is_said(folder: Path, data: Any, tmp_path: Path, same: bool) -> None:
+    teacher = {"evidence": str(write_teacher(tmp_path / "e", taught_scores(data), data.index if same else None))}
+    notes = Notes()
+    opened(folder, data, "mse", samples={"kind": "pointwise"}, teacher=teacher, notes=notes)
+    assert ("the teacher has read another index" in "".join(notes.lines())) is not same
 
 
 def test_mse_is_the_squared_distance_to_the_score_in_the_teachers_evidence(

@@ -121,11 +121,11 @@ def _tuned(bench: Workbench, objective: str) -> Path:
     return bench.do("tune", *inputs, "-m", objective, *samples, *grid, output=output / "tuning.json")
 
 
-def _to_tune_on(bench: Workbench) -> tuple[object, object]:
+def _to_tune_on(bench: Workbench) -> tuple[Path, Path]:
     """Return queries and judgments to draw samples from: those that a setting names, or the collection's."""
-    other, size = bench.settings["tune_on"], bench.settings["sample_size"]
-    if other:
-        return other, other
+    other, size = bench.topics("tune_on", irds=True), bench.settings["sample_size"]
+    if other is not None:
+        return other
     if size > bench.n_queries:
         what = f"samples of {size} queries cannot be drawn from the collection's {bench.n_queries}"
         raise InputError(what, fix="name a larger set by --set tune_on=FOLDER or irds:ID, or a smaller sample_size")

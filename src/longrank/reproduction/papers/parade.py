@@ -137,11 +137,11 @@ def _trained(bench: Workbench, system: str, first: Path, name: str) -> Path:
 
 def _learned(bench: Workbench, name: str, sets: Sets, candidates: Path) -> Path:
     """Return the candidates reranked by a network that learned on other queries, or by folds on these."""
-    other = bench.settings["learn_on"]
-    if not other:
+    other = bench.topics("learn_on", irds=True)
+    if other is None:
         return train(bench, name, STANDALONE, candidates, sets, folds=bench.folds_without_dev) / "test.run"
-    first = bench.retrieve("learned-on", FIRST_STAGES["BM25"], queries=other)
-    model = _trained_once(bench, name, sets, (other, other, first))
+    first = bench.retrieve("learned-on", FIRST_STAGES["BM25"], queries=other[0])
+    model = _trained_once(bench, name, sets, (*other, first))
     return _applied(bench, name, sets, model, candidates)
 
 
@@ -162,7 +162,9 @@ def _covid_candidates(bench: Workbench, how: Mapping[str, Any]) -> Path:
     given = bench.settings["first_stage_queries"]
     if not given or how.get("first_stage") == "question":
         return bench.retrieve(f"bm25-{how['depth']}", FIRST_STAGES["BM25"], k=how["depth"])
-    return bench.retrieve(f"bm25-given-{how['depth']}", FIRST_STAGES["BM25"], queries=given, k=how["depth"])
+    return bench.retrieve(
+        f"bm25-given-{how['depth']}", FIRST_STAGES["BM25"], queries=bench.beside(given), k=how["depth"]
+    )
 
 
 def _covid_run(bench: Workbench, system: str, candidates: Path, depth: int) -> Path:
@@ -180,7 +182,7 @@ def _covid_run(bench: Workbench, system: str, candidates: Path, depth: int) -> P
 
 def _found(bench: Workbench, bm25: Path, rm3: Path) -> dict[str, float]:
     """Count the relevant documents that both first stages have found, and those that one has."""
-    qrels = read_qrels(bench.qrels, Notes())
+    qrels = read_qrels(bench.tested, Notes())
     relevant = {(query, doc) for query, judged in qrels.items() for doc, grade in judged.items() if grade > 0}
     plain, expanded = (
         relevant & {(row.query_id, row.doc_id) for row in read_run(run, Notes()).rows()} for run in (bm25, rm3)

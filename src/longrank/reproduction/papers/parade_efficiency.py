@@ -62,7 +62,7 @@ def _check_sizes(sizes: Sequence[str], teacher: str) -> None:
     if unknown is not None:
         raise InputError("no such size of an encoder", got=unknown, fix=suggestion(unknown, SIZES))
     students = list(SIZES)[list(SIZES).index(teacher) + 1 :]
-    if teacher not in sizes or not set(students).isdisjoint(sizes[: sizes.index(teacher)]):
+    if teacher in sizes and not set(students).isdisjoint(sizes[: sizes.index(teacher)]):
         raise InputError(f"the sizes that learn from the teacher, {teacher}, stand after it", got=", ".join(sizes))
 
 

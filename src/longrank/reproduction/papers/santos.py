@@ -189,7 +189,7 @@ def figure_2(bench: Workbench) -> Iterator[Row]:
     counts, here = bench.settings["sentences"], _here(bench)
     evidence = _read(bench, "sentences", bench.model("encoder"), "FIRST", here, n=max(counts))
     how = ("--first-stage", _porter(bench, here), "--counts", ",".join(map(str, counts)))
-    found = _analysed(bench, "sentences", (evidence, bench.qrels), list(_AGGREGATIONS.values()), *how)
+    found = _analysed(bench, "sentences", (evidence, bench.tested), list(_AGGREGATIONS.values()), *how)
     for name, aggregator in _AGGREGATIONS.items():
         for n in counts:
             values = partial(_point, bench, found, aggregator, n)
@@ -201,7 +201,7 @@ def figure_3(bench: Workbench) -> Iterator[Row]:
     depths, here = bench.settings["depth"], _here(bench)
     model, n = bench.model("encoder"), bench.settings["sentences"]
     evidence = _read(bench, "depth", model, "FIRST+TERMF", here, n=n, depth=max(depths))
-    inputs = (evidence, _porter(bench, here), bench.qrels)
+    inputs = (evidence, _porter(bench, here), bench.tested)
     found = _analysed(bench, "depth", inputs, ["max"], "--depths", ",".join(map(str, depths)))
     for n in depths:
         yield bench.measured(f"depth {n}", partial(_point, bench, found, "max", n), series="FIRST+TERMF Max", x=n)
