@@ -254,7 +254,7 @@ def test_what_is_counted_is_counted_for_each_fold(folder: Path, tmp_path: Path) 
 def test_a_network_that_may_know_what_a_fold_tests_is_not_gone_on_with(folder: Path, tmp_path: Path) -> None:
     validated(experiment(folder), tmp_path / "first", only=["s1"])
     on = {"network": {"name": "parade-max", "model": str(tmp_path / "first" / "s1" / "model")}}
-    with pytest.raises(InputError, match=r"was trained by these judgments, on other parts than fold 's2'.*--fold s2"):
+    with pytest.raises(InputError, match=r"was trained by these judgments on other parts than fold 's2'.*--fold s2"):
         validated(experiment(folder, sections=on), tmp_path / "t")
     assert not (tmp_path / "t").exists()
     validated(experiment(folder, sections=on), tmp_path / "t", only=["s1"])
