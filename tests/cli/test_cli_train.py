@@ -402,7 +402,7 @@ def test_a_folder_of_other_settings_or_of_something_else_is_refused_and_left_alo
 def test_two_processes_train_and_only_the_first_reranks_and_speaks(folder: Path, tmp_path: Path) -> None:
     from training_tasks import contents
 
-    sets = ("network.dropout=0.0", "loop.steps=6")
+    sets = ("network.dropout=0.0", "loop.steps=6", "network.name=parade-transformer")
     assert train(folder, tmp_path / "one", *THREE, sets=sets) == 0
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "longrank"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
