@@ -204,7 +204,9 @@ def test_the_same_command_again_does_nothing_and_says_so(
     assert contents(tmp_path / "t") == before
 
 
-def test_training_goes_on_from_a_trained_folder(folder: Path, tmp_path: Path) -> None:
+def test_training_goes_on_from_a_trained_folder(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Pre-fine-tuning, then fine-tuning: A's last weights are B's first."""
     from safetensors.numpy import load_file
 
@@ -214,10 +216,11 @@ def test_training_goes_on_from_a_trained_folder(folder: Path, tmp_path: Path) ->
     model = f"network.model={tmp_path / 'a' / 'model'}"
     still = ("loop.steps=1", "loop.optimizer.learning_rate=1e-30", model)
     assert train(folder, tmp_path / "still", sets=still, training=once) == 0
-    assert train(folder, tmp_path / "b", "--make-folds", "3", "--fold", "s1", sets=(model,)) == 0
+    assert train(folder, tmp_path / "b", sets=(model,), training=once) == 0
+    assert train(folder, tmp_path / "c", "--make-folds", "3", "--fold", "s1", sets=(model,)) == 2
+    assert "may have learned what the fold tests" in capsys.readouterr().err  # A's queries are the folds'
     a, same, b = (
-        load_file(path / "model" / "model.safetensors")
-        for path in (tmp_path / "a", tmp_path / "still", tmp_path / "b" / "s1")
+        load_file(path / "model" / "model.safetensors") for path in (tmp_path / "a", tmp_path / "still", tmp_path / "b")
     )
     assert all((a[name] == same[name]).all() for name in a)
     assert any((a[name] != b[name]).any() for name in a)
