@@ -216,8 +216,8 @@ def _changed(recipe: Recipe, assignments: Iterable[str]) -> Mapping[str, Any]:
             raise InputError(f"setting {key} is {kind}", got=given, fix=f"as {shown(value)}")
         if key != "train" and not _alike_inside(value, given):  # `train` is of another command, which knows its keys
             raise InputError(f"values of setting {key} are of another kind", got=given, fix=f"as {shown(value)}")
-        if key not in _ANY and min(_whole(value), default=0) > 0 and min(_whole(settings[key]), default=1) < 1:
-            raise InputError(f"setting {key} counts something", got=settings[key], fix="give 1 or more")
+        if key not in _ANY and min(_whole(value), default=0) > 0 and min(_whole(given), default=1) < 1:
+            raise InputError(f"setting {key} counts something", got=given, fix="give 1 or more")
     own = recipe.settings.get("systems", [])
     for system in settings.get("systems", []):
         if system not in own:

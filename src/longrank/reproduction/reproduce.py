@@ -151,7 +151,7 @@ def _departures(asked: Asked, given: Given, inputs: Mapping[str, str], lacking: 
     known = _known(asked, given)
     check_heldout([query["query_id"] for query in queries], recipe.settings)
     found += fold_departures(known, given.folds)
-    if untested := inputs[QUERIES].count("\n") - len(tested(inputs)):
+    if untested := len(queries) - len(tested(inputs)):
         found.append(f"{untested} judged queries are tested by no fold, and count in no measure of a ranking")
     found += data_departures(known, texts, recipe.settings, all_queries=not recipe.settings.get("queries"))
     return found + ([f"queries have no field '{recipe.query_field}': their text is taken"] if lacking else [])

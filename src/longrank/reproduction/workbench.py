@@ -170,9 +170,9 @@ class Workbench:
         """
         if not self.settings[setting]:
             return None
-        if irds and self.settings[setting].startswith(IRDS):
-            return Path(self.settings[setting]), Path(self.settings[setting])
         folder = Path(self.settings[setting])
+        if irds and self.settings[setting].startswith(IRDS):
+            return folder, folder
         found = [
             next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
             for name in (QUERIES, QRELS)
