@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -56,11 +56,16 @@ def reproducing(folder: Path, given: Given) -> Iterator[None]:
 
 
 def _state(given: Given) -> str:
-    """Return a digest of the documents' files: names, sizes, and both ends; reading them all could take hours."""
+    """Return a digest of the documents' files: names and states."""
     files = [
         path for source in map(Path, given.sources) for path in (source, *sorted(source.rglob("*"))) if path.is_file()
     ]
-    return digest_of([[str(path), path.stat().st_size, _ends(path)] for path in files])
+    return digest_of([str(path) for path in files] + [state_of(files)])
+
+
+def state_of(files: Sequence[Path]) -> str:
+    """Return a digest of files' sizes and both ends; reading all of a collection could take hours."""
+    return digest_of([[path.stat().st_size, _ends(path)] for path in files])
 
 
 def _ends(path: Path) -> str:

@@ -17,7 +17,7 @@ from longrank.index import Index
 from longrank.reproduction.asked import Asked
 from longrank.reproduction.collections import Collection
 from longrank.reproduction.data import check_heldout, data_departures, document_departures, fold_departures
-from longrank.reproduction.folders import check_models, claim, fingerprint, replace
+from longrank.reproduction.folders import check_models, claim, fingerprint, replace, state_of
 from longrank.reproduction.given import Given, read_qrels, read_queries
 from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of, tested
 from longrank.reproduction.made_by import made_by
@@ -48,12 +48,12 @@ def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: 
     place = folder / asked.place
     inputs, lacking = _read_inputs(asked, given, notes)
     departed = _departures(asked, given, inputs, lacking)
-    planned, models = _dry(asked, folder, given, inputs)
+    planned, tried = _dry(asked, folder, given, inputs)
     phases = Phases(folder, run, planned=len(planned.commands))
     if phases.left(planned.commands):
-        check_models(models)
+        check_models(tried.asked)
     place.mkdir(parents=True, exist_ok=True)
-    claim(place, _identity(asked, inputs), INPUTS)
+    claim(place, _identity(asked, inputs, tried.elsewhere.files), INPUTS)
     for name, text in inputs.items():
         replace(place / name, text)
     bench = _bench(asked, folder, given, inputs, phases)
@@ -80,8 +80,8 @@ def script(asked: Asked, folder: Path, given: Given, notes: Notes) -> str:
     return _dry(asked, folder, given, inputs)[0].script()
 
 
-def _dry(asked: Asked, folder: Path, given: Given, inputs: Mapping[str, str]) -> tuple[Phases, Mapping[str, str]]:
-    """Return the commands that the program would run, and the models that it asks for, role -> model.
+def _dry(asked: Asked, folder: Path, given: Given, inputs: Mapping[str, str]) -> tuple[Phases, Workbench]:
+    """Return the commands that the program would run, and the workbench, which knows what models and files it asks for.
 
     Raises:
         InputError: settings that give two rows of one name, or no row; or as the program.
@@ -94,7 +94,7 @@ def _dry(asked: Asked, folder: Path, given: Given, inputs: Mapping[str, str]) ->
         raise InputError("settings of the recipe give two rows of one name", got=twice, fix="name each value once")
     if not names:
         raise InputError("settings of the recipe give no row", got=asked.name)
-    return phases, bench.asked
+    return phases, bench
 
 
 def _refuse(command: object, number: str) -> None:
@@ -162,10 +162,12 @@ def _known(asked: Asked, given: Given) -> Collection | None:
     return given.known if given.key == asked.recipe.collection else None
 
 
-def _identity(asked: Asked, inputs: Mapping[str, str]) -> dict[str, object]:
+def _identity(asked: Asked, inputs: Mapping[str, str], named: Sequence[Path]) -> dict[str, object]:
+    """Return what a recipe's results depend on, the collection's documents aside; `named`: files that settings name."""
     models = {role: fingerprint(model) for role, model in asked.models.items()}
     digests = {name: digest_of(text) for name, text in inputs.items()}
-    return {"program": asked.recipe.program, "settings": dict(asked.recipe.settings), "models": models, **digests}
+    of_recipe = {"program": asked.recipe.program, "settings": dict(asked.recipe.settings), "models": models}
+    return {**of_recipe, "files that settings name": state_of(named), **digests}
 
 
 def _write(result: Result, folder: Path, script: str, commands: Sequence[Sequence[str]]) -> None:

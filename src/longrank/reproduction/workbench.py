@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from longrank.config import suggestion
-from longrank.errors import InputError, shown
+from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate, summarise
 from longrank.evaluation.residual import judged_documents, residual_qrels, residual_run
 from longrank.evaluation.tuning.grids import parse_axes
-from longrank.formats.collection import IRDS
 from longrank.formats.trec import read_qrels, read_run
-from longrank.reproduction.folders import fingerprint, identity_of
+from longrank.reproduction.elsewhere import Elsewhere
 from longrank.reproduction.inputs import BEFORE, FOLDS, FOLDS_WITHOUT_DEV, QRELS, QUERIES, TESTED
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
@@ -79,6 +78,7 @@ class Workbench:
         recipe, folder, fold_names, n_queries: as given.
         asked: role -> the model that was asked for so far.
         settings: the recipe's settings.
+        elsewhere: finds other files and folders that settings name.
         sources: the collection's documents, as ``longrank index`` takes them.
         queries, qrels, folds: the inputs' paths.
         tested: judgments of the queries that some fold tests, by which rankings are measured.
@@ -119,6 +119,7 @@ class Workbench:
         self.judged_before = folder / BEFORE if given.judged_before else None
         self.sources, self._given = given.sources, given
         self._models, self._phases, self._scores = models, phases, scores
+        self.elsewhere = Elsewhere(recipe, models, given)
 
     @property
     def dry(self) -> bool:
@@ -146,62 +147,6 @@ class Workbench:
         """Run a command unless it was finished before; return `output`, which it makes."""
         self._phases.do([str(part) for part in command], output)
         return output
-
-    def beside(self, name: str) -> Path:
-        """Return a file of the collection's folder, or one that is given by its path.
-
-        Raises:
-            InputError: there is none.
-        """
-        folders = [Path(source).parent for source in self.sources if not source.startswith(IRDS)]
-        found = next((path for path in (*(folder / name for folder in folders), Path(name)) if path.is_file()), None)
-        if found is None:
-            what = f"{self.recipe.paper}, {self.recipe.item}, reads a file that the collection does not have"
-            raise InputError(what, path=self._given.key, got=name)
-        return found
-
-    def topics(self, setting: str, *, irds: bool = False) -> tuple[Path, Path] | None:
-        """Return the queries and judgments in the folder that a setting names; None: it names none.
-
-        With `irds` it may name ``irds:ID`` instead, which is both.
-
-        Raises:
-            InputError: they are not there.
-        """
-        if not self.settings[setting]:
-            return None
-        folder = Path(self.settings[setting])
-        if irds and self.settings[setting].startswith(IRDS):
-            return folder, folder
-        found = [
-            next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
-            for name in (QUERIES, QRELS)
-        ]
-        if found[0] is None or found[1] is None:
-            what = f"setting {setting} is a folder with {QUERIES} and {QRELS}, which are not both there"
-            raise InputError(what, got=self.settings[setting])
-        return found[0], found[1]
-
-    def check_alike(self, there: Path, role: str, *keys: str) -> None:
-        """Refuse another recipe's folder whose scores are of another kind.
-
-        Args:
-            there: the folder.
-            role: of the model that made them.
-            keys: settings that they depend on.
-
-        Raises:
-            InputError: the model, or a setting, is another one there.
-            IntegrityError: what the folder says of itself is damaged.
-        """
-        known = identity_of(there)
-        published = self.recipe.models[role]
-        if known["models"].get(role, published) != fingerprint(self._models.get(role, published)):
-            raise InputError(f"holds scores of another model of the role {role}", path=there)
-        for key in keys:
-            if known["settings"].get(key) != self.settings[key]:
-                got = f"{key} {shown(known['settings'].get(key))} there, {shown(self.settings[key])} here"
-                raise InputError("holds other scores", path=there, got=got)
 
     def indexed(self, name: str, *options: object) -> Path:
         """Return another index of the collection; `options` are those of ``index``."""

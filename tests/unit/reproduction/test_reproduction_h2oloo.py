@@ -77,7 +77,9 @@ def test_passages_have_baselines_and_runs_of_bert_on_two_indexes(folder: Path, t
     assert [command.count("--expansions") for command in united] == [2]
 
 
-def test_documents_are_weighed_as_the_paper_or_another_set_says(folder: Path, tmp_path: Path) -> None:
+def test_documents_are_weighed_as_the_paper_or_another_set_says(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from longrank.cli.main import main
 
     roles = ("bert-msmarco", "bert-msmarco-microblog")
@@ -91,6 +93,14 @@ def test_documents_are_weighed_as_the_paper_or_another_set_says(folder: Path, tm
     assert obtained(found).keys() == to_obtain(name)
     weights = json.loads((tmp_path / "learned" / name / "bm25_marcomb-learned" / "weights.json").read_text())
     assert weights["protocol"]["name"] == "frozen"
+    judged = folder / "others" / "qrels.txt"
+    kept = judged.read_text()
+    judged.write_text(kept.replace(" 0\n", " 1\n", 1))  # what was learned is not what it would be now
+    given = ["--collection", str(folder / "tiny"), *(part for model in models for part in ("--model", model))]
+    again = [*given, *(part for one in (*sets, *learn) for part in ("--set", one))]
+    assert main(["reproduce", name, *again, "-o", str(tmp_path / "learned")]) == 2
+    assert "holds a reproduction with other files that settings name" in capsys.readouterr().err
+    judged.write_text(kept)
     inputs = ["--collection", str(folder / "tiny"), "-o", str(tmp_path / "table")]
     assert main(["reproduce", "h2oloo/table2-document", *inputs, "--dry-run"]) == 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -115,14 +114,6 @@ def test_training_one_fold_makes_that_folds_run(tmp_path: Path) -> None:
     assert made == [index, tmp_path / "t/s2/test.run", index, tmp_path / "t/test.run"]
 
 
-def test_a_file_beside_the_collection_is_found_or_named(tmp_path: Path) -> None:
-    at = bench(tmp_path)
-    with pytest.raises(InputError, match="reads a file that the collection does not have"):
-        at.beside("passage_qrels.txt")
-    (tmp_path / "passage_qrels.txt").touch()
-    assert at.beside("passage_qrels.txt") == tmp_path / "passage_qrels.txt"
-
-
 RUN = "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d3 3 1 t\n"
 QRELS = "q1 0 d1 0\nq1 0 d3 1\nq2 0 d1 1\n"
 
@@ -163,33 +154,6 @@ def test_what_cannot_be_done_is_refused_when_it_is_planned(tmp_path: Path) -> No
             at.weighed("w", [tmp_path / "e"], tmp_path / "run", {"alpha": values})
         with pytest.raises(InputError, match="grid"):
             at.tuned("w", "bm25-anserini", {"k1": values}, "AP")
-
-
-def test_other_topics_are_a_folder_with_queries_and_judgments(tmp_path: Path) -> None:
-    at = bench(tmp_path, settings={"heldout": str(tmp_path / "other"), "train_on": ""})
-    assert at.topics("train_on") is None
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "queries.jsonl.gz").touch()
-    with pytest.raises(InputError, match=r"setting heldout is a folder with queries\.jsonl and qrels\.txt"):
-        at.topics("heldout")
-    (tmp_path / "other" / "qrels.txt").touch()
-    assert at.topics("heldout") == (tmp_path / "other" / "queries.jsonl.gz", tmp_path / "other" / "qrels.txt")
-
-
-def test_scores_of_another_model_or_kind_are_not_taken_for_these(tmp_path: Path) -> None:
-    (tmp_path / "there").mkdir()
-
-    def there(model: str, score: str) -> Path:
-        known = {"models": {"MB": model}, "settings": {"score": score}}
-        (tmp_path / "there" / "reproduction.json").write_text(json.dumps(known))
-        return tmp_path / "there"
-
-    at = bench(tmp_path, models={"MB": "hub/name"}, given_models={"MB": "mine"}, settings={"score": "logit"})
-    at.check_alike(there("mine", "logit"), "MB", "score")
-    with pytest.raises(InputError, match="of another model of the role MB"):
-        at.check_alike(there("yours", "logit"), "MB", "score")
-    with pytest.raises(InputError, match="score 'prob' there, 'logit' here"):
-        at.check_alike(there("mine", "prob"), "MB", "score")
 
 
 def test_how_it_is_evaluated_is_the_recipes(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from longrank.errors import InputError
 from longrank.evaluation.folds import make_folds
 from longrank.formats.folds import read_folds, write_folds
 from longrank.formats.trec import read_run
@@ -56,13 +55,8 @@ def _frozen(bench: Workbench, trained_on: str, first: Path, evidence: Path) -> t
     """
     if not bench.settings["learn_on"]:
         return ()
-    there = Path(bench.settings["learn_on"])
-    files = [there / file.relative_to(bench.folder) for file in (bench.qrels, first, evidence)]
-    for file in files:
-        if not file.is_file():
-            what = "setting learn_on is the folder of this recipe on another collection, and lacks what weights are of"
-            raise InputError(what, path=file, fix="reproduce it there first")
-    bench.check_alike(there, trained_on, "score")
+    names = [file.relative_to(bench.folder) for file in (bench.qrels, first, evidence)]
+    files = bench.elsewhere.made("learn_on", names, trained_on, "score")
     return "--learn-on", ",".join(map(str, files))
 
 
@@ -131,7 +125,14 @@ def table_1_2(bench: Workbench) -> Iterator[Row]:
     rows, triples = bench.folder / "rows.jsonl", bench.settings["triples"]
     if triples:
         bench.do(
-            "rows", "msmarco", bench.beside(triples), "-o", rows, "--triples", bench.settings["n_triples"], output=rows
+            "rows",
+            "msmarco",
+            bench.elsewhere.file(triples),
+            "-o",
+            rows,
+            "--triples",
+            bench.settings["n_triples"],
+            output=rows,
         )
     else:
         inputs = (*bench.sources, "--queries", bench.queries, "--qrels", bench.qrels)

@@ -42,7 +42,9 @@ def _read(bench: Workbench, name: str, first: Path) -> Path:
 
 def _expanded(bench: Workbench, *roles: str, copies: int = 1) -> Path:
     """Index the documents with the queries that several models predict for them, united."""
-    files = [bench.beside(name) for name in bench.settings["expansions"]] or [_predicted(bench, role) for role in roles]
+    files = [bench.elsewhere.file(name) for name in bench.settings["expansions"]] or [
+        _predicted(bench, role) for role in roles
+    ]
     name = f"expanded-{copies}.index"
     return bench.indexed(name, *_repeated("--expansions", files), "--original-copies", copies)
 
@@ -80,7 +82,7 @@ def _mixtures(bench: Workbench) -> Iterator[Row]:
 def _mixed(bench: Workbench, name: str, index: Path) -> Path:
     """Weigh the first stage and three sentences as the paper does, or as another judged set teaches."""
     first, evidence = _sentences(bench, name, f"{name}-read", index, bench.queries)
-    there = bench.topics("learn_on")
+    there = bench.elsewhere.topics("learn_on")
     if there is None:
         if len(bench.settings["weights"][name]) != 3:
             got = f"weights.{name} = {bench.settings['weights'][name]}"
@@ -123,7 +125,7 @@ def _tuned(bench: Workbench, objective: str) -> Path:
 
 def _to_tune_on(bench: Workbench) -> tuple[Path, Path]:
     """Return queries and judgments to draw samples from: those that a setting names, or the collection's."""
-    other, size = bench.topics("tune_on", irds=True), bench.settings["sample_size"]
+    other, size = bench.elsewhere.topics("tune_on", irds=True), bench.settings["sample_size"]
     if other is not None:
         return other
     if size > bench.n_queries:

@@ -92,7 +92,7 @@ def table_9(bench: Workbench) -> Iterator[Row]:
     """How many passages of a relevant document are relevant."""
     path, options = bench.folder / "relevant-passages.json", bench.settings["options"]
     whole = ("--qrels", bench.qrels) if "--document-level" in options else ()
-    passages = bench.beside(bench.settings["passages"])
+    passages = bench.elsewhere.file(bench.settings["passages"])
     bench.do("analyze", "relevant-passages", passages, *options, *whole, "-o", path, output=path)
     shares = dict(zip(bench.recipe.quantities, ("exactly_1", "up_to_2", "from_3"), strict=True))
     yield bench.measured(
@@ -137,7 +137,7 @@ def _trained(bench: Workbench, system: str, first: Path, name: str) -> Path:
 
 def _learned(bench: Workbench, name: str, sets: Sets, candidates: Path) -> Path:
     """Return the candidates reranked by a network that learned on other queries, or by folds on these."""
-    other = bench.topics("learn_on", irds=True)
+    other = bench.elsewhere.topics("learn_on", irds=True)
     if other is None:
         return train(bench, name, STANDALONE, candidates, sets, folds=bench.folds_without_dev) / "test.run"
     first = bench.retrieve("learned-on", FIRST_STAGES["BM25"], queries=other[0])
@@ -163,7 +163,7 @@ def _covid_candidates(bench: Workbench, how: Mapping[str, Any]) -> Path:
     if not given or how.get("first_stage") == "question":
         return bench.retrieve(f"bm25-{how['depth']}", FIRST_STAGES["BM25"], k=how["depth"])
     return bench.retrieve(
-        f"bm25-given-{how['depth']}", FIRST_STAGES["BM25"], queries=bench.beside(given), k=how["depth"]
+        f"bm25-given-{how['depth']}", FIRST_STAGES["BM25"], queries=bench.elsewhere.file(given), k=how["depth"]
     )
 
 

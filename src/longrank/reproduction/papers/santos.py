@@ -41,7 +41,7 @@ def _here(bench: Workbench) -> Topics:
 
 def _there(bench: Workbench, setting: str, mark: str) -> Topics | None:
     """Return the topics of the folder that a setting names, if it names one."""
-    found = bench.topics(setting)
+    found = bench.elsewhere.topics(setting)
     return None if found is None else Topics(*found, mark)
 
 

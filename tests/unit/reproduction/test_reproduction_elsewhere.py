@@ -1,0 +1,65 @@
+"""Files and folders that the settings of a recipe name: found, checked and noted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from longrank.errors import InputError
+from longrank.reproduction.elsewhere import Elsewhere
+from longrank.reproduction.given import Given
+from longrank.reproduction.recipe import Recipe
+
+
+def elsewhere(
+    folder: Path, settings: Mapping[str, object], given: Mapping[str, str] | None = None, **more: object
+) -> Elsewhere:
+    about = {"paper": "MAXP", "item": "Table 9", "about": "made up", "collection": "tiny", "measures": ["RR"]}
+    expected = [{"row": "x", "values": {"RR": 1}}]
+    recipe = Recipe.model_validate({**about, "expected": expected, "settings": settings, **more})
+    return Elsewhere(recipe, given or {}, Given("tiny", sources=(str(folder / "docs.jsonl"),)))
+
+
+def test_a_file_of_the_collections_folder_is_found_or_named(tmp_path: Path) -> None:
+    found = elsewhere(tmp_path, {})
+    with pytest.raises(InputError, match="MAXP, Table 9, reads a file that the collection does not have"):
+        found.file("passage_qrels.txt")
+    (tmp_path / "passage_qrels.txt").touch()
+    assert found.file("passage_qrels.txt") == tmp_path / "passage_qrels.txt"
+    assert found.files == [tmp_path / "passage_qrels.txt"]
+
+
+def test_other_topics_are_a_folder_with_queries_and_judgments(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    found = elsewhere(tmp_path, {"heldout": str(other), "train_on": "", "learn_on": "irds:a/b"})
+    assert found.topics("train_on") is None
+    assert found.topics("learn_on", irds=True) == (Path("irds:a/b"), Path("irds:a/b"))
+    other.mkdir()
+    (other / "queries.jsonl.gz").touch()
+    with pytest.raises(InputError, match=r"setting heldout is a folder with queries\.jsonl and qrels\.txt"):
+        found.topics("heldout")
+    assert found.files == []
+    (other / "qrels.txt").touch()
+    assert found.topics("heldout") == (other / "queries.jsonl.gz", other / "qrels.txt")
+    assert found.files == [other / "queries.jsonl.gz", other / "qrels.txt"]
+
+
+def test_scores_of_another_model_or_kind_are_not_taken_for_these(tmp_path: Path) -> None:
+    def made(model: str, score: str) -> list[Path]:
+        known = {"models": {"MB": model}, "settings": {"score": score}}
+        (tmp_path / "reproduction.json").write_text(json.dumps(known))
+        settings = {"score": "logit", "learn_on": str(tmp_path)}
+        found = elsewhere(tmp_path, settings, {"MB": "mine"}, models={"MB": "hub/name"})
+        return found.made("learn_on", [Path("mb.run")], "MB", "score")
+
+    with pytest.raises(InputError, match=r"mb\.run: setting learn_on is the folder of this recipe on another"):
+        made("mine", "logit")
+    (tmp_path / "mb.run").touch()
+    assert made("mine", "logit") == [tmp_path / "mb.run"]
+    with pytest.raises(InputError, match="of another model of the role MB"):
+        made("yours", "logit")
+    with pytest.raises(InputError, match="score 'prob' there, 'logit' here"):
+        made("mine", "prob")
