@@ -5,7 +5,8 @@
     mapfuse  MAPFuse (Lillis et al. 2010; Santos et al. use it): sum of MAP / rank
 
 Every method returns the union of the documents; a run gives nothing to a query or document that it
-lacks. Ranks count from 1 in the order of `Run`. The order in which runs are given changes nothing.
+lacks, unless it scores below 0 those that it has (`linear`). Ranks count from 1 in the order of `Run`. The order in
+which runs are given changes nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from longrank.types import Run, ScoredDoc
 
 Scores: TypeAlias = Mapping[str, float]
 """doc_id -> score, for one query."""
+
+Ranking: TypeAlias = Sequence[ScoredDoc]
 
 RRF_K = 60.0
 
@@ -43,7 +46,8 @@ def linear(runs: Sequence[Run], *, tag: str, weights: Sequence[float] | None = N
         tag: of the new run.
         weights: one for each run; all 1 if not given.
         normalize: one of `NORMALIZERS`. After ``minmax`` a document that a run lacks has that run's
-            minimum, which is 0.
+            minimum of the query, which is 0; of raw scores it has 0, or the minimum where that is less (logits,
+            log-probabilities), so that it is never better than what the run returned.
 
     Raises:
         InputError: fewer than two runs, another number of weights, a weight that is not finite,
@@ -52,11 +56,14 @@ def linear(runs: Sequence[Run], *, tag: str, weights: Sequence[float] | None = N
     scale = lookup(NORMALIZERS, normalize, "normalisation")
     each = [1.0] * len(runs) if weights is None else _one_each(runs, weights, "weight")
 
-    def part(which: int, ranking: Sequence[ScoredDoc]) -> Scores:
+    def part(which: int, ranking: Ranking) -> Scores:
         scores = scale({row.doc_id: row.score for row in ranking})
         return {doc_id: each[which] * score for doc_id, score in scores.items()}
 
-    return _fused(runs, tag, part)
+    def lacking(which: int, ranking: Ranking) -> float:
+        return each[which] * min([0.0, *scale({row.doc_id: row.score for row in ranking}).values()])
+
+    return _fused(runs, tag, part, lacking)
 
 
 def mapfuse(runs: Sequence[Run], *, tag: str, maps: Sequence[float]) -> Run:
@@ -94,21 +101,40 @@ NORMALIZERS: dict[str, Callable[[Scores], Scores]] = {"none": dict, "minmax": mi
 """Per-query normalisations by name."""
 
 
-def add(parts: Sequence[Scores]) -> dict[str, float]:
-    """Sum the scores of each document of the union; exactly rounded, so the order of `parts` does not matter."""
+def add(parts: Sequence[Scores], lacking: Sequence[float] | None = None) -> dict[str, float]:
+    """Sum the scores of each document of the union; exactly rounded, so the order of `parts` does not matter.
+
+    Args:
+        parts: what is added.
+        lacking: for each of them, what counts for a document that it lacks; 0 if not given.
+    """
     documents = dict.fromkeys(doc_id for part in parts for doc_id in part)
-    return {doc_id: math.fsum(part[doc_id] for part in parts if doc_id in part) for doc_id in documents}
+    each = list(zip(parts, lacking or [0.0] * len(parts), strict=True))
+    return {doc_id: math.fsum(part.get(doc_id, other) for part, other in each) for doc_id in documents}
 
 
-def _fused(runs: Sequence[Run], tag: str, part: Callable[[int, Sequence[ScoredDoc]], Scores]) -> Run:
-    """Add what each run gives to each document; ``part(i, ranking)`` says it for the i-th run and one query."""
+def _fused(
+    runs: Sequence[Run],
+    tag: str,
+    part: Callable[[int, Ranking], Scores],
+    lacking: Callable[[int, Ranking], float] = lambda which, ranking: 0.0,
+) -> Run:
+    """Add what each run gives to each document.
+
+    Args:
+        runs: two or more.
+        tag: of the new run.
+        part: ``part(i, ranking)`` says what the i-th run's ranking of a query gives to each of its documents.
+        lacking: the same for documents that it lacks.
+    """
     if len(runs) < 2:
         raise InputError("fusion needs two runs or more", got=len(runs))
 
     def rows() -> Iterator[ScoredDoc]:
         for query_id in dict.fromkeys(query_id for run in runs for query_id in run):
-            parts = [part(which, run.get(query_id)) for which, run in enumerate(runs)]
-            yield from (ScoredDoc(query_id, doc_id, score) for doc_id, score in add(parts).items())
+            rankings = [(which, run.get(query_id)) for which, run in enumerate(runs)]
+            found = add([part(*one) for one in rankings], [lacking(*one) for one in rankings])
+            yield from (ScoredDoc(query_id, doc_id, score) for doc_id, score in found.items())
 
     return Run(tag, rows())
 

@@ -28,12 +28,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "c" / "passage_qrels.txt").write_text("1 0 d1#0 1\n1 0 d1#2 1\n1 0 d3#0 1\n")
     write_run(run({"1": {"d2": 3, "d1": 2, "d3": 1}}, tag="first"), tmp_path / "first.run")
     write_run(run({"1": {"d1": 3, "d2": 2}}, tag="second"), tmp_path / "second.run")
-    header = evidence_header(
-        unit="logit", scorer="s", collection="c", queries="q", n_queries=1, candidates="r", options={}
-    )
-    with EvidenceWriter(tmp_path / "e", header) as writer:
-        writer.write_query("1", [evidence("d2", [3, 1], query_id="1"), evidence("d1", [2, 8, 1], query_id="1")])
-        writer.commit()
+    for name, options in (("e", {}), ("stopped", {"stopped": True})):
+        header = evidence_header(
+            unit="logit", scorer="s", collection="c", queries="q", n_queries=1, candidates="r", options=options
+        )
+        with EvidenceWriter(tmp_path / name, header) as writer:
+            writer.write_query("1", [evidence("d2", [3, 1], query_id="1"), evidence("d1", [2, 8, 1], query_id="1")])
+            writer.commit()
     return tmp_path
 
 
@@ -70,6 +71,16 @@ def test_texts_are_shown_on_demand(folder: Path, capsys: pytest.CaptureFixture[s
     assert main(["index", "c", "-o", "i"]) == 0
     assert analyze("collection", "i", "--show-text") == 2
     assert "--show-text shows judged documents; name the judgments, too" in capsys.readouterr().err
+
+
+def test_texts_without_judgments_are_refused_before_anything_is_measured(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "c" / "qrels.txt").unlink()
+    assert analyze("collection", "c", "--show-text", "-o", "s.json") == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "--show-text shows judged documents; name the judgments, too" in captured.err
 
 
 def test_relevant_passages(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,6 +202,7 @@ def test_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["collection", "c", "-o", "absent/s.json"], "its folder does not exist"),
         (["relevant-passages", "c", "--separator", "_"], "holds no '_' after its document's id (got 'd1#0')"),
         (["relevant-passages", "c", "--level", "0"], "Input should be greater than or equal to 1"),
+        (["relevant-passages", "c", "--document-level", "0"], "Input should be greater than or equal to 1"),
         (["relevant-passages", "c", "--level", "9"], "no relevant document has a relevant passage"),
         (["positions", "first.run"], "first.run: does not begin with a JSON header line"),
         (["positions", "e", "-k", "0"], "-k is at least 1"),
@@ -201,6 +213,8 @@ def test_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["sentences", "e", "c", "--weights", "1"], "--weights belongs to the aggregator birch"),
         (["sentences", "e", "c", "--rule", "frist"], "unknown rule (got 'frist'); did you mean 'first'?"),
         (["sentences", "e", "c", "--normalize", "minmax"], "--normalize means nothing without --interpolate"),
+        (["sentences", "stopped", "c"], "stopped: is evidence of early stopping, whose bound holds for its own"),
+        (["depth", "stopped", "first.run", "c"], "rerank without stop.calibration"),
         (["depth", "e", "second.run", "c", "--interpolate", "2"], "between 0 and 1 (got 2.0)"),
         (["deltas", "c", "first.run", "--baseline", "second.run", "-m", "NumRet"], "a count is not compared"),
         (["judged", "c", "absent.run"], "absent.run: no such file"),

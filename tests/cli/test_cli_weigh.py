@@ -109,6 +109,9 @@ def test_query_ids_of_both_sets_are_pointed_out(
     same = ",".join(str(folder / name) for name in ("a.qrels", "a.run", "a.reranked.evidence"))
     assert weigh(folder, tmp_path / "w", "--learn-on", same) == 0
     assert "6 query ids are in both sets (a0, ...): make sure that they are other queries" in capsys.readouterr().err
+    result = weights_of(tmp_path / "w")["result"]
+    assert not result["held_out"]
+    assert result["remark"].endswith("; 6 query ids are in both, so these may not be unseen")
 
 
 def test_queries_without_evidence_are_counted(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

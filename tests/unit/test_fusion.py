@@ -45,6 +45,14 @@ def test_linear_after_min_max_gives_a_lacking_document_the_minimum() -> None:
     assert fused == approximately({"a": 0.5, "b": 0.375, "c": 0.5, "d": 0.25})
 
 
+def test_a_document_that_a_run_of_scores_below_0_lacks_has_its_lowest() -> None:
+    """0 would place what it never returned above what it did."""
+    logits = run({"q": {"b": -1.0, "a": -2.0, "d": -3.0}})
+    assert scores(linear([BM25, logits], tag="t")) == approximately({"a": 8.0, "b": 7.0, "c": -1.0, "d": -3.0})
+    weighed = scores(linear([BM25, logits], tag="t", weights=[1.0, 0.5]))
+    assert weighed == approximately({"a": 9.0, "b": 7.5, "c": 0.5, "d": -1.5})
+
+
 def test_a_query_that_a_run_lacks_gets_nothing_from_it() -> None:
     other = run({"r": {"x": 5.0}})
     fused = mapfuse([BM25, other], tag="t", maps=[0.4, 0.2])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from longrank.analysis.distribution import Distribution, shares
-from longrank.evaluation.canvas import blank_figure, drawing, saved
+from longrank.evaluation.canvas import blank_figure, drawing, plain, saved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Panel
@@ -76,7 +76,7 @@ def plot_tenths(path: Path, groups: Mapping[str, Sequence[float]]) -> Path:
     """Draw what share of the best passages of each group stands in each tenth of their documents; dotted: anywhere."""
     with _panels(path, 1) as (panel,):
         for (name, tenths), mark in zip(groups.items(), cycle(_MARKS), strict=False):
-            panel.plot(range(1, len(tenths) + 1), tenths, f"-{mark}", ms=4, label=name)
+            panel.plot(range(1, len(tenths) + 1), tenths, f"-{mark}", ms=4, label=plain(name))
             panel.axhline(1 / len(tenths), color=_GREY, ls=":", lw=1)
             panel.set_xticks(range(1, len(tenths) + 1))
         panel.set(
@@ -93,7 +93,7 @@ def plot_lines(path: Path, found: Mapping[str, Mapping[str, Mapping[int, float]]
     with _panels(path, len(found)) as panels:
         for panel, (measure, lines) in zip(panels, found.items(), strict=True):
             for (name, line), mark in zip(lines.items(), cycle(_MARKS), strict=False):
-                panel.plot(list(line), list(line.values()), f"-{mark}", ms=4, label=name)
+                panel.plot(list(line), list(line.values()), f"-{mark}", ms=4, label=plain(name))
             panel.set_xticks(sorted({x for line in lines.values() for x in line}))
             panel.tick_params("x", labelsize=7)
             panel.set(title=measure, xlabel=across, ylabel=measure)
@@ -108,7 +108,7 @@ def plot_costs(path: Path, costs: Mapping[str, tuple[float, float]], title: str)
         for n, (name, point) in enumerate(sorted(costs.items(), key=itemgetter(1))):
             panel.plot(*point, "o", color=_BLUE, ms=5)
             place, side = ((6, -8), "left") if n % 2 else ((-6, 4), "right")  # so that neighbours' names stand apart
-            panel.annotate(name, point, place, textcoords="offset points", ha=side, fontsize=7)
+            panel.annotate(plain(name), point, place, textcoords="offset points", ha=side, fontsize=7)
         panel.set_xscale("log")
         panel.set_yscale("log")
         panel.margins(0.2)
@@ -122,7 +122,7 @@ def plot_deltas(path: Path, values: Sequence[float], title: str) -> Path:
         panel.stairs(np.maximum(values, 0), fill=True, color=_BLUE)  # one shape, however many queries there are
         panel.stairs(np.minimum(values, 0), fill=True, color=_RED)
         panel.axhline(0, color="black", lw=0.6)
-        panel.set(title=title, xlabel="queries, best for the run first", ylabel="difference")
+        panel.set(title=plain(title), xlabel="queries, best for the run first", ylabel="difference")
         panel.set_xlim(0, len(values))
     return path
 
@@ -136,7 +136,7 @@ def plot_matrices(path: Path, names: Sequence[str], matrices: Mapping[str, Any])
             for (row, column), value in np.ndenumerate(matrix):
                 ink = "white" if value > 0.6 else "black"
                 panel.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7, color=ink)
-            panel.set_xticks(range(len(names)), names, rotation=45, ha="right")
-            panel.set_yticks(range(len(names)), names)
+            panel.set_xticks(range(len(names)), [*map(plain, names)], rotation=45, ha="right")
+            panel.set_yticks(range(len(names)), [*map(plain, names)])
             panel.set_title(measure)
     return path

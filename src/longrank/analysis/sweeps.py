@@ -53,6 +53,7 @@ class Setup:
         alpha: weight of the first stage, 0 to 1; None: passages alone.
         normalize: ``none`` or ``minmax``, before interpolating.
         queries: which topics count.
+        last: documents that come after all others: those that the index lacked.
     """
 
     aggregators: Mapping[str, Aggregator]
@@ -62,6 +63,7 @@ class Setup:
     alpha: float | None = None
     normalize: str = "none"
     queries: Queries = "complete"
+    last: frozenset[str] = frozenset()
 
     def points(self, n: int | None, evidence: Sequence[Evidence]) -> Iterator[Point]:
         """Yield what each aggregator makes of the evidence.
@@ -78,6 +80,7 @@ class Setup:
                 normalize=self.normalize,
                 tail="keep",
                 tag=name,
+                last=self.last,
             )
             yield Point(n, name, self.values(run))
 
@@ -97,7 +100,8 @@ def by_passages(
         setup: what is the same throughout.
         counts: how many passages, 1 or more each.
         rule: one of `RULES`; ``termf`` and ``first+termf`` go by the evidence's weights, tf(q, S).
-        notes: counts documents of which not all of the first passages were scored, and says if none has so many.
+        notes: counts documents of which not all passages were scored that the rule chooses among, and says if none
+            has so many.
 
     Raises:
         InputError: another rule, a count below 1, evidence of a network, which read its passages together, or as
@@ -122,11 +126,11 @@ def _about_scored(evidence: Sequence[Evidence], rule: str, most: int, notes: Not
     longest = max((len(one.passage_index) for one in evidence), default=0)
     if longest < most:
         notes.say(f"no document has more than {longest} scored passages: beyond, all are kept")
-    first = {"first": most, "first+termf": (most + 1) // 2, "termf": 0}[rule]
     for one in evidence:
-        wanted = min(first, one.n_passages)
+        wanted = min(most, one.n_passages) if rule == "first" else one.n_passages  # the others choose among all
         if wanted and (len(one.passage_index) < wanted or one.passage_index[wanted - 1] >= wanted):
-            what = f"documents of whose first {first} passages some were not scored; others are kept for them"
+            among = f"whose first {most} passages" if rule == "first" else "whose passages"
+            what = f"documents of {among} some were not scored; others are kept for them"
             notes.add(what, f"query {one.query_id}, {one.doc_id}")
 
 
@@ -169,18 +173,24 @@ def by_depth(
         raise InputError("at least one document is reranked", got=min(depths))
     held, setup = list(evidence), replace(setup, first_stage=first_stage)
     rank = {(row.query_id, row.doc_id): place for q in first_stage for place, row in enumerate(first_stage[q])}
-    _about_depth(held, rank, max(depths, default=1), notes)
+    _about_depth(held, rank, max(depths, default=1), setup.last, notes)
     points = [Point(0, name, setup.values(first_stage)) for name in setup.aggregators]
     for depth in sorted(depths):
         points += setup.points(depth, [one for one in held if rank.get((one.query_id, one.doc_id), 0) < depth])
     return points
 
 
-def _about_depth(evidence: Sequence[Evidence], rank: Mapping[tuple[str, str], int], deepest: int, notes: Notes) -> None:
+def _about_depth(
+    evidence: Sequence[Evidence],
+    rank: Mapping[tuple[str, str], int],
+    deepest: int,
+    last: frozenset[str],
+    notes: Notes,
+) -> None:
     """Say how many of the first documents have evidence, where not all of those that are to be reranked have."""
     known = {(one.query_id, one.doc_id) for one in evidence}
     queries = {one.query_id for one in evidence}
-    unknown = [pair for pair, place in rank.items() if place < deepest and pair not in known]
+    unknown = [pair for pair, place in rank.items() if place < deepest and not (pair in known or pair[1] in last)]
     notes.add("queries without evidence, ranked as in the first stage", count=len({q for q, _ in unknown} - queries))
     reach = min((rank[pair] for pair in unknown if pair[0] in queries), default=deepest)
     if reach < deepest:

@@ -50,7 +50,7 @@ def aggregate(
     --interpolate 0.4 --first-stage bm25.run
     """
     from longrank.errors import InputError
-    from longrank.formats.evidence import evidence_json, read_evidence
+    from longrank.formats.evidence import check_complete, evidence_json, read_evidence
     from longrank.types import Notes
 
     header, records = read_evidence(evidence)
@@ -62,6 +62,8 @@ def aggregate(
         raise InputError("a run needs -o RUN and --aggregator NAME", fix="or print the evidence with --json")
     if normalize != "none" and interpolate is None:
         raise InputError("--normalize means nothing without --interpolate", got=normalize)
+    if interpolate is not None:
+        check_complete(header, evidence)
 
     from longrank.aggregation import make_aggregator
     from longrank.aggregation.run import aggregate_run

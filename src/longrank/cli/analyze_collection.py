@@ -56,6 +56,8 @@ def collection(
     queries, qrels, counts = queries or opened.queries, qrels or opened.qrels, dict(opened.counts)
     topics = load_queries(queries, notes, field=field) if queries else None
     grades = load_qrels(qrels, notes) if qrels else None
+    if show_text and grades is None:
+        raise InputError("--show-text shows judged documents", fix="name the judgments, too")
     if model is not None:
         counts["wordpieces"] = wordpieces(model)
     with console.progress("measuring", None, "documents") as advance:
@@ -66,8 +68,6 @@ def collection(
     _print(found, about, judged)
     if show_text and judged is not None:
         _show_examples(judged, opened.documents(), {} if topics is None else {one.query_id: one.text for one in topics})
-    elif show_text:
-        raise InputError("--show-text shows judged documents", fix="name the judgments, too")
     drawn: dict[str, Distribution] = {f"{unit} of a document": one for unit, one in found.lengths.items()}
     what = dict.fromkeys(drawn, "documents")
     if judged is not None:

@@ -33,7 +33,7 @@ def relevant_passages(
     ] = None,
     document_level: Annotated[
         int | None,
-        typer.Option("--document-level", help="Lowest relevant grade of --qrels. [default: 1]"),
+        typer.Option("--document-level", min=1, help="Lowest relevant grade of --qrels. [default: 1]"),
     ] = None,
     output: Output = None,
 ) -> None:

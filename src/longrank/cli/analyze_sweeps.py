@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from longrank.cli.analyze_output import Evidence, Measures, Output, Qrels, check
 if TYPE_CHECKING:
     from longrank.analysis.sweeps import Point, Setup
     from longrank.evaluation.measures import Queries
+    from longrank.types import Evidence as OfDocument
     from longrank.types import Notes, Run
 
 Aggregators = Annotated[
@@ -62,7 +64,6 @@ def sentences(
     Example: longrank analyze sentences santos.run.evidence qrels.txt -a max -a sum -a wmean --first-stage bm25.run
     """
     from longrank.analysis.sweeps import by_passages
-    from longrank.formats.evidence import read_evidence
     from longrank.formats.trec import read_run
     from longrank.types import Notes
 
@@ -71,7 +72,8 @@ def sentences(
     wanted = _integers("--counts", counts)
     stage = None if first_stage is None else read_run(first_stage, notes)
     setup = _setup(qrels, aggregators, weights, measures, stage, (interpolate, normalize, complete), notes)
-    points = by_passages(read_evidence(evidence)[1], setup, wanted, rule=rule, notes=notes)
+    setup, records = _opened(evidence, setup)
+    points = by_passages(records, setup, wanted, rule=rule, notes=notes)
     _deliver(points, "passages", output, {"evidence": str(evidence), "qrels": qrels, "rule": rule})
     console.show_notes(notes)
 
@@ -96,7 +98,6 @@ def depth(
     Example: longrank analyze depth maxp.run.evidence bm25.run qrels.txt -a maxp -a sump -m nDCG@10 -m P@10
     """
     from longrank.analysis.sweeps import by_depth
-    from longrank.formats.evidence import read_evidence
     from longrank.formats.trec import read_run
     from longrank.types import Notes
 
@@ -105,7 +106,8 @@ def depth(
     wanted = _integers("--depths", depths)
     run = read_run(first_stage, notes)
     setup = _setup(qrels, aggregators, weights, measures, run, (interpolate, normalize, complete), notes)
-    points = by_depth(read_evidence(evidence)[1], run, setup, wanted, notes=notes)
+    setup, records = _opened(evidence, setup)
+    points = by_depth(records, run, setup, wanted, notes=notes)
     _deliver(points, "depth", output, {"evidence": str(evidence), "first_stage": str(first_stage), "qrels": qrels})
     console.show_notes(notes)
 
@@ -151,6 +153,19 @@ def _setup(
         normalize,
         queries,
     )
+
+
+def _opened(path: Path, setup: Setup) -> tuple[Setup, Iterator[OfDocument]]:
+    """Return the setup with what an evidence file says of missing documents, and its evidence.
+
+    Raises:
+        InputError: not an evidence file, or one of early stopping.
+    """
+    from longrank.formats.evidence import check_complete, read_evidence
+
+    header, records = read_evidence(path)
+    check_complete(header, path)
+    return replace(setup, last=frozenset(header.get("missing", ()))), records
 
 
 def _deliver(points: Sequence[Point], what: str, output: Path | None, record: dict[str, Any]) -> None:

@@ -76,7 +76,7 @@ def tune(
         typer.Option(
             "--choose-by",
             help="folds: rest: mean over train and dev; dev: over dev alone; yang19: sum of the means of the other "
-            "folds, ties to the larger setting. [default: rest]",
+            "folds, ties to the setting that is largest as text. [default: rest]",
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of samples and made folds.")] = 42,

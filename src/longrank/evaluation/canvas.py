@@ -33,6 +33,12 @@ def drawing() -> Iterator[None]:
         yield
 
 
+def plain(name: str) -> str:
+    """Return a user's name that is drawn as it is: no formula between dollars, and in legends with a leading _."""
+    shown = name.replace("$", r"\$")
+    return f"\u200a{shown}" if shown.startswith("_") else shown
+
+
 def blank_figure(width: float, height: float) -> Figure:
     """Return an empty figure of that size in inches."""
     from matplotlib.figure import Figure  # without pyplot: no window, no state that outlives the call

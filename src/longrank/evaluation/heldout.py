@@ -66,11 +66,13 @@ def mapfuse_folds(runs: Sequence[Run], folds: Mapping[str, Fold], qrels: Qrels, 
         notes: counts queries that no fold tests; they are left out.
 
     Raises:
-        InputError: a fold tests a query it trains on, or two folds test the same query.
+        InputError: a fold tests a query it trains on, two folds test the same query, or none tests a query of the runs.
     """
     check_folds(folds)
     fold_of = {query_id: name for name, fold in folds.items() for query_id in fold.test}
     queries = list(dict.fromkeys(query_id for run in runs for query_id in run))
+    if not fold_of.keys() & set(queries):
+        raise InputError("the folds test no query of the runs", got=next(iter(queries), None), fix="compare their ids")
     for query_id in queries:
         if query_id not in fold_of:
             notes.add("queries that no fold tests, left out", query_id)

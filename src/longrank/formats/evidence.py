@@ -32,6 +32,8 @@ from longrank.storage import Journal, check_writable, lock, read_header, read_jo
 from longrank.types import Evidence
 
 FORMAT, VERSION = "longrank-evidence", 1
+STOPPED = "stopped"
+"""The key of a header that says that early stopping left documents alone (`longrank.ranking.stopping`)."""
 _PER_DOCUMENT = (("first_stage", "<f8"), ("document_score", "<f8"))
 _COUNTS = (("n_passages", "<i4"), ("n_truncated", "<i4"), ("n_scored", "<i4"))
 _PER_PASSAGE = (
@@ -151,6 +153,24 @@ def read_evidence(path: Path) -> tuple[dict[str, Any], Iterator[Evidence]]:
     if header.get("version") != VERSION:
         raise IntegrityError(f"{path}: evidence of version {header.get('version')}; this longrank reads {VERSION}")
     return header, _evidence_of(path, int(header["n_queries"]))
+
+
+def check_complete(header: Mapping[str, Any], path: Path) -> None:
+    """Refuse evidence that early stopping has left incomplete, for what may rank documents in another order.
+
+    Documents were left alone since they could not enter the top k by the passages' score that the bound was learned
+    of; by any other score (interpolated, of fewer passages, of fewer documents) they might, and would be ranked last.
+
+    Args:
+        header: of the evidence file.
+        path: the file.
+
+    Raises:
+        InputError: it is such evidence.
+    """
+    if header.get(STOPPED):
+        what = "is evidence of early stopping, whose bound holds for its own aggregation alone"
+        raise InputError(what, path=path, fix="rerank without stop.calibration")
 
 
 def evidence_json(evidence: Evidence) -> dict[str, object]:

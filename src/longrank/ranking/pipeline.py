@@ -17,7 +17,7 @@ from pathlib import Path
 
 from longrank.aggregation.run import aggregate_run
 from longrank.errors import InputError
-from longrank.formats.evidence import EvidenceWriter, evidence_header, read_evidence
+from longrank.formats.evidence import STOPPED, EvidenceWriter, evidence_header, read_evidence
 from longrank.index import Index
 from longrank.protocols import Aggregator, Candidate, DocumentScorer, Retriever
 from longrank.ranking.passages import open_aggregator, open_document_scorer
@@ -223,7 +223,7 @@ def _missing_documents(pipeline: Pipeline, queries: Sequence[Query], first_stage
 def _header(
     pipeline: Pipeline, scorer: DocumentScorer, queries: Sequence[Query], first_stage: Run, absent: set[str]
 ) -> dict[str, object]:
-    final = pipeline.settings.final
+    final, stop = pipeline.settings.final, pipeline.settings.stop
     return evidence_header(
         unit=scorer.unit,
         scorer=scorer.fingerprint,
@@ -231,7 +231,12 @@ def _header(
         queries=digest_of([[query.query_id, query.text] for query in queries]),
         n_queries=len(queries),
         candidates=digest_of(_reranked(pipeline, queries, first_stage)),
-        options={"depth": final.depth, "block_queries": final.block_queries, "missing": sorted(absent)},
+        options={
+            "depth": final.depth,
+            "block_queries": final.block_queries,
+            "missing": sorted(absent),
+            **({} if stop is None else {STOPPED: True}),
+        },
     )
 
 

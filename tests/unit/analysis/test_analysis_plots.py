@@ -61,6 +61,21 @@ def test_a_plot_shows_what_it_is_given_and_is_the_same_each_time(
     assert set(texts) <= shown
 
 
+def test_names_are_drawn_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mpl = pytest.importorskip("matplotlib", reason="needs the extra plots")
+    monkeypatch.setitem(mpl.rcParams, "svg.fonttype", "none")
+    names = [r"$\bad$", "_maxp"]
+    lines = {"AP": {name: {1: 0.3} for name in names}}
+    written = [
+        plots.plot_lines(tmp_path / "lines.svg", lines, "depth"),
+        plots.plot_matrices(tmp_path / "matrices.svg", names, {"tau": np.eye(2)}),
+        plots.plot_tenths(tmp_path / "tenths.svg", {name: [0.1] * 10 for name in names}),
+    ]
+    for path in written:
+        texts = {"".join(one.itertext()).strip() for one in ElementTree.parse(path).iter() if one.tag.endswith("}text")}
+        assert set(names) <= texts
+
+
 def test_without_the_extra_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"pip install 'longrank\[plots\]'"):

@@ -7,7 +7,7 @@ import pytest
 
 from evidences import evidence, run
 from longrank.aggregation import make_aggregator
-from longrank.analysis.sweeps import Setup, by_depth, by_passages, kept
+from longrank.analysis.sweeps import RULES, Setup, by_depth, by_passages, kept
 from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate
 from longrank.types import Evidence, Notes
@@ -69,13 +69,11 @@ def test_first_passages_that_were_not_scored_are_counted() -> None:
     sampled = evidence("s", [1, 2, 3])
     object.__setattr__(sampled, "passage_index", np.array([0, 4, 7], np.int32))
     object.__setattr__(sampled, "n_passages", 8)
-    what = "documents of whose first {} passages some were not scored; others are kept for them"
-    counted: dict[str, int] = {}
-    for rule, first in (("first", 2), ("first+termf", 1), ("termf", 0)):
+    what = "documents of {} some were not scored; others are kept for them"
+    for rule, among in (("first", "whose first 2 passages"), *((rule, "whose passages") for rule in RULES[1:])):
         notes = Notes()
         by_passages([sampled, *EVIDENCE], setup("max"), [1, 2], rule=rule, notes=notes)
-        counted[rule] = notes[what.format(first)]
-    assert counted == {"first": 1, "first+termf": 0, "termf": 0}
+        assert notes.lines() == [f"{what.format(among)}: 1 (first: query q, s)"]
 
 
 def test_effectiveness_by_depth_starts_at_the_first_stage() -> None:
@@ -118,6 +116,19 @@ def test_a_depth_that_the_evidence_does_not_reach_is_said() -> None:
         "queries without evidence, ranked as in the first stage: 1",
         "the evidence reaches the first 2 documents of each query: deeper is not another ranking",
     ]
+
+
+def test_documents_that_the_index_lacked_come_last_as_in_rerank() -> None:
+    """x, first of the first stage, is one: it is below r, which was reranked, and no hole in the evidence."""
+    first, notes = run({"q": {"x": 9, "n": 8, "r": 7, "y": 5}}), Notes()
+    known = [evidence("n", [5]), evidence("y", [7])]
+    for last, place in ((frozenset({"x"}), 3), (frozenset[str](), 4)):  # y, n, then r and x or x and r
+        same = setup("max", first_stage=first, last=last)
+        (by_passage,) = {point.values["RR"] for point in by_passages(known, same, [1], notes=Notes())}
+        assert by_passage == pytest.approx(1 / place)
+    by_rank = by_depth(known[:1], first, setup("max", last=frozenset({"x"})), [2], notes=notes)
+    assert by_rank[1].values["RR"] == pytest.approx(1 / 2)  # n, r, y, x
+    assert notes.lines() == []
 
 
 @pytest.mark.parametrize(

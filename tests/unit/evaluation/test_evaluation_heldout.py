@@ -79,6 +79,12 @@ def test_queries_that_no_fold_tests_are_left_out_and_counted() -> None:
     assert notes["queries that no fold tests, left out"] == 1
 
 
+def test_folds_that_test_none_of_the_queries_are_refused() -> None:
+    folds = {"s1": Fold(("q1", "q2"), (), ("other",))}
+    with pytest.raises(InputError, match=r"the folds test no query of the runs \(got 'q1'\)"):
+        mapfuse_folds([A, B], folds, QRELS, tag="t", notes=Notes())
+
+
 @pytest.mark.parametrize(
     "folds",
     [

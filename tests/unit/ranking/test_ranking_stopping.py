@@ -11,7 +11,7 @@ import pytest
 from fakes import CountingScorer, documents, index_of, queries
 from longrank.aggregation import make_aggregator
 from longrank.errors import InputError
-from longrank.formats.evidence import read_evidence
+from longrank.formats.evidence import check_complete, read_evidence
 from longrank.index import Index
 from longrank.protocols import Candidate, PassageScorer
 from longrank.ranking.bounds import Bound, Pairs, n_read
@@ -115,8 +115,11 @@ def test_a_pipeline_that_stops_early_keeps_the_top_and_tells_what_it_left_alone(
     assert n_left == N_QUERIES * 40 - n_read > 0
     assert any("of the true top 5 missed, on held-out queries" in line for line in notes.lines())
     assert "stop(k=5 bound=" in header["scorer"]
+    with pytest.raises(InputError, match="evidence of early stopping"):
+        check_complete(header, tmp_path / "e")
     whole = open_pipeline(index, "lexical", assignments=["scorer.options.k1=5.0"], notes=Notes())
     full = rerank(whole, queries(N_QUERIES), run, tmp_path / "full", tag="t", notes=Notes())
+    check_complete(read_evidence(tmp_path / "full")[0], tmp_path / "full")
     kept = [len({r.doc_id for r in new[q][:5]} & {r.doc_id for r in full[q][:5]}) / 5 for q in run]
     assert np.mean(kept) >= 0.9
     assert all({r.doc_id for r in new[q]} == {r.doc_id for r in full[q]} for q in run)

@@ -183,15 +183,16 @@ def frozen(there: Table, place: int, here: Table) -> Outcome:
         place: of the chosen setting in it.
         here: a table of that setting alone, over the queries that it is tested on.
     """
-    setting = there.settings[place]
+    setting, both = there.settings[place], len(set(there.query_ids) & set(here.query_ids))
+    remark = "chosen on the queries of another judged set, and kept for these"
     return Outcome(
         "frozen",
         (Choice("other set", place, there.query_ids),),
         setting,
         dict.fromkeys(here.query_ids, setting),
         here.figure(0, here.query_ids),
-        held_out=True,
-        remark="chosen on the queries of another judged set, and kept for these",
+        held_out=not both,
+        remark=remark + (f"; {both} query ids are in both, so these may not be unseen" if both else ""),
     )
 
 

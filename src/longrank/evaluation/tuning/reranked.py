@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from longrank.errors import InputError
-from longrank.formats.evidence import read_evidence
+from longrank.formats.evidence import check_complete, read_evidence
 from longrank.formats.trec import read_run
 from longrank.types import Evidence, Notes, Run
 
@@ -54,7 +54,7 @@ def open_reranked(first_stage: Path, sources: Sequence[Path], *, depth: int | No
         notes: what was accepted with a remark: a depth for evidence, for one, which says itself what was reranked.
 
     Raises:
-        InputError: a file that is neither, or a depth below 1.
+        InputError: a file that is neither, evidence of early stopping, or a depth below 1.
     """
     if depth is not None and depth < 1:
         raise InputError("the depth of reranking must be at least 1", got=depth)
@@ -63,7 +63,9 @@ def open_reranked(first_stage: Path, sources: Sequence[Path], *, depth: int | No
     for path in sources:
         if _is_evidence(path):
             notes.add("evidence files, for which a depth means nothing", str(path), int(depth is not None))
-            last.update(read_evidence(path)[0].get("missing", ()))
+            header, _ = read_evidence(path)
+            check_complete(header, path)
+            last.update(header.get("missing", ()))
             opened.append(path)
         else:
             run = read_run(path, notes)
