@@ -159,16 +159,16 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("docs/results"))
     parser.add_argument("--print", action="store_true", help="print the commands, and run nothing")
     args = parser.parse_args()
-    args.folder.mkdir(parents=True, exist_ok=True)
     models = models_of(args.model, args.predictors)
-    for case in CASES:
-        if args.recipe is None or case.recipe in args.recipe:
-            command = command_of(case, models, prepared(args.data, case.collection, args.folder), args.folder)
-            if args.print:
-                print(shlex.join(["longrank", *command]))
-            else:
-                run(*command)
-    if not args.print:
+    asked = [case for case in CASES if args.recipe is None or case.recipe in args.recipe]
+    if args.print:
+        for case in asked:
+            command = command_of(case, models, place_of(args.data, case.collection, args.folder), args.folder)
+            print(shlex.join(["longrank", *command]))
+    else:
+        args.folder.mkdir(parents=True, exist_ok=True)
+        for case in asked:
+            run(*command_of(case, models, prepared(args.data, case.collection, args.folder), args.folder))
         path = args.results / "recipes.json"
         known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
         found = rows_of(CASES, args.folder, models, known)
@@ -305,9 +305,13 @@ CROSS-ENCODER is the one [trained here](results.md#what-training-gains); where a
 its weights' SHA-256, it is of a second run of that training ([how they differ](results.md#end-to-end)). Obtained
 figures come first; in brackets is what the paper has, on its own collection with its own models: the two are not to be
 compared, only how rows stand to each other. Many conditions of a table would be the same here (TIME has one form of
-queries), so one is run. What was reduced (documents, steps, a frozen encoder) is in the command; nothing was tuned but
-what the recipes tune. Where only ten or twenty documents are reranked, P@20 cannot change, or hardly. Trainings of so
-few steps show that a recipe runs, and less of what its systems are worth. Tests are the papers' own.
+queries), so one is run. The commands are run after `mkdir -p work/open`; DATA and CROSS-ENCODER stand for your
+folders, `work/doc2query` is made by `python -m benchmarks.doc2query_path DATA`, and `work/open/collections`, the
+questions that nothing was trained on, by the command above. What was reduced (documents, steps, a frozen encoder) is
+in the command; nothing was tuned but what the recipes tune. Where only ten or twenty documents are reranked, P@20
+cannot change, or hardly. Trainings of so few steps show that a recipe runs, and less of what its systems are worth;
+where no dev queries are used (PARADE's own code: its Tables 4, 5, 7 and 8, Figure 3, its README), nothing is known of
+their convergence. Tests are the papers' own.
 """
 
 NOT_RUN = """## Not run here
