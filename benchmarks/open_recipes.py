@@ -62,10 +62,13 @@ PASSAGES = (*FEW, "train.validation.depth=10", ONE_OUTPUT, *BATCHES, *BY_EIGHT)
 """The whole network by MAXP's protocol, on 24 queries: 24 batches of 8 pairs of passages."""
 DAI_CALLAN = (*FEW, 'train.network.options={outputs=1,score="logit"}', *BATCHES)
 """The whole network by Dai and Callan's, on single passages."""
-CEDR = (*FEW, "train.validation.depth=10", *BATCHES, BY_EIGHT[0])
-"""The whole network by CEDR's protocol: pairs of documents."""
-CEDR_PAIRS = (*FEW, "train.validation.depth=10", *BATCHES, *BY_EIGHT)
+EIGHT = ("train.loop.steps=8", *BATCHES[1:], "train.loop.validate_every=4")
+CEDR = (*FEW, "train.validation.depth=10", *EIGHT)
+"""The whole network by CEDR's protocol: eight batches of pairs of documents in each of many trainings."""
+SURVEY = (*CEDR, BY_EIGHT[1])
 """The same by Capreolus', whose learning rate goes by epochs."""
+CEDR_PAIRS = (*FEW, "train.validation.depth=10", *BATCHES, *BY_EIGHT)
+"""The same, 24 batches."""
 PFT = 'systems=["BERT-Base","BERT-Base (pFT)"]'
 ENCODERS = {"electra": CROSS}
 SIZES = ('sizes=["base","mini"]', "layers.mini=3")
@@ -124,7 +127,7 @@ CASES = (
     Case("parade/readme-capreolus-robust04-title", "time", ENCODERS, PAIRS),
     Case("parade/readme-checkpoints-msmarco-passage", "time", ENCODERS, ('systems=["ELECTRA-Base"]', "depth=20")),
     Case("parade/cedr-robust04-title", "time", {"base": CROSS}, CEDR),
-    Case("parade/survey-cedr-robust04-title", "time", {"bert": CROSS}, (ON_BERT, *CEDR_PAIRS)),
+    Case("parade/survey-cedr-robust04-title", "time", {"bert": CROSS}, (ON_BERT, *SURVEY)),
     Case("parade/readme-cedr-robust04-title", "time", {"bert-msm": CROSS}, (VANILLA, *CEDR_PAIRS)),
     Case("parade/figure3-gov2-title", "qmsum", {"base": CROSS}, ("passages=[4,16]", *STANDALONE)),
     Case("maxp/figure1-samples-robust04", "cranfield", settings=("rates=[0.3,0.5,0.7,0.9]",)),
