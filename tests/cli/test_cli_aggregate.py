@@ -117,10 +117,12 @@ def test_a_mistake_is_one_line_exit_2_and_no_run(
 
 def test_evidence_of_early_stopping_is_ranked_alone(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [[evidence("d0000", [1.0], query_id="1", first_stage=2.0)]]
-    write_evidence(files["evidence"].with_name("stopped"), rows, stopped=True)
+    write_evidence(files["evidence"].with_name("stopped"), rows, stopped="maxp")
     files["evidence"] = files["evidence"].with_name("stopped")
     assert main(arguments(files, "-a", "maxp", "--interpolate", "0.5")) == 2
     assert "is evidence of early stopping" in capsys.readouterr().err
+    assert main(arguments(files, "-a", "sump")) == 2
+    assert "whose bound holds for maxp alone (got 'sump')" in capsys.readouterr().err
     assert main(arguments(files, "-a", "maxp", "--first-stage", str(files["first"]))) == 0
 
 

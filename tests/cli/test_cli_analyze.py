@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "c" / "passage_qrels.txt").write_text("1 0 d1#0 1\n1 0 d1#2 1\n1 0 d3#0 1\n")
     write_run(run({"1": {"d2": 3, "d1": 2, "d3": 1}}, tag="first"), tmp_path / "first.run")
     write_run(run({"1": {"d1": 3, "d2": 2}}, tag="second"), tmp_path / "second.run")
-    for name, options in (("e", {}), ("stopped", {"stopped": True})):
+    for name, options in (("e", {}), ("stopped", {"stopped": "maxp"})):
         header = evidence_header(
             unit="logit", scorer="s", collection="c", queries="q", n_queries=1, candidates="r", options=options
         )
@@ -213,7 +213,7 @@ def test_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["sentences", "e", "c", "--weights", "1"], "--weights belongs to the aggregator birch"),
         (["sentences", "e", "c", "--rule", "frist"], "unknown rule (got 'frist'); did you mean 'first'?"),
         (["sentences", "e", "c", "--normalize", "minmax"], "--normalize means nothing without --interpolate"),
-        (["sentences", "stopped", "c"], "stopped: is evidence of early stopping, whose bound holds for its own"),
+        (["sentences", "stopped", "c"], "stopped: is evidence of early stopping, whose bound holds for maxp alone"),
         (["depth", "stopped", "first.run", "c"], "rerank without stop.calibration"),
         (["depth", "e", "second.run", "c", "--interpolate", "2"], "between 0 and 1 (got 2.0)"),
         (["deltas", "c", "first.run", "--baseline", "second.run", "-m", "NumRet"], "a count is not compared"),

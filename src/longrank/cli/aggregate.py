@@ -62,8 +62,7 @@ def aggregate(
         raise InputError("a run needs -o RUN and --aggregator NAME", fix="or print the evidence with --json")
     if normalize != "none" and interpolate is None:
         raise InputError("--normalize means nothing without --interpolate", got=normalize)
-    if interpolate is not None:
-        check_complete(header, evidence)
+    check_complete(header, evidence, aggregator if interpolate is None else None)
 
     from longrank.aggregation import make_aggregator
     from longrank.aggregation.run import aggregate_run

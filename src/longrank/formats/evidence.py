@@ -33,7 +33,7 @@ from longrank.types import Evidence
 
 FORMAT, VERSION = "longrank-evidence", 1
 STOPPED = "stopped"
-"""The key of a header that says that early stopping left documents alone (`longrank.ranking.stopping`)."""
+"""The key of a header by which early stopping left documents alone (`longrank.ranking.stopping`): their aggregation."""
 _PER_DOCUMENT = (("first_stage", "<f8"), ("document_score", "<f8"))
 _COUNTS = (("n_passages", "<i4"), ("n_truncated", "<i4"), ("n_scored", "<i4"))
 _PER_PASSAGE = (
@@ -155,7 +155,7 @@ def read_evidence(path: Path) -> tuple[dict[str, Any], Iterator[Evidence]]:
     return header, _evidence_of(path, int(header["n_queries"]))
 
 
-def check_complete(header: Mapping[str, Any], path: Path) -> None:
+def check_complete(header: Mapping[str, Any], path: Path, aggregator: str | None = None) -> None:
     """Refuse evidence that early stopping has left incomplete, for what may rank documents in another order.
 
     Documents were left alone since they could not enter the top k by the passages' score that the bound was learned
@@ -164,13 +164,15 @@ def check_complete(header: Mapping[str, Any], path: Path) -> None:
     Args:
         header: of the evidence file.
         path: the file.
+        aggregator: by which documents are to be ranked, if by nothing else.
 
     Raises:
-        InputError: it is such evidence.
+        InputError: it is such evidence, and the bound is of another score.
     """
-    if header.get(STOPPED):
-        what = "is evidence of early stopping, whose bound holds for its own aggregation alone"
-        raise InputError(what, path=path, fix="rerank without stop.calibration")
+    learned = header.get(STOPPED)
+    if learned is not None and learned != aggregator:
+        what = f"is evidence of early stopping, whose bound holds for {learned} alone"
+        raise InputError(what, path=path, got=aggregator, fix="rerank without stop.calibration")
 
 
 def evidence_json(evidence: Evidence) -> dict[str, object]:

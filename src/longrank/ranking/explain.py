@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from longrank.ranking.pipeline import Pipeline, rank_one
+from longrank.ranking.pipeline import Pipeline, RankedQuery, rank_one
 from longrank.text.analysis import Analyzer
-from longrank.types import Document, Evidence, Query, Run, ScoredDoc
+from longrank.text.words import readable
+from longrank.types import Document, Evidence, Query, ScoredDoc
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,29 +78,29 @@ def search(pipeline: Pipeline, text: str, *, k: int = 10, passages: int = 2) -> 
     Returns:
         At most `k` results, best first; empty if no document shares a term with the query.
     """
-    query = Query("q", text)
-    run, evidence = rank_one(pipeline, query, k)
-    return explained(pipeline, query, run, evidence, k=k, passages=passages)
+    query = Query("q", readable(text))
+    ranked = rank_one(pipeline, query, k)
+    return explained(pipeline, query, ranked, k=k, passages=passages)
 
 
-def explained(
-    pipeline: Pipeline, query: Query, run: Run, evidence: Sequence[Evidence], *, k: int, passages: int
-) -> list[Result]:
-    """Return the first `k` documents of a run with their evidence, as `search` does."""
-    by_document = {one.doc_id: one for one in evidence}
+def explained(pipeline: Pipeline, query: Query, ranked: RankedQuery, *, k: int, passages: int) -> list[Result]:
+    """Return the first `k` documents of a query's ranking with their evidence, as `search` does."""
+    by_document = {one.doc_id: one for one in ranked.evidence}
+    first = {row.doc_id: row.score for row in ranked.first_stage.get(query.query_id)}
     terms = frozenset(pipeline.index.analyzer(query.text))
     return [
-        _result(pipeline, rank, row, by_document.get(row.doc_id), terms, passages)
-        for rank, row in enumerate(run.get(query.query_id)[:k], 1)
+        _result(pipeline, rank, row, by_document.get(row.doc_id) or first[row.doc_id], terms, passages)
+        for rank, row in enumerate(ranked.run.get(query.query_id)[:k], 1)
     ]
 
 
 def _result(  # noqa: PLR0917 - one row of the answer from its six parts
-    pipeline: Pipeline, rank: int, row: ScoredDoc, evidence: Evidence | None, terms: frozenset[str], n: int
+    pipeline: Pipeline, rank: int, row: ScoredDoc, evidence: Evidence | float, terms: frozenset[str], n: int
 ) -> Result:
+    """Return a row of the answer; of a document without evidence its score in the first stage is known."""
     document = pipeline.index.document(row.doc_id)
-    if evidence is None:
-        return Result(rank, row.doc_id, document.title, row.score, row.score, None, (), 0, 0, 0)
+    if isinstance(evidence, float):
+        return Result(rank, row.doc_id, document.title, row.score, evidence, None, (), 0, 0, 0)
     return Result(
         rank=rank,
         doc_id=row.doc_id,

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from longrank.aggregation.run import aggregate_run
 from longrank.errors import InputError
@@ -99,17 +100,21 @@ def open_pipeline(
     return Pipeline(settings, index, retriever, scorer, aggregator)
 
 
-def rank_one(pipeline: Pipeline, query: Query, k: int) -> tuple[Run, list[Evidence]]:
-    """Answer one query: at least `k` candidates are retrieved and, with a scorer, reranked.
+class RankedQuery(NamedTuple):
+    """The answer to one query: its run, that of the first stage, and the evidence of the reranked documents."""
 
-    Returns:
-        The run of this query, and the evidence of the reranked documents (empty without a scorer).
-    """
+    run: Run
+    first_stage: Run
+    evidence: Sequence[Evidence]
+
+
+def rank_one(pipeline: Pipeline, query: Query, k: int) -> RankedQuery:
+    """Answer one query: at least `k` candidates are retrieved and, with a scorer, reranked."""
     first_stage, candidates = candidates_for(pipeline, query, k)
     if pipeline.scorer is None or not candidates:
-        return first_stage, []
+        return RankedQuery(first_stage, first_stage, [])
     evidence = [one for one in pipeline.scorer.evidence(candidates) if one is not None]
-    return pipeline.run(evidence, first_stage, "search"), evidence
+    return RankedQuery(pipeline.run(evidence, first_stage, "search"), first_stage, evidence)
 
 
 def candidates_for(pipeline: Pipeline, query: Query, k: int) -> tuple[Run, list[Candidate]]:
@@ -150,7 +155,7 @@ def rerank(
     """
     if pipeline.scorer is None:
         raise InputError("this pipeline has no passage scorer: there is nothing to rerank with")
-    wanted = _queries_of(queries, first_stage, notes)
+    wanted = _queries_of(queries, first_stage, pipeline.settings.final.tail, notes)
     absent = _missing_documents(pipeline, wanted, first_stage)
     if absent and not keep_missing:
         some = ", ".join(sorted(absent)[:5])
@@ -203,14 +208,15 @@ def _candidates(
     return [Candidate(query, index.document(row.doc_id), row.score) for row in top]
 
 
-def _queries_of(queries: Sequence[Query], first_stage: Run, notes: Notes) -> list[Query]:
+def _queries_of(queries: Sequence[Query], first_stage: Run, tail: str, notes: Notes) -> list[Query]:
     wanted = [query for query in queries if query.query_id in first_stage]
     if not wanted:
         raise InputError("no query of the query file occurs in the run", got=next(iter(first_stage), None))
     known = {query.query_id for query in wanted}
     notes.add("queries without candidates in the run", "", len(queries) - len(wanted))
     unknown = [query_id for query_id in first_stage if query_id not in known]
-    notes.add("queries of the run not in the query file, left as they are", next(iter(unknown), ""), len(unknown))
+    done = "left as they are" if tail == "keep" else "left out"
+    notes.add(f"queries of the run not in the query file, {done}", next(iter(unknown), ""), len(unknown))
     return wanted
 
 
@@ -235,7 +241,7 @@ def _header(
             "depth": final.depth,
             "block_queries": final.block_queries,
             "missing": sorted(absent),
-            **({} if stop is None else {STOPPED: True}),
+            **({} if stop is None else {STOPPED: pipeline.settings.aggregate.name}),
         },
     )
 

@@ -20,8 +20,10 @@ from longrank.protocols import Aggregator, Candidate
 from longrank.ranking.explain import ShownPassage, best_passages
 from longrank.ranking.passages import PassageDocumentScorer, Prepared, open_aggregator, open_document_scorer
 from longrank.ranking.settings import PipelineSettings, load_pipeline
+from longrank.storage import digest_of
 from longrank.text.analysis import ANALYZERS
 from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
+from longrank.text.words import readable
 from longrank.types import Document, Evidence, Notes, Query
 
 MEANS = frozenset({"firstp", "maxp", "avgp", "kmaxp", "max", "wmean", "document"})
@@ -131,14 +133,13 @@ class TextReranker:
             raise InputError("the query is empty")
         if not documents:
             raise InputError("list of documents must not be empty")
-        text, query_cut = self._shortened(query, limits.query_tokens)
+        text, query_cut = self._shortened(readable(query), limits.query_tokens)
         asked = Query("q", text)
         candidates, cut = [], []
-        for n, one in enumerate(documents):
-            title, whole = (one.title, one.text) if isinstance(one, Document) else ("", one)
+        for one in documents:
+            title, whole = map(readable, (one.title, one.text) if isinstance(one, Document) else ("", one))
             read, shorter = self._shortened(whole, limits.document_tokens)
-            # An id with a blank is no document of an index, whose stored vectors are found by it.
-            candidates.append(Candidate(asked, Document(f"document {n}", title, read), 0.0))
+            candidates.append(Candidate(asked, Document(_id_of(title, read), title, read), 0.0))
             cut.append(shorter)
         block, fewer = _at_most(self.scorer.prepare(candidates), limits.passages)
         both = tuple(a or b for a, b in zip(cut, fewer, strict=True))
@@ -290,3 +291,11 @@ def _at_most(block: Prepared, n: int | None) -> tuple[Prepared, list[bool]]:
     tasks = [task._replace(passages=task.passages[:n], texts=task.texts[:n]) for task in block.tasks]
     selected = [one._replace(positions=one.positions[:n], weights=one.weights[:n]) for one in block.selected]
     return block._replace(tasks=tasks, selected=selected), fewer
+
+
+def _id_of(title: str, text: str) -> str:
+    """Return a document's id, by which passages of a long one are drawn: where it stands among others changes nothing.
+
+    An id with a blank is no document of an index, whose stored vectors are found by it.
+    """
+    return f"text {digest_of([title, text])}"

@@ -1,6 +1,7 @@
 """What an encoder made of passages, kept in a file for other runs and trainings.
 
-    key     SHA-256 of what rows depend on (weights, the way of reading, dtype) and the token ids of the pair
+    key     SHA-256 of what rows depend on (weights, configuration, the way of reading, dtype), and of the token ids of
+            the pair with the segment of each
     value   the row, float32
 
 All networks on one encoder share the rows: other aggregators score, or are trained, without reading a passage again.
@@ -23,6 +24,9 @@ from longrank.text.packing import Packed
 from longrank.types import Notes
 
 Rows = NDArray[np.float32]
+
+_OF_NO_EFFECT = ("_name_or_path", "architectures", "dtype", "torch_dtype", "transformers_version")
+"""Keys of a configuration that say where a model comes from; dropout, too, is nothing to rows that are kept."""
 
 
 class RowCache:
@@ -62,7 +66,8 @@ class RowCache:
 
     def _key(self, one: Packed) -> bytes:
         digest = self._begun.copy()
-        digest.update(np.asarray(one.ids, dtype="<i4").tobytes())
+        for part in (one.ids, one.type_ids):
+            digest.update(np.asarray(part, dtype="<i4").tobytes())
         return digest.digest()
 
 
@@ -73,9 +78,11 @@ def _decoded(entries: Mapping[bytes, bytes]) -> dict[bytes, Rows]:
 
 
 def _depends_on(network: Any) -> str:
-    """Return a digest of the way rows are made and of all weights that they depend on."""
+    """Return a digest of the way rows are made, the encoder's configuration, and all weights that they depend on."""
     way, weights = network.encoded_by()
-    digest = hashlib.sha256(repr(way).encode())
+    known = network.pretrained.config.to_dict()
+    config = {key: value for key, value in known.items() if key not in _OF_NO_EFFECT and "dropout" not in key}
+    digest = hashlib.sha256(repr((way, type(network.pretrained).__name__, sorted(config.items()))).encode())
     for name in sorted(weights):
         digest.update(f"{name} {list(weights[name].shape)}".encode())
         digest.update(weights[name].detach().float().cpu().contiguous().numpy().tobytes())

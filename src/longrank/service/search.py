@@ -11,12 +11,12 @@ from typing import Any
 from longrank.protocols import ScoringTask
 from longrank.ranking.explain import Result, explained, result_json, search
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
-from longrank.ranking.pipeline import Pipeline, candidates_for
+from longrank.ranking.pipeline import Pipeline, RankedQuery, candidates_for
 from longrank.service.engine import Served, unknown_pipeline
 from longrank.service.errors import Refusal, not_ready
 from longrank.service.rerank import Desk, check_query, scored
 from longrank.service.units import tokens_of, weight_of
-from longrank.types import Document, Evidence, Query, Run
+from longrank.types import Document, Evidence, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +55,19 @@ async def find(desk: Desk, query: str, *, pipeline: str | None, k: int, passages
         with desk.admission.admit(0, deadline):
             results = await desk.scheduler.run(lambda: search(bound, query, k=k, passages=passages), deadline=deadline)
         return Found(served, results, {}, [], time.monotonic() - began)
-    run, evidence = await _reranked(desk, served, bound, asked, k=k, deadline=deadline)
-    results = await asyncio.to_thread(explained, bound, asked, run, evidence, k=k, passages=passages)
-    return Found(served, results, {one.doc_id: one for one in evidence}, _cuts(results), time.monotonic() - began)
+    ranked = await _reranked(desk, served, bound, asked, k=k, deadline=deadline)
+    results = await asyncio.to_thread(explained, bound, asked, ranked, k=k, passages=passages)
+    evidence = {one.doc_id: one for one in ranked.evidence}
+    return Found(served, results, evidence, _cuts(results), time.monotonic() - began)
 
 
 async def _reranked(
     desk: Desk, served: Served, bound: Pipeline, asked: Query, *, k: int, deadline: float
-) -> tuple[Run, list[Evidence]]:
+) -> RankedQuery:
     """Retrieve candidates, and score their passages in batches shared with other requests."""
     first_stage, candidates = await desk.scheduler.run(lambda: candidates_for(bound, asked, k), deadline=deadline)
     if not candidates:
-        return first_stage, []
+        return RankedQuery(first_stage, first_stage, [])
     scorer = bound.scorer
     assert isinstance(scorer, PassageDocumentScorer)
     weight = weight_of(scorer, indexed=True)
@@ -79,7 +80,7 @@ async def _reranked(
     with desk.admission.admit(cost, deadline):
         prepared, scores = await scored(desk, scorer, prepare, weight=weight, cost=cost, deadline=deadline)
     evidence = scorer.finish(prepared, scores)
-    return bound.run(evidence, first_stage, "search"), evidence
+    return RankedQuery(bound.run(evidence, first_stage, "search"), first_stage, evidence)
 
 
 def found_json(desk: Desk, found: Found, query: str, *, k: int, passages: int, request_id: str) -> dict[str, Any]:

@@ -18,12 +18,15 @@ from importlib.metadata import version
 from longrank.config import lookup
 from longrank.errors import InputError, MissingExtra
 from longrank.text.windows import Span, Units, piece_end, trimmed, whitespace_words
+from longrank.text.words import readable
 
 Split = Callable[[str], list[Span]]
 """Takes a text, returns the offsets of its sentences; white space around them does not matter."""
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z]+)*")
 _PIECE = 1 << 16  # code points handed to a splitter at once
+_LINE_ENDS = dict.fromkeys(map(ord, "\x85\u2028\u2029"), "\n")
+_BLANKS = re.compile(r"[^\S\x00-\x7f]")
 
 
 class SentenceSplitter:
@@ -89,9 +92,14 @@ def _sentencex(language: str) -> SentenceSplitter:
         raise InputError("a language is an ISO 639 code, e.g. en", got=language)
 
     def split(text: str) -> list[Span]:
-        return [(b["start_index"], b["end_index"]) for b in get_sentence_boundaries(language, text)]
+        return [(b["start_index"], b["end_index"]) for b in get_sentence_boundaries(language, _plain(text))]
 
-    return SentenceSplitter(f"sentencex-{version('sentencex')}", split)
+    return SentenceSplitter(f"sentencex-{version('sentencex')} plain blanks", split)
+
+
+def _plain(text: str) -> str:
+    """Return as many code points that sentencex can read: it fails on ``A``, a blank beyond ASCII and a period."""
+    return text if text.isascii() else readable(_BLANKS.sub(" ", text.translate(_LINE_ENDS)))
 
 
 def _spacy(language: str) -> SentenceSplitter:

@@ -27,12 +27,18 @@ _ASCII_WORD = re.compile(
     r"(?:[.':,;](?:(?<=[A-Za-z][.':])(?=[A-Za-z])|(?<=[0-9][.',;])(?=[0-9]))[A-Za-z0-9_]+)*+"
 )
 
+_HALVES = re.compile("[\ud800-\udfff]")
 _BLANK = " \\t\\n\\r\\f\\v"
 _A_BLANK = re.compile(f"[{_BLANK}]")
 _PIECE = 1 << 17  # characters
 _SHORT = MAX_WORD // 2  # characters; a word of no more is short enough whatever its characters
 _SHORT_STRETCHES = re.compile(rf"(?s)(?:.{{0,{_SHORT}}}[{_BLANK}])*+.{{0,{_SHORT}}}")
 _OTHER_STRETCH = re.compile(rf"(?<![^{_BLANK}])[^\x80-\U0010ffff{_BLANK}]*+[^\x00-\x7f][^{_BLANK}]*")
+
+
+def readable(text: str) -> str:
+    """Return the text with halves of surrogate pairs, which are no text to tokenizers, as U+FFFD; offsets stay."""
+    return text if text.isascii() else _HALVES.sub("\ufffd", text)
 
 
 def pieces(text: str) -> Iterator[str]:

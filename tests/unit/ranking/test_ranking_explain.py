@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from fakes import index_of
@@ -52,3 +54,17 @@ def test_a_query_whose_words_no_document_holds_has_no_results(index: Index) -> N
 def test_a_first_stage_alone_shows_no_passages(index: Index) -> None:
     (result,) = search(open_pipeline(index, "bm25", notes=Notes()), "fox")
     assert (result.aggregate, result.passages, result.score) == (None, (), result.first_stage)
+
+
+def test_a_document_below_the_depth_has_the_score_of_the_first_stage(tmp_path: Path) -> None:
+    documents = [Document(f"d{n}", "", f"{'fox ' * (n + 1)}{FILLER}") for n in range(4)]
+    index = index_of(documents, tmp_path / "index")
+    found = search(open_pipeline(index, "lexical", assignments=["final.depth=2"], notes=Notes()), "fox", k=4)
+    first = {one.doc_id: one.score for one in search(open_pipeline(index, "bm25", notes=Notes()), "fox", k=4)}
+    assert [one.aggregate is None for one in found] == [False, False, True, True]
+    assert {one.doc_id: one.first_stage for one in found} == first
+
+
+def test_half_a_surrogate_pair_in_a_query_is_no_failure(index: Index) -> None:
+    (result,) = search(open_pipeline(index, "lexical", notes=Notes()), "fox \udcff")
+    assert result.doc_id == "d"

@@ -33,7 +33,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
 def ranked(index: Index, pipeline: str, model: Path, *assignments: str) -> tuple[dict[str, float], dict[str, object]]:
     """Return the document scores of the one query, and the evidence of each document."""
     opened = open_pipeline(index, pipeline, model=str(model), assignments=assignments, notes=Notes())
-    run, evidence = rank_one(opened, Query("q", QUERY), 3)
+    run, _, evidence = rank_one(opened, Query("q", QUERY), 3)
     return {row.doc_id: row.score for row in run["q"]}, {one.doc_id: one for one in evidence}
 
 

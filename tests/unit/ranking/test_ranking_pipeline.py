@@ -217,6 +217,13 @@ def test_queries_of_the_run_without_text_keep_their_ranking(index: Index, tmp_pa
     assert notes["queries of the run not in the query file, left as they are"] == 1
 
 
+def test_queries_of_the_run_without_text_are_dropped_with_the_tail_and_said(index: Index, tmp_path: Path) -> None:
+    run, notes = first_stage(index, 3), Notes()
+    new = rerank(counting(index, "final.tail=drop")[0], queries(2), run, tmp_path / "e", tag="t", notes=notes)
+    assert "q02" not in new
+    assert notes["queries of the run not in the query file, left out"] == 1
+
+
 def test_no_query_in_common_is_refused(index: Index, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no query of the query file occurs in the run"):
         rerank(counting(index)[0], [Query("x", "stone")], first_stage(index, 1), tmp_path / "e", tag="t", notes=Notes())

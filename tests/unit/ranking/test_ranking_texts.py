@@ -53,6 +53,26 @@ def test_ties_keep_the_order_given_and_top_n_the_best(reranker: TextReranker) ->
     assert [one.index for one in reranker.rank("fox", [FILLER, FILLER, "fox", FILLER], top_n=2)] == [2, 0]
 
 
+def test_where_a_text_stands_in_the_list_changes_nothing_for_it(index: Index) -> None:
+    """Of a text of many passages some are drawn, by what it is."""
+    words = [f"w{n}" for n in range(6000)]
+    words[3210] = "storm"
+    reranker, long = open_text_reranker("lexical", assignments=["passages.preset=dai"], index=index), " ".join(words)
+    (alone,) = reranker.rank("storm", [long])
+    assert alone.n_scored < alone.n_passages
+    for place in range(1, 5):
+        texts = [*(f"text {n}" for n in range(place)), long, long]
+        found = {one.index: one for one in reranker.rank("storm", texts)}
+        assert found[place].evidence.passage_index.tolist() == alone.evidence.passage_index.tolist()
+        assert found[place].score == found[place + 1].score == alone.score
+
+
+def test_half_a_surrogate_pair_is_no_failure(reranker: TextReranker) -> None:
+    ranked = reranker.rank("fox \udcff", ["a \ud800 fox", "moon"])
+    assert [one.index for one in ranked] == [0, 1]
+    assert ranked[0].passages[0].text == "a \ufffd fox"
+
+
 def test_limits_are_honoured_and_said(reranker: TextReranker) -> None:
     for limits, read in [
         (TextLimits(document_tokens=10), FILLER),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,24 @@ def test_another_encoder_keeps_its_own(tmp_path: Path) -> None:
         folder = save_document_network(tmp_path / str(seed), "parade-max", encoder_seed=seed)
         scorer(folder, tmp_path / "cache", notes).score(TASKS)
         assert counts(notes) == (0, 4)
+
+
+def test_what_is_of_the_query_is_no_part_of_the_passage(tmp_path: Path) -> None:
+    """The token ids are the same, the segments are not."""
+    folder, notes = save_document_network(tmp_path / "m", "parade-max"), Notes()
+    tasks = [task("river [SEP] bank", ["war"], doc_id="one"), task("river", ["bank [SEP] war"], doc_id="two")]
+    found = scorer(folder, tmp_path / "cache", notes).score(tasks)
+    assert counts(notes) == (0, 2)
+    assert [one.document for one in found] == [one.document for one in scorer(folder, None).score(tasks)]
+
+
+def test_an_encoder_of_another_configuration_keeps_its_own(tmp_path: Path) -> None:
+    folder, notes = save_document_network(tmp_path / "m", "parade-max"), Notes()
+    scorer(folder, tmp_path / "cache").score(TASKS)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "hidden_act": "relu"}))
+    scorer(folder, tmp_path / "cache", notes).score(TASKS)
+    assert counts(notes) == (0, 4)
 
 
 def test_the_fingerprint_says_that_there_was_a_cache(tmp_path: Path) -> None:

@@ -40,6 +40,26 @@ def test_a_long_text_is_split_as_its_parts_are(splitter: str, monkeypatch: pytes
         assert sentences(text, splitter) == whole
 
 
+@pytest.mark.parametrize("blank", ["\u00a0", "\u202f", "\u2009", "\u3000", "\u2028"])
+def test_a_letter_a_wide_blank_and_a_period_are_split(blank: str) -> None:
+    """What sentencex itself fails on; offsets are of the text as it is."""
+    assert "It rains." in sentences(f"Of group G{blank}. Then so. It rains.")
+
+
+def test_half_a_surrogate_pair_is_a_letter_like_others() -> None:
+    assert sentences("One \ud800 here. Two.") == ["One \ud800 here.", "Two."]
+
+
+@given(text=st.text(alphabet="AaB. \u00a0\u2009\u3000\u2028\x85😀é\ud800\n!?", max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_any_text_is_split_into_slices_of_it(text: str) -> None:
+    units = make_splitter("sentencex").sentences(text, 512)
+    left = list(text)
+    for start, end in zip(units.starts, units.ends, strict=True):
+        left[start:end] = [" "] * (end - start)
+    assert "".join(left).strip() == ""
+
+
 @pytest.mark.parametrize("splitter", ["sentencex", "pretokenized"])
 @given(
     text=st.lists(st.sampled_from(["a", "B.", ".", '"', "/", "?", "\n\n", "😀", "U.S", "Mr.", " ", "THE"]), max_size=80)
