@@ -152,6 +152,10 @@ class DocumentScorer(Protocol):
         """Return one Evidence per candidate, in order; None: left alone, since it cannot rank high."""
         ...
 
+    def cuts_query(self, query: str) -> bool:
+        """Say whether a part of the query is left out."""
+        ...
+
 
 class Aggregator(Protocol):
     """Turns the evidence of one document into its score: a pure function, numpy only."""

@@ -75,6 +75,11 @@ class PassageDocumentScorer:
         prepared = self.prepare(block)
         return self.finish(prepared, self.scorer.score(prepared.tasks))
 
+    def cuts_query(self, query: str) -> bool:
+        """Say whether the scorer leaves a part of the query out; BM25 reads all of it."""
+        cuts = getattr(self.scorer, "cuts_query", None)
+        return cuts is not None and bool(cuts(query))
+
     def prepare(self, block: Sequence[Candidate]) -> Prepared:
         """Split the documents and select the passages to score; `finish` takes the scores of its tasks."""
         segmented: dict[str, Segmentation] = {}

@@ -165,7 +165,12 @@ def rerank(
         )
     notes.add("documents not in the index, ranked last", min(absent, default=""), len(absent))
     header = _header(pipeline, pipeline.scorer, wanted, first_stage, absent)
-    collect_evidence(pipeline, wanted, first_stage, evidence_path, header=header, absent=absent, progress=progress)
+    done = collect_evidence(
+        pipeline, wanted, first_stage, evidence_path, header=header, absent=absent, progress=progress
+    )
+    for query in wanted[:done]:  # those of other blocks are counted as they are read
+        cut = pipeline.scorer.cuts_query(query.text)
+        notes.add("queries cut at the scorer's limit, scored before", f"query {query.query_id}", int(cut))
     n_candidates = sum(row.doc_id not in absent for row in _reranked(pipeline, wanted, first_stage))
     evidence = _counting_unread(read_evidence(evidence_path)[1], n_candidates, notes)
     return pipeline.run(evidence, first_stage, tag, frozenset(absent))
@@ -180,8 +185,8 @@ def collect_evidence(
     header: dict[str, object],
     absent: set[str],
     progress: Progress,
-) -> None:
-    """Write the evidence of all queries, block by block; finished blocks are skipped.
+) -> int:
+    """Write the evidence of all queries, block by block; finished blocks are skipped. Return how many queries they had.
 
     Blocks are a pure function of the queries and the settings, and a block is redone whole, so an
     interrupted and resumed file has the bytes of an undisturbed one.
@@ -189,8 +194,9 @@ def collect_evidence(
     scorer, final = pipeline.scorer, pipeline.settings.final
     assert scorer is not None
     with EvidenceWriter(path, header) as writer:
-        progress(writer.n_queries_done)
-        rest = iter(queries[writer.n_queries_done :])
+        done = writer.n_queries_done
+        progress(done)
+        rest = iter(queries[done:])
         while block := list(islice(rest, final.block_queries)):
             per_query = [_candidates(pipeline.index, q, first_stage, final.depth, absent) for q in block]
             evidence = iter(scorer.evidence([c for candidates in per_query for c in candidates]))
@@ -199,6 +205,7 @@ def collect_evidence(
                 writer.write_query(query.query_id, [one for one in found if one is not None])
             writer.commit()
             progress(len(block))
+    return done
 
 
 def _candidates(

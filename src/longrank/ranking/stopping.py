@@ -51,6 +51,10 @@ class StoppingScorer:
         """The expensive scorer's, the bound and the cheap scorer's."""
         return f"{self._expensive.fingerprint} | {self._name}"
 
+    def cuts_query(self, query: str) -> bool:
+        """Say whether the expensive scorer leaves a part of the query out."""
+        return self._expensive.cuts_query(query)
+
     def evidence(self, block: Sequence[Candidate]) -> list[Evidence | None]:
         """Return the evidence of what was read; None for each candidate that was left alone."""
         found: list[Evidence | None] = [None] * len(block)

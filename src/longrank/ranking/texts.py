@@ -143,7 +143,7 @@ class TextReranker:
             cut.append(shorter)
         block, fewer = _at_most(self.scorer.prepare(candidates), limits.passages)
         both = tuple(a or b for a, b in zip(cut, fewer, strict=True))
-        return PreparedTexts(asked, block, both, query_cut or self._cuts_query(text))
+        return PreparedTexts(asked, block, both, query_cut or self.scorer.cuts_query(text))
 
     def ranked(
         self,
@@ -192,11 +192,6 @@ class TextReranker:
 
     def _units(self, text: str) -> Units:
         return whitespace_words(text) if self.tokenizer is None else wordpieces(text, self.tokenizer)
-
-    def _cuts_query(self, query: str) -> bool:
-        """Say whether the scorer leaves a part of the query out; BM25 reads all of it."""
-        cuts = getattr(self.scorer.scorer, "cuts_query", None)
-        return cuts is not None and bool(cuts(query))
 
     def other_aggregator(self, name: str) -> Aggregator:
         """Return an aggregator that replaces the pipeline's own, without options.

@@ -34,6 +34,10 @@ class Cacheable(PassageScorer, Protocol):
         """Count the queries that are cut, without reading a passage."""
         ...
 
+    def cuts_query(self, query: str) -> bool:
+        """Say whether a part of the query is left out."""
+        ...
+
 
 class _Score(NamedTuple):
     score: float
@@ -80,6 +84,10 @@ class ScoreCache:
         self._notes.add("passages whose scores came from the score cache", count=n_found)
         self._notes.add("passages whose scores were not in the score cache", count=n_passages - n_found)
         return [_as_scores([known[key] for key in own]) for own in keys]
+
+    def cuts_query(self, query: str) -> bool:
+        """Say whether a part of the query is left out."""
+        return self._scorer.cuts_query(query)
 
     def _computed(
         self, tasks: Sequence[ScoringTask], keys: Sequence[Sequence[bytes]], known: Mapping[bytes, _Score]

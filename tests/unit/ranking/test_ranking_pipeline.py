@@ -224,6 +224,17 @@ def test_queries_of_the_run_without_text_are_dropped_with_the_tail_and_said(inde
     assert notes["queries of the run not in the query file, left out"] == 1
 
 
+def test_queries_that_were_cut_before_an_interruption_are_said_again(index: Index, tmp_path: Path) -> None:
+    run, said = first_stage(index, 3), []
+    for _ in range(2):
+        pipeline, scorer = counting(index)
+        scorer.cuts_query = lambda query: query == queries(3)[1].text  # type: ignore[attr-defined]
+        notes = Notes()
+        rerank(pipeline, queries(3), run, tmp_path / "e", tag="t", notes=notes)
+        said.append(notes["queries cut at the scorer's limit, scored before"])
+    assert said == [0, 1]
+
+
 def test_no_query_in_common_is_refused(index: Index, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no query of the query file occurs in the run"):
         rerank(counting(index)[0], [Query("x", "stone")], first_stage(index, 1), tmp_path / "e", tag="t", notes=Notes())

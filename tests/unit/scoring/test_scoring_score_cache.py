@@ -41,6 +41,9 @@ class Lengths:
             for one in tasks
         ]
 
+    def cuts_query(self, query: str) -> bool:
+        return False
+
     def count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
         self.queries += sorted({task.query.query_id for task in tasks})
 
