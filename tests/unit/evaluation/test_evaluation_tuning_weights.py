@@ -154,8 +154,9 @@ def test_weights_of_another_set_are_kept_and_measured_here(tmp_path: Path) -> No
     there = sets[0].table(axes, Notes())
     place = there.best(there.query_ids)
     here = sets[1].table({name: (value,) for name, value in there.settings[place].items()}, Notes())
-    outcome = frozen(there, place, here)
+    outcome = frozen(there._replace(query_ids=tuple(f"a-{q}" for q in there.query_ids)), place, here)
     assert (outcome.name, outcome.held_out, outcome.setting) == ("frozen", True, there.settings[place])
+    assert not frozen(there, place, here).held_out  # the ids of both sets are the same
     assert outcome.value == pytest.approx(np.mean(here.values))
     assert outcome.value == sets[1].figure(there.settings[place], here.query_ids)
 
