@@ -26,8 +26,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.gains_tasks import write_queries
 from longrank.errors import InputError
 from longrank.storage import digest_of
+from longrank.types import Query
 
 _SECTION, _MIXED, _SEED = 8, 12, 42
 
@@ -133,9 +135,8 @@ def write(documents: Sequence[Document], articles: Sequence[Document], folder: P
     asked = [
         (query_id, text, place[one.source]) for one in _paragraphs(articles) for query_id, text in one.questions.items()
     ]
-    queries = (json.dumps({"query_id": query_id, "text": text}, ensure_ascii=False) for query_id, text, _ in asked)
+    write_queries([Query(query_id, text) for query_id, text, _ in asked], folder / "queries.jsonl")
     lines = {
-        "queries.jsonl": queries,
         "qrels.txt": (f"{query_id} 0 {passage.rpartition('#')[0]} 1" for query_id, _, passage in asked),
         "passage_qrels.txt": (f"{query_id} 0 {passage} 1" for query_id, _, passage in asked),
     }

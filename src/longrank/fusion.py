@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from longrank.config import lookup
 from longrank.errors import InputError
@@ -22,7 +22,13 @@ from longrank.types import Run, ScoredDoc
 Scores: TypeAlias = Mapping[str, float]
 """doc_id -> score, for one query."""
 
-Ranking: TypeAlias = Sequence[ScoredDoc]
+
+class Part(NamedTuple):
+    """What a run gives to each of its documents of a query, and to those that it lacks."""
+
+    given: Scores
+    lacking: float = 0.0
+
 
 RRF_K = 60.0
 
@@ -35,7 +41,7 @@ def rrf(runs: Sequence[Run], *, tag: str, k: float = RRF_K) -> Run:
     """
     if not (math.isfinite(k) and k >= 0):
         raise InputError("k of reciprocal rank fusion is 0 or more", got=k)
-    return _fused(runs, tag, lambda _, ranking: {row.doc_id: 1 / (k + rank) for rank, row in enumerate(ranking, 1)})
+    return _fused(runs, tag, lambda _, ranking: Part({d.doc_id: 1 / (k + rank) for rank, d in enumerate(ranking, 1)}))
 
 
 def linear(runs: Sequence[Run], *, tag: str, weights: Sequence[float] | None = None, normalize: str = "none") -> Run:
@@ -56,14 +62,12 @@ def linear(runs: Sequence[Run], *, tag: str, weights: Sequence[float] | None = N
     scale = lookup(NORMALIZERS, normalize, "normalisation")
     each = [1.0] * len(runs) if weights is None else _one_each(runs, weights, "weight")
 
-    def part(which: int, ranking: Ranking) -> Scores:
-        scores = scale({row.doc_id: row.score for row in ranking})
-        return {doc_id: each[which] * score for doc_id, score in scores.items()}
+    def part(which: int, ranking: Sequence[ScoredDoc]) -> Part:
+        scores, weight = scale({row.doc_id: row.score for row in ranking}), each[which]
+        given = {doc_id: weight * score for doc_id, score in scores.items()}
+        return Part(given, weight * min(0.0, min(scores.values(), default=0.0)))
 
-    def lacking(which: int, ranking: Ranking) -> float:
-        return each[which] * min([0.0, *scale({row.doc_id: row.score for row in ranking}).values()])
-
-    return _fused(runs, tag, part, lacking)
+    return _fused(runs, tag, part)
 
 
 def mapfuse(runs: Sequence[Run], *, tag: str, maps: Sequence[float]) -> Run:
@@ -81,7 +85,7 @@ def mapfuse(runs: Sequence[Run], *, tag: str, maps: Sequence[float]) -> Run:
     for value in each:
         if not 0 <= value <= 1:
             raise InputError("a MAP lies between 0 and 1", got=value)
-    return _fused(runs, tag, lambda which, ranking: {d.doc_id: each[which] / r for r, d in enumerate(ranking, 1)})
+    return _fused(runs, tag, lambda which, ranking: Part({d.doc_id: each[which] / r for r, d in enumerate(ranking, 1)}))
 
 
 FUSIONS: dict[str, Callable[..., Run]] = {"rrf": rrf, "linear": linear, "mapfuse": mapfuse}
@@ -113,27 +117,15 @@ def add(parts: Sequence[Scores], lacking: Sequence[float] | None = None) -> dict
     return {doc_id: math.fsum(part.get(doc_id, other) for part, other in each) for doc_id in documents}
 
 
-def _fused(
-    runs: Sequence[Run],
-    tag: str,
-    part: Callable[[int, Ranking], Scores],
-    lacking: Callable[[int, Ranking], float] = lambda which, ranking: 0.0,
-) -> Run:
-    """Add what each run gives to each document.
-
-    Args:
-        runs: two or more.
-        tag: of the new run.
-        part: ``part(i, ranking)`` says what the i-th run's ranking of a query gives to each of its documents.
-        lacking: the same for documents that it lacks.
-    """
+def _fused(runs: Sequence[Run], tag: str, part: Callable[[int, Sequence[ScoredDoc]], Part]) -> Run:
+    """Add what each run gives to each document; ``part(i, ranking)`` says it for the i-th run and one query."""
     if len(runs) < 2:
         raise InputError("fusion needs two runs or more", got=len(runs))
 
     def rows() -> Iterator[ScoredDoc]:
         for query_id in dict.fromkeys(query_id for run in runs for query_id in run):
-            rankings = [(which, run.get(query_id)) for which, run in enumerate(runs)]
-            found = add([part(*one) for one in rankings], [lacking(*one) for one in rankings])
+            parts = [part(which, run.get(query_id)) for which, run in enumerate(runs)]
+            found = add([one.given for one in parts], [one.lacking for one in parts])
             yield from (ScoredDoc(query_id, doc_id, score) for doc_id, score in found.items())
 
     return Run(tag, rows())

@@ -89,24 +89,29 @@ def explained(pipeline: Pipeline, query: Query, ranked: RankedQuery, *, k: int, 
     first = {row.doc_id: row.score for row in ranked.first_stage.get(query.query_id)}
     terms = frozenset(pipeline.index.analyzer(query.text))
     return [
-        _result(pipeline, rank, row, by_document.get(row.doc_id) or first[row.doc_id], terms, passages)
+        _result(pipeline, rank, row, first[row.doc_id], by_document.get(row.doc_id), terms, passages)
         for rank, row in enumerate(ranked.run.get(query.query_id)[:k], 1)
     ]
 
 
-def _result(  # noqa: PLR0917 - one row of the answer from its six parts
-    pipeline: Pipeline, rank: int, row: ScoredDoc, evidence: Evidence | float, terms: frozenset[str], n: int
+def _result(  # noqa: PLR0917 - one row of the answer from its seven parts
+    pipeline: Pipeline,
+    rank: int,
+    row: ScoredDoc,
+    first_stage: float,
+    evidence: Evidence | None,
+    terms: frozenset[str],
+    n: int,
 ) -> Result:
-    """Return a row of the answer; of a document without evidence its score in the first stage is known."""
     document = pipeline.index.document(row.doc_id)
-    if isinstance(evidence, float):
-        return Result(rank, row.doc_id, document.title, row.score, evidence, None, (), 0, 0, 0)
+    if evidence is None:
+        return Result(rank, row.doc_id, document.title, row.score, first_stage, None, (), 0, 0, 0)
     return Result(
         rank=rank,
         doc_id=row.doc_id,
         title=document.title,
         score=row.score,
-        first_stage=evidence.first_stage,
+        first_stage=first_stage,
         aggregate=pipeline.aggregator(evidence),
         passages=best_passages(document, evidence, terms, n, pipeline.index.analyzer),
         n_passages=evidence.n_passages,

@@ -124,16 +124,8 @@ def table_1_2(bench: Workbench) -> Iterator[Row]:
     """MS MARCO: examples, two of each triple."""
     rows, triples = bench.folder / "rows.jsonl", bench.settings["triples"]
     if triples:
-        bench.do(
-            "rows",
-            "msmarco",
-            bench.elsewhere.file(triples),
-            "-o",
-            rows,
-            "--triples",
-            bench.settings["n_triples"],
-            output=rows,
-        )
+        how = ("--triples", bench.settings["n_triples"])
+        bench.do("rows", "msmarco", bench.elsewhere.file(triples), "-o", rows, *how, output=rows)
     else:
         inputs = (*bench.sources, "--queries", bench.queries, "--qrels", bench.qrels)
         bench.do("rows", "microblog", *inputs, "-o", rows, output=rows)
