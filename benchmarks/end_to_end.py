@@ -8,7 +8,8 @@ Each training sees 2,000 pairs. MAXP's protocol trains a scorer of passages on a
 evidence file is read as FirstP, MaxP, SumP and AvgP. Figures of the first fold go to
 RESULTS/end-to-end-COLLECTION-WEIGHTS.json, beside those of the untrained systems on the same test queries: a file for
 each cross-encoder, since what has begun with other weights is not to be compared. Rows that were there stay, so
-neither weights nor runs need be kept. What is trained on all folds is then among the systems of `benchmarks.gains`.
+neither weights nor runs need be kept. With --all-folds the test queries of all count, in a file of their own, and what
+reads passages is interpolated with BM25, too; what is trained so is then among the systems of `benchmarks.gains`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from longrank.training.settings import load_training
 from longrank.types import Notes
 
 UNTRAINED = ("BM25", "MiniLM vectors, MaxP + BM25", "cross-encoder, MaxP")
+MIXED = " + BM25"
 
 
 class Trained(NamedTuple):
@@ -81,13 +83,14 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("docs/results"))
     args = parser.parse_args()
     prepared = Prepared(args.data, TASKS[args.only], args.folder)
-    folds = list(prepared.folds)
+    folds = list(prepared.folds) if args.all_folds else list(prepared.folds)[:1]
     for name in args.system or SYSTEMS:
-        train(prepared, name, args.model, folds if args.all_folds else folds[:1])
-    path = args.results / f"end-to-end-{args.only}-{weights_of(args.model)}.json"
+        train(prepared, name, args.model, folds)
+    scope = "-all-folds" if args.all_folds else ""
+    path = args.results / f"end-to-end-{args.only}-{weights_of(args.model)}{scope}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     known = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
-    found = measured(prepared, args.model, folds[:1], known)
+    found = measured(prepared, args.model, folds, known, mixed=args.all_folds)
     path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     for row in found["rows"]:
         print(row["system"], row["value"], row["p_holm"], row.get("validations", ""))
@@ -123,7 +126,12 @@ def network_of(name: str) -> str | None:
 
 
 def measured(
-    prepared: Prepared, model: Path, folds: Sequence[str], known: Sequence[Mapping[str, Any]] = ()
+    prepared: Prepared,
+    model: Path,
+    folds: Sequence[str],
+    known: Sequence[Mapping[str, Any]] = (),
+    *,
+    mixed: bool = False,
 ) -> dict[str, Any]:
     """Return a row for each system that is trained, for those that need no training here, and for those known before.
 
@@ -132,19 +140,24 @@ def measured(
         model: the cross-encoder.
         folds: whose test queries count.
         known: rows of an earlier call with the same arguments; they stand for trainings that were not kept.
+        mixed: whether what reads passages is also interpolated with the first stage.
     """
     test = {query_id: prepared.qrels[query_id] for fold in folds for query_id in prepared.folds[fold].test}
     rows: dict[str, Mapping[str, Any]] = {row["system"]: row for row in known}
-    for name, path in untrained(prepared, model, test).items():
+    not_trained = untrained(prepared, model, test, mixed=mixed)
+    for name, path in not_trained.items():
         rows[name] = {"values": values_of(prepared, path, test)}
+    ways = {"": (), MIXED: prepared.mix} if mixed else {"": ()}
     for name in trained_on(prepared, folds):
         learned = _learned([record_of(folder_of(prepared, name) / fold) for fold in folds])
-        for label, path in read(prepared, name, folds).items():
-            rows[label] = {"values": values_of(prepared, path, test), **learned}
-    order = [*UNTRAINED, *(label for name in SYSTEMS for label in labels(name).values())]
+        for suffix, mix in ways.items():
+            for label, path in read(prepared, name, folds, *mix).items():
+                rows[label + suffix] = {"values": values_of(prepared, path, test), **learned}
+    read_as = [label for name in SYSTEMS for label in labels(name).values()]
+    order = [*not_trained, *(label + suffix for label in read_as for suffix in ("", MIXED))]
     rows = {name: rows[name] for name in order if name in rows}
-    baseline = max(UNTRAINED, key=lambda name: mean(rows[name]["values"]))
-    trained = [name for name in rows if name not in UNTRAINED]
+    baseline = max(not_trained, key=lambda name: mean(rows[name]["values"]))
+    trained = [name for name in rows if name not in not_trained]
     p_values = [t_test(differences(rows[name]["values"], rows[baseline]["values"])) for name in trained]
     holm = dict(zip(trained, corrected(p_values, "holm", len(p_values)), strict=True))
     return {
@@ -165,14 +178,21 @@ def measured(
     }
 
 
-def untrained(prepared: Prepared, model: Path, query_ids: Collection[str]) -> dict[str, Path]:
+def untrained(prepared: Prepared, model: Path, query_ids: Collection[str], *, mixed: bool = False) -> dict[str, Path]:
     """Return the runs of what needs no training here; the cross-encoder reads for these queries alone."""
-    asked, output = prepared["end-to-end"] / "queries.jsonl", prepared["end-to-end"] / "maxp.run"
+    folder = prepared["end-to-end"] / ("all-folds" if set(query_ids) == set(prepared.qrels) else "")
+    folder.mkdir(exist_ok=True)
+    asked, output = folder / "queries.jsonl", folder / "maxp.run"
     texts = read_queries(prepared["queries.jsonl"], Notes())
     write_queries([query for query in texts if query.query_id in query_ids], asked)
     how = ("--pipeline", "maxp", "--model", model, "--depth", prepared.task.depth, *assigned(READ))
     run("rerank", prepared.index, asked, prepared["bm25.run"], "-o", output, *how)
-    return dict(zip(UNTRAINED, (prepared["bm25.run"], prepared.bi_encoded(), output), strict=True))
+    found = dict(zip(UNTRAINED, (prepared["bm25.run"], prepared.bi_encoded(), output), strict=True))
+    if mixed:
+        found[UNTRAINED[-1] + MIXED] = folder / "maxp-bm25.run"
+        evidence = output.with_name("maxp.run.evidence")
+        run("aggregate", evidence, "-o", found[UNTRAINED[-1] + MIXED], "-a", "maxp", *prepared.mix)
+    return found
 
 
 def trained_on(prepared: Prepared, folds: Sequence[str]) -> list[str]:

@@ -39,7 +39,6 @@ from longrank.types import Evidence, Notes, Query
 
 CONFIG = Path(__file__).with_name("aggregator.toml")
 AGGREGATORS = ("parade-avg", "parade-sum", "parade-max", "parade-attn", "parade-cnn", "parade-transformer")
-ALPHA = 0.3  # weight of BM25, both min-max normalised, as in the pipeline minilm
 BM25_GRID = ("k1=0.3:3:0.3", "b=0.1:1:0.1")
 RM3_GRID = (
     "k1=0.9,1.5,2.1",
@@ -115,7 +114,7 @@ def zero_shot(prepared: Prepared, model: Path) -> list[System]:
         output, mixed = prepared[f"{name}.run"], prepared[f"{name}-bm25.run"]
         run("aggregate", evidence, "-o", output, "-a", name)
         found.append(System(f"cross-encoder, {name}", output, "zero-shot"))
-        run("aggregate", evidence, "-o", mixed, "-a", name, *_mix(prepared))
+        run("aggregate", evidence, "-o", mixed, "-a", name, *prepared.mix)
         found.append(System(f"cross-encoder, {name} + BM25", mixed, "zero-shot"))
     return found
 
@@ -128,7 +127,7 @@ def trained(prepared: Prepared, model: Path, name: str) -> Iterator[System]:
         _rerank_dev(prepared, output / fold, name, parts.dev)
     yield System(name, output / "test.run", "aggregator", output, "dev.run")
     mixed = prepared[f"{name}-bm25.run"]
-    interpolated(prepared, output, mixed, *_mix(prepared))
+    interpolated(prepared, output, mixed, *prepared.mix)
     yield System(f"{name} + BM25", mixed, "aggregator", output, "dev-mixed.run")
 
 
@@ -146,14 +145,10 @@ def trained_end_to_end(prepared: Prepared) -> Iterator[System]:
                 as_documents = ("--set", f"scorer.options.network={network}")  # the pipeline maxp is of passages
                 _rerank_dev(prepared, folder / fold, "parade-max", parts.dev, *as_documents, cached=False)
                 dev, mixed = (folder / fold / file for file in ("dev.run.evidence", "dev-mixed.run"))
-                run("aggregate", dev, "-o", mixed, "-a", "document", *_mix(prepared))
-        for suffix, mix, ranked in (("", (), "dev.run"), (" + BM25", _mix(prepared), "dev-mixed.run")):
+                run("aggregate", dev, "-o", mixed, "-a", "document", *prepared.mix)
+        for suffix, mix, ranked in (("", (), "dev.run"), (" + BM25", prepared.mix, "dev-mixed.run")):
             for label, path in end_to_end.read(prepared, name, folds, *mix).items():
                 yield System(f"{label}, end to end{suffix}", path, "end to end", folder, ranked if network else None)
-
-
-def _mix(prepared: Prepared) -> tuple[object, ...]:
-    return ("--interpolate", ALPHA, "--normalize", "minmax", "--first-stage", prepared["bm25.run"])
 
 
 def _rerank_dev(

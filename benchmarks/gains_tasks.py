@@ -22,6 +22,7 @@ from longrank.storage.manifests import sha256_of
 from longrank.types import Notes, Qrels, Query
 
 N_FOLDS, FOLD_SEED = 5, 42
+ALPHA = 0.3  # weight of BM25, both min-max normalised, as in the pipeline minilm
 READ = {
     "passages.preset": "parade-paper",
     "scorer.options.max_tokens": 256,
@@ -78,6 +79,11 @@ class Prepared:
     def _once(self, name: str, write: Callable[[Path], object]) -> None:
         if not self[name].exists():
             write(self[name])
+
+    @property
+    def mix(self) -> tuple[object, ...]:
+        """Options of `longrank aggregate` that interpolate scores with BM25."""
+        return ("--interpolate", ALPHA, "--normalize", "minmax", "--first-stage", self["bm25.run"])
 
     def tuned(self, name: str, preset: str, *grid: str) -> Path:
         """Return the pooled test run of a first stage that was tuned on the other folds."""

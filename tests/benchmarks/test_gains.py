@@ -59,6 +59,10 @@ def prepared(tmp_path: Path) -> Any:
         def __getitem__(self, name: str) -> Path:
             return tmp_path / name
 
+        @property
+        def mix(self) -> tuple[object, ...]:
+            return ("--interpolate", 0.3, "--normalize", "minmax", "--first-stage", self["bm25.run"])
+
     folds = {"s1": Fold((), ("q2",), ("q1",)), "s2": Fold((), ("q1",), ("q2",))}
     task = SimpleNamespace(measure="RR@10", collection="c", about="of a test", depth=2)
     return Prepared(task=task, folds=folds, qrels={"q1": {"a": 1}, "q2": {"a": 1}})
@@ -149,7 +153,7 @@ def test_rows_of_trainings_that_were_not_kept_stay_and_are_corrected_with_what_i
     end_to_end = import_module("benchmarks.end_to_end")
     first, second = (write_run(tmp_path / f"{name}.run", q1="b a", q2=q2) for name, q2 in (("x", "b a"), ("y", "a b")))
     runs = dict(zip(end_to_end.UNTRAINED, (first, first, second), strict=True))
-    monkeypatch.setattr(end_to_end, "untrained", lambda *_: runs)
+    monkeypatch.setattr(end_to_end, "untrained", lambda *_, mixed: runs)
     every, model = ("s1", "s2"), tmp_path / "model"
 
     def train(name: str) -> Path:
@@ -176,6 +180,26 @@ def test_rows_of_trainings_that_were_not_kept_stay_and_are_corrected_with_what_i
     assert [row["system"] for row in grown["rows"]] == [*values, "KNRM"]
     assert grown["test"] == "paired t-test, Holm over 5"
     assert [row["values"] for row in grown["rows"][:-1]] == [row["values"] for row in found["rows"]]
+
+
+def test_of_all_folds_what_reads_passages_is_measured_alone_and_interpolated(
+    monkeypatch: pytest.MonkeyPatch, prepared: Any, tmp_path: Path
+) -> None:
+    end_to_end = import_module("benchmarks.end_to_end")
+    ranked = write_run(tmp_path / "bm25.run", q1="a b", q2="b a")
+    names = (*end_to_end.UNTRAINED, "cross-encoder, MaxP + BM25")
+    monkeypatch.setattr(end_to_end, "untrained", lambda *_, mixed: dict.fromkeys(names, ranked))
+    every = ("s1", "s2")
+    for name in ("maxp", "knrm"):
+        trained(prepared["end-to-end"] / name, 0.9, 0.1)
+        trained_end_to_end(prepared, name, every)
+    found = end_to_end.measured(prepared, tmp_path / "model", every, mixed=True)
+    values = {row["system"]: row["value"] for row in found["rows"]}
+    read = [f"MAXP, {name}" for name in ("firstp", "maxp", "sump", "avgp")]
+    assert list(values) == [*names, *(f"{name}{mix}" for name in (*read, "KNRM") for mix in ("", " + BM25"))]
+    assert values["MAXP, sump"] == 0.5
+    assert values["MAXP, sump + BM25"] == 0.5  # .7 of what says b first outweighs .3 of BM25
+    assert found["test"] == "paired t-test, Holm over 10" and found["queries"] == 2
 
 
 def test_weights_are_told_apart_by_the_beginning_of_their_digest(tasks: ModuleType, tmp_path: Path) -> None:
