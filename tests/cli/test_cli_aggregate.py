@@ -4,6 +4,7 @@ import json
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -157,3 +158,13 @@ def test_neither_command_loads_torch_or_transformers(files: Files) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_was_not_read_is_said_again(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
+    long = replace(evidence("long", [1.0, 2.0], query_id="1"), n_passages=5, n_truncated=1)
+    files["evidence"].unlink()
+    write_evidence(files["evidence"], [[long, evidence("short", [0.5], query_id="1")]])
+    assert main(arguments(files, "--aggregator", "maxp")) == 0
+    said = capsys.readouterr().err
+    assert "passages cut at the scorer's length limit" in said
+    assert "passages scored: 3 of 6 (50.0%)" in said

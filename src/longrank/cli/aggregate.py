@@ -66,13 +66,14 @@ def aggregate(
 
     from longrank.aggregation import make_aggregator
     from longrank.aggregation.run import aggregate_run
+    from longrank.aggregation.unread import counting_unread
     from longrank.cli.inputs import numbers, output_file
     from longrank.formats.trec import read_run, write_run
 
     notes = Notes()
     output_file(output, evidence, first_stage)
     run = aggregate_run(
-        records,
+        counting_unread(records, notes),
         make_aggregator(aggregator, k=k, weights=None if weights is None else numbers("--weights", weights)),
         first_stage=None if first_stage is None else read_run(first_stage, notes),
         alpha=interpolate,

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from longrank.aggregation.run import aggregate_run
+from longrank.aggregation.unread import counting_unread
 from longrank.errors import InputError
 from longrank.formats.evidence import STOPPED, EvidenceWriter, evidence_header, read_evidence
 from longrank.index import Index
@@ -172,8 +173,9 @@ def rerank(
         cut = pipeline.scorer.cuts_query(query.text)
         notes.add("queries cut at the scorer's limit, scored before", f"query {query.query_id}", int(cut))
     n_candidates = sum(row.doc_id not in absent for row in _reranked(pipeline, wanted, first_stage))
-    evidence = _counting_unread(read_evidence(evidence_path)[1], n_candidates, notes)
-    return pipeline.run(evidence, first_stage, tag, frozenset(absent))
+    evidence = counting_unread(read_evidence(evidence_path)[1], notes)
+    counted = _counting_stopped(evidence, n_candidates, notes)
+    return pipeline.run(counted, first_stage, tag, frozenset(absent))
 
 
 def collect_evidence(
@@ -258,23 +260,10 @@ def _reranked(pipeline: Pipeline, queries: Sequence[Query], first_stage: Run) ->
     return [row for query in queries for row in first_stage[query.query_id][:depth]]
 
 
-def _counting_unread(evidence: Iterable[Evidence], n_candidates: int, notes: Notes) -> Iterator[Evidence]:
-    """Pass evidence on and count unread passages: of documents, since one that is cut is cut for every query.
-
-    What was saved is counted over queries and documents.
-    """
-    cut: dict[str, int] = {}
-    unread: dict[str, int] = {}
-    n_scored = n_passages = n_documents = 0
+def _counting_stopped(evidence: Iterable[Evidence], n_candidates: int, notes: Notes) -> Iterator[Evidence]:
+    """Pass evidence on and count the candidates that have none."""
+    n_documents = 0
     for one in evidence:
         n_documents += 1
-        n_scored, n_passages = n_scored + len(one.passage_index), n_passages + one.n_passages
-        cut[one.doc_id] = max(one.n_truncated, cut.get(one.doc_id, 0))
-        unread[one.doc_id] = max(one.n_passages - len(one.passage_index), unread.get(one.doc_id, 0))
         yield one
-    for what, counts in (("cut at the scorer's length limit", cut), ("not scored (cap or selection)", unread)):
-        for doc_id, count in counts.items():
-            notes.add(f"passages {what}", f"document {doc_id}", count)
     notes.add(f"candidates left alone by early stopping, of {n_candidates}", count=n_candidates - n_documents)
-    if n_scored < n_passages:
-        notes.say(f"passages scored: {n_scored} of {n_passages} ({n_scored / n_passages:.1%})")
