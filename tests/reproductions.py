@@ -19,7 +19,8 @@ import pytest
 
 import tunable
 from longrank.cli.main import main
-from longrank.reproduction.workbench import Row, Workbench
+from longrank.reproduction.rows import Row
+from longrank.reproduction.workbench import Workbench
 
 T_TEST = (
     0.1816901  # of 0, 0, .5, .5: t = sqrt(3), of which Student's distribution with 3 degrees has 1/2 - 1/pi outside

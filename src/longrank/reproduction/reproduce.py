@@ -23,7 +23,8 @@ from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of,
 from longrank.reproduction.made_by import made_by
 from longrank.reproduction.phases import Phases, RunCommand
 from longrank.reproduction.results import Result, as_json, departures, inputs_given, lines
-from longrank.reproduction.workbench import Row, Workbench
+from longrank.reproduction.rows import Row
+from longrank.reproduction.workbench import Workbench
 from longrank.storage import digest_of
 from longrank.types import Notes
 

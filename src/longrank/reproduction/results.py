@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from longrank.errors import LongRankError, shown
 from longrank.evaluation.significance import corrected, differences, randomization_test, t_test
 from longrank.reproduction.recipe import Expected, Recipe
-from longrank.reproduction.workbench import Row
+from longrank.reproduction.rows import Row
 
 Verdict = Literal["match", "lower", "higher", "not comparable here", "not obtained"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)

@@ -9,24 +9,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from longrank.config import suggestion
 from longrank.errors import InputError
-from longrank.evaluation.measures import evaluate, summarise
-from longrank.evaluation.residual import judged_documents, residual_qrels, residual_run
 from longrank.evaluation.tuning.grids import parse_axes
-from longrank.formats.trec import read_qrels, read_run
 from longrank.reproduction.elsewhere import Elsewhere
 from longrank.reproduction.inputs import BEFORE, FOLDS, FOLDS_WITHOUT_DEV, QRELS, QUERIES, TESTED
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
+from longrank.reproduction.rows import Row, measured_by_query, ranked_row
 from longrank.reproduction.sets import Sets, assignments, flat
 from longrank.training.passage_settings import load_passage_training
 from longrank.training.settings import load_training
-from longrank.types import Notes, Qrels
 
 if TYPE_CHECKING:
     from longrank.reproduction.given import Given
@@ -37,27 +33,6 @@ class Reranked(NamedTuple):
 
     run: Path
     evidence: Path
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row as it was obtained.
-
-    Attributes:
-        name: the one that it has among the recipe's expected rows, if it has one there.
-        values: measure -> figure; empty if nothing was run.
-        run: what was evaluated; None if it is not a ranking.
-        per_query: measure -> query_id -> value, of a run.
-        series: which line of a plot it belongs to.
-        x: where on that line.
-    """
-
-    name: str
-    values: Mapping[str, float]
-    run: Path | None = None
-    per_query: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    series: str | None = None
-    x: float | None = None
 
 
 class Workbench:
@@ -292,23 +267,8 @@ class Workbench:
         """Evaluate a run by the recipe's measures, on the queries that some fold tests: all rows are of the same."""
         if self.dry:
             return Row(name, {}, run, series=series, x=x)
-        how, notes = self.recipe.evaluate, Notes()
-        judged: Qrels = read_qrels(self.tested, notes)
-        ranked = read_run(run, notes)
-        if self.judged_before is not None:
-            before = judged_documents([read_qrels(self.judged_before, notes)])
-            judged, ranked = residual_qrels(judged, before), residual_run(ranked, before)
-        per_query = evaluate(
-            judged,
-            ranked,
-            self.recipe.measures,
-            level=how.level,
-            max_depth=how.depth,
-            queries="complete" if how.complete else "intersection",
-        )
-        named = dict(zip(self.recipe.measures, per_query.values(), strict=True))
-        values = {measure: summarise(measure, list(found.values())) for measure, found in named.items()}
-        return Row(name, values, run, named, series, x)
+        per_query = measured_by_query(self.recipe, run, self.tested, self.judged_before)
+        return ranked_row(name, run, per_query, series, x)
 
     def measured(
         self,

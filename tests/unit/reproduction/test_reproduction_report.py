@@ -22,9 +22,9 @@ from longrank.reproduction.report import as_markdown, as_text
 from longrank.reproduction.report_html import as_html
 from longrank.reproduction.report_plots import plots_of
 from longrank.reproduction.results import Result, lines
+from longrank.reproduction.rows import Row
 from longrank.reproduction.summary import Outcome, finished_before, nothing_of, summary_text, write_summary
 from longrank.reproduction.table import table_of
-from longrank.reproduction.workbench import Row
 
 NASTY = "<script>alert(1)</script> & \"x\" 'y' `z` | $a_b$ [l](u) \x1b[31m ]]>"
 MADE_BY = {"longrank": "1", "processor": NASTY}

@@ -11,7 +11,7 @@ import pytest
 from longrank.errors import LongRankError
 from longrank.reproduction.recipe import Recipe
 from longrank.reproduction.results import departures, inputs_given, lines
-from longrank.reproduction.workbench import Row
+from longrank.reproduction.rows import Row
 
 
 def recipe(**more: Any) -> Recipe:

@@ -15,7 +15,8 @@ from longrank.evaluation.folds import make_folds
 from longrank.formats.folds import read_folds, write_folds
 from longrank.formats.trec import read_run
 from longrank.reproduction.papers.trained import file_name, first_stage, interpolated
-from longrank.reproduction.workbench import Row, Workbench
+from longrank.reproduction.rows import Row
+from longrank.reproduction.workbench import Workbench
 from longrank.types import Notes
 
 # --- results: best sentences by what the model was trained on ---

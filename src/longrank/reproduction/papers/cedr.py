@@ -13,8 +13,9 @@ from longrank.reproduction.papers.trained import (
     train,
     train_by_fold,
 )
+from longrank.reproduction.rows import Row
 from longrank.reproduction.sets import Sets
-from longrank.reproduction.workbench import Row, Workbench
+from longrank.reproduction.workbench import Workbench
 
 ON_VANILLA_BERT = {"KNRM, BERT fine-tuned": "knrm", "CEDR-KNRM": "cedr-knrm"}
 """Row -> the network that is put on a trained VanillaBERT."""

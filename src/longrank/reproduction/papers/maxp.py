@@ -21,8 +21,9 @@ from longrank.reproduction.papers.trained import (
     train,
     use_of,
 )
+from longrank.reproduction.rows import Row
 from longrank.reproduction.sets import Sets
-from longrank.reproduction.workbench import Row, Workbench
+from longrank.reproduction.workbench import Workbench
 from longrank.training.judgments import sample_judgments
 from longrank.types import Notes
 

@@ -25,8 +25,9 @@ from longrank.reproduction.papers.trained import (
     use_of,
     with_train_settings,
 )
+from longrank.reproduction.rows import Row
 from longrank.reproduction.sets import Sets
-from longrank.reproduction.workbench import Row, Workbench
+from longrank.reproduction.workbench import Workbench
 from longrank.types import Notes
 
 _AS_HERE = {"read.passages": "parade-paper", "read.max_query_tokens": 64, "validation.depth": 50, "test.depth": 1000}

@@ -23,8 +23,9 @@ from longrank.reproduction.papers.trained import (
     use_of,
     used,
 )
+from longrank.reproduction.rows import Row
 from longrank.reproduction.sets import Sets
-from longrank.reproduction.workbench import Row, Workbench
+from longrank.reproduction.workbench import Workbench
 
 SIZES = {
     "large": "BERT-Large",

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from longrank.formats.folds import read_folds
-from longrank.reproduction.workbench import Row, Workbench
+from longrank.reproduction.rows import Row
+from longrank.reproduction.workbench import Workbench
 from longrank.storage import atomic_write
 from longrank.types import Notes
 
