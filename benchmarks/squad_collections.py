@@ -56,7 +56,10 @@ def main() -> None:
     parser.add_argument("source", type=Path, help="dev-v1.1.json")
     parser.add_argument("data", type=Path, help="the folder of collections")
     args = parser.parse_args()
-    articles = read(args.source)
+    try:
+        articles = read(args.source)
+    except (InputError, OSError) as error:
+        parser.error(str(error))
     for name, documents in collections(articles).items():
         (args.data / name).mkdir(parents=True, exist_ok=True)
         write(documents, articles, args.data / name)
