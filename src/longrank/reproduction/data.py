@@ -11,10 +11,14 @@ from longrank.formats.collection import IRDS
 from longrank.formats.folds import read_folds
 from longrank.formats.queries import read_queries
 from longrank.reproduction.collections import FOLDS
+from longrank.reproduction.inputs import N_FOLDS
+from longrank.reproduction.recipe import NOT_PUBLISHED
 from longrank.types import Notes
 
 if TYPE_CHECKING:
     from longrank.reproduction.collections import Collection
+    from longrank.reproduction.given import Given
+    from longrank.reproduction.recipe import Recipe
     from longrank.types import Query
 
 LEARNED_ON = ("heldout", "train_on", "learn_on")
@@ -58,16 +62,34 @@ def check_heldout(query_ids: Iterable[str], settings: Mapping[str, Any]) -> None
         raise InputError(what, path=Path(settings["heldout"]), got=both[0], fix="give them ids of their own")
 
 
-def fold_departures(known: Collection | None, folds: Path | None) -> list[str]:
-    """Say whether folds that came with a collection's folder test other queries together than the published ones.
+def folds_of(recipe: Recipe, given: Given) -> Path | None:
+    """Return the folds to use: those of the collection's folder, else the paper's, else the catalogue's, if any."""
+    own = recipe.folds if given.key == recipe.collection and recipe.folds != NOT_PUBLISHED else None
+    known = own or (given.known.folds if given.known else None)
+    return given.folds or (FOLDS / known if known else None)
+
+
+def n_folds_of(recipe: Recipe) -> int:
+    """Return how many folds are made of a collection that has none: as many as the paper's, if they are known."""
+    known = recipe.folds not in (None, NOT_PUBLISHED)
+    return len(read_folds(FOLDS / str(recipe.folds), Notes())) if known else N_FOLDS
+
+
+def fold_departures(recipe: Recipe, given: Given) -> list[str]:
+    """Say whether the folds of `folds_of` test other queries together than the paper's, or nobody can know.
 
     Raises:
         InputError: no folds.
     """
-    if known is None or known.folds is None or folds is None or folds == FOLDS / known.folds:
+    if given.known is None or given.key != recipe.collection:
         return []
-    own, published = _tested_together(folds), _tested_together(FOLDS / known.folds)
-    return [] if own == published else [f"folds of {folds}, published are other ones"]
+    published = recipe.folds or given.known.folds
+    if published == NOT_PUBLISHED:
+        return [] if given.folds else ["folds that come with the package, the paper's are not published"]
+    if published is None or given.folds is None:
+        return []
+    own, paper = _tested_together(given.folds), _tested_together(FOLDS / published)
+    return [] if own == paper else [f"folds of {given.folds}, published are other ones"]
 
 
 def _tested_together(folds: Path) -> set[frozenset[str]]:

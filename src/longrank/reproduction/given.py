@@ -21,7 +21,7 @@ from longrank.formats.collection import open_collection as open_irds
 from longrank.formats.queries import read_queries as read_file
 from longrank.formats.topics import field_among
 from longrank.formats.trec import read_qrels as read_qrels_file
-from longrank.reproduction.collections import FOLDS, LAYOUT, Collection, catalogue, find_collection
+from longrank.reproduction.collections import LAYOUT, Collection, catalogue, find_collection
 from longrank.types import Notes, Qrels, Query
 
 _SHOWN = 120  # characters of why ir_datasets fails
@@ -39,7 +39,7 @@ class Given:
         queries: files of queries; more than one if the collection is of several years.
         qrels: files of judgments, likewise.
         judged_before: files of judgments whose documents are left out of rankings (residual evaluation).
-        folds: splits of the queries; None: there are none.
+        folds: splits of the queries, if the folder holds some.
     """
 
     key: str
@@ -113,7 +113,7 @@ def _in_irds(dataset_id: str, known: Collection | None) -> Given:
 
 
 def _completed(found: Given) -> Given:
-    """Return what was found, with what it lacks from ir_datasets and from the package."""
+    """Return what was found, with what it lacks from ir_datasets."""
     known = found.known
     if known is None:
         return found
@@ -128,8 +128,7 @@ def _completed(found: Given) -> Given:
             judged_before=found.judged_before or tuple(IRDS + one for one in known.judged_before),
         )
     fields = known.index_fields if found.sources and found.sources[0].startswith(IRDS) else None
-    folds = found.folds or (FOLDS / known.folds if known.folds else None)
-    return replace(found, index_options=("--fields", fields) if fields else (), folds=folds)
+    return replace(found, index_options=("--fields", fields) if fields else ())
 
 
 def _check_irds(found: Given) -> None:

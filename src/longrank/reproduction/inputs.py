@@ -28,7 +28,14 @@ INPUTS = (QUERIES, QRELS, FOLDS, BEFORE, FOLDS_WITHOUT_DEV, TESTED)
 
 
 def inputs_of(
-    queries: Sequence[Query], qrels: Qrels, before: Qrels, *, folds: Path | None, n_queries: int | None, notes: Notes
+    queries: Sequence[Query],
+    qrels: Qrels,
+    before: Qrels,
+    *,
+    folds: Path | None,
+    n_folds: int,
+    n_queries: int | None,
+    notes: Notes,
 ) -> dict[str, str]:
     """Return the judged queries, their judgments, and folds of them: name of a file -> what is in it.
 
@@ -36,8 +43,9 @@ def inputs_of(
         queries: of the collection.
         qrels: of the collection.
         before: judgments whose documents are left out of rankings; empty: there are none.
-        folds: the collection's folds, of which those queries are taken that are there; None: five are made with
-            seed 42, or fewer of fewer queries.
+        folds: of which those queries are taken that are there; None: `n_folds` are made with seed 42, or fewer of
+            fewer queries.
+        n_folds: how many are made.
         n_queries: take this many of the queries, those whose ids hash least; None: all.
         notes: counts what is left out.
 
@@ -51,7 +59,7 @@ def inputs_of(
         raise InputError("no query of the collection is judged", got=queries[0].query_id if queries else None)
     notes.add("queries without judgments left out", count=sum(query.query_id not in qrels for query in queries))
     judged = {query.query_id: qrels[query.query_id] for query in chosen}
-    found = _folds(list(judged), folds, notes)
+    found = _folds(list(judged), folds, n_folds, notes)
     return {
         QUERIES: "".join(map(_line, chosen)),
         QRELS: _trec(judged),
@@ -99,11 +107,11 @@ def _chosen(queries: list[Query], n: int | None) -> list[Query]:
     return [query for query in queries if query.query_id in kept]
 
 
-def _folds(query_ids: list[str], path: Path | None, notes: Notes) -> Mapping[str, Fold]:
+def _folds(query_ids: list[str], path: Path | None, n: int, notes: Notes) -> Mapping[str, Fold]:
     if path is None and len(query_ids) == 1:  # which can only be tested on
         return {"s1": Fold((), (), tuple(query_ids))}
     if path is None:
-        return make_folds(query_ids, min(N_FOLDS, len(query_ids)), FOLD_SEED)
+        return make_folds(query_ids, min(n, len(query_ids)), FOLD_SEED)
     known = set(query_ids)
     folds = {name: _among(fold, known) for name, fold in read_folds(path, notes).items()}
     found = {name: fold for name, fold in folds.items() if fold.test}

@@ -11,12 +11,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from longrank.config import override, read_toml, suggestion, validated
 from longrank.errors import InputError, shown
+from longrank.reproduction.collections import FOLDS
 
 RECIPES = Path(__file__).parent / "recipes"
+NOT_PUBLISHED = "not published"
 
 Source = Literal["paper", "survey", "journal", "readme", "thesis", "track", "code"]
 """Where a figure was read: the paper; the survey of Lin, Nogueira and Yates; PARADE's journal version; the README of
@@ -95,6 +97,8 @@ class Recipe(_Part):
         query_field: which field of a topic is the query; None: its text.
         measures: names of measures of rankings, as ``longrank evaluate`` takes them.
         quantities: other columns, such as milliseconds or a share.
+        folds: a file of folds that comes with the package, where the paper's are not the collection's, or
+            `NOT_PUBLISHED`; None: they are the collection's.
         open: the open collection on which it is run where the paper's is not at hand.
         evaluate: how runs are evaluated.
         significance: the paper's test; None: it has none.
@@ -116,6 +120,7 @@ class Recipe(_Part):
     query_field: str | None = None
     measures: list[str] = Field(default_factory=list)
     quantities: list[str] = Field(default_factory=list)
+    folds: str | None = None
     open: str | None = None
     evaluate: EvaluateSettings = EvaluateSettings()
     significance: SignificanceSettings | None = None
@@ -138,6 +143,13 @@ class Recipe(_Part):
             if unknown:
                 raise ValueError(f"{where} has {unknown[0]}, which is not among measures and quantities")
         return self
+
+    @field_validator("folds")
+    @classmethod
+    def _folds_are_there(cls, folds: str | None) -> str | None:
+        if folds not in (None, NOT_PUBLISHED) and not (FOLDS / str(folds)).is_file():
+            raise ValueError(f"no such folds come with the package; {NOT_PUBLISHED!r} says that they are not known")
+        return folds
 
     @property
     def columns(self) -> list[str]:

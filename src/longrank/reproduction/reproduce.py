@@ -16,12 +16,20 @@ from longrank.errors import InputError, MissingExtra
 from longrank.index import Index
 from longrank.reproduction.asked import Asked
 from longrank.reproduction.collections import Collection
-from longrank.reproduction.data import check_heldout, data_departures, document_departures, fold_departures
+from longrank.reproduction.data import (
+    check_heldout,
+    data_departures,
+    document_departures,
+    fold_departures,
+    folds_of,
+    n_folds_of,
+)
 from longrank.reproduction.folders import check_models, claim, fingerprint, replace, state_of
 from longrank.reproduction.given import Given, read_qrels, read_queries
 from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of, tested
 from longrank.reproduction.made_by import made_by
 from longrank.reproduction.phases import Phases, RunCommand
+from longrank.reproduction.recipe import NOT_PUBLISHED
 from longrank.reproduction.results import Result, as_json, departures, inputs_given, lines
 from longrank.reproduction.rows import Row
 from longrank.reproduction.workbench import Workbench
@@ -65,6 +73,8 @@ def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: 
     models = {**asked.recipe.models, **asked.models}
     table = lines(asked.recipe, rows, not departed)
     opened = inputs_given(asked.recipe, asked.changes)
+    if asked.recipe.folds == NOT_PUBLISHED and given.folds is not None:
+        opened.append(f"folds {given.folds}")
     result = Result(asked.name, asked.recipe, given.key, n_queries, models, departed, table, opened)
     _write(result, place, phases.script(), phases.commands)
     return result
@@ -140,7 +150,8 @@ def _read_inputs(asked: Asked, given: Given, notes: Notes) -> tuple[dict[str, st
     queries, lacking = read_queries(given, asked.recipe.query_field, notes)
     n: int | None = asked.recipe.settings.get("queries") or None  # 0: all
     qrels, before = read_qrels(given.qrels, notes), read_qrels(given.judged_before, notes)
-    return inputs_of(queries, qrels, before, folds=given.folds, n_queries=n, notes=notes), lacking
+    folds, n_folds = folds_of(asked.recipe, given), n_folds_of(asked.recipe)
+    return inputs_of(queries, qrels, before, folds=folds, n_folds=n_folds, n_queries=n, notes=notes), lacking
 
 
 def _departures(asked: Asked, given: Given, inputs: Mapping[str, str], lacking: bool) -> list[str]:
@@ -151,7 +162,7 @@ def _departures(asked: Asked, given: Given, inputs: Mapping[str, str], lacking: 
     texts = [query["text"] for query in queries]
     known = _known(asked, given)
     check_heldout([query["query_id"] for query in queries], recipe.settings)
-    found += fold_departures(known, given.folds)
+    found += fold_departures(recipe, given)
     if untested := len(queries) - len(tested(inputs)):
         found.append(f"{untested} judged queries are tested by no fold, and count in no measure of a ranking")
     found += data_departures(known, texts, recipe.settings, all_queries=not recipe.settings.get("queries"))

@@ -152,12 +152,11 @@ class Workbench:
         measure: str,
         *more: object,
         sets: Sets | None = None,
-        folds: Path | None = None,
     ) -> Path:
         """Return the pooled test run of a first stage tuned on the other folds; `more` are options of ``tune``."""
         output = self.folder / name
         axes = grid_options(grid)
-        how = ("--preset", preset, "-m", measure, "--protocol", "folds", "--folds", folds or self.folds, *more)
+        how = ("--preset", preset, "-m", measure, "--protocol", "folds", "--folds", self.folds, *more)
         inputs = (self.index, self.queries, self.qrels)
         return self.do("tune", *inputs, "-o", output, *how, *axes, *self.assigned(sets), output=output / "run.txt")
 
@@ -214,12 +213,11 @@ class Workbench:
         first: Path,
         grid: Mapping[str, str],
         *more: object,
-        folds: Path | None = None,
     ) -> Path:
         """Return the run with weights learned on the other folds; with ``--learn-on`` in `more`, on another set."""
         output = self.folder / name
         axes = grid_options(grid)
-        learn = () if "--learn-on" in more else ("--folds", folds or self.folds)
+        learn = () if "--learn-on" in more else ("--folds", self.folds)
         return self.do(
             "weigh", self.qrels, first, *evidence, "-o", output, *axes, *learn, *more, output=output / "run.txt"
         )

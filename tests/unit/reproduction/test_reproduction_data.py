@@ -9,7 +9,16 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.reproduction.collections import FOLDS, find_collection
-from longrank.reproduction.data import check_heldout, data_departures, document_departures, fold_departures
+from longrank.reproduction.data import (
+    check_heldout,
+    data_departures,
+    document_departures,
+    fold_departures,
+    folds_of,
+    n_folds_of,
+)
+from longrank.reproduction.given import Given
+from longrank.reproduction.recipe import load_recipe
 
 
 def queries_of(folder: Path, *queries: dict[str, str]) -> Path:
@@ -48,15 +57,44 @@ def test_a_folder_without_queries_is_refused(tmp_path: Path) -> None:
         data_departures(None, ["one"], {"heldout": str(tmp_path)})
 
 
+def of(key: str, folds: Path | None = None) -> Given:
+    return Given(key, find_collection(key), folds=folds)
+
+
 def test_folds_of_a_folder_depart_if_other_queries_are_tested_together(tmp_path: Path) -> None:
-    robust, own = find_collection("robust04"), tmp_path / "folds.json"
+    recipe, own = load_recipe("maxp/table2-robust04-title")[0], tmp_path / "folds.json"
     published = json.loads((FOLDS / "robust04.json").read_text())
     own.write_text(json.dumps(dict(reversed(published.items()))))  # in another order, under the same names
-    assert fold_departures(robust, own) == fold_departures(robust, None) == fold_departures(None, own) == []
-    assert fold_departures(robust, FOLDS / "robust04.json") == []
+    assert fold_departures(recipe, of("robust04", own)) == fold_departures(recipe, of("robust04")) == []
+    assert fold_departures(recipe, Given("mine", None, folds=own)) == []
     own.write_text(json.dumps([["301", "302"], ["303", "304"]]))
-    assert fold_departures(robust, own) == [f"folds of {own}, published are other ones"]
-    assert fold_departures(find_collection("gov-2002"), own) == []  # none are published
+    departed = [f"folds of {own}, published are other ones"]
+    assert fold_departures(recipe, of("robust04", own)) == departed
+    assert fold_departures(load_recipe("santos/table2-2002")[0], of("gov-2002", own)) == []  # none are published
+
+
+def test_where_a_paper_has_other_folds_than_the_catalogue_its_own_are_used_and_compared_with(tmp_path: Path) -> None:
+    recipe, own = load_recipe("birch/first-version-two-folds")[0], tmp_path / "folds.json"
+    two = FOLDS / "robust04-paper1.json"
+    assert folds_of(recipe, of("robust04")) == two
+    assert folds_of(recipe, of("robust04", own)) == own
+    assert folds_of(recipe, of("gov2")) == FOLDS / "gov2.json"
+    assert folds_of(recipe, Given("mine")) is None and n_folds_of(recipe) == 2
+    own.write_text((FOLDS / "robust04.json").read_text())
+    assert fold_departures(recipe, of("robust04", own)) == [f"folds of {own}, published are other ones"]
+    own.write_text(two.read_text())
+    assert fold_departures(recipe, of("robust04", own)) == fold_departures(recipe, of("robust04")) == []
+
+
+def test_where_the_papers_folds_are_not_published_those_of_the_package_depart_and_given_ones_do_not(
+    tmp_path: Path,
+) -> None:
+    recipe, own = load_recipe("parade/table2-gov2-title")[0], tmp_path / "folds.json"
+    own.write_text(json.dumps([["701", "702"], ["703", "704"]]))
+    assert folds_of(recipe, of("gov2")) == FOLDS / "gov2.json" and n_folds_of(recipe) == 5
+    assert fold_departures(recipe, of("gov2")) == ["folds that come with the package, the paper's are not published"]
+    assert fold_departures(recipe, of("gov2", own)) == []
+    assert fold_departures(recipe, of("time")) == []  # another collection departs already
 
 
 def test_another_number_of_documents_departs() -> None:

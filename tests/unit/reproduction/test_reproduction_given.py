@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from longrank.errors import InputError
-from longrank.reproduction.collections import FOLDS
 from longrank.reproduction.given import Given, open_collection, read_qrels, read_queries
 from longrank.types import Notes
 
@@ -38,7 +37,7 @@ def test_a_folder_is_its_files(folder: Path) -> None:
 def test_a_folder_is_an_entry_of_the_catalogue_by_its_name_or_because_the_user_says_so(folder: Path) -> None:
     found = open_collection(f"core17={folder}")
     assert found.key == "core17" and found.known is not None
-    assert (found.folds, found.index_options) == (FOLDS / "core17.json", ())
+    assert (found.folds, found.index_options) == (None, ())
     assert open_collection(str(folder.rename(folder.with_name("core17")))).key == "core17"
 
 
@@ -131,7 +130,6 @@ def test_a_name_stands_for_what_ir_datasets_has() -> None:
     gov2 = open_collection("gov2", check=False)
     years = tuple(f"irds:gov2/trec-tb-{year}" for year in (2004, 2005, 2006))
     assert (gov2.sources, gov2.queries, gov2.qrels) == (("irds:gov2",), years, years)
-    assert gov2.folds == FOLDS / "gov2.json"
     assert open_collection("irds:gov2", check=False) == gov2
     core17 = open_collection("core17", check=False)
     assert core17.index_options == ("--fields", "headline,body")

@@ -23,7 +23,7 @@ def inputs(
     before: Qrels | None = None,
     notes: Notes | None = None,
 ) -> dict[str, str]:
-    return inputs_of(QUERIES, qrels, before or {}, folds=folds, n_queries=n, notes=notes or Notes())
+    return inputs_of(QUERIES, qrels, before or {}, folds=folds, n_folds=5, n_queries=n, notes=notes or Notes())
 
 
 def ids(found: dict[str, str]) -> list[str]:
@@ -99,4 +99,4 @@ def test_judgments_of_earlier_rounds_are_kept_apart() -> None:
 
 def test_fewer_than_one_query_cannot_be_asked_for() -> None:
     with pytest.raises(InputError, match="queries is how many are taken"):
-        inputs_of([Query("1", "a")], {"1": {"d": 1}}, {}, folds=None, n_queries=-3, notes=Notes())
+        inputs_of([Query("1", "a")], {"1": {"d": 1}}, {}, folds=None, n_folds=5, n_queries=-3, notes=Notes())

@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from longrank.evaluation.folds import make_folds
-from longrank.formats.folds import read_folds, write_folds
+from longrank.formats.folds import read_folds
 from longrank.formats.trec import read_run
 from longrank.reproduction.papers.trained import file_name, first_stage, interpolated
 from longrank.reproduction.rows import Row
@@ -26,26 +25,23 @@ def results(bench: Workbench) -> Iterator[Row]:
     """BM25+RM3, then one, two and three sentences of each model."""
     first = bench.retrieve("bm25-rm3", "bm25-anserini+rm3")
     yield bench.ranked("BM25+RM3", first)
-    yield from _one_to_three(bench, first, bench.folds)
+    yield from _one_to_three(bench, first)
 
 
 def first_version(bench: Workbench) -> Iterator[Row]:
     """The same on BM25+RM3 that is tuned by the folds, with two models (arXiv 1903.10972)."""
-    folds = bench.folds if bench.settings["folds"] == 5 else _made(bench, bench.settings["folds"])
-    first = bench.tuned(
-        "tuned", "bm25-anserini+rm3", bench.settings["tune"], "AP", "--choose-by", "yang19", folds=folds
-    )
+    first = bench.tuned("tuned", "bm25-anserini+rm3", bench.settings["tune"], "AP", "--choose-by", "yang19")
     yield bench.ranked("BM25+RM3", first)
-    yield from _one_to_three(bench, first, folds)
+    yield from _one_to_three(bench, first)
 
 
-def _one_to_three(bench: Workbench, first: Path, folds: Path) -> Iterator[Row]:
+def _one_to_three(bench: Workbench, first: Path) -> Iterator[Row]:
     for trained_on in bench.settings["trained_on"]:
         evidence = _read(bench, trained_on, first)
         for n in (1, 2, 3):
             name, grid = f"{file_name(trained_on)}-{n}s", _grid(n, bench.settings["grid"], bench.settings["grid"])
             how = _frozen(bench, trained_on, first, evidence) or ("--choose-by", bench.settings["choose_by"])
-            yield bench.ranked(f"{trained_on} {n}S", bench.weighed(name, [evidence], first, grid, *how, folds=folds))
+            yield bench.ranked(f"{trained_on} {n}S", bench.weighed(name, [evidence], first, grid, *how))
 
 
 def _frozen(bench: Workbench, trained_on: str, first: Path, evidence: Path) -> tuple[str, ...]:
@@ -71,14 +67,6 @@ def _read(bench: Workbench, role: str, first: Path) -> Path:
 def _grid(n: int, alpha: str, weights: str) -> dict[str, str]:
     """Return the grid for the best `n` sentences: of the first stage, and of all but the best."""
     return {"alpha": alpha} | {f"w{i}": weights for i in range(2, n + 1)}
-
-
-def _made(bench: Workbench, n: int) -> Path:
-    path = bench.folder / f"folds-{n}.json"
-    if not bench.dry:
-        judged = [query_id for fold in read_folds(bench.folds, Notes()).values() for query_id in fold.test]
-        write_folds(make_folds(sorted(judged), n, 42), path)
-    return path
 
 
 # --- how many sentences ---
