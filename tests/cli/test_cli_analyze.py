@@ -183,6 +183,23 @@ def test_judged_is_of_as_many_documents_as_were_retrieved(folder: Path, capsys: 
     assert capsys.readouterr().out.splitlines()[-1].split() == ["second", "100.0%", "50.0%"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["deltas", "q", "second.run", "--baseline", "first.run", "-m", "RR"], "1 of 2 topics missing from second.run"),
+        (["judged", "q", "first.run"], "1 of 2 topics missing from first.run (left out)"),
+        (["sentences", "e", "q", "--counts", "1"], "1 of 2 topics have no ranking (count as 0)"),
+        (["depth", "e", "first.run", "q", "--intersection"], "1 of 2 topics have no ranking (left out)"),
+    ],
+)
+def test_topics_that_were_not_ranked_are_said(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    (folder / "q").write_text("1 0 d1 1\n2 0 d1 1\n")
+    assert analyze(*arguments) == 0
+    assert said in capsys.readouterr().err
+
+
 def test_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert analyze("agreement", "first.run", "second.run", "-k", "1", "-p", "0.5", "-o", "a.json") == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]

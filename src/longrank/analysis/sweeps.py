@@ -89,6 +89,13 @@ class Setup:
         found = evaluate(self.qrels, run, self.measures, queries=self.queries)
         return {measure: summarise(measure, values.values()) for measure, values in found.items()}
 
+    def about_topics(self, query_ids: Iterable[str], notes: Notes) -> None:
+        """Say how many topics have judgments and no ranking."""
+        missing = len(self.qrels.keys() - set(query_ids))
+        if missing:
+            fate = "count as 0" if self.queries == "complete" else "left out"
+            notes.say(f"{missing} of {len(self.qrels)} topics have no ranking ({fate})")
+
 
 def by_passages(
     evidence: Iterable[Evidence], setup: Setup, counts: Sequence[int] = COUNTS, *, rule: str = "first", notes: Notes
@@ -100,8 +107,8 @@ def by_passages(
         setup: what is the same throughout.
         counts: how many passages, 1 or more each.
         rule: one of `RULES`; ``termf`` and ``first+termf`` go by the evidence's weights, tf(q, S).
-        notes: counts documents of which not all passages were scored that the rule chooses among, and says if none
-            has so many.
+        notes: counts documents of which not all passages were scored that the rule chooses among, says if none has so
+            many, and how many topics have no ranking.
 
     Raises:
         InputError: another rule, a count below 1, evidence of a network, which read its passages together, or as
@@ -115,6 +122,7 @@ def by_passages(
     if any(one.document_score is not None for one in held):
         raise InputError("a network that reads passages together would have to read fewer again", fix="rerank with it")
     _about_scored(held, rule, max(counts, default=1), notes)
+    setup.about_topics([*(one.query_id for one in held), *(setup.first_stage or ())], notes)
     points: list[Point] = []
     for n in sorted(counts):
         points += setup.points(n, [kept(one, rule, n) for one in held])
@@ -164,7 +172,7 @@ def by_depth(
         first_stage: the run that was reranked; below `depth`, its documents follow in its order.
         setup: what is the same throughout; its first stage does not count.
         depths: how many documents, 1 or more each.
-        notes: says how deep the evidence reaches, if not to the last depth.
+        notes: says how deep the evidence reaches, if not to the last depth, and how many topics have no ranking.
 
     Raises:
         InputError: a depth below 1, or as `Setup.points`.
@@ -174,6 +182,7 @@ def by_depth(
     held, setup = list(evidence), replace(setup, first_stage=first_stage)
     rank = {(row.query_id, row.doc_id): place for q in first_stage for place, row in enumerate(first_stage[q])}
     _about_depth(held, rank, max(depths, default=1), setup.last, notes)
+    setup.about_topics(first_stage, notes)
     points = [Point(0, name, setup.values(first_stage)) for name in setup.aggregators]
     for depth in sorted(depths):
         points += setup.points(depth, [one for one in held if rank.get((one.query_id, one.doc_id), 0) < depth])

@@ -37,7 +37,7 @@ def deltas(
     """
     from longrank.analysis.deltas import deltas as differences
     from longrank.analysis.plots import plot_deltas
-    from longrank.cli.inputs import load_qrels
+    from longrank.cli.inputs import about_coverage, load_qrels
     from longrank.evaluation.measures import evaluate, is_count, parse_measure
     from longrank.formats.trec import read_run
     from longrank.types import Notes
@@ -48,9 +48,10 @@ def deltas(
     if is_count(str(wanted)):
         raise InputError("a count is not compared query by query", got=measure)
     judged = load_qrels(qrels, notes)
-    one, other = (
-        evaluate(judged, read_run(path, notes), [wanted], origin=path)[str(wanted)] for path in (run, baseline)
-    )
+    both = {path: read_run(path, notes) for path in (run, baseline)}
+    one, other = (evaluate(judged, of, [wanted], origin=path)[str(wanted)] for path, of in both.items())
+    for path, of in both.items():
+        about_coverage(judged, of, path, notes, complete=True)
     found = differences(one, other)
     _print_deltas(found, str(wanted), shown)
     record = {"qrels": qrels, "run": str(run), "baseline": str(baseline), "measure": str(wanted)}
@@ -96,8 +97,8 @@ def judged(
     Example: longrank analyze judged qrels.txt bm25.run maxp.run -k 10 -k 20 -k 100
     """
     from longrank.analysis.plots import plot_lines
-    from longrank.cli.inputs import load_qrels, load_runs, run_names
-    from longrank.evaluation.measures import coverage, evaluate, summarise
+    from longrank.cli.inputs import about_coverage, load_qrels, load_runs, run_names
+    from longrank.evaluation.measures import evaluate, summarise
     from longrank.types import Notes
 
     notes = Notes()
@@ -109,7 +110,7 @@ def judged(
     for name, (path, run) in zip(run_names(loaded), loaded.items(), strict=True):
         values = evaluate(grades, run, measures.values(), queries="intersection", origin=path)
         found[name] = {k: summarise(measure, values[measure].values()) for k, measure in measures.items()}
-        notes.add("queries without judgments, left out", name, coverage(grades, run).unjudged)
+        about_coverage(grades, run, path, notes, complete=False)
     show(
         ("run", *(f"judged@{k}" for k in measures)),
         [(name, *map(share, line.values())) for name, line in found.items()],

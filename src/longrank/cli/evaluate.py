@@ -71,7 +71,7 @@ def evaluate(
 
     Example: longrank evaluate qrels.txt bm25.run maxp.run -m nDCG@10 -m AP --baseline bm25.run
     """
-    from longrank.cli.inputs import choice, load_qrels, load_runs, run_names
+    from longrank.cli.inputs import about_coverage, choice, load_qrels, load_runs, run_names
     from longrank.errors import InputError
     from longrank.evaluation.measures import DEFAULT_MEASURES, parse_measures
     from longrank.evaluation.measures import evaluate as evaluate_run
@@ -100,7 +100,7 @@ def evaluate(
     for name, (path, whole) in zip(run_names(loaded), loaded.items(), strict=True):
         run = _residual_run(whole, before, path, notes)
         results[name] = evaluate_run(judgments, run, wanted, level=level, max_depth=depth, queries=queries, origin=path)
-        _about_coverage(judgments, run, path, complete, notes)
+        about_coverage(judgments, run, path, notes, complete=complete)
     if per_query:
         print(PER_QUERY_RENDERERS[format](results), end="")
     else:
@@ -138,14 +138,3 @@ def _about_level(qrels: Qrels, level: int | None, notes: Notes) -> None:
     barren = 0 if level is None else sum(max(judged.values(), default=0) < level for judged in qrels.values())
     if barren:
         notes.say(f"{barren} of {len(qrels)} topics have no document of grade {level} or more (count as 0)")
-
-
-def _about_coverage(qrels: Qrels, run: Run, path: Path, complete: bool, notes: Notes) -> None:
-    from longrank.evaluation.measures import coverage
-
-    seen = coverage(qrels, run)
-    if seen.missing:
-        fate = "count as 0" if complete else "left out"
-        notes.say(f"{seen.missing} of {seen.topics} topics missing from {path} ({fate})")
-    if seen.unjudged:
-        notes.say(f"{seen.unjudged} of {len(run)} queries of {path} have no judgments (ignored)")

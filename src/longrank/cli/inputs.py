@@ -62,6 +62,21 @@ def load_runs(paths: Sequence[Path], notes: Notes) -> dict[Path, Run]:
     return {path: read_run(path, notes) for path in files.values()}
 
 
+def about_coverage(qrels: Qrels, run: Run, path: Path, notes: Notes, *, complete: bool) -> None:
+    """Say of how many topics a run has nothing, and how many of its queries nobody judged.
+
+    `complete`: whether those topics count as 0; else they are left out.
+    """
+    from longrank.evaluation.measures import coverage
+
+    seen = coverage(qrels, run)
+    if seen.missing:
+        fate = "count as 0" if complete else "left out"
+        notes.say(f"{seen.missing} of {seen.topics} topics missing from {path} ({fate})")
+    if seen.unjudged:
+        notes.say(f"{seen.unjudged} of {len(run)} queries of {path} have no judgments (ignored)")
+
+
 def run_names(runs: Mapping[Path, Run]) -> list[str]:
     """Name each run by its tag; by its file where tags collide, and by the whole path where those do."""
     tags = Counter(run.tag for run in runs.values())
