@@ -103,13 +103,20 @@ def test_what_the_folds_tested_can_be_weighed_with_the_first_stage(folder: Path,
     assert set(read_run(tmp_path / "w" / "run.txt", Notes())) == set(read_run(folder / "first.run", Notes()))
 
 
-def test_the_measure_on_dev_is_that_of_rerank_with_the_same_settings(folder: Path, tmp_path: Path) -> None:
+def test_the_measure_on_dev_is_that_of_rerank_with_the_same_settings(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert train(folder, tmp_path / "t", "--make-folds", "3", "--fold", "s2") == 0
     inputs = [str(folder / name) for name in ("index", "queries.jsonl", "first.run")]
     options = ["--pipeline", "parade-max", "--model", str(tmp_path / "t" / "s2" / "model"), "--depth", "10"]
     sets = ["passages.preset=windows", "passages.options={length=12, stride=8}", "scorer.options.max_tokens=32"]
     options += [word for one in (*sets, "scorer.options.max_query_tokens=8") for word in ("--set", one)]
     assert main(["rerank", *inputs, "-o", str(tmp_path / "r.run"), *options, "--tail", "drop"]) == 0
+    assert "was trained with" not in capsys.readouterr().err
+    assert main(["rerank", *inputs, "-o", str(tmp_path / "o.run"), *options[:6]]) == 0
+    said = capsys.readouterr().err
+    assert "was trained with passages windows, here it reads with parade-paper" in said
+    assert "was trained with max_query_tokens 8, here it reads with 64" in said
     found = dev_measure(folder, tmp_path / "r.run", folds_of(tmp_path / "t")["s2"]["dev"], "nDCG@10")
     assert record_of(tmp_path / "t" / "s2")["best_measure"] == pytest.approx(found, abs=1e-9)
 
@@ -219,6 +226,11 @@ def test_training_goes_on_from_a_trained_folder(
     assert train(folder, tmp_path / "b", sets=(model,), training=once) == 0
     assert train(folder, tmp_path / "c", "--make-folds", "3", "--fold", "s1", sets=(model,)) == 2
     assert "may have learned what the fold tests" in capsys.readouterr().err  # A's queries are the folds'
+    sets = ("network.name=parade-attn", f"network.model={tmp_path / 'new'}")
+    assert main(["create", "parade-attn", "--model", str(tmp_path / "a" / "model"), "-o", str(tmp_path / "new")]) == 0
+    assert train(folder, tmp_path / "c", "--make-folds", "3", "--fold", "s1", sets=sets) == 2
+    assert "may have learned what the fold tests" in capsys.readouterr().err  # a new aggregator, the same encoder
+    assert not (tmp_path / "c").exists()
     a, same, b = (
         load_file(path / "model" / "model.safetensors") for path in (tmp_path / "a", tmp_path / "still", tmp_path / "b")
     )
@@ -364,6 +376,10 @@ THREE = ("--make-folds", "3")
         (THREE, ("judgments={scheme='shallow', rate=0.1}",), "judgments cannot leave one to each of 12 queries"),
         (THREE, ("samples.negatives=model", "samples.model_run=nowhere.run"), "nowhere.run: no such file"),
         (THREE, ("loop.steps",), "--set takes key=value (got 'loop.steps')"),
+        (THREE, ("loop.precision=fp16",), "precision fp16 needs a GPU"),
+        (THREE, ("validation.measure=INST",), "INST needs a"),
+        ((*THREE, "--score-cache", "{new}/cache"), ("network.name=parade-cnn", "network.frozen=true"), "reads at most"),
+        ((*THREE, "--score-cache", "{new}/t"), ("network.frozen=true",), "t"),
     ],
 )
 def test_a_wrong_command_is_one_line_and_nothing_is_written(
@@ -374,7 +390,7 @@ def test_a_wrong_command_is_one_line_and_nothing_is_written(
     sets: tuple[str, ...],
     said: str,
 ) -> None:
-    assert train(folder, tmp_path / "t", *more, sets=sets) == 2
+    assert train(folder, tmp_path / "t", *(one.format(new=tmp_path) for one in more), sets=sets) == 2
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("longrank: ")]
     assert len(lines) == 1
     assert said in lines[0]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from evidences import evidence, write_evidence
 from fakes import documents, index_of, queries
 from longrank.cli.main import main
 from longrank.errors import LongRankError
@@ -82,13 +83,25 @@ def test_each_fold_is_ranked_with_weights_learned_on_the_others_as_aggregate_ran
 def test_weights_of_another_set_are_frozen(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = ",".join(str(folder / name) for name in ("b.qrels", "b.run", "b.reranked.evidence"))
     assert weigh(folder, tmp_path / "w", "--learn-on", other, *BIRCH, "-m", "nDCG@10") == 0
-    assert "chosen on the queries of another judged set, and kept for these" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "chosen on the queries of another judged set, and kept for these" in said.out
+    assert "weights are learned on scores of" not in said.err
     found, run = weights_of(tmp_path / "w"), read_run(tmp_path / "w" / "run.txt", Notes())
     (choice,) = found["choices"]
     assert choice["chosen_on"] == [f"b{n}" for n in range(6)]
     assert choice["value"] == max(one["value"] for one in found["values"])
     assert choice["setting"] == found["result"]["setting"]
     assert list(run.rows()) == list(aggregated(folder, tmp_path / "r.run", choice["setting"]).rows())
+
+
+def test_weights_learned_on_another_scorers_evidence_are_pointed_out(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = next(iter(read_run(folder / "b.run", Notes()).rows()))
+    write_evidence(tmp_path / "b.evidence", [[evidence(first.doc_id, [1.0], query_id=first.query_id)]])
+    other = ",".join(map(str, (folder / "b.qrels", folder / "b.run", tmp_path / "b.evidence")))
+    assert weigh(folder, tmp_path / "w", "--learn-on", other) == 0
+    assert "weights are learned on scores of s, and used on those of lexical" in capsys.readouterr().err
 
 
 def test_alpha_alone_is_learned_by_default_and_of_a_run_as_of_its_evidence(folder: Path, tmp_path: Path) -> None:

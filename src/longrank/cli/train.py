@@ -74,7 +74,7 @@ def train(
     from longrank.types import Notes
 
     notes = Notes()
-    apart(output, part_of(queries, "queries"), part_of(qrels, "qrels"), run, index, folds)
+    apart(output, part_of(queries, "queries"), part_of(qrels, "qrels"), run, index, folds, score_cache)
     settings = load_training(training, assignments or ())
     query_list = load_queries(queries, notes, query_format, field)
     judged = load_qrels(qrels, notes)

@@ -117,7 +117,7 @@ def evaluate_rankings(qrels: Qrels, rankings: _Rankings, measures: Iterable[Meas
         InputError: a grade out of range.
     """
     wanted = list(measures)
-    _check_grades(qrels, wanted)
+    check_grades(qrels, wanted)
     values = {str(measure): dict.fromkeys(qrels, 0.0) for measure in wanted}
     for measure in wanted:
         if measure.NAME in OWN:
@@ -148,8 +148,12 @@ def _resolved(measures: Iterable[str | Measure], level: int | None) -> list[Meas
     return list(found.values())
 
 
-def _check_grades(qrels: Qrels, measures: list[Measure]) -> None:
-    """Refuse what a provider would choke on: pytrec_eval takes minutes for a grade of a million."""
+def check_grades(qrels: Qrels, measures: list[Measure]) -> None:
+    """Refuse what a provider would choke on: pytrec_eval takes minutes for a grade of a million.
+
+    Raises:
+        InputError: a grade that one of the measures does not take.
+    """
     known = [(_MAX_GRADE, "")] + [(top, f", the highest that {m} knows") for m in measures if (top := _highest(m))]
     top, why = min(known)
     for query_id, judged in qrels.items():

@@ -79,7 +79,8 @@ def checked(measure: Measure) -> Measure:
     for key, info in measure.SUPPORTED_PARAMS.items():
         if key not in measure.params:
             if info.required:
-                raise InputError(f"{name} needs a {key}", got=str(measure), fix=f"e.g. {name}@{_EXAMPLE[key]}")
+                example = f"@{_EXAMPLE[key]}" if key in _EXAMPLE else f"({key}=...)"
+                raise InputError(f"{name} needs a {key}", got=str(measure), fix=f"e.g. {name}{example}")
             continue
         value = measure.params[key]
         if not info.validate(value) or (isinstance(value, bool) and info.dtype is not bool):

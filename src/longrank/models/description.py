@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,19 @@ _FORMAT = "longrank document network"
 _VERSION = 1
 
 
-def description(name: str, options: Mapping[str, Any], record: Mapping[str, Any] | None) -> dict[str, Any]:
+def description(
+    name: str,
+    options: Mapping[str, Any],
+    record: Mapping[str, Any] | None,
+    lineage: Sequence[Mapping[str, str]] = (),
+) -> dict[str, Any]:
     """Return what is to be written of a network.
 
     Args:
         name: a key of `longrank.models.DOCUMENT_NETWORKS`.
         options: those that were given.
         record: of its training; None: it has not been trained.
+        lineage: of an untrained network, what its weights have learned from before (`lineage_of`).
     """
     return {
         "format": _FORMAT,
@@ -32,6 +38,7 @@ def description(name: str, options: Mapping[str, Any], record: Mapping[str, Any]
         "options": dict(options),
         "untrained": record is None,
         "record": None if record is None else dict(record),
+        **({"lineage": list(lineage)} if lineage else {}),
     }
 
 
@@ -61,6 +68,22 @@ def describe(folder: Path) -> dict[str, Any]:
     if found.get("untrained") is not (record is None):
         raise InputError("says of an untrained network how it was trained, or nothing of a trained one", path=path)
     return found
+
+
+def lineage_of(folder: Path) -> list[dict[str, str]]:
+    """Return the trainings that the weights in a folder come from, the first one first: digests of qrels and fold.
+
+    Those of a model that is no document network, or of one that was only created, are none.
+
+    Raises:
+        InputError: as `describe`.
+    """
+    if not (folder / FILE).is_file():
+        return []
+    found = describe(folder)
+    run = (found["record"] or {}).get("run", {})
+    own = [{key: run[key] for key in ("qrels", "fold")}] if {"qrels", "fold"} <= run.keys() else []
+    return [*found.get("lineage", []), *run.get("lineage", []), *own]
 
 
 def check_trained(name: str, folder: Path, allow_untrained: bool, notes: Notes) -> None:

@@ -13,7 +13,7 @@ for an ELECTRA with Capreolus' head (`longrank.models.cls_head`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,7 +50,11 @@ class Loaded(NamedTuple):
 
 
 def save_network(
-    folder: Path, network: DocumentNetwork, tokenizer: Any, record: Mapping[str, Any] | None = None
+    folder: Path,
+    network: DocumentNetwork,
+    tokenizer: Any,
+    record: Mapping[str, Any] | None = None,
+    lineage: Sequence[Mapping[str, str]] = (),
 ) -> None:
     """Write a network and its tokenizer; one of its kind that is there already is replaced.
 
@@ -59,6 +63,7 @@ def save_network(
         network: made by `longrank.models.create.create_network` or `load_network`.
         tokenizer: of transformers.
         record: of its training, JSON-able; None: it has not been trained.
+        lineage: as of `description`.
 
     Raises:
         InputError: `folder` holds something else, or cannot be written.
@@ -66,7 +71,7 @@ def save_network(
     """
     if folder.is_dir() and any(folder.iterdir()) and not (folder / FILE).is_file():
         raise InputError("holds something other than a document network", path=folder, fix="choose a new folder")
-    described = description(network.name, network.options, record)
+    described = description(network.name, network.options, record, lineage)
     with atomic_folder(folder) as new:
         network.pretrained.config.save_pretrained(new)
         tokenizer.save_pretrained(new)

@@ -8,7 +8,7 @@ from typing import Any
 
 from longrank.errors import InputError
 from longrank.models.checks import check_weights, read_json
-from longrank.models.description import FILE, describe
+from longrank.models.description import FILE, describe, lineage_of
 from longrank.scoring.models import Model
 from longrank.scoring.network import loading
 from longrank.scoring.pretrained import Pretrained, load_pretrained, load_sequence_classifier
@@ -57,7 +57,7 @@ def create_folder(
         network, tokenizer = new_network(name, model, notes, options=options, preset=preset, seed=seed, layers=layers)
     with loading(model):
         from longrank.models.folders import save_network
-    save_network(folder, network, tokenizer)
+    save_network(folder, network, tokenizer, lineage=lineage_of(model.path))
 
 
 def new_network(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Kept = dict[tuple[str, str], tuple[NDArray[np.float32], np.bool_]]
 """(query, passage) -> its row, and whether the passage was cut."""
 
-_KEPT_PASSAGES = 1 << 17  # in memory; 200 MB of BERT-Small's or MiniLM's, 400 MB of BERT-Base's
+_KEPT_BYTES = 1 << 29  # in memory: 350,000 passages for PARADE on MiniLM, 100,000 for CEDR
 
 
 class NetworkReader:
@@ -134,7 +134,8 @@ class NetworkReader:
         """
         if self._kept is None:
             return self._read(pairs)
-        if len(self._kept) > _KEPT_PASSAGES:
+        row, _ = next(iter(self._kept.values()), (np.empty(0), None))
+        if len(self._kept) * row.nbytes > _KEPT_BYTES:
             self._kept.clear()
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._kept]
         if new:

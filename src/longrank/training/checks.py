@@ -54,7 +54,7 @@ def check_outputs(settings: TrainingSettings, n_outputs: int) -> None:
         if kind.reads != "logits" or kind.needs != "teacher":
             continue
         if kind.outputs == (2,) and n_outputs != 2:
-            fix = "set network.options.outputs = 2"
+            fix = "set network.options.outputs = 2; of networks of passage scores (maxp, ...), none has two"
             raise InputError(f"the loss {term.name} needs a network of two outputs", got=n_outputs, fix=fix)
         if kind.outputs != (2,) and n_outputs != 1:
             raise InputError(

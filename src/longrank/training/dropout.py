@@ -5,13 +5,6 @@ from __future__ import annotations
 import torch
 
 
-def set_transformer_dropout(network: torch.nn.Module, dropout: float) -> None:
-    """Set the dropouts of a network's own transformer, as PARADE-Transformer has one beside its encoder."""
-    for module in network.modules():
-        if isinstance(module, torch.nn.TransformerEncoderLayer):
-            set_dropout(module, dropout)
-
-
 def set_dropout(network: torch.nn.Module, dropout: float) -> None:
     """Set all dropouts of a network: modules, and numbers that modules hand to attention (ModernBERT, Longformer)."""
     for module in network.modules():

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError
+from longrank.evaluation.measures import check_grades, parse_measure
 from longrank.formats.folds import Fold
 from longrank.formats.trec import read_run
 from longrank.index import Index
-from longrank.models.description import FILE, describe
+from longrank.models.description import FILE, lineage_of
 from longrank.scoring.models import find_model
 from longrank.scoring.network_reader import Kept
 from longrank.storage import digest_of, sha256_of
@@ -70,8 +71,9 @@ class Experiment:
 
         Raises:
             InputError: unknown queries in a fold, nothing to train, validate or test on, losses that do not fit the
-                samples, an unknown schedule, documents of a run that the index lacks, a teacher that lacks some, or a
-                network to begin with that may know what a fold tests.
+                samples, an unknown schedule, grades that the validation's measure does not take, documents of a run
+                that the index lacks, a teacher that lacks some, or a network to begin with that may know what a fold
+                tests.
         """
         schedule(self.settings.loop.schedule.name, self.settings.loop.schedule.options)
         validates = self.settings.loop.validate_every is not None
@@ -79,6 +81,8 @@ class Experiment:
             for fold in (self.folds[name], self.learned.folds[name]):
                 check_fold(name, fold, self.queries, self.qrels, self.run, validates=validates)
             make_training_samples(self.settings, self._data(name), Notes())
+        if validates:
+            check_grades(self.learned.qrels, [parse_measure(self.settings.validation.measure)])
         self._check_teacher(names)
         self._check_start(names)
         used = {query_id for name in names for part in self.folds[name] for query_id in part}
@@ -95,13 +99,14 @@ class Experiment:
             check_taught(sampled_from(self.settings, self._data(name)), taught)
 
     def _check_start(self, names: Sequence[str]) -> None:
-        """Refuse to go on with a network that has learned from these judgments of what a fold tests."""
+        """Refuse to go on with a network that has learned from these judgments of what a fold tests, ever."""
         place = find_model(self.settings.network.model).path
         if not (place / FILE).is_file():
             return
-        learned = (describe(place)["record"] or {}).get("run", {})
-        for name in names if learned.get("qrels") == digest_of(self.qrels) else ():
-            if self.folds[name].test and learned.get("fold") != digest_of(self.folds[name]._asdict()):
+        judged = digest_of(self.qrels)
+        learned = {one["fold"] for one in lineage_of(place) if one["qrels"] == judged}
+        for name in names:
+            if self.folds[name].test and learned - {digest_of(self.folds[name]._asdict())}:
                 raise InputError(
                     f"the network to begin with was trained by these judgments on other parts than fold '{name}': it "
                     "may have learned what the fold tests",
@@ -117,7 +122,9 @@ class Experiment:
     def identity(self, name: str, task: RankingTask) -> dict[str, Any]:
         """Return all that the weights depend on besides the loop's settings."""
         teacher = self.settings.teacher
+        lineage = lineage_of(find_model(self.settings.network.model).path)
         return {
+            **({"lineage": lineage} if lineage else {}),
             "training": self.settings.model_dump(exclude={"loop"}),
             "model": task.fingerprint,
             "collection": self.index.digest,

@@ -19,7 +19,7 @@ from longrank.ranking.pipeline import open_pipeline, rerank
 from longrank.ranking.settings import Aggregate, Final, Passages, PipelineSettings, Scorer
 from longrank.storage import check_writable
 from longrank.training.experiment import Experiment
-from longrank.training.loop import identity_of, train
+from longrank.training.loop import check_loop, identity_of, train
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
 from longrank.training.run_folder import MODEL, check_alike
@@ -90,6 +90,7 @@ def cross_validate(
     for name in wanted:
         own = Notes()
         task = experiment.task(name, own)  # nothing is written before the first is known to be sound
+        check_loop(experiment.settings.loop, ranks, task.network, tensorboard=tensorboard)
         identity = identity_of(experiment.settings.loop, experiment.identity(name, task), ranks)
         for other in folds:
             if other != name:

@@ -79,9 +79,7 @@ def train(
         LongRankError: the loss or a measure is not finite, or writing failed; the training can be resumed.
     """
     ranks, notes = Ranks(), notes if notes is not None else Notes()
-    check_possible(settings, ranks, task.network)  # before the folder is begun, which remembers its settings
-    if tensorboard:
-        check_tensorboard()
+    check_loop(settings, ranks, task.network, tensorboard=tensorboard)
     identity = identity_of(settings, run or {}, ranks)
     with ExitStack() as opened:
         if ranks.first:
@@ -99,6 +97,18 @@ def train(
         training.finish(identity)
         ranks.wait()
     return run_folder.finished(folder) or {}
+
+
+def check_loop(settings: LoopSettings, ranks: Ranks, network: torch.nn.Module, *, tensorboard: bool) -> None:
+    """Refuse what cannot be done here, before a folder is begun, which remembers its settings.
+
+    Raises:
+        InputError: as `check_possible`.
+        MissingExtra: TensorBoard's log is wanted, and it is not installed.
+    """
+    check_possible(settings, ranks, network)
+    if tensorboard:
+        check_tensorboard()
 
 
 def identity_of(settings: LoopSettings, run: Mapping[str, Any], ranks: Ranks) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def parameter_groups(network: torch.nn.Module, settings: OptimizerSettings) -> l
     and ``weight_decay``, 0 for vectors: biases and norms.
 
     Raises:
-        InputError: all parameters are frozen.
+        InputError: all parameters are frozen, or a head's learning rate is set and there is no head.
     """
     inside = {id(values) for values in encoder_of(network).parameters()}
     rates = {ENCODER: settings.learning_rate, HEAD: settings.head_learning_rate or settings.learning_rate}
@@ -46,6 +46,11 @@ def parameter_groups(network: torch.nn.Module, settings: OptimizerSettings) -> l
             groups.setdefault((part, values.ndim > 1), []).append(values)
     if not groups:
         raise InputError("the network has no parameter to train: all are frozen")
+    if settings.head_learning_rate is not None and not any(part == HEAD for part, _ in groups):
+        fix = "leave loop.optimizer.head_learning_rate out"
+        raise InputError(
+            "the network has no head, whose learning rate is set", got=settings.head_learning_rate, fix=fix
+        )
     return [
         {
             "params": groups[part, decays],

@@ -18,7 +18,7 @@ from longrank.scoring.network import DEFAULT_BATCH_TOKENS, choose_max_tokens, po
 from longrank.scoring.network_reader import Kept, NetworkReader, query_limit
 from longrank.text.segment import make_segmenter
 from longrank.training.checks import check_outputs
-from longrank.training.dropout import set_dropout, set_transformer_dropout
+from longrank.training.dropout import set_dropout
 from longrank.training.ranking_data import Data, make_training_samples, taught_scores
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
@@ -52,9 +52,9 @@ def open_task(
     network, tokenizer = _network(settings, model, notes)
     network.to(Ranks().device)  # before what feeds it asks where it is
     check_outputs(settings, 2 if network.unit == "logprob" else 1)
-    reader = _reader(settings, model, network, tokenizer, score_cache)
-    if score_cache is not None:
-        reader.keep_in_memory({} if kept is None else kept)
+    if score_cache is not None and not settings.network.frozen:
+        raise InputError("a score cache is for encoders that are not trained", fix="set network.frozen = true")
+    reader = _reader(settings, model, network, tokenizer)
     segmenter = make_segmenter(settings.read.passages, settings.read.options, reader.offset_tokenizer)
     _check_passages(network, segmenter)
     samples, taught = make_training_samples(settings, data, notes), None
@@ -63,6 +63,9 @@ def open_task(
     for query_id in (*data.train, *data.dev):
         cut = query_id in data.queries and reader.packer.cuts_query(data.queries[query_id].text)
         notes.add(f"queries cut at {reader.packer.max_query_tokens} tokens", query_id, cut)
+    if score_cache is not None:  # whose file is made now, when nothing is left to refuse
+        reader.use_cache(score_cache, "float32")
+        reader.keep_in_memory({} if kept is None else kept)
     return RankingTask(
         reader,
         tokenizer,
@@ -76,16 +79,14 @@ def open_task(
     )
 
 
-def _reader(
-    settings: TrainingSettings, model: Model, network: Any, tokenizer: Any, score_cache: Path | None
-) -> NetworkReader:
+def _reader(settings: TrainingSettings, model: Model, network: Any, tokenizer: Any) -> NetworkReader:
     """Return what reads as the settings say.
 
     Raises:
-        InputError: they ask for more tokens than are read, or for a cache of what is trained.
+        InputError: they ask for more tokens than are read.
     """
     limits = tokenizer.model_max_length, position_limit(network.encoder)
-    reader = NetworkReader(
+    return NetworkReader(
         network,
         tokenizer,
         max_tokens=choose_max_tokens(model, settings.read.max_tokens, *limits),
@@ -94,11 +95,6 @@ def _reader(
         notes=Notes(),  # it would count cut queries again in each validation; `open_task` counts them once
         path=model.path,
     )
-    if score_cache is not None and not settings.network.frozen:
-        raise InputError("a score cache is for encoders that are not trained", fix="set network.frozen = true")
-    if score_cache is not None:
-        reader.use_cache(score_cache, "float32")
-    return reader
 
 
 def _network(settings: TrainingSettings, model: Model, notes: Notes) -> tuple[Any, Any]:
@@ -111,13 +107,11 @@ def _network(settings: TrainingSettings, model: Model, notes: Notes) -> tuple[An
         network, tokenizer = new_network(
             wanted.name, model, notes, options=wanted.options, preset=wanted.preset, seed=settings.loop.seed
         )
+    if wanted.dropout is not None:
+        set_dropout(network, wanted.dropout)
     if wanted.frozen:
         set_dropout(network.pretrained, 0.0)  # of a classifier, the head's, too: what is read must not change
         _freeze(network)
-    elif wanted.dropout is not None:
-        set_dropout(network.encoder, wanted.dropout)
-    if wanted.dropout is not None:
-        set_transformer_dropout(network, wanted.dropout)
     return network, tokenizer
 
 

@@ -44,9 +44,9 @@ class NetworkSettings(Section):
     """What is trained.
 
     ``model`` is a pretrained model, or a folder with a document network of this name, which is trained further.
-    ``dropout`` replaces every dropout of the encoder, and those of PARADE's own transformer, which are the encoder's;
-    None: as its configuration says. With ``frozen``, what passages are represented by is not trained, only the
-    aggregator is; with a score cache, each passage is then read once.
+    ``dropout`` replaces every dropout of the network, the encoder's and the head's; None: as the model's configuration
+    and the network's options say. A frozen encoder has none. With ``frozen``, what passages are represented by is not
+    trained, only the aggregator is; with a score cache, each passage is then read once.
     """
 
     name: str

@@ -59,7 +59,10 @@ def test_a_network_without_head_is_its_encoder(tmp_path: Path) -> None:
 
     from tiny_models import save_encoder
 
-    assert names_by_part(AutoModel.from_pretrained(save_encoder(tmp_path / "m"))).keys() == {"encoder"}
+    network = AutoModel.from_pretrained(save_encoder(tmp_path / "m"))
+    assert names_by_part(network, OptimizerSettings(learning_rate=1e-5)).keys() == {"encoder"}
+    with pytest.raises(InputError, match="the network has no head, whose learning rate is set"):
+        names_by_part(network)
 
 
 def test_frozen_parameters_are_in_no_group_and_all_frozen_are_refused() -> None:

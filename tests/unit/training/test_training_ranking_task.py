@@ -379,6 +379,23 @@ def test_dropout_replaces_every_dropout_of_the_encoder(folder: Path, data: Any, 
     assert losses[0.5][0] != losses[0.5][1]
 
 
+@pytest.mark.parametrize(
+    "network",
+    [
+        {"name": "maxp"},
+        {"name": "birch-passage"},
+        {"name": "vanilla-bert"},
+        {"name": "parade-max", "preset": "standalone"},
+        {"name": "parade-transformer"},
+    ],
+)
+def test_a_network_without_dropout_has_none_in_its_head_either(folder: Path, data: Any, network: Any) -> None:
+    import torch
+
+    task = opened(folder, data, "hinge", network={**network, "dropout": 0.0})
+    assert not [one for one in task.network.modules() if isinstance(one, torch.nn.Dropout) and one.p]
+
+
 @pytest.mark.parametrize(("dropout", "same"), [(0.0, True), (0.5, False), (None, False)])
 def test_dropout_is_that_of_parades_own_transformer_too(
     folder: Path, data: Any, dropout: float | None, same: bool

@@ -25,11 +25,13 @@ class Reranked:
         first_stage: the run that was reranked.
         sources: evidence files and reranked runs, each of some of the queries.
         last: documents that come after all others: those that the index lacked.
+        scorers: fingerprints of what has scored the evidence files; of runs, nothing is known.
     """
 
     first_stage: Run
     sources: tuple[Path | Run, ...]
     last: frozenset[str]
+    scorers: frozenset[str] = frozenset()
 
     def evidence(self) -> Iterator[Evidence]:
         """Yield the evidence of every document, read anew.
@@ -59,6 +61,7 @@ def open_reranked(first_stage: Path, sources: Sequence[Path], *, depth: int | No
     if depth is not None and depth < 1:
         raise InputError("the depth of reranking must be at least 1", got=depth)
     opened: list[Path | Run] = []
+    scorers: set[str] = set()
     last: set[str] = set()
     for path in sources:
         if _is_evidence(path):
@@ -66,11 +69,12 @@ def open_reranked(first_stage: Path, sources: Sequence[Path], *, depth: int | No
             header, _ = read_evidence(path)
             check_complete(header, path)
             last.update(header.get("missing", ()))
+            scorers.add(header["scorer"])
             opened.append(path)
         else:
             run = read_run(path, notes)
             opened.append(Run(run.tag, (row for query_id in run for row in run[query_id][:depth])))
-    return Reranked(read_run(first_stage, notes), tuple(opened), frozenset(last))
+    return Reranked(read_run(first_stage, notes), tuple(opened), frozenset(last), frozenset(scorers))
 
 
 def _is_evidence(path: Path) -> bool:
