@@ -320,8 +320,10 @@ their convergence. Tests are the papers' own.
 NOT_RUN = """## Not run here
 
 - What would be the same: descriptions and the other collections of a table that is there, SANTOS' Tables 3 and 4,
-  PARADE's Table 4 for 2020 and the rounds of TREC-COVID (on TIME nothing was judged before, so they are Table 4).
-- PARADE's Table 9 on FiRA's and MS MARCO's passages: no collection here has relevant passages of several grades.
+  PARADE's Table 4 for 2020.
+- The rounds of TREC-COVID (PARADE's Tables 10 and 11): on TIME nothing was judged before.
+- PARADE's Table 9 on TREC's and MS MARCO's passages, which are not at hand; on FiRA's it is among the
+  [analyses](analyses.md#relevant-passages-of-a-document).
 """
 
 

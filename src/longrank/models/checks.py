@@ -6,6 +6,7 @@ A network that would score wrongly without a warning is refused here, whichever 
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,8 +34,17 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
-def tensor_names(path: Path) -> list[str]:
-    """Return the names of the tensors in a safetensors file, after checking that it is whole.
+def n_parameters(folder: Path) -> int:
+    """Return how many numbers the safetensors files of a folder hold.
+
+    Raises:
+        InputError: as `tensor_shapes`.
+    """
+    return sum(math.prod(shape) for path in folder.glob("*.safetensors") for shape in tensor_shapes(path).values())
+
+
+def tensor_shapes(path: Path) -> dict[str, list[int]]:
+    """Return the shapes of the tensors in a safetensors file by name, after checking that it is whole.
 
     Raises:
         InputError: damaged or cut off.
@@ -49,13 +59,14 @@ def tensor_names(path: Path) -> list[str]:
             header = json.loads(stream.read(length))
             tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
             end = max((int(entry["data_offsets"][1]) for entry in tensors.values()), default=0)
+            shapes = {name: list(tensors[name]["shape"]) for name in sorted(tensors)}
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
             raise InputError("has a damaged header; not a safetensors file, or cut off", path=path) from None
     if 8 + length + end != size:
         raise InputError(
             f"is damaged: {size} bytes instead of {8 + length + end}", path=path, fix="fetch or copy it again"
         )
-    return sorted(tensors)
+    return shapes
 
 
 def check_weights(path: Path, network: Any, tokenizer: Any, missing: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ from safetensors.torch import load_file, save_file
 from longrank.config import lookup
 from longrank.errors import InputError, LongRankError, first_line
 from longrank.models import DOCUMENT_NETWORKS
-from longrank.models.checks import check_weights, read_json, tensor_names
+from longrank.models.checks import check_weights, read_json, tensor_shapes
 from longrank.models.cls_head import lacks_dense, leave_out_dense
 from longrank.models.create import checked_options
 from longrank.models.description import FILE, describe, description
@@ -115,7 +115,7 @@ def _skeleton(folder: Path, kind: type[DocumentNetwork]) -> Any:
         model = family.from_config(config, dtype=torch.float32)
     weights = folder / "model.safetensors"
     electra = kind.from_classifier and config.model_type == "electra"
-    if electra and weights.is_file() and lacks_dense(tensor_names(weights)):
+    if electra and weights.is_file() and lacks_dense(list(tensor_shapes(weights))):
         leave_out_dense(model)
     return model
 
@@ -128,7 +128,7 @@ def _fill(path: Path, module: torch.nn.Module) -> list[str]:
     """
     if not path.is_file():
         raise InputError(f"holds no {path.name}", path=path.parent)
-    tensor_names(path)
+    tensor_shapes(path)
     weights, own = load_file(path), module.state_dict()
     for name, values in weights.items():
         if name not in own or own[name].shape != values.shape:

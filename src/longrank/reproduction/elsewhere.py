@@ -42,7 +42,8 @@ class Elsewhere:
         Raises:
             InputError: there is none.
         """
-        folders = [Path(source).parent for source in self._given.sources if not source.startswith(IRDS)]
+        given = [] if self._given.folder is None else [self._given.folder]
+        folders = [*given, *(Path(source).parent for source in self._given.sources if not source.startswith(IRDS))]
         found = next((path for path in (*(folder / name for folder in folders), Path(name)) if path.is_file()), None)
         if found is None:
             what = f"{self._recipe.paper}, {self._recipe.item}, reads a file that the collection does not have"

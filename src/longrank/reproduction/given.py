@@ -40,6 +40,7 @@ class Given:
         qrels: files of judgments, likewise.
         judged_before: files of judgments whose documents are left out of rankings (residual evaluation).
         folds: splits of the queries, if the folder holds some.
+        folder: the folder that was given, if one was.
     """
 
     key: str
@@ -50,6 +51,7 @@ class Given:
     qrels: tuple[str, ...] = ()
     judged_before: tuple[str, ...] = ()
     folds: Path | None = None
+    folder: Path | None = None
 
 
 def open_collection(given: str, *, check: bool = True) -> Given:
@@ -96,6 +98,7 @@ def _in_folder(folder: Path, known: Collection | None) -> Given:
         qrels=_files(folder, "qrels.txt") or _files(folder, "qrels.*"),
         judged_before=_files(folder, "judged-before.txt"),
         folds=folds if folds.is_file() else None,
+        folder=folder,
     )
 
 
@@ -150,7 +153,8 @@ def _check_irds(found: Given) -> None:
     except MissingExtra:
         raise
     except InputError as error:
-        raise _wanting(found, error.what[:_SHOWN], str(error.path)) from error
+        lacks = f"{found.folder} has no docs.jsonl or docs/, and " if found.folder and place in found.sources else ""
+        raise _wanting(found, f"{lacks}{error.what[:_SHOWN]}", str(error.path)) from error
 
 
 def _wanting(found: Given, what: str, place: str) -> InputError:

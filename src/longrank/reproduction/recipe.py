@@ -99,6 +99,7 @@ class Recipe(_Part):
         quantities: other columns, such as milliseconds or a share.
         folds: a file of folds that comes with the package, where the paper's are not the collection's, or
             `NOT_PUBLISHED`; None: they are the collection's.
+        hardware: those of the quantities that depend on the machine, so that they are never compared with the paper's.
         open: the open collection on which it is run where the paper's is not at hand.
         evaluate: how runs are evaluated.
         significance: the paper's test; None: it has none.
@@ -120,6 +121,7 @@ class Recipe(_Part):
     query_field: str | None = None
     measures: list[str] = Field(default_factory=list)
     quantities: list[str] = Field(default_factory=list)
+    hardware: list[str] = Field(default_factory=list)
     folds: str | None = None
     open: str | None = None
     evaluate: EvaluateSettings = EvaluateSettings()
@@ -137,9 +139,10 @@ class Recipe(_Part):
     def _figures_belong_to_measures(self) -> Recipe:
         if not self.columns:
             raise ValueError("there are neither measures nor quantities")
-        named = {f"row '{row.row}'": row.values for row in self.expected} | {"tolerances": self.tolerances}
+        named = {f"row '{row.row}'": list(row.values) for row in self.expected}
+        named |= {"tolerances": list(self.tolerances), "hardware": self.hardware}
         for where, values in named.items():
-            unknown = sorted(values.keys() - set(self.columns))
+            unknown = sorted({*values} - set(self.columns))
             if unknown:
                 raise ValueError(f"{where} has {unknown[0]}, which is not among measures and quantities")
         return self
@@ -178,7 +181,7 @@ def named(asked: Iterable[str]) -> list[str]:
     known = recipe_names()
     found: dict[str, None] = {}
     for name in asked:
-        own = [one for one in known if one == name or one.startswith(_beginnings(name))]
+        own = [name] if name in known else [one for one in known if one.startswith(_beginnings(name))]
         if not own and not name.endswith(".toml"):
             raise InputError("unknown recipe", got=name, fix=f"{_near(name, known)}; longrank reproduce --list")
         found.update(dict.fromkeys(own or [name]))

@@ -15,6 +15,8 @@ from longrank.reproduction.recipe import Expected, Recipe
 from longrank.reproduction.rows import Row
 
 Verdict = Literal["match", "lower", "higher", "not comparable here", "not obtained"]
+FILES = ("passages", "triples")
+"""Settings that say how a file of the collection is called: another name is no departure."""
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
@@ -96,7 +98,7 @@ def inputs_given(recipe: Recipe, changes: Mapping[str, tuple[Any, Any]]) -> list
 
 
 def _is_input(recipe: Recipe, key: str, paper: object) -> bool:
-    return paper in ("", []) and key not in recipe.protocol
+    return (paper in ("", []) or key in FILES) and key not in recipe.protocol
 
 
 def _differences(key: str, paper: object, used: object) -> list[str]:
@@ -126,7 +128,12 @@ def lines(recipe: Recipe, rows: Sequence[Row], comparable: bool) -> list[Line]:
 def _line(recipe: Recipe, expected: Expected, row: Row | None, p: Mapping[str, float | None], comparable: bool) -> Line:
     values = {} if row is None else row.values
     verdicts = {
-        column: _verdict(published, values.get(column), _tolerance(recipe, expected, column), comparable)
+        column: _verdict(
+            published,
+            values.get(column),
+            _tolerance(recipe, expected, column),
+            comparable and column not in recipe.hardware,
+        )
         for column, published in expected.values.items()
     }
     return Line(expected.row, expected.values, values, verdicts, p, expected, row)

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from longrank.errors import InputError, IntegrityError, MissingExtra
-from longrank.models.checks import read_json, tensor_names
+from longrank.models.checks import read_json, tensor_shapes
 from longrank.scoring.hub import find_on_hub
 from longrank.storage import digest_of, sha256_of
 
@@ -146,7 +146,7 @@ def _check_weights(folder: Path, required: bool) -> None:
                 raise InputError("the model lacks a part of its weights", path=folder, got=shard)
             files.append(folder / shard)
     for path in files:
-        tensor_names(path)
+        tensor_shapes(path)
     pickled = sorted(path.name for path in folder.iterdir() if path.suffix in _PICKLED) if folder.is_dir() else []
     if not files and pickled:
         raise InputError(

@@ -31,6 +31,7 @@ _NAME = re.compile(r"[\w][\w.-]*")
 _MAY_DIFFER = (  # among the folds of a cross-validation: what each begins with and is taught by
     "processes.",
     "run.fold.",
+    "run.lineage.",
     "run.model.",
     "run.teacher.",
     "run.training.network.model.",

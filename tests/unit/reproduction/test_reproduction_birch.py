@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from longrank.reproduction.recipe import load_recipe, recipe_names
-from sentence_reproductions import obtained, planned, published, reproduced, sums, to_obtain, write_with_sentences
+from sentence_reproductions import obtained, published, reproduced, sums, write_with_sentences
 from tiny_models import save_cross_encoder, save_encoder
 
 pytestmark = pytest.mark.neural
@@ -129,12 +128,3 @@ def test_the_data_of_the_chapter_is_counted(folder: Path, tmp_path: Path) -> Non
     assert rows("table1.2-msmarco", "n_triples=2") == {"MS MARCO": {"examples": 4, "share relevant": 0.5}}
     car = rows("table1.3-car", "depth=2")
     assert car == {"training": {"queries": 8, "pairs": 16}, "validation": {"queries": 4, "pairs": 8}}
-
-
-RECIPES = [name for name in recipe_names() if name.startswith("birch/") and load_recipe(name)[0].program]
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_programs_of_birch_make_every_row_that_can_be_made(name: str, folder: Path) -> None:
-    (folder / "tiny" / "triples.train.small.tsv").touch()
-    assert to_obtain(name) <= planned(name, folder / "tiny")

@@ -32,6 +32,13 @@ def test_a_file_of_the_collections_folder_is_found_or_named(tmp_path: Path) -> N
     assert found.files == [tmp_path / "passage_qrels.txt"]
 
 
+def test_a_file_is_found_in_the_folder_also_if_documents_come_from_elsewhere(tmp_path: Path) -> None:
+    found = elsewhere(tmp_path, {})
+    found._given = Given("dl19-document", sources=("irds:msmarco-document",), folder=tmp_path)
+    (tmp_path / "passage_qrels.txt").touch()
+    assert found.file("passage_qrels.txt") == tmp_path / "passage_qrels.txt"
+
+
 def test_other_topics_are_a_folder_with_queries_and_judgments(tmp_path: Path) -> None:
     other = tmp_path / "other"
     found = elsewhere(tmp_path, {"heldout": str(other), "train_on": "", "learn_on": "irds:a/b"})

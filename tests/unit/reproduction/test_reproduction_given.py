@@ -29,7 +29,9 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_folder_is_its_files(folder: Path) -> None:
     parts = [(str(folder / name),) for name in ("docs.jsonl", "queries.jsonl", "qrels.txt")]
-    assert open_collection(str(folder)) == Given("mine", None, parts[0], queries=parts[1], qrels=parts[2])
+    assert open_collection(str(folder)) == Given(
+        "mine", None, parts[0], queries=parts[1], qrels=parts[2], folder=folder
+    )
     (folder / "folds.json").write_text("{}")
     assert open_collection(str(folder)).folds == folder / "folds.json"
 

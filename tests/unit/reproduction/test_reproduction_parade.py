@@ -106,8 +106,7 @@ def test_students_after_the_teacher_are_distilled_too(lab: TinyLab) -> None:
     cheap = 'latency=["--passages", "1", "--tokens", "8", "--seconds", "0", "--threads", "1"]'
     rows = lab.rows("parade/table7-robust04-title", {"tiny": lab.encoder}, *asked, cheap, validated=False)
     assert list(rows) == ["BERT-Mini", "BERT-Mini, distilled", "BERT-Tiny"]
-    assert round(rows["BERT-Mini"]["parameters (millions)"]) == 13  # as Table 7 has it
-    assert round(rows["BERT-Tiny"]["parameters (millions)"]) == 5
+    assert all(rows[name].keys() == {"P@20", "nDCG@20"} for name in rows)  # nothing of sizes that others stand for
 
 
 @pytest.mark.neural

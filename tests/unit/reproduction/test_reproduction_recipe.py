@@ -95,6 +95,7 @@ def test_a_table_stands_for_its_conditions() -> None:
         for field in ("title", "description")
     }
     assert "birch/results-core17" in named(["birch/results"])
+    assert named(["parade/table9-dl19"]) == ["parade/table9-dl19"]  # though there is parade/table9-dl19-fira
 
 
 def test_an_unknown_name_is_answered_with_names_like_it() -> None:

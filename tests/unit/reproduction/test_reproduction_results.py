@@ -70,6 +70,13 @@ def test_nothing_is_judged_where_something_departs_from_the_paper() -> None:
     assert verdict_of({"AP": 0.25}, {"AP": 0.25}, comparable=False) == {"AP": "not comparable here"}
 
 
+def test_what_depends_on_the_machine_is_never_judged() -> None:
+    assert verdict_of({"ms": 7, "millions": 2}, {"ms": 7, "millions": 2}, hardware=["ms"]) == {
+        "ms": "not comparable here",
+        "millions": "match",
+    }
+
+
 def test_what_no_program_gives_is_not_obtained() -> None:
     assert verdict_of({"AP": 0.25, "ms": 2}, {"AP": 0.25}, comparable=False) == {
         "AP": "not comparable here",

@@ -47,7 +47,7 @@ def _refuse(command: Sequence[str], number: str) -> None:
 def test_every_method_asks_for_a_command_that_the_command_line_takes(tmp_path: Path) -> None:
     at = bench(tmp_path, models={"encoder": "hub/name"})
     first = at.retrieve("first", "bm25-anserini", {"b": 0.4}, k=10)
-    tuned = at.tuned("tuned", "bm25-anserini", {"k1": "0.3:3:0.3"}, "AP", "--choose-by", "yang19", folds=tmp_path / "f")
+    tuned = at.tuned("tuned", "bm25-anserini", {"k1": "0.3:3:0.3"}, "AP", "--choose-by", "yang19")
     read = at.rerank(
         "maxp", tuned, "maxp", model=at.model("encoder"), depth=5, sets={"title": True}, more=("--tail", "drop")
     )

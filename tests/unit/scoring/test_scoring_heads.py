@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from longrank.errors import InputError
-from longrank.models.checks import tensor_names
+from longrank.models.checks import tensor_shapes
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.models import find_model
 from longrank.types import Notes
@@ -111,8 +111,8 @@ def test_an_electra_head_whose_dense_layer_was_never_trained_reads_cls_alone(tmp
     for kind in (AutoModelForSequenceClassification, AutoTokenizer):
         kind.from_pretrained(folder).save_pretrained(tmp_path / "again")
     assert (
-        len(tensor_names(tmp_path / "again" / "model.safetensors"))
-        == len(tensor_names(folder / "model.safetensors")) + 2
+        len(tensor_shapes(tmp_path / "again" / "model.safetensors"))
+        == len(tensor_shapes(folder / "model.safetensors")) + 2
     )
     found = scorer(tmp_path / "again").logits(QUERY, PASSAGES)
     np.testing.assert_allclose(found, cls_only_logits(folder), atol=1e-5)

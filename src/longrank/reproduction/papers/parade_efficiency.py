@@ -102,8 +102,13 @@ def checkpoints(bench: Workbench) -> Iterator[Row]:
 
 
 def _costs(bench: Workbench) -> dict[str, dict[str, float]]:
-    path = bench.folder / "latency.json"
-    asked = [part for size in bench.settings["sizes"] for part in ("--size", size)]
+    """Return what each size costs, with random weights; nothing of one that another model stands for."""
+    path, published = bench.folder / "latency.json", bench.recipe.models
+    own = [size for size in bench.settings["sizes"] if size not in bench.settings["layers"]]
+    own = [size for size in own if bench.model(size) == published[size]]
+    if not own:
+        return {}
+    asked = [part for size in own for part in ("--size", size)]
     bench.do("analyze", "latency", *bench.settings["latency"], *asked, "-o", path, output=path)
     parameters, milliseconds = bench.recipe.quantities
     rows = [] if bench.dry else bench.read_json(path)["rows"]

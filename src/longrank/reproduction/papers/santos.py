@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from longrank.formats.folds import read_folds
+from longrank.models.checks import n_parameters
 from longrank.reproduction.rows import Row
 from longrank.reproduction.workbench import Workbench
+from longrank.scoring.models import find_model
 from longrank.storage import atomic_write
 from longrank.types import Notes
 
@@ -224,9 +226,9 @@ def _point(bench: Workbench, found: Path, aggregator: str, n: int) -> dict[str, 
 
 
 def table_5(bench: Workbench) -> Iterator[Row]:
-    """Seconds for the first sentences of a document and the query."""
+    """Size of each encoder, and seconds for the first sentences of a document and the query."""
     for role in bench.settings["sizes"]:
-        yield bench.measured(role.capitalize(), partial(_seconds, bench, _timed(bench, role)))
+        yield bench.measured(role.capitalize(), partial(_size, bench, bench.model(role), _timed(bench, role)))
 
 
 def _timed(bench: Workbench, role: str) -> Path:
@@ -235,9 +237,15 @@ def _timed(bench: Workbench, role: str) -> Path:
     return bench.do("bench", bench.model(role), *how, "-o", output, output=output)
 
 
-def _seconds(bench: Workbench, timed: Path) -> dict[str, float]:
-    (measured,) = bench.read_json(timed)["measurements"]
-    return {"s/doc": (bench.settings["sentences"] + 1) / measured["passages"]}
+def _size(bench: Workbench, model: str, timed: Path) -> dict[str, float]:
+    place = find_model(model).network
+    config, (measured,) = bench.read_json(place / "config.json"), bench.read_json(timed)["measurements"]
+    return {
+        "layers": config["num_hidden_layers"],
+        "hidden size": config["hidden_size"],
+        "million parameters": n_parameters(place) / 1e6,
+        "s/doc": (bench.settings["sentences"] + 1) / measured["passages"],
+    }
 
 
 def table_6(bench: Workbench) -> Iterator[Row]:
