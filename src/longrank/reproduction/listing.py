@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from longrank.reproduction.collections import catalogue
 from longrank.reproduction.recipe import Recipe
+from longrank.reproduction.results import is_input
 
 _INDENT = " " * 6
 
@@ -27,7 +28,8 @@ def listing(recipes: Sequence[tuple[str, Recipe]], width: int = 100) -> str:
 
 _LEGEND = (
     "on: the paper's collection, or the open one on which the recipe shows how rows compare. models: roles; "
-    "--model ROLE=FOLDER says which to use instead of the published one."
+    "--model ROLE=FOLDER says which to use instead of the published one. inputs: settings that name files or folders "
+    "of yours, if you have them (--set); a file of the collection's folder needs its name alone."
 )
 
 
@@ -53,4 +55,6 @@ def _needs(recipe: Recipe) -> str:
     on = f"on {recipe.collection} ({known.licence})" if known else f"on {recipe.collection}"
     instead = f" or {recipe.open}" if recipe.open and recipe.open != recipe.collection else ""
     models = f"; models {', '.join(recipe.models)}" if recipe.models else ""
-    return f"{on}{instead}{models}"
+    inputs = [key for key, value in recipe.settings.items() if is_input(recipe, key, value)]
+    files = f"; inputs {', '.join(inputs)}" if inputs else ""
+    return f"{on}{instead}{models}{files}"

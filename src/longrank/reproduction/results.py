@@ -15,8 +15,6 @@ from longrank.reproduction.recipe import Expected, Recipe
 from longrank.reproduction.rows import Row
 
 Verdict = Literal["match", "lower", "higher", "not comparable here", "not obtained"]
-FILES = ("passages", "triples")
-"""Settings that say how a file of the collection is called: another name is no departure."""
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
@@ -83,7 +81,7 @@ def departures(
     found += [
         f"{role} {name}, paper {recipe.models[role]}" for role, name in models.items() if name != recipe.models[role]
     ]
-    settled = {key: values for key, values in changes.items() if not _is_input(recipe, key, values[0])}
+    settled = {key: values for key, values in changes.items() if not is_input(recipe, key, values[0])}
     return found + [line for key, (paper, used) in settled.items() for line in _differences(key, paper, used)]
 
 
@@ -94,11 +92,13 @@ def inputs_given(recipe: Recipe, changes: Mapping[str, tuple[Any, Any]]) -> list
         recipe: the paper's.
         changes: setting -> (the paper's value, the value used).
     """
-    return [f"{key} {shown(used)}" for key, (paper, used) in changes.items() if _is_input(recipe, key, paper)]
+    return [f"{key} {shown(used)}" for key, (paper, used) in changes.items() if is_input(recipe, key, paper)]
 
 
-def _is_input(recipe: Recipe, key: str, paper: object) -> bool:
-    return (paper in ("", []) or key in FILES) and key not in recipe.protocol
+def is_input(recipe: Recipe, key: str, paper: object) -> bool:
+    """Say whether a setting with this value of the paper's is for the user to fill, and no departure when filled."""
+    is_file = isinstance(paper, str) and paper.endswith((".txt", ".tsv"))  # the name of one, as the collection has it
+    return (is_file or paper in ("", [])) and key not in recipe.protocol
 
 
 def _differences(key: str, paper: object, used: object) -> list[str]:

@@ -163,6 +163,8 @@ def _remarks(line: Line) -> list[str]:
 def _reason(expected: Expected, line: Line) -> str:
     if expected.expected is not None:
         return f"{expected.expected}: {expected.reason}"
+    if line.row is None and not expected.reason:
+        return "not obtained: the settings leave it out"
     return f"not obtained: {expected.reason}" if expected.reason and not line.obtained else expected.reason
 
 

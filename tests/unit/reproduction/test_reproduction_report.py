@@ -98,9 +98,10 @@ def test_remarks_are_footnotes_and_equal_ones_are_one() -> None:
         "not obtained: from elsewhere",
         "figures as in the survey of Lin, Nogueira and Yates",
         "hard to read",
+        "not obtained: the settings leave it out",
         "a row of ours, which the paper does not have",
     ]
-    assert [list(row.remarks) for row in table.rows] == [[], [1], [2, 3], [4], [4], [5]]
+    assert [list(row.remarks) for row in table.rows] == [[], [1], [2, 3], [4], [5, 4], [6]]
     assert table.rows[1].instead == "not recovered"
 
 

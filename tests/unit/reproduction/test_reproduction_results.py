@@ -159,6 +159,10 @@ def test_inputs_that_a_recipe_leaves_open_are_given_and_do_not_depart() -> None:
     changes = {"heldout": ("", "topics-2003"), "expansions": ([], ["a.jsonl"]), "k": (0, 4), "grid": ({}, {"b": "0:1"})}
     assert departures(recipe(), "tiny", {}, changes) == ["k 4, paper 0", "grid.b '0:1', paper 'none'"]
     assert inputs_given(recipe(), changes) == ["heldout 'topics-2003'", 'expansions ["a.jsonl"]']
+    named = {"passages": ("passage_qrels.txt", "fira.txt")}
+    assert departures(recipe(), "tiny", {}, named) == [] and inputs_given(recipe(), named) == ["passages 'fira.txt'"]
+    lengths = {"passages": ([2, 8], [2, 4])}
+    assert departures(recipe(), "tiny", {}, lengths) and inputs_given(recipe(), lengths) == []
 
 
 def test_an_empty_setting_that_would_be_another_protocol_departs() -> None:
