@@ -270,7 +270,7 @@ def as_row(case: Case, folder: Path) -> dict[str, Any]:
         if row["obtained"]
     ]
     how = load_recipe(case.recipe)[0].significance
-    test = {} if how is None else {"compare_with": how.compare_with, "alpha": how.alpha}
+    test = {} if how is None else {"compare_with": how.baseline, "alpha": how.alpha}
     late = not_converged(result_of(case, folder).parent)
     return {**kept, "command": shown_command(case), "significance": test, "late": late, "rows": rows}
 

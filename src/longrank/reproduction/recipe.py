@@ -38,12 +38,25 @@ class EvaluateSettings(_Part):
 
 
 class SignificanceSettings(_Part):
-    """The paper's own test: every row against one, for each measure."""
+    """The paper's own test, for each measure: every row against one, or some against one each (row -> its row)."""
 
-    compare_with: str
+    compare_with: str | dict[str, str]
     test: Literal["t", "randomization"] = "t"
     correction: Literal["none", "bonferroni", "holm"] = "none"
     alpha: float = Field(default=0.05, gt=0, lt=1)
+
+    def baseline_of(self, row: str) -> str | None:
+        """Return the row that a row is compared with; None: it is compared with none."""
+        if isinstance(self.compare_with, dict):
+            return self.compare_with.get(row)
+        return None if row == self.compare_with else self.compare_with
+
+    @property
+    def baseline(self) -> str:
+        """What rows are compared with, in words."""
+        if isinstance(self.compare_with, str):
+            return self.compare_with
+        return ", ".join(dict.fromkeys(self.compare_with.values()))
 
 
 class Expected(_Part):

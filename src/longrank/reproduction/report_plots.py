@@ -163,7 +163,7 @@ def _by_query(result: Result) -> Figure | None:
     """Draw a stroke for each query of each row: its value less that of the row with which all are compared."""
     rows = [(line.name, line.row.per_query) for line in result.lines if line.row is not None and line.row.per_query]
     how = result.recipe.significance
-    base = next((row for row in rows if how is not None and row[0] == how.compare_with), rows[0] if rows else None)
+    base = next((row for row in rows if how is not None and row[0] == how.baseline), rows[0] if rows else None)
     others = [row for row in rows if row is not base]
     if base is None or not others or (how is None and result.recipe.plot == "lines"):
         return None

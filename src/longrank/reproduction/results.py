@@ -166,17 +166,18 @@ def _verdict(published: float, obtained: float | None, tolerance: float, compara
 
 
 def _tests(recipe: Recipe, rows: Sequence[Row]) -> dict[str, dict[str, float | None]]:
-    """Return row -> measure -> p, of every ranking but the one that all are compared with."""
+    """Return row -> measure -> p, of every ranking that the paper's test compares with another one."""
     how = recipe.significance
-    baseline = next((row for row in rows if how and row.name == how.compare_with and row.per_query), None)
-    if how is None or baseline is None:
+    if how is None:
         return {}
-    others = [row for row in rows if row.per_query and row is not baseline]
+    ranked = {row.name: row for row in rows if row.per_query}
+    baselines = {name: ranked[base] for name in ranked if (base := how.baseline_of(name)) in ranked}
+    others = [ranked[name] for name in baselines]
     test = t_test if how.test == "t" else randomization_test
     correction = None if how.correction == "none" else how.correction
     found: dict[str, dict[str, float | None]] = {row.name: {} for row in others}
     for measure in recipe.measures:
-        p = [test(differences(row.per_query[measure], baseline.per_query[measure])) for row in others]
+        p = [test(differences(row.per_query[measure], baselines[row.name].per_query[measure])) for row in others]
         for row, value in zip(others, corrected(p, correction, len(others)), strict=True):
             found[row.name][measure] = value
     return found

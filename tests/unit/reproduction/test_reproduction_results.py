@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from scipy.stats import ttest_rel
 
 from longrank.errors import LongRankError
 from longrank.reproduction.recipe import Recipe
@@ -153,6 +154,17 @@ def test_collection_models_and_settings_depart() -> None:
         "train.a.b 2, paper 1",
         "train.more 'x', paper 'none'",
     ]
+
+
+def test_rows_may_be_compared_with_one_each() -> None:
+    values = {"a": [0.1, 0.2, 0.4], "b": [0.2, 0.5, 0.5], "c": [0.4, 0.3, 0.2], "d": [0.5, 0.9, 0.6]}
+    rows = [Row(name, {"AP": 0.3}, per_query={"AP": dict(enumerate(map(float, own)))}) for name, own in values.items()]
+    said = recipe(significance={"compare_with": {"b": "a", "d": "c", "a": "missing"}})
+    found = {line.name: line.p for line in lines(said, rows, True) if line.p}
+    assert found == {
+        "b": {"AP": pytest.approx(ttest_rel(values["b"], values["a"]).pvalue)},
+        "d": {"AP": pytest.approx(ttest_rel(values["d"], values["c"]).pvalue)},
+    }
 
 
 def test_inputs_that_a_recipe_leaves_open_are_given_and_do_not_depart() -> None:
