@@ -142,7 +142,12 @@ def test_sentences(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ["2", "1.0000", "1.0000"],
         ["all", "1.0000", "1.0000"],
     ]
-    assert written(folder / "s.json")["points"][0] == {"n": 1, "aggregator": "max", "values": {"RR": 0.5}}
+    assert written(folder / "s.json")["points"][0] == {
+        "n": 1,
+        "aggregator": "max",
+        "values": {"RR": 0.5},
+        "per_query": {"RR": {"1": 0.5}},
+    }
 
 
 def test_depth(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,12 +33,13 @@ RULES = tuple(name for name, (_, n) in SELECTORS.items() if n)
 class Point(NamedTuple):
     """What an aggregator reaches with `n` passages of each document, or `n` documents of each query; None: all.
 
-    `values` are means over the queries, by measure.
+    `values` are means over the queries, by measure; `per_query` has those of each: measure -> query_id -> value.
     """
 
     n: int | None
     aggregator: str
     values: Mapping[str, float]
+    per_query: Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +83,12 @@ class Setup:
                 tag=name,
                 last=self.last,
             )
-            yield Point(n, name, self.values(run))
+            yield self.point(n, name, run)
 
-    def values(self, run: Run) -> dict[str, float]:
-        """Return the mean of each measure."""
+    def point(self, n: int | None, name: str, run: Run) -> Point:
+        """Measure a run."""
         found = evaluate(self.qrels, run, self.measures, queries=self.queries)
-        return {measure: summarise(measure, values.values()) for measure, values in found.items()}
+        return Point(n, name, {measure: summarise(measure, own.values()) for measure, own in found.items()}, found)
 
     def about_topics(self, query_ids: Iterable[str], notes: Notes) -> None:
         """Say how many topics have judgments and no ranking."""
@@ -183,7 +184,7 @@ def by_depth(
     rank = {(row.query_id, row.doc_id): place for q in first_stage for place, row in enumerate(first_stage[q])}
     _about_depth(held, rank, max(depths, default=1), setup.last, notes)
     setup.about_topics(first_stage, notes)
-    points = [Point(0, name, setup.values(first_stage)) for name in setup.aggregators]
+    points = [setup.point(0, name, first_stage) for name in setup.aggregators]
     for depth in sorted(depths):
         points += setup.points(depth, [one for one in held if rank.get((one.query_id, one.doc_id), 0) < depth])
     return points

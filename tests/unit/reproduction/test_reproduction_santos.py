@@ -91,6 +91,8 @@ def test_curves_have_a_point_for_each_number(folder: Path, tmp_path: Path) -> No
 
     def rows(name: str, *sets: str) -> list[tuple[str, float, str]]:
         found = reproduced(f"santos/{name}", folder / "tiny", tmp_path / "out", models=models, sets=sets)
+        per_query = json.loads((tmp_path / "out" / "santos" / name / "per-query.json").read_text())
+        assert per_query.keys() == {row["row"] for row in found["rows"] if row["obtained"]}
         return [(row["series"], row["x"], row["row"]) for row in found["rows"] if row["obtained"]]
 
     second = rows("figure2", "sentences=[1, 2]", "depth=4", "candidates=12")

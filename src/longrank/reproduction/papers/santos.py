@@ -195,8 +195,7 @@ def figure_2(bench: Workbench) -> Iterator[Row]:
     found = _analysed(bench, "sentences", (evidence, bench.tested), list(_AGGREGATIONS.values()), *how)
     for name, aggregator in _AGGREGATIONS.items():
         for n in counts:
-            values = partial(_point, bench, found, aggregator, n)
-            yield bench.measured(f"{name}, {n} sentences", values, series=name, x=n)
+            yield _point(bench, found, f"{name}, {n} sentences", aggregator, n, series=name)
 
 
 def figure_3(bench: Workbench) -> Iterator[Row]:
@@ -207,7 +206,7 @@ def figure_3(bench: Workbench) -> Iterator[Row]:
     inputs = (evidence, _porter(bench, here), bench.tested)
     found = _analysed(bench, "depth", inputs, ["max"], "--depths", ",".join(map(str, depths)))
     for n in depths:
-        yield bench.measured(f"depth {n}", partial(_point, bench, found, "max", n), series="FIRST+TERMF Max", x=n)
+        yield _point(bench, found, f"depth {n}", "max", n, series="FIRST+TERMF Max")
 
 
 def _analysed(bench: Workbench, what: str, inputs: tuple[Path, ...], aggregators: list[str], *how: object) -> Path:
@@ -217,9 +216,13 @@ def _analysed(bench: Workbench, what: str, inputs: tuple[Path, ...], aggregators
     return bench.do("analyze", what, *inputs, *how, *named, *measures, "-o", output, output=output)
 
 
-def _point(bench: Workbench, found: Path, aggregator: str, n: int) -> dict[str, float]:
+def _point(bench: Workbench, found: Path, name: str, aggregator: str, n: int, *, series: str) -> Row:
+    """Return the row of a point of an analysis, with what each query has there."""
+    if bench.dry:
+        return Row(name, {}, series=series, x=n)
     points = bench.read_json(found)["points"]
-    return next(dict(one["values"]) for one in points if (one["n"], one["aggregator"]) == (n, aggregator))
+    point = next(one for one in points if (one["n"], one["aggregator"]) == (n, aggregator))
+    return Row(name, point["values"], per_query=point["per_query"], series=series, x=n)
 
 
 # --- sizes (Tables 5 and 6) ---
