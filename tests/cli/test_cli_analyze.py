@@ -167,6 +167,11 @@ def test_deltas(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert written(folder / "d.json")["queries"] == [{"query_id": "1", "value": 1, "baseline": 0.5, "delta": 0.5}]
 
 
+def test_a_run_does_not_differ_from_itself(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert analyze("deltas", "c", "first.run", "--baseline", "first.run", "-m", "RR") == 0
+    assert capsys.readouterr().out.startswith("RR: 0 wins, 1 ties, 0 losses; mean +0.0000\n")
+
+
 def test_of_many_queries_the_best_and_the_worst_are_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "q").write_text("".join(f"{q} 0 a 1\n" for q in range(1, 8)))
     for name, better in (("one", 4), ("other", 0)):

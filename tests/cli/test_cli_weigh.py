@@ -85,7 +85,7 @@ def test_weights_of_another_set_are_frozen(folder: Path, tmp_path: Path, capsys:
     assert weigh(folder, tmp_path / "w", "--learn-on", other, *BIRCH, "-m", "nDCG@10") == 0
     said = capsys.readouterr()
     assert "chosen on the queries of another judged set, and kept for these" in said.out
-    assert "weights are learned on scores of" not in said.err
+    assert "weights are learned on passages by" not in said.err
     found, run = weights_of(tmp_path / "w"), read_run(tmp_path / "w" / "run.txt", Notes())
     (choice,) = found["choices"]
     assert choice["chosen_on"] == [f"b{n}" for n in range(6)]
@@ -94,14 +94,14 @@ def test_weights_of_another_set_are_frozen(folder: Path, tmp_path: Path, capsys:
     assert list(run.rows()) == list(aggregated(folder, tmp_path / "r.run", choice["setting"]).rows())
 
 
-def test_weights_learned_on_another_scorers_evidence_are_pointed_out(
+def test_weights_learned_on_other_passages_are_pointed_out(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = next(iter(read_run(folder / "b.run", Notes()).rows()))
     write_evidence(tmp_path / "b.evidence", [[evidence(first.doc_id, [1.0], query_id=first.query_id)]])
     other = ",".join(map(str, (folder / "b.qrels", folder / "b.run", tmp_path / "b.evidence")))
     assert weigh(folder, tmp_path / "w", "--learn-on", other) == 0
-    assert "weights are learned on scores of s, and used on those of lexical" in capsys.readouterr().err
+    assert "weights are learned on passages by s, and used on those by " in capsys.readouterr().err
 
 
 def test_alpha_alone_is_learned_by_default_and_of_a_run_as_of_its_evidence(folder: Path, tmp_path: Path) -> None:

@@ -48,9 +48,9 @@ def deltas(
     if is_count(str(wanted)):
         raise InputError("a count is not compared query by query", got=measure)
     judged = load_qrels(qrels, notes)
-    both = {path: read_run(path, notes) for path in (run, baseline)}
-    one, other = (evaluate(judged, of, [wanted], origin=path)[str(wanted)] for path, of in both.items())
-    for path, of in both.items():
+    both = [(path, read_run(path, notes)) for path in (run, baseline)]
+    one, other = (evaluate(judged, of, [wanted], origin=path)[str(wanted)] for path, of in both)
+    for path, of in both:
         about_coverage(judged, of, path, notes, complete=True)
     found = differences(one, other)
     _print_deltas(found, str(wanted), shown)

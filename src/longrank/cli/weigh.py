@@ -162,10 +162,10 @@ def _learned_elsewhere(
     )
     if both := set(there.query_ids) & set(here.query_ids):
         notes.say(f"{len(both)} query ids are in both sets ({min(both)}, ...): make sure that they are other queries")
-    scorers = there.reranked.scorers, here.reranked.scorers
-    if all(scorers) and scorers[0] != scorers[1]:
-        learned, used = (", ".join(sorted(own)) for own in scorers)
-        notes.say(f"weights are learned on scores of {learned}, and used on those of {used}")
+    read = [{one.split(" | ", 1)[-1] for one in own.reranked.scorers} for own in (there, here)]
+    if all(read) and read[0] != read[1]:
+        learned, used = (", ".join(sorted(own)) for own in read)
+        notes.say(f"weights are learned on passages by {learned}, and used on those by {used}")
     table = _tabulated(there, axes, notes)
     place = table.best(table.query_ids)
     only = {name: (value,) for name, value in table.settings[place].items()}

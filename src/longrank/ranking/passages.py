@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longrank.aggregation import make_aggregator
 from longrank.config import lookup
-from longrank.errors import InputError, LongRankError
+from longrank.errors import InputError, LongRankError, shown
 from longrank.index import Index
 from longrank.models.description import FILE, describe
 from longrank.protocols import (
@@ -32,7 +32,6 @@ from longrank.ranking.settings import Scorer as ScorerSettings
 from longrank.ranking.stopping import open_stopping
 from longrank.scoring import PASSAGE_SCORERS, SCORES_DOCUMENTS, make_scorer, options_of
 from longrank.scoring.document_network import DocumentNetworkScorer
-from longrank.scoring.models import find_model
 from longrank.scoring.score_cache import ScoreCache
 from longrank.text.segment import make_segmenter
 from longrank.text.select import make_selector
@@ -182,9 +181,8 @@ def open_document_scorer(
     """
     assert settings.scorer is not None
     name, model, options = _choose_scorer(settings.scorer, model, notes)
-    if model is not None:
-        _about_reading(model, {"passages": settings.passages.preset, **options}, notes)
     scorer = make_scorer(name, index=index, model=model, options=options, notes=notes)
+    _about_reading(scorer, settings, notes)
     tokenizer = getattr(scorer, "offset_tokenizer", None)  # for passages counted in a model's wordpieces
     segmenter = make_segmenter(settings.passages.preset, settings.passages.options, tokenizer)
     selects = settings.select.name != "all"
@@ -204,17 +202,24 @@ def open_document_scorer(
     return open_stopping(every, found, aggregator, settings, notes)
 
 
-def _about_reading(model: str, here: Mapping[str, object], notes: Notes) -> None:
+def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> None:
     """Say in what a pipeline reads otherwise than the document network's training did, which may cost much."""
-    place = find_model(model).path
-    if not (place / FILE).is_file():
+    place = scorer.model.path if hasattr(scorer, "model") else None
+    if place is None or not (place / FILE).is_file():
         return
-    training = (describe(place)["record"] or {}).get("run", {}).get("training", {}).get("read", {})
-    default = {"passages": None, "max_tokens": "as many as the model reads", "max_query_tokens": 64}
-    for key in default.keys() & training.keys():
-        then, now = (read.get(key) or default[key] for read in (training, here))
-        if then != now:
-            notes.say(f"'{model}' was trained with {key} {then}, here it reads with {now}")
+    then = (describe(place)["record"] or {}).get("run", {}).get("training", {}).get("read", {})
+    now = {
+        "passages": settings.passages.preset,
+        "options": dict(settings.passages.options),
+        "title": settings.title,
+        "max_tokens": scorer.max_tokens,
+        "max_query_tokens": scorer.packer.max_query_tokens,
+    }
+    for key, value in now.items():
+        if then.get(key) not in (None, value):
+            notes.say(
+                f"'{scorer.model.name}' was trained with {key} {shown(then[key])}, here it reads with {shown(value)}"
+            )
 
 
 def _choose_scorer(

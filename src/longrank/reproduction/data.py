@@ -75,8 +75,8 @@ def n_folds_of(recipe: Recipe) -> int:
     return len(read_folds(FOLDS / str(recipe.folds), Notes())) if known else N_FOLDS
 
 
-def fold_departures(recipe: Recipe, given: Given) -> list[str]:
-    """Say whether the folds of `folds_of` test other queries together than the paper's, or nobody can know.
+def fold_departures(recipe: Recipe, given: Given, judged: Iterable[str]) -> list[str]:
+    """Say whether the folds of `folds_of` test other judged queries together than the paper's, or nobody can know.
 
     Raises:
         InputError: no folds.
@@ -88,12 +88,12 @@ def fold_departures(recipe: Recipe, given: Given) -> list[str]:
         return [] if given.folds else ["folds that come with the package, the paper's are not published"]
     if published is None or given.folds is None:
         return []
-    own, paper = _tested_together(given.folds), _tested_together(FOLDS / published)
+    own, paper = (_tested_together(folds, frozenset(judged)) for folds in (given.folds, FOLDS / published))
     return [] if own == paper else [f"folds of {given.folds}, published are other ones"]
 
 
-def _tested_together(folds: Path) -> set[frozenset[str]]:
-    return {frozenset(fold.test) for fold in read_folds(folds, Notes()).values()}
+def _tested_together(folds: Path, judged: frozenset[str]) -> set[frozenset[str]]:
+    return {judged.intersection(fold.test) for fold in read_folds(folds, Notes()).values()}
 
 
 def document_departures(known: Collection | None, n_docs: int) -> list[str]:

@@ -54,9 +54,7 @@ class SignificanceSettings(_Part):
     @property
     def baseline(self) -> str:
         """What rows are compared with, in words."""
-        if isinstance(self.compare_with, str):
-            return self.compare_with
-        return ", ".join(dict.fromkeys(self.compare_with.values()))
+        return self.compare_with if isinstance(self.compare_with, str) else "the row that belongs to it"
 
 
 class Expected(_Part):
@@ -147,6 +145,15 @@ class Recipe(_Part):
     expected: list[Expected] = Field(min_length=1)
     decision: list[Decision] = Field(default_factory=list)
     plot: Literal["bars", "lines"] = "bars"
+
+    @model_validator(mode="after")
+    def _rows_are_compared_with_rows(self) -> Recipe:
+        how, known = self.significance, {row.row for row in self.expected}
+        if how is not None and isinstance(how.compare_with, dict):
+            unknown = sorted({*how.compare_with, *how.compare_with.values()} - known)
+            if unknown:
+                raise ValueError(f"significance.compare_with has '{unknown[0]}', which is no expected row")
+        return self
 
     @model_validator(mode="after")
     def _figures_belong_to_measures(self) -> Recipe:

@@ -160,21 +160,24 @@ def _curve(panel: Panel, column: str, lines: Sequence[Line], color: str, name: s
 
 
 def _by_query(result: Result) -> Figure | None:
-    """Draw a stroke for each query of each row: its value less that of the row with which all are compared."""
-    rows = [(line.name, line.row.per_query) for line in result.lines if line.row is not None and line.row.per_query]
+    """Draw a stroke for each query of each row: its value less that of the row with which it is compared."""
+    rows = {line.name: line.row.per_query for line in result.lines if line.row is not None and line.row.per_query}
     how = result.recipe.significance
-    base = next((row for row in rows if how is not None and row[0] == how.baseline), rows[0] if rows else None)
-    others = [row for row in rows if row is not base]
-    if base is None or not others or (how is None and result.recipe.plot == "lines"):
+    one = next((name for name in rows if how is not None and name == how.baseline), next(iter(rows), None))
+    bases = {name: how.baseline_of(name) if how and not isinstance(how.compare_with, str) else one for name in rows}
+    others = [name for name, base in bases.items() if base in rows and base != name]
+    if not others or (how is None and result.recipe.plot == "lines"):
         return None
     measure = result.recipe.measures[0]
     figure, panel = blank_panel(8, 0.9 + 0.28 * len(others))
-    for y, (_, values) in enumerate(others):
-        _strokes(panel, y, differences(values[measure], base[1][measure]))
+    for y, name in enumerate(others):
+        _strokes(panel, y, differences(rows[name][measure], rows[str(bases[name])][measure]))
     panel.axvline(0, color=INK, lw=0.8)
     panel.set_ylim(len(others) - 0.4, -0.6)
-    panel.set_yticks(range(len(others)), [_short(name) for name, _ in others])
-    panel.set_title(f"{measure} of each query, less that of {_short(base[0])}")
+    panel.set_yticks(range(len(others)), [_short(name) for name in others])
+    against = {str(bases[name]) for name in others}
+    against_all = _short(against.pop()) if len(against) == 1 else how.baseline if how else ""
+    panel.set_title(f"{measure} of each query, less that of {against_all}")
     panel.tick_params(left=False)
     _legend(figure, [panel])
     return figure

@@ -162,7 +162,7 @@ def _departures(asked: Asked, given: Given, inputs: Mapping[str, str], lacking: 
     texts = [query["text"] for query in queries]
     known = _known(asked, given)
     check_heldout([query["query_id"] for query in queries], recipe.settings)
-    found += fold_departures(recipe, given)
+    found += fold_departures(recipe, given, [query["query_id"] for query in queries])
     if untested := len(queries) - len(tested(inputs)):
         found.append(f"{untested} judged queries are tested by no fold, and count in no measure of a ranking")
     found += data_departures(known, texts, recipe.settings, all_queries=not recipe.settings.get("queries"))

@@ -123,7 +123,7 @@ def how_tested(result: Result) -> str:
         return ""
     others = sum(bool(line.p) for line in result.lines)
     if not others:
-        return f"The paper's test compares with {how.baseline}, which was not obtained here, or nothing else was."
+        return f"The paper's test compares rows with {how.baseline}: they were not both obtained here."
     corrected = "not corrected" if how.correction == "none" else f"{how.correction.capitalize()}, {others} comparisons"
     return f"* differs from {how.baseline} with p < {how.alpha:g} ({_TESTS[how.test]}, {corrected}), on these queries."
 

@@ -111,7 +111,7 @@ class CrossEncoder:
             device=str(where),
             notes=self._notes,
         )
-        self.offset_tokenizer = self._feeder.offset_tokenizer
+        self.offset_tokenizer, self.packer = self._feeder.offset_tokenizer, self._feeder.packer
         attention = f"global_attention={self._global} " if self._global else ""
         self.fingerprint = (
             f"cross-encoder {model.fingerprint} score={self.unit} relevant={relevant} max_tokens={self.max_tokens} "
@@ -127,22 +127,22 @@ class CrossEncoder:
         """
         if not tasks:
             return []
-        packed = [pair for task in tasks for pair in self._feeder.packer.pairs(task.query.text, task.texts)]
+        packed = [pair for task in tasks for pair in self.packer.pairs(task.query.text, task.texts)]
         self.count_cut_queries(tasks)
         logits = self._feeder.run(packed, self._forward)
         return per_task(tasks, packed, score_of(logits, self.unit, self._relevant))
 
     def count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
         """Count the queries that are cut, without reading a passage."""
-        count_cut_queries(tasks, self._feeder.packer, self._notes)
+        count_cut_queries(tasks, self.packer, self._notes)
 
     def cuts_query(self, query: str) -> bool:
         """Say whether a part of the query is left out."""
-        return self._feeder.packer.cuts_query(query)
+        return self.packer.cuts_query(query)
 
     def logits(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """Return the network's own outputs for one query, float32[P, 1 or 2]."""
-        packed: list[Packed] = list(self._feeder.packer.pairs(query, passages))
+        packed: list[Packed] = list(self.packer.pairs(query, passages))
         return self._feeder.run(packed, self._forward)
 
     def _forward(self, features: dict[str, torch.Tensor]) -> torch.Tensor:

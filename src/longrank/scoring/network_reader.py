@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 Kept = dict[tuple[str, str], tuple[NDArray[np.float32], np.bool_]]
 """(query, passage) -> its row, and whether the passage was cut."""
 
-_KEPT_BYTES = 1 << 29  # in memory: 350,000 passages for PARADE on MiniLM, 100,000 for CEDR
+_KEPT_BYTES = 1 << 29  # in memory: 170,000 passages for PARADE on MiniLM, 25,000 for CEDR with queries of 64 tokens
+_TEXT_BYTES = 1500  # of a query and a passage of 900 characters, with what Python adds
 
 
 class NetworkReader:
@@ -135,7 +136,7 @@ class NetworkReader:
         if self._kept is None:
             return self._read(pairs)
         row, _ = next(iter(self._kept.values()), (np.empty(0), None))
-        if len(self._kept) * row.nbytes > _KEPT_BYTES:
+        if len(self._kept) * (row.nbytes + _TEXT_BYTES) > _KEPT_BYTES:
             self._kept.clear()
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._kept]
         if new:

@@ -63,7 +63,7 @@ def open_task(
     for query_id in (*data.train, *data.dev):
         cut = query_id in data.queries and reader.packer.cuts_query(data.queries[query_id].text)
         notes.add(f"queries cut at {reader.packer.max_query_tokens} tokens", query_id, cut)
-    if score_cache is not None:  # whose file is made now, when nothing is left to refuse
+    if score_cache is not None:  # last, since its file is made now
         reader.use_cache(score_cache, "float32")
         reader.keep_in_memory({} if kept is None else kept)
     return RankingTask(

@@ -159,7 +159,8 @@ def test_collection_models_and_settings_depart() -> None:
 def test_rows_may_be_compared_with_one_each() -> None:
     values = {"a": [0.1, 0.2, 0.4], "b": [0.2, 0.5, 0.5], "c": [0.4, 0.3, 0.2], "d": [0.5, 0.9, 0.6]}
     rows = [Row(name, {"AP": 0.3}, per_query={"AP": dict(enumerate(map(float, own)))}) for name, own in values.items()]
-    said = recipe(significance={"compare_with": {"b": "a", "d": "c", "a": "missing"}})
+    expected = [{"row": name, "values": {"AP": 0.3}} for name in (*values, "missing")]
+    said = recipe(expected=expected, significance={"compare_with": {"b": "a", "d": "c", "a": "missing"}})
     found = {line.name: line.p for line in lines(said, rows, True) if line.p}
     assert found == {
         "b": {"AP": pytest.approx(ttest_rel(values["b"], values["a"]).pvalue)},

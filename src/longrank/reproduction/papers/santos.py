@@ -222,7 +222,7 @@ def _point(bench: Workbench, found: Path, name: str, aggregator: str, n: int, *,
         return Row(name, {}, series=series, x=n)
     points = bench.read_json(found)["points"]
     point = next(one for one in points if (one["n"], one["aggregator"]) == (n, aggregator))
-    return Row(name, point["values"], per_query=point["per_query"], series=series, x=n)
+    return Row(name, point["values"], per_query=point.get("per_query", {}), series=series, x=n)
 
 
 # --- sizes (Tables 5 and 6) ---
@@ -244,8 +244,8 @@ def _size(bench: Workbench, model: str, timed: Path) -> dict[str, float]:
     place = find_model(model).network
     config, (measured,) = bench.read_json(place / "config.json"), bench.read_json(timed)["measurements"]
     return {
-        "layers": config["num_hidden_layers"],
-        "hidden size": config["hidden_size"],
+        "layers": config.get("num_hidden_layers", config.get("n_layers")),  # as DistilBERT calls it
+        "hidden size": config.get("hidden_size", config.get("dim")),
         "million parameters": n_parameters(place) / 1e6,
         "s/doc": (bench.settings["sentences"] + 1) / measured["passages"],
     }
