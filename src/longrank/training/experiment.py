@@ -122,9 +122,8 @@ class Experiment:
     def identity(self, name: str, task: RankingTask) -> dict[str, Any]:
         """Return all that the weights depend on besides the loop's settings."""
         teacher = self.settings.teacher
-        lineage = lineage_of(find_model(self.settings.network.model).path)
         return {
-            **({"lineage": lineage} if lineage else {}),
+            **({"lineage": task.lineage} if task.lineage else {}),
             "training": self.settings.model_dump(exclude={"loop"}),
             "model": task.fingerprint,
             "collection": self.index.digest,

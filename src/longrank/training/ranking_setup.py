@@ -8,7 +8,7 @@ from typing import Any
 
 from longrank.errors import InputError, shown
 from longrank.models.create import checked_options, options_of, preset_options
-from longrank.models.description import FILE, describe
+from longrank.models.description import FILE, describe, lineage_of
 from longrank.models.folders import load_network
 from longrank.models.network import DocumentNetwork
 from longrank.protocols import Segmenter
@@ -74,6 +74,7 @@ def open_task(
         data=data,
         settings=settings,
         fingerprint=model.fingerprint,
+        lineage=lineage_of(model.path),
         notes=notes,
         taught=taught,
     )

@@ -48,12 +48,14 @@ class RankingTask:
         data: what they were drawn from.
         settings: the whole training.
         fingerprint: names the weights that the network begins with.
+        lineage: the trainings that those weights come from, as their description keeps them.
         notes: counts documents that were cut.
         taught: (query_id, doc_id) -> the teacher's score of all that is sampled, where there is one.
 
     Attributes:
         network: what is trained.
         fingerprint: as given.
+        lineage: as given.
 
     Raises:
         InputError: an unknown loss, measure or choice of passages, or an option that it does not take.
@@ -69,11 +71,12 @@ class RankingTask:
         data: Data,
         settings: TrainingSettings,
         fingerprint: str,
+        lineage: Sequence[Mapping[str, str]],
         notes: Notes,
         taught: Mapping[tuple[str, str], float] | None = None,
     ) -> None:
         self.network: DocumentNetwork = reader.network
-        self.fingerprint = fingerprint
+        self.fingerprint, self.lineage = fingerprint, lineage
         self._reader, self._tokenizer, self._samples, self._data = reader, tokenizer, samples, data
         self._settings, self._taught = settings, taught
         self._two_outputs = learns_two_outputs(settings)
