@@ -7,14 +7,15 @@ One TOML file for each in ``recipes/PAPER/``; ``PAPER/FILE`` is its name. Publis
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from longrank.config import override, read_toml, suggestion, validated
-from longrank.errors import InputError, shown
+from longrank.config import read_toml, validated
+from longrank.errors import InputError
+from longrank.reproduction.changes import changed
 from longrank.reproduction.collections import FOLDS
 
 RECIPES = Path(__file__).parent / "recipes"
@@ -230,68 +231,10 @@ def load_recipe(name_or_path: str, assignments: Iterable[str] = ()) -> tuple[Rec
     if name_or_path.endswith(".toml"):
         path = Path(name_or_path)
     recipe = validated(Recipe, read_toml(path), name_or_path)
-    settings = _changed(recipe, assignments)
+    settings = changed(recipe.settings, assignments, f"{recipe.paper}, {recipe.item}")
     paper = recipe.settings
     changes = {key: (paper[key], value) for key, value in settings.items() if paper[key] != value}
     return recipe.model_copy(update={"settings": settings}), changes
-
-
-def _changed(recipe: Recipe, assignments: Iterable[str]) -> Mapping[str, Any]:
-    assignments = list(assignments)
-    for assignment in assignments:
-        key = assignment.partition("=")[0].strip().split(".")[0]
-        if key not in recipe.settings:
-            fix = suggestion(key, recipe.settings) if recipe.settings else "it has no settings"
-            raise InputError(f"{recipe.paper}, {recipe.item}, has no such setting", got=assignment, fix=fix)
-    settings = override(recipe.settings, assignments)
-    for key, value in recipe.settings.items():
-        given = settings.get(key)
-        if not _alike(value, given):
-            kind = next(name for type_, name in _KINDS.items() if isinstance(value, type_))
-            raise InputError(f"setting {key} is {kind}", got=given, fix=f"as {shown(value)}")
-        if key != "train" and not _alike_inside(value, given):  # `train` is of another command, which knows its keys
-            raise InputError(f"values of setting {key} are of another kind", got=given, fix=f"as {shown(value)}")
-        if key not in _ANY and min(_whole(value), default=0) > 0 and min(_whole(given), default=1) < 1:
-            raise InputError(f"setting {key} counts something", got=given, fix="give 1 or more")
-    own = recipe.settings.get("systems", [])
-    for system in settings.get("systems", []):
-        if system not in own:
-            raise InputError(
-                f"{recipe.paper}, {recipe.item}, has no such system", got=system, fix=suggestion(system, own)
-            )
-    return settings
-
-
-_ANY = {"seed", "seeds", "queries"}  # of which 0 may be meant: all queries
-
-
-def _whole(value: object) -> list[int]:
-    """Return the whole numbers of a setting: itself, or those of a list."""
-    numbers = value if isinstance(value, list) else [value]
-    return [one for one in numbers if isinstance(one, int) and not isinstance(one, bool)]
-
-
-_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list", dict: "a table"}
-
-
-def _alike(value: object, given: object) -> bool:
-    """Say whether what is given is of the kind of a setting; a whole number is a number, but not true or false."""
-    if isinstance(value, float):
-        return isinstance(given, int | float) and not isinstance(given, bool)
-    return type(given) is type(value)
-
-
-def _alike_inside(value: Any, given: Any) -> bool:
-    """Say whether tables and lists hold what the setting's do: tables where those are tables, numbers among numbers.
-
-    A list of numbers is not emptied: something is measured at each. What is left out of one of names is not made.
-    """
-    if isinstance(value, dict):
-        parts = {type(one) for one in value.values()}
-        return parts not in ({dict}, {list}) or all(type(one) in parts for one in given.values())
-    if not isinstance(value, list) or not value:
-        return True
-    return (bool(given) or isinstance(value[0], str)) and all(_alike(value[0], one) for one in given)
 
 
 def _near(name: str, known: Iterable[str]) -> str:
