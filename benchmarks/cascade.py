@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.cascade_report import plot, table
+from benchmarks.gains_tasks import SPLITS
 from benchmarks.training_examples import sample
 from benchmarks.training_pools import cascade_articles
 from longrank.aggregation import make_aggregator
@@ -79,9 +80,6 @@ HELD_OUT = (
     Task("adi", "nDCG@10", 20, None, 10),
 )
 """What recipes of the training are compared by: neither trained on nor reported."""
-
-SPLITS = {"qmsum": ("val", "test"), "scifact": ("dev",)}
-"""Which queries are not for training."""
 
 MAXP = make_aggregator("maxp")
 

@@ -52,6 +52,9 @@ TASKS = {
     )
 }
 
+SPLITS = {"qmsum": ("val", "test"), "scifact": ("dev",)}
+"""Which queries are not for training, where they say it."""
+
 
 class Prepared:
     """A collection's folder of inputs: queries.jsonl, qrels.txt, folds.json, index, bm25.run."""
@@ -65,7 +68,7 @@ class Prepared:
         judged = read_qrels(data / task.collection / "qrels.txt", Notes())
         self.qrels: Qrels = {query.query_id: judged[query.query_id] for query in queries if query.query_id in judged}
         self._once("queries.jsonl", lambda path: write_queries(queries, path))
-        self._once("qrels.txt", lambda path: _write_qrels(self.qrels, path))
+        self._once("qrels.txt", lambda path: write_qrels(self.qrels, path))
         groups = articles_of(data, queries) if task.collection.startswith("squad") else None
         self.folds = make_folds(sorted(self.qrels), N_FOLDS, FOLD_SEED, groups)
         self._once("folds.json", lambda path: write_folds(self.folds, path))
@@ -121,8 +124,8 @@ def evaluated_queries(data: Path, task: Task) -> list[Query]:
     if task.collection.startswith("squad"):
         articles = articles_of(data, queries)
         queries = [query for query in queries if not is_training_article(articles[query.query_id])]
-    if task.collection == "qmsum":
-        queries = [query for query in queries if query.fields["split"] != "train"]
+    if task.collection in SPLITS:
+        queries = [query for query in queries if query.fields["split"] in SPLITS[task.collection]]
     return queries if task.n_queries is None else sample(queries, task.n_queries, 0, lambda query: query.query_id)
 
 
@@ -143,6 +146,7 @@ def write_queries(queries: list[Query], path: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _write_qrels(qrels: Qrels, path: Path) -> None:
+def write_qrels(qrels: Qrels, path: Path) -> None:
+    """Write judgments as trec_eval reads them."""
     lines = [f"{q} 0 {doc_id} {grade}\n" for q, judged in qrels.items() for doc_id, grade in judged.items()]
     path.write_text("".join(lines), encoding="utf-8")
