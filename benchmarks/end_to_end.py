@@ -21,7 +21,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.gains_report import joined, mean, record_of, still_rising, values_of
-from benchmarks.gains_tasks import PASSAGE_AGGREGATORS, READ, TASKS, Prepared, assigned, run, weights_of, write_queries
+from benchmarks.gains_tasks import (
+    MIXED,
+    PASSAGE_AGGREGATORS,
+    READ,
+    TASKS,
+    Prepared,
+    assigned,
+    run,
+    weights_of,
+    write_queries,
+)
 from longrank.evaluation.significance import corrected, differences, t_test
 from longrank.formats.queries import read_queries
 from longrank.scoring.speed import machine
@@ -29,7 +39,6 @@ from longrank.training.settings import load_training
 from longrank.types import Notes
 
 UNTRAINED = ("BM25", "MiniLM vectors, MaxP + BM25", "cross-encoder, MaxP")
-MIXED = " + BM25"
 
 
 class Trained(NamedTuple):

@@ -30,7 +30,7 @@ import torch
 
 from benchmarks import end_to_end
 from benchmarks.gains_report import System, chosen_by_dev, interpolated, report
-from benchmarks.gains_tasks import PASSAGE_AGGREGATORS, READ, TASKS, Prepared, assigned, run, write_queries
+from benchmarks.gains_tasks import MIXED, PASSAGE_AGGREGATORS, READ, TASKS, Prepared, assigned, run, write_queries
 from longrank.formats.evidence import EvidenceWriter, read_evidence
 from longrank.index import Index
 from longrank.models.folders import load_network
@@ -115,7 +115,7 @@ def zero_shot(prepared: Prepared, model: Path) -> list[System]:
         run("aggregate", evidence, "-o", output, "-a", name)
         found.append(System(f"cross-encoder, {name}", output, "zero-shot"))
         run("aggregate", evidence, "-o", mixed, "-a", name, *prepared.mix)
-        found.append(System(f"cross-encoder, {name} + BM25", mixed, "zero-shot"))
+        found.append(System(f"cross-encoder, {name}{MIXED}", mixed, "zero-shot"))
     return found
 
 
@@ -128,7 +128,7 @@ def trained(prepared: Prepared, model: Path, name: str) -> Iterator[System]:
     yield System(name, output / "test.run", "aggregator", output, "dev.run")
     mixed = prepared[f"{name}-bm25.run"]
     interpolated(prepared, output, mixed, *prepared.mix)
-    yield System(f"{name} + BM25", mixed, "aggregator", output, "dev-mixed.run")
+    yield System(f"{name}{MIXED}", mixed, "aggregator", output, "dev-mixed.run")
 
 
 def trained_end_to_end(prepared: Prepared) -> Iterator[System]:
@@ -146,7 +146,7 @@ def trained_end_to_end(prepared: Prepared) -> Iterator[System]:
                 _rerank_dev(prepared, folder / fold, "parade-max", parts.dev, *as_documents, cached=False)
                 dev, mixed = (folder / fold / file for file in ("dev.run.evidence", "dev-mixed.run"))
                 run("aggregate", dev, "-o", mixed, "-a", "document", *prepared.mix)
-        for suffix, mix, ranked in (("", (), "dev.run"), (" + BM25", prepared.mix, "dev-mixed.run")):
+        for suffix, mix, ranked in (("", (), "dev.run"), (MIXED, prepared.mix, "dev-mixed.run")):
             for label, path in end_to_end.read(prepared, name, folds, *mix).items():
                 yield System(f"{label}, end to end{suffix}", path, "end to end", folder, ranked if network else None)
 

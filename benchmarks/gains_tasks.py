@@ -23,6 +23,7 @@ from longrank.types import Notes, Qrels, Query
 
 N_FOLDS, FOLD_SEED = 5, 42
 ALPHA = 0.3  # weight of BM25, both min-max normalised, as in the pipeline minilm
+MIXED = " + BM25"  # the end of such a system's name
 READ = {
     "passages.preset": "parade-paper",
     "scorer.options.max_tokens": 256,
