@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 
@@ -27,7 +28,10 @@ def test_each_case_is_of_a_recipe_its_settings_and_its_models_and_is_there_once(
         (asked,) = ask([case.recipe], case.settings, models)
         assert asked.recipe.program is not None, case
         assert asked.models == models, case
-    assert len({case.recipe for case in recipes.CASES}) == len(recipes.CASES)
+    assert len({(case.recipe, case.collection) for case in recipes.CASES}) == len(recipes.CASES)
+    assert len([name for name, _ in groupby(case.recipe for case in recipes.CASES)]) == len(
+        {case.recipe for case in recipes.CASES}
+    ), "cases of one recipe stand together"
 
 
 def test_a_command_names_models_and_questions_that_nothing_was_trained_on(recipes: ModuleType) -> None:
@@ -39,6 +43,26 @@ def test_a_command_names_models_and_questions_that_nothing_was_trained_on(recipe
         *("--model", "electra=cross", "--set", "queries=3"),
     ]
     assert recipes.place_of(Path("data"), "time", Path("work")) == Path("data/time")
+
+
+def test_a_second_round_is_half_of_the_judgments_and_no_collection_that_is_known(
+    recipes: ModuleType, tmp_path: Path
+) -> None:
+    source = tmp_path / "data" / "time"
+    source.mkdir(parents=True)
+    (source / "docs.jsonl.gz").write_bytes(b"")
+    (source / "queries.jsonl").write_text('{"query_id": "1", "text": "a"}\n')
+    (source / "qrels.txt").write_text("".join(f"1 0 d{n} 1\n" for n in range(5)) + "2 0 d0 1\n")
+    place = recipes.prepared(tmp_path / "data", recipes.ROUND, tmp_path / "work")
+    now, before = ((place / name).read_text().splitlines() for name in ("qrels.txt", "judged-before.txt"))
+    assert (len(now), len(before)) == (4, 2)
+    assert sorted({*now, *before}) == sorted((source / "qrels.txt").read_text().splitlines())
+    assert "2 0 d0 1" in now
+    assert {path.name for path in place.iterdir()} == {
+        *("docs.jsonl.gz", "queries.jsonl", "qrels.txt", "judged-before.txt")
+    }
+    command = recipes.command_of(recipes.Case("parade/table10-covid-round2", recipes.ROUND), {}, place, Path("work"))
+    assert command[2:4] == ["--collection", str(place)]
 
 
 def test_figures_stand_with_the_published_ones_and_points_by_line(recipes: ModuleType) -> None:
@@ -62,9 +86,9 @@ def test_figures_stand_with_the_published_ones_and_points_by_line(recipes: Modul
             },
             {**about, "item": "Figure 3", "rows": points, "significance": {}, "late": {}},
         ],
-        ["parade/table5"],
+        ["`parade/table5` on time"],
     )
-    assert found.endswith("- For want of time: `parade/table5`.\n")
+    assert found.endswith("- For want of time: `parade/table5` on time.\n")
     assert found.count("## PARADE\n") == 1
     assert "|  | AP | R |\n| --- | ---: | ---: |\n| BM25 | .5000 (.2500) | 12 |\n| Max | .6123\\* |  |\n" in found
     assert "|  | Max, AP | Sum, AP |\n| --- | ---: | ---: |\n| 8 | .2500 | .2500 |\n| 16 | .2500 |  |\n" in found
@@ -100,8 +124,7 @@ def test_figures_of_before_stay_as_long_as_the_command_is_the_same(recipes: Modu
 def test_the_page_is_what_the_program_writes(recipes: ModuleType) -> None:
     docs = Path(__file__).resolve().parents[2] / "docs"
     found = json.loads((docs / "results" / "recipes.json").read_text())
-    waiting = [case.recipe for case in recipes.CASES if case.recipe not in {one["recipe"] for one in found}]
-    assert (docs / "recipes.md").read_text() == recipes.as_markdown(found, waiting)
+    assert (docs / "recipes.md").read_text() == recipes.as_markdown(found, recipes.waiting(found))
 
 
 def test_a_training_that_was_best_at_its_last_validation_is_said_not_to_have_converged(
