@@ -240,13 +240,16 @@ class Workbench:
         output = self.folder / name
         inputs = (protocol, self.index, self.queries, self.qrels, first)
         made = output / str(more[more.index("--fold") + 1]) if "--fold" in more else output
-        if dict(flat(sets or {})).get("network.frozen") is True:
-            more = (*more, "--score-cache", self._scores)
         self.do(
-            *("train", *inputs, "-o", output, "--folds", folds or self.folds, *more, *self.assigned(sets)),
+            *("train", *inputs, "-o", output, "--folds", folds or self.folds, *more, *self.trained_with(sets)),
             output=made / "test.run",
         )
         return output
+
+    def trained_with(self, sets: Sets | None) -> list[object]:
+        """Return the options of a training: its settings, and a frozen encoder's file of what it makes of passages."""
+        frozen = dict(flat(sets or {})).get("network.frozen") is True
+        return [*(("--score-cache", self._scores) if frozen else ()), *self.assigned(sets)]
 
     def train_passages(self, name: str, training: str, examples: Path, sets: Sets | None = None, *more: object) -> Path:
         """Train a model on examples of passages; return the model's folder."""

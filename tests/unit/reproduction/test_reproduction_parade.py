@@ -139,8 +139,13 @@ def test_a_round_learns_on_judgments_before_and_fuses_systems(lab: TinyLab) -> N
     runs = 'runs={mpiid5_run1={systems=["PARADE-Max", "PARADE-Attn"], depth=4}}'
     qrels = (lab.collection / "qrels.txt").read_text().splitlines()
     (lab.collection / "judged-before.txt").write_text("".join(f"{line}\n" for line in qrels[::3]))
-    rows = lab.rows("parade/table11-covid-round3", {"electra": lab.encoder}, runs, validated=False)
+    frozen = "train.network.frozen=true"
+    rows = lab.rows("parade/table11-covid-round3", {"electra": lab.encoder}, runs, frozen, validated=False)
     assert list(rows) == ["mpiid5_run1"]
+    commands = (lab.output / "parade/table11-covid-round3/commands.sh").read_text().splitlines()
+    trainings = [line for line in commands if line.startswith("longrank train ")]
+    assert len(trainings) == 2
+    assert all(" --score-cache " in line for line in trainings)  # a frozen encoder reads each passage once
     (lab.collection / "judged-before.txt").unlink()
 
 

@@ -150,7 +150,7 @@ def _trained_once(bench: Workbench, name: str, sets: Sets, learned: tuple[object
     """Train on all judged queries of `learned`: queries, judgments, first stage; return the network's folder."""
     model = bench.folder / f"{file_name(name)}-trained" / "model"
     told = {key: value for key, value in with_train_settings(bench, sets).items() if key != "test.depth"}  # none tested
-    bench.do("train", STANDALONE, bench.index, *learned, "-o", model.parent, *bench.assigned(told), output=model)
+    bench.do("train", STANDALONE, bench.index, *learned, "-o", model.parent, *bench.trained_with(told), output=model)
     return str(model)
 
 
