@@ -27,11 +27,10 @@ from benchmarks.gains_tasks import TASKS, Task, evaluated_queries, run, weights_
 from benchmarks.open_recipes_cases import CASES, CROSS, PREDICTORS, ROUND, UNTRAINED, Case
 from benchmarks.open_recipes_report import as_markdown
 from benchmarks.training_examples import sample
-from longrank.formats.trec import read_qrels
+from benchmarks.training_pools import read_collection
 from longrank.reproduction.asked import ask
 from longrank.reproduction.folders import fingerprint, identity_of
 from longrank.reproduction.recipe import load_recipe
-from longrank.types import Notes
 
 PARTLY_TRAINED_ON = {
     **{name: task for name, task in TASKS.items() if name != "time"},
@@ -48,7 +47,8 @@ def main() -> None:
     parser.add_argument("--predictors", type=Path, default=Path("work/doc2query"), help="of benchmarks.doc2query_path")
     names = list(dict.fromkeys(case.recipe for case in CASES))
     parser.add_argument("--recipe", action="append", choices=names, metavar="NAME", help="only this one; repeatable")
-    parser.add_argument("--collection", action="append", metavar="NAME", help="only on this one; repeatable")
+    places = list(dict.fromkeys(case.collection for case in CASES))
+    parser.add_argument("--collection", action="append", choices=places, help="only on this one; repeatable")
     parser.add_argument("--folder", type=Path, default=Path("work/open"))
     parser.add_argument("--results", type=Path, default=Path("docs/results"))
     parser.add_argument("--print", action="store_true", help="print the commands, and run nothing")
@@ -59,6 +59,8 @@ def main() -> None:
         for case in CASES
         if case.recipe in (args.recipe or names) and case.collection in (args.collection or [case.collection])
     ]
+    if not asked:
+        parser.error("no such recipe on such a collection")
     if args.print:
         for case in asked:
             command = command_of(case, models, place_of(args.data, case.collection, args.folder), args.folder)
@@ -108,12 +110,14 @@ def prepared(data: Path, collection: str, folder: Path) -> Path:
 
 
 def _write_round(source: Path, place: Path) -> None:
-    """Draw half of each query's judged documents, rounded down, by the SHA-256 of their ids: those of before."""
+    """Draw half of the documents for each query, by the SHA-256 of both ids: they were judged, most as irrelevant."""
     shutil.copy(source / "docs.jsonl.gz", place)
+    documents, _, qrels = read_collection(source)
+    doc_ids = [document.doc_id for document in documents]
     now, before = {}, {}
-    for query_id, judged in read_qrels(source / "qrels.txt", Notes()).items():
-        drawn = sample(list(judged), len(judged) // 2, 0, str)
-        before[query_id] = {doc_id: judged[doc_id] for doc_id in drawn}
+    for query_id, judged in qrels.items():
+        drawn = sample(doc_ids, len(doc_ids) // 2, 0, lambda doc_id, query_id=query_id: f"{query_id} {doc_id}")
+        before[query_id] = {doc_id: judged.get(doc_id, 0) for doc_id in drawn}
         now[query_id] = {doc_id: grade for doc_id, grade in judged.items() if doc_id not in before[query_id]}
     write_qrels(now, place / "qrels.txt")
     write_qrels(before, place / "judged-before.txt")

@@ -9,7 +9,7 @@ CROSS, UNTRAINED = "cross-encoder", "minilm"
 PREDICTORS = ("first", "second")
 
 ROUND = "time-round2"
-"""TIME as a second round: half of each query's relevant documents were judged in the round before."""
+"""TIME as a second round: half of the documents were judged for each query in the round before."""
 
 
 class Case(NamedTuple):
@@ -28,8 +28,9 @@ STANDALONE = (*FROZEN, "train.loop.steps=200")
 RUNS = (
     *(f"runs.mpiid5_run{n}.depth={depth}" for n, depth in ((3, 30), (2, 20), (1, 20))),
     *(one for one in STANDALONE if one != "train.test.depth=20"),
+    "train.samples.unjudged=false",
 )
-"""The same for the runs of TREC-COVID, each of its own depth."""
+"""The same for the runs of TREC-COVID, each of its own depth; no document to be found is taken for irrelevant."""
 PAIRS = (
     *FROZEN,
     "train.validation.depth=20",

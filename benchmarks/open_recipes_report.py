@@ -34,14 +34,14 @@ figures come first; in brackets is what the paper has, on its own collection wit
 be compared, only how rows stand to each other. Many conditions of a table would be the same here (TIME has one form
 of queries), so one is run; some are on several collections. Of squad-dev-mixed, squad-dev-sections, qmsum and scifact
 only queries count that nothing was trained on (150 of scifact's 300 had a say in how the cross-encoder's training is
-set up). time-round2 is TIME with half of each query's relevant documents judged in a round before, from which is
+set up). time-round2 is TIME with half of the documents judged for each query in a round before, from which is
 learned; they are left out of what is measured. The commands are run after `mkdir -p work/open`; DATA and
 CROSS-ENCODER stand for your folders, `work/doc2query` is made by `python -m benchmarks.doc2query_path DATA`, and
-`work/open/collections`, the questions that nothing was trained on, by the command above. What was reduced (documents,
-steps, a frozen encoder) is in the command; nothing was tuned but what the recipes tune. Where only ten or twenty
-documents are reranked, P@20 cannot change, or hardly. Trainings of so few steps show that a recipe runs, and less of
-what its systems are worth; where no dev queries are used (PARADE's own code: its Tables 4, 5, 7 and 8, Figure 3, its
-README), nothing is known of their convergence. Tests are the papers' own.
+`work/open/collections`, time-round2 and those of which only some queries count, by the command above. What was
+reduced (documents, steps, a frozen encoder) is in the command; nothing was tuned but what the recipes tune. Where
+only ten or twenty documents are reranked, P@20 cannot change, or hardly. Trainings of so few steps show that a recipe
+runs, and less of what its systems are worth; where no dev queries are used (PARADE's own code: its Tables 4, 5, 7, 8
+and 10, Figure 3, its README), nothing is known of their convergence. Tests are the papers' own.
 """
 
 NOT_RUN = """## Not run here

@@ -14,7 +14,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gains_report import mean, values_of
+from benchmarks.gains_report import mean, record_of, values_of
 from benchmarks.gains_tasks import TASKS, Prepared, articles_of, run, write_queries
 from benchmarks.training_examples import sample
 from benchmarks.training_pools import is_training_article
@@ -91,6 +91,7 @@ def compared(prepared: Prepared, folder: Path) -> dict[str, Any]:
         "queries": len(prepared.qrels),
         "trained_on": N_QUERIES,
         "steps": STEPS,
+        "best_step": record_of(folder / "model")["best_step"],
         "rows": rows,
     }
 

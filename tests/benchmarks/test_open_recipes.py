@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from importlib import import_module
 from itertools import groupby
@@ -45,19 +46,22 @@ def test_a_command_names_models_and_questions_that_nothing_was_trained_on(recipe
     assert recipes.place_of(Path("data"), "time", Path("work")) == Path("data/time")
 
 
-def test_a_second_round_is_half_of_the_judgments_and_no_collection_that_is_known(
+def test_a_second_round_is_judged_in_half_of_the_documents_and_is_no_collection_that_is_known(
     recipes: ModuleType, tmp_path: Path
 ) -> None:
     source = tmp_path / "data" / "time"
     source.mkdir(parents=True)
-    (source / "docs.jsonl.gz").write_bytes(b"")
+    lines = "".join(f'{{"doc_id": "d{n}", "text": "a"}}\n' for n in range(8))
+    (source / "docs.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
     (source / "queries.jsonl").write_text('{"query_id": "1", "text": "a"}\n')
     (source / "qrels.txt").write_text("".join(f"1 0 d{n} 1\n" for n in range(5)) + "2 0 d0 1\n")
     place = recipes.prepared(tmp_path / "data", recipes.ROUND, tmp_path / "work")
     now, before = ((place / name).read_text().splitlines() for name in ("qrels.txt", "judged-before.txt"))
-    assert (len(now), len(before)) == (4, 2)
-    assert sorted({*now, *before}) == sorted((source / "qrels.txt").read_text().splitlines())
-    assert "2 0 d0 1" in now
+    assert [sum(line.startswith(f"{query} ") for line in before) for query in "12"] == [4, 4]
+    relevant = {line for line in before if line.endswith(" 1")}
+    assert sorted({*now, *relevant}) == sorted((source / "qrels.txt").read_text().splitlines())
+    assert relevant.isdisjoint(now)
+    assert all(line.endswith(" 0") for line in set(before) - relevant)
     assert {path.name for path in place.iterdir()} == {
         *("docs.jsonl.gz", "queries.jsonl", "qrels.txt", "judged-before.txt")
     }
