@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-from safetensors.numpy import load_file
 
 from sentence_reproductions import obtained, published, reproduced, sums, to_obtain, write_with_sentences
 from tiny_models import save_encoder
@@ -102,6 +101,8 @@ def test_curves_have_a_point_for_each_number(folder: Path, tmp_path: Path) -> No
 
 
 def test_sizes_are_timed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from safetensors.numpy import load_file
+
     monkeypatch.setattr("longrank.scoring.speed.matrix_peak", lambda dtype, device: 100.0)  # takes seconds
     models, sets = [f"base={folder / 'encoder'}"], ['sizes=["base"]', "tokens=16", "seconds=0"]
     rows = obtained(reproduced("santos/table5", folder / "tiny", tmp_path / "out", models=models, sets=sets))
