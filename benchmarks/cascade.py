@@ -29,8 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.cascade_report import plot, table
-from benchmarks.gains_tasks import SPLITS
-from benchmarks.training_examples import sample
+from benchmarks.gains_tasks import drawn
 from benchmarks.training_pools import cascade_articles
 from longrank.aggregation import make_aggregator
 from longrank.aggregation.run import aggregate_run
@@ -166,11 +165,7 @@ def evaluated_queries(data: Path, task: Task) -> list[Query]:
         articles = read_qrels(data / "squad-dev-v1.1" / "qrels.txt", Notes())
         trained = cascade_articles(sorted({doc_id for docs in articles.values() for doc_id in docs}))
         queries = [query for query in queries if trained.isdisjoint(articles[query.query_id])]
-    if task.collection in SPLITS:
-        queries = [query for query in queries if query.fields["split"] in SPLITS[task.collection]]
-    if task.n_queries is None:
-        return queries
-    return sample(queries, task.n_queries, 0, lambda query: query.query_id)
+    return drawn(queries, task.collection, task.n_queries)
 
 
 def by_query(paths: dict[str, Path]) -> Iterator[Candidates]:

@@ -125,9 +125,14 @@ def evaluated_queries(data: Path, task: Task) -> list[Query]:
     if task.collection.startswith("squad"):
         articles = articles_of(data, queries)
         queries = [query for query in queries if not is_training_article(articles[query.query_id])]
-    if task.collection in SPLITS:
-        queries = [query for query in queries if query.fields["split"] in SPLITS[task.collection]]
-    return queries if task.n_queries is None else sample(queries, task.n_queries, 0, lambda query: query.query_id)
+    return drawn(queries, task.collection, task.n_queries)
+
+
+def drawn(queries: list[Query], collection: str, n: int | None) -> list[Query]:
+    """Return the queries that are of no split for training, `n` of them by their ids' hashes (None: all)."""
+    if collection in SPLITS:
+        queries = [query for query in queries if query.fields["split"] in SPLITS[collection]]
+    return queries if n is None else sample(queries, n, 0, lambda query: query.query_id)
 
 
 def articles_of(data: Path, queries: list[Query]) -> dict[str, str]:
