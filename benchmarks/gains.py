@@ -65,7 +65,8 @@ def main() -> None:
             prepared = Prepared(args.data, task, args.folder, args.index)
             fill_cache(prepared, args.model)
             if not args.cache_only:
-                report(prepared, systems(prepared, args.model), args.results)
+                found = systems(prepared, args.model)
+                report(prepared, [*found, chosen_by_dev(prepared, found)], args.results)
 
 
 def fill_cache(prepared: Prepared, model: Path) -> None:
@@ -100,8 +101,7 @@ def systems(prepared: Prepared, model: Path) -> list[System]:
     found.append(System("MiniLM vectors, MaxP + BM25", prepared.bi_encoded(), "untrained"))
     found += zero_shot(prepared, model)
     found += [one for name in AGGREGATORS for one in trained(prepared, model, name)]
-    found += trained_end_to_end(prepared)
-    return [*found, chosen_by_dev(prepared, found)]
+    return [*found, *trained_end_to_end(prepared)]
 
 
 def zero_shot(prepared: Prepared, model: Path) -> list[System]:

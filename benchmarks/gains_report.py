@@ -58,21 +58,27 @@ def chosen_by_dev(prepared: Prepared, systems: Sequence[System]) -> System:
 
     The weights of a trained system's network were chosen on the same queries.
     """
-    unranked = [one for one in systems if one.kind == "end to end" and one.dev is None]
-    candidates = [one for one in systems if one.kind not in UNTRAINED and one not in unranked]
+    candidates = chosen_among(systems)
     choice: dict[str, System] = {}
-    for name, fold in prepared.folds.items():
-        qrels = {query_id: prepared.qrels[query_id] for query_id in fold.dev}
-        values = {one.name: _dev_value(prepared, one, name, qrels) for one in candidates}
-        choice[name] = max(candidates, key=lambda one: values[one.name])
+    for name in prepared.folds:
+        means = {one.name: mean(dev_values(prepared, one, name)) for one in candidates}
+        choice[name] = max(candidates, key=lambda one: means[one.name])
     output = joined(prepared, {name: one.run for name, one in choice.items()}, prepared["chosen.run"])
     named = ", ".join(f"{fold}: {one.name}" for fold, one in choice.items())
     return System(f"best on dev ({named})", output, "chosen")
 
 
-def _dev_value(prepared: Prepared, system: System, fold: str, qrels: Mapping[str, Mapping[str, int]]) -> float:
+def chosen_among(systems: Sequence[System]) -> list[System]:
+    """Return the systems that dev may choose: those that learned, if their dev queries are ranked."""
+    unranked = [one for one in systems if one.kind == "end to end" and one.dev is None]
+    return [one for one in systems if one.kind not in UNTRAINED and one not in unranked]
+
+
+def dev_values(prepared: Prepared, system: System, fold: str) -> dict[str, float]:
+    """Return a system's value for each dev query of a fold."""
+    qrels = {query_id: prepared.qrels[query_id] for query_id in prepared.folds[fold].dev}
     ranked = system.run if system.training is None or system.dev is None else system.training / fold / system.dev
-    return mean(values_of(prepared, ranked, qrels))
+    return values_of(prepared, ranked, qrels)
 
 
 def report(prepared: Prepared, systems: Sequence[System], results: Path) -> None:

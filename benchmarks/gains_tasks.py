@@ -7,7 +7,7 @@ evaluation; of QMSum, the splits "val" and "test". Folds of SQuAD's questions ke
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from benchmarks.training_examples import sample
 from benchmarks.training_pools import is_training_article
 from longrank.cli.main import main as longrank
 from longrank.evaluation.folds import make_folds
-from longrank.formats.folds import write_folds
+from longrank.formats.folds import Fold, write_folds
 from longrank.formats.queries import read_queries
 from longrank.formats.trec import read_qrels
 from longrank.storage.manifests import sha256_of
@@ -34,13 +34,17 @@ PASSAGE_AGGREGATORS = ("firstp", "maxp", "sump", "avgp")
 
 
 class Task(NamedTuple):
-    """A collection, the measure of it, how many documents are reranked, and how many queries count (None: all)."""
+    """A collection, the measure of it, how many documents are reranked, and how many queries count (None: all).
+
+    These are cross-validated. With `n_others` they only train and choose, and so many others are tested in their place.
+    """
 
     collection: str
     measure: str
     depth: int
     n_queries: int | None
     about: str
+    n_others: int = 0
 
 
 TASKS = {
@@ -71,7 +75,11 @@ class Prepared:
         self._once("queries.jsonl", lambda path: write_queries(queries, path))
         self._once("qrels.txt", lambda path: write_qrels(self.qrels, path))
         groups = articles_of(data, queries) if task.collection.startswith("squad") else None
-        self.folds = make_folds(sorted(self.qrels), N_FOLDS, FOLD_SEED, groups)
+        n_known = len(queries) - task.n_others
+        known, others = ([one.query_id for one in part] for part in (queries[:n_known], queries[n_known:]))
+        self.folds = make_folds(sorted(self.qrels.keys() & known), N_FOLDS, FOLD_SEED, groups)
+        if groups and others:
+            self.folds = tested_on(others, self.folds, groups)
         self._once("folds.json", lambda path: write_folds(self.folds, path))
         if not self.index.exists():
             run("index", data / task.collection, "-o", self.index)
@@ -83,6 +91,11 @@ class Prepared:
     def _once(self, name: str, write: Callable[[Path], object]) -> None:
         if not self[name].exists():
             write(self[name])
+
+    @property
+    def tested(self) -> Qrels:
+        """Judgments of the queries that are tested, of all folds."""
+        return {query_id: self.qrels[query_id] for fold in self.folds.values() for query_id in fold.test}
 
     @property
     def mix(self) -> tuple[object, ...]:
@@ -125,7 +138,7 @@ def evaluated_queries(data: Path, task: Task) -> list[Query]:
     if task.collection.startswith("squad"):
         articles = articles_of(data, queries)
         queries = [query for query in queries if not is_training_article(articles[query.query_id])]
-    return drawn(queries, task.collection, task.n_queries)
+    return drawn(queries, task.collection, task.n_queries and task.n_queries + task.n_others)
 
 
 def drawn(queries: list[Query], collection: str, n: int | None) -> list[Query]:
@@ -133,6 +146,19 @@ def drawn(queries: list[Query], collection: str, n: int | None) -> list[Query]:
     if collection in SPLITS:
         queries = [query for query in queries if query.fields["split"] in SPLITS[collection]]
     return queries if n is None else sample(queries, n, 0, lambda query: query.query_id)
+
+
+def tested_on(query_ids: Sequence[str], folds: Mapping[str, Fold], group_of: Mapping[str, str]) -> dict[str, Fold]:
+    """Return the folds with other queries to test, each in the fold that tests its group; train and dev stay.
+
+    Raises:
+        KeyError: no fold tests a query's group.
+    """
+    fold_of = {group_of[query_id]: name for name, fold in folds.items() for query_id in fold.test}
+    tests: dict[str, list[str]] = {name: [] for name in folds}
+    for query_id in query_ids:
+        tests[fold_of[group_of[query_id]]].append(query_id)
+    return {name: fold._replace(test=tuple(tests[name])) for name, fold in folds.items()}
 
 
 def articles_of(data: Path, queries: list[Query]) -> dict[str, str]:
