@@ -15,6 +15,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
 from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.types import Run, ScoredDoc
@@ -31,6 +33,8 @@ class Part(NamedTuple):
 
 
 RRF_K = 60.0
+
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 def rrf(runs: Sequence[Run], *, tag: str, k: float = RRF_K) -> Run:
@@ -56,7 +60,7 @@ def linear(runs: Sequence[Run], *, tag: str, weights: Sequence[float] | None = N
             log-probabilities), so that it is never better than what the run returned.
 
     Raises:
-        InputError: fewer than two runs, another number of weights, a weight that is not finite,
+        InputError: fewer than two runs, another number of weights, a weight or a sum that float32 does not hold,
             or an unknown normalisation.
     """
     scale = lookup(NORMALIZERS, normalize, "normalisation")
@@ -126,7 +130,11 @@ def _fused(runs: Sequence[Run], tag: str, part: Callable[[int, Sequence[ScoredDo
         for query_id in dict.fromkeys(query_id for run in runs for query_id in run):
             parts = [part(which, run.get(query_id)) for which, run in enumerate(runs)]
             found = add([one.given for one in parts], [one.lacking for one in parts])
-            yield from (ScoredDoc(query_id, doc_id, score) for doc_id, score in found.items())
+            for doc_id, score in found.items():
+                if abs(score) > _LARGEST:
+                    what = f"fused score of document {doc_id!r} for query {query_id!r} is beyond float32"
+                    raise InputError(what, got=score, fix="give smaller weights, or normalise")
+                yield ScoredDoc(query_id, doc_id, score)
 
     return Run(tag, rows())
 
@@ -135,6 +143,6 @@ def _one_each(runs: Sequence[Run], values: Sequence[float], what: str) -> list[f
     if len(values) != len(runs):
         raise InputError(f"{len(values)} {what}s for {len(runs)} runs", fix="give one for each run, in their order")
     for value in values:
-        if not math.isfinite(value):
-            raise InputError(f"a {what} must be a finite number", got=value)
+        if not abs(value) <= _LARGEST:
+            raise InputError(f"a {what} must be a finite number of float32", got=value)
     return list(values)
