@@ -1,4 +1,4 @@
-"""Does what dev chooses hold on questions that nothing was chosen on? squad-dev-sections, 1,000 other questions.
+"""Does what dev chooses hold on questions that nothing was chosen on? squad-dev-sections, 500 other questions.
 
     python -m benchmarks.other_questions DATA --model FOLDER            train and choose
     python -m benchmarks.other_questions DATA --model FOLDER --test     test, once the choice is written
@@ -6,7 +6,7 @@
 FOLDER is a cross-encoder that `longrank train-passages` has made. The 500 questions of `benchmarks.gains` are what
 the five folds train on and choose by; all of them are somebody's dev, and the system whose dev rankings are best over
 all 500 is the choice, one for all folds. It is written to RESULTS/other-questions-choice.json before any of the other
-questions is scored. These, the next 1,000 by the hashes of their ids, are each ranked by the networks of the fold that
+questions is scored. These, the next 500 by the hashes of their ids, are each ranked by the networks of the fold that
 tests its article, which have learned from other articles.
 
 The choice is tested against each of tuned BM25, tuned BM25+RM3 and MiniLM's vectors with BM25, Holm over these three:
@@ -31,7 +31,7 @@ from longrank.formats.queries import read_queries
 from longrank.scoring.speed import machine
 from longrank.types import Notes
 
-TASK = TASKS["squad-dev-sections"]._replace(n_others=1000)
+TASK = TASKS["squad-dev-sections"]._replace(n_others=500)
 COMPARED = ("BM25 tuned", "BM25+RM3 tuned", "MiniLM vectors, MaxP + BM25")
 
 
