@@ -130,3 +130,18 @@ def test_neither_file_is_written_where_one_would_be_empty(folder: Path, capsys: 
         assert run(f"{MICROBLOG} -o rows.jsonl --dev dev.jsonl --dev-queries 1 --seed {seed}") == 2
     assert "not one of the tweets is judged" in capsys.readouterr().err
     assert not (folder / "rows.jsonl").exists() and not (folder / "dev.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("-o rows.jsonl --dev dev.jsonl.gz", "dev.jsonl.gz: lines are read by number, which a packed file"),
+        ("-o rows.jsonl --seed 7", "--seed belongs to --dev (got 7)"),
+    ],
+)
+def test_what_cannot_be_written_whole_is_not_written_in_part(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: str, said: str
+) -> None:
+    before = sorted(folder.iterdir())
+    assert run(f"{MICROBLOG} {options}") == 2
+    assert said in capsys.readouterr().err and sorted(folder.iterdir()) == before

@@ -363,6 +363,7 @@ THREE = ("--make-folds", "3")
         (("--fold", "s1"), (), "--fold chooses among folds (got 's1'); give --folds or --make-folds"),
         ((*THREE, "--fold", "s4"), (), "no such fold (got 's4'); one of s1, s2, s3"),
         (("--group-by", "topic"), (), "--group-by belongs to --make-folds (got 'topic')"),
+        (("--fold-seed", "7"), (), "--fold-seed belongs to --make-folds (got 7)"),
         ((*THREE, "--group-by", "tpoic"), (), "a query has no field 'tpoic' to group by (got 'q00')"),
         ((*THREE, "--folds", "folds.json"), (), "two ways to the same: give one of them"),
         (("--folds", "nowhere.json"), (), "nowhere.json"),

@@ -186,3 +186,8 @@ def test_evidence_of_other_documents_or_unknown_queries_are_refused(
     assert label(folder, folder / "qrels.txt") == 2
     assert "is also an input and would be overwritten" in capsys.readouterr().err
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_packed_dev_file_is_refused_before_the_other_is_written(folder: Path, tmp_path: Path) -> None:
+    assert label(folder, tmp_path / "t.jsonl", "--dev", str(tmp_path / "dev.jsonl.gz")) == 2
+    assert list(tmp_path.iterdir()) == []

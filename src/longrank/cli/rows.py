@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from longrank.types import Document, Notes
 
 T = TypeVar("T")
+_SEED = 42
 
 rows = typer.Typer(help="Make training rows of Microblog, MS MARCO and CAR.", rich_markup_mode=None)
 Output = Annotated[Path, typer.Option("-o", "--output", help="Where the rows go, JSONL.")]
@@ -40,7 +41,9 @@ def microblog(
     dev_queries: Annotated[
         int | None, typer.Option("--dev-queries", help="With --dev: of how many queries. [default: 59]")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of which queries validate.")] = 42,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help=f"With --dev: of which queries validate. [default: {_SEED}]")
+    ] = None,
     format: Annotated[
         str | None, typer.Option("--format", help="Format of the tweets, if the file names do not tell.")
     ] = None,
@@ -54,6 +57,7 @@ def microblog(
     --queries topics.microblog2012.txt --qrels qrels.microblog2012.txt -o rows.jsonl --dev dev.jsonl
     """
     from longrank.cli.inputs import output_file
+    from longrank.training.passage_data.line_file import check_not_packed
     from longrank.training.passage_data.microblog import (
         DEV_QUERIES,
         microblog_rows,
@@ -64,15 +68,19 @@ def microblog(
     from longrank.types import Notes
 
     notes = Notes()
+    check_not_packed(output)
     output_file(output, *sources, *queries, *qrels, dev)
-    if dev is None and dev_queries is not None:
-        raise InputError("--dev-queries belongs to --dev", got=dev_queries)
+    for option, value in (("--dev-queries", dev_queries), ("--seed", seed)):
+        if dev is None and value is not None:
+            raise InputError(f"{option} belongs to --dev", got=value)
     if dev is not None:
+        check_not_packed(dev)
         output_file(dev, *sources, *queries, *qrels)
     topics, judged = read_microblog_queries(queries, notes), read_microblog_qrels(qrels, notes)
     parts = {output: topics}
     if dev is not None:
-        parts[output], parts[dev] = split_queries(topics, DEV_QUERIES if dev_queries is None else dev_queries, seed)
+        n_dev = DEV_QUERIES if dev_queries is None else dev_queries
+        parts[output], parts[dev] = split_queries(topics, n_dev, _SEED if seed is None else seed)
     made = {}
     for path, part in parts.items():
         # The tweets are read once for each part: what is wrong with them is counted once.

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from longrank.training.folds import Progress
     from longrank.types import Notes, Query
 
+_FOLD_SEED = 42
+
 
 def train(
     training: Annotated[
@@ -45,7 +47,9 @@ def train(
     group_by: Annotated[
         str | None, typer.Option("--group-by", help="With --make-folds: queries of equal FIELD stay together.")
     ] = None,
-    fold_seed: Annotated[int, typer.Option("--fold-seed", help="With --make-folds.")] = 42,
+    fold_seed: Annotated[
+        int | None, typer.Option("--fold-seed", help=f"With --make-folds. [default: {_FOLD_SEED}]")
+    ] = None,
     only: Annotated[list[str] | None, typer.Option("--fold", help="Do only this fold now; repeatable.")] = None,
     score_cache: Annotated[
         Path | None,
@@ -100,7 +104,7 @@ def train(
 
 
 def _folds(
-    queries: Sequence[Query], file: Path | None, n: int | None, group_by: str | None, seed: int, notes: Notes
+    queries: Sequence[Query], file: Path | None, n: int | None, group_by: str | None, seed: int | None, notes: Notes
 ) -> Mapping[str, Fold] | None:
     """Return the folds that are read, or made of the queries; None if there are to be none.
 
@@ -112,8 +116,9 @@ def _folds(
 
     if file is not None and n is not None:
         raise InputError("--folds and --make-folds are two ways to the same: give one of them")
-    if group_by is not None and n is None:
-        raise InputError("--group-by belongs to --make-folds", got=group_by)
+    for option, value in (("--group-by", group_by), ("--fold-seed", seed)):
+        if value is not None and n is None:
+            raise InputError(f"{option} belongs to --make-folds", got=value)
     if file is not None:
         return read_folds(file, notes)
     if n is None:
@@ -124,7 +129,7 @@ def _folds(
         if lacking is not None:
             raise InputError(f"a query has no field '{group_by}' to group by", got=lacking)
         groups = {query.query_id: query.fields[group_by] for query in queries}
-    return make_folds([query.query_id for query in queries], n, seed, groups)
+    return make_folds([query.query_id for query in queries], n, _FOLD_SEED if seed is None else seed, groups)
 
 
 def _progress(shown: ExitStack) -> Progress:

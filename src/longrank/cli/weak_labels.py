@@ -68,15 +68,18 @@ def weak_labels(
     from longrank.formats.trec import read_run
     from longrank.index import Index
     from longrank.training.passage_data.examples import write_examples
+    from longrank.training.passage_data.line_file import check_not_packed
     from longrank.training.weak_labels import WeakLabelOptions, evidence_of, triplet_examples
     from longrank.training.weak_labels import weak_labels as label
     from longrank.types import Notes
 
     notes = Notes()
     inputs = (index, part_of(queries, "queries"), part_of(qrels, "qrels"), run, evidence, folds)
+    check_not_packed(output)
     output_file(output, *inputs, dev)
     options = WeakLabelOptions(relevance_level, depth, repeats, unjudged, _share(dev, dev_share))
     if dev is not None:
+        check_not_packed(dev)
         output_file(dev, *inputs)
     known = {query.query_id: query for query in load_queries(queries, notes, query_format, field)}
     judged = load_qrels(qrels, notes)

@@ -12,6 +12,8 @@ from longrank.models.checks import read_json
 from longrank.types import Notes
 
 FILE = "longrank.json"
+TRAINED = "training.json"
+"""Beside a model of transformers that was trained here: the record of that."""
 _FORMAT = "longrank document network"
 _VERSION = 1
 

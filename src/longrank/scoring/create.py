@@ -11,10 +11,11 @@ from longrank.models.checks import check_weights, read_json
 from longrank.models.description import FILE, describe, lineage_of
 from longrank.scoring.models import Model
 from longrank.scoring.network import loading
-from longrank.scoring.pretrained import Pretrained, load_pretrained, load_sequence_classifier
+from longrank.scoring.padding import check_encoder
+from longrank.scoring.pretrained import Pretrained, load_next_sentence, load_pretrained, load_sequence_classifier
 from longrank.types import Notes
 
-_CLASSIFIER = "ForSequenceClassification"
+_HEADS = {"ForSequenceClassification": load_sequence_classifier, "ForNextSentencePrediction": load_next_sentence}
 
 
 def create_folder(
@@ -85,6 +86,7 @@ def new_network(
     random = {id(values) for key, values in pretrained.named_parameters() if key in missing}
     lost = [key for key, values in network.named_parameters() if id(values) in random]
     check_weights(model.path, network, tokenizer, lost)
+    check_encoder(model, network.encoder, tokenizer)
     return network, tokenizer
 
 
@@ -115,5 +117,7 @@ def _pretrained(model: Model, notes: Notes) -> Pretrained:
         notes.say(f"of the document network '{model.name}' ({network.name}) only the {what} is taken")
         return Pretrained(network.pretrained, tokenizer, [])
     architectures = read_json(model.network / "config.json").get("architectures") or []
-    classifies = any(str(one).endswith(_CLASSIFIER) for one in architectures)
-    return load_sequence_classifier(model, notes) if classifies else load_pretrained(model, "AutoModel")
+    for head, load in _HEADS.items():
+        if any(str(one).endswith(head) for one in architectures):
+            return load(model, notes)
+    return load_pretrained(model, "AutoModel")

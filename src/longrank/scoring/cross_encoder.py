@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError
-from longrank.models.description import check_trained
+from longrank.models.description import FILE, TRAINED, check_trained, describe
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.scoring.acceleration import accelerate_by, computed_by
 from longrank.scoring.backends import check_backend
@@ -95,6 +95,8 @@ class CrossEncoder:
             self._network = network.to(choose_device(device))
         check_trained(model.name, model.path, allow_untrained, self._notes)
         self.unit, self._relevant = _choose_score(model, n_outputs(network), score, relevant)
+        if n_outputs(network) == 2:
+            _about_score(model, self.unit, self._notes)
         self._global = choose_global_attention(model, network, global_attention)
         self._separator = tokenizer.sep_token_id
         self.max_tokens = choose_max_tokens(
@@ -151,6 +153,24 @@ class CrossEncoder:
             features = {**features, "global_attention_mask": mask}
         logits: torch.Tensor = self._network(**features).logits
         return logits
+
+
+def _about_score(model: Model, unit: str, notes: Notes) -> None:
+    """Say if a model of two outputs that was trained here is read by another number than it learned and was chosen by.
+
+    The second output alone ranks otherwise than the difference of the two, and what grows with that.
+    """
+    if (model.path / FILE).is_file():
+        learned = describe(model.path)["options"].get("score", "logit")
+    elif (model.path / TRAINED).is_file():
+        learned = "logit_diff"
+    else:
+        return
+    if (learned == "logit") != (unit == "logit"):
+        notes.say(
+            f"'{model.name}' was trained as score = {learned}, passages are scored by {unit}: --set "
+            f"scorer.options.score={learned} ranks as its validation did"
+        )
 
 
 def _choose_score(model: Model, n_outputs: int, score: str | None, relevant: int) -> tuple[str, int]:

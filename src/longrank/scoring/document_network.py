@@ -24,7 +24,7 @@ from longrank.scoring.network import (
     position_limit,
 )
 from longrank.scoring.network_reader import NetworkReader, query_limit
-from longrank.scoring.padding import check_padding
+from longrank.scoring.padding import check_encoder
 from longrank.types import Notes
 
 
@@ -123,6 +123,5 @@ class DocumentNetworkScorer:
         from longrank.models.folders import load_network
 
         network, tokenizer, _ = load_network(self.model.path)
-        first = lambda features: network.encoder(**features).last_hidden_state[:, 0]  # noqa: E731
-        check_padding(self.model, network.encoder, tokenizer, first, "a", "b")
+        check_encoder(self.model, network.encoder, tokenizer)
         return network.to(device), tokenizer

@@ -42,10 +42,20 @@ def load_classifier(model: Model, notes: Notes) -> tuple[Any, Any]:
     else:
         loaded = load_sequence_classifier(model, notes)
     network, tokenizer, missing = loaded
-    _check_pairs(model, tokenizer)
+    _check_pairs(model, tokenizer)  # first, since it says what to do with a decoder
     check_weights(model.path, network, tokenizer, missing)
-    check_padding(model, network, tokenizer, lambda features: network(**features).logits, "a", "b")
+    check_classifier(model, network, tokenizer)
     return network, tokenizer
+
+
+def check_classifier(model: Model, network: Any, tokenizer: Any) -> None:
+    """Refuse a classifier that would score wrongly, to be read or to be trained.
+
+    Raises:
+        InputError: the tokenizer puts no mark between query and passage, or padding changes the output.
+    """
+    _check_pairs(model, tokenizer)
+    check_padding(model, network, tokenizer, lambda features: network(**features).logits, "a", "b")
 
 
 def n_outputs(network: Any) -> int:

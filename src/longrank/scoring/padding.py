@@ -19,6 +19,15 @@ _PADDING = 8  # tokens
 _NOISE, _NOISE_BF16 = 1e-3, 5e-2  # of the output's size; float32 gives 1e-6, bf16 up to 1e-2
 
 
+def check_encoder(model: Model, encoder: Any, tokenizer: Any) -> None:
+    """Check the first vector of an encoder, which is what document networks read of each passage.
+
+    Raises:
+        InputError: as `check_padding`.
+    """
+    check_padding(model, encoder, tokenizer, lambda features: encoder(**features).last_hidden_state[:, 0], "a", "b")
+
+
 def check_padding(
     model: Model, network: Any, tokenizer: Any, forward: Callable[[dict[str, torch.Tensor]], torch.Tensor], *texts: str
 ) -> None:

@@ -83,6 +83,36 @@ def load_sequence_classifier(model: Model, notes: Notes) -> Pretrained:
     return loaded._replace(missing=missing)
 
 
+def load_next_sentence(model: Model, notes: Notes) -> Pretrained:
+    """Load a model with a next-sentence head as a sequence classifier of two outputs with that head.
+
+    The two compute the same in BERT and its kin: one linear layer on the pooled vector.
+
+    Args:
+        model: the model's files.
+        notes: says so.
+
+    Raises:
+        InputError: as `load_pretrained`, or the head or the classifier is no such layer.
+    """
+    import torch
+    import transformers
+
+    network, tokenizer, missing = load_pretrained(model, "AutoModelForNextSentencePrediction")
+    head = getattr(getattr(network, "cls", None), "seq_relationship", None)
+    network.config.num_labels = 2
+    classifier = transformers.AutoModelForSequenceClassification.from_config(network.config).eval()
+    if not isinstance(head, torch.nn.Linear) or not isinstance(
+        getattr(classifier, "classifier", None), torch.nn.Linear
+    ):
+        raise InputError("the next-sentence head is no linear layer on the pooled vector", path=model.path)
+    classifier.base_model.load_state_dict(network.base_model.state_dict())
+    classifier.classifier.load_state_dict(head.state_dict())
+    notes.say(f"'{model.name}' keeps its next-sentence head: output 1 means relevant, as Birch trained it")
+    lost = [name.replace("cls.seq_relationship", "classifier") for name in missing]
+    return Pretrained(classifier, tokenizer, lost)
+
+
 def _is_bf16(model: Model) -> bool:
     """Say whether all weights in the model's files are bf16."""
     from safetensors import safe_open

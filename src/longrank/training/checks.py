@@ -92,14 +92,26 @@ def check_fold(name: str, fold: Fold, known: Collection[str], qrels: Qrels, run:
             got=both[0],
             fix="keep them apart",
         )
-    if validates and not any(query_id in qrels and query_id in run for query_id in fold.dev):
+    if validates:
+        _check_dev(name, fold, qrels, run)
+    if fold.test and not any(query_id in run for query_id in fold.test):
+        raise InputError(f"the run has none of the test queries of fold '{name}'", got=fold.test[0])
+
+
+def _check_dev(name: str, fold: Fold, qrels: Qrels, run: Run) -> None:
+    """Refuse dev queries that cannot choose: all weights would be equally good, and the first ones be kept."""
+    judged = [query_id for query_id in fold.dev if query_id in qrels and query_id in run]
+    if not judged:
         raise InputError(
             "validation needs dev queries that are judged and in the run",
             got=f"fold '{name}' has none" if fold.test else "no folds",
             fix="give --folds or --make-folds, or leave loop.validate_every out",
         )
-    if fold.test and not any(query_id in run for query_id in fold.test):
-        raise InputError(f"the run has none of the test queries of fold '{name}'", got=fold.test[0])
+    if not any(grade > 0 for query_id in judged for grade in qrels[query_id].values()):
+        raise InputError(
+            f"no dev query of fold '{name}' has a relevant document: nothing can be chosen by them",
+            fix="give other folds, raise judgments.rate, or leave loop.validate_every out",
+        )
 
 
 def check_documents(run: Run, query_ids: Iterable[str], index: Index, what: str) -> None:

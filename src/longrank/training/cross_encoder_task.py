@@ -14,6 +14,7 @@ import torch
 
 from longrank.errors import InputError
 from longrank.scoring.create import new_network
+from longrank.scoring.heads import check_classifier
 from longrank.scoring.models import Model, find_model
 from longrank.text.packing import Packed
 from longrank.training.cuts import Cuts
@@ -40,6 +41,7 @@ def open_cross_encoder(
     model = find_model(settings.network.model)
     options = {} if settings.network.outputs is None else {"outputs": settings.network.outputs}
     network, tokenizer = new_network("maxp", model, notes, options=options, seed=settings.loop.seed)
+    check_classifier(model, network.classifier, tokenizer)
     _check_losses(settings, examples)
     return CrossEncoderTask(
         network.classifier, tokenizer, model=model, settings=settings, examples=examples, dev=dev, notes=notes
@@ -49,7 +51,8 @@ def open_cross_encoder(
 class CrossEncoderTask:
     """A cross-encoder that learns from examples; a `longrank.training.loop.Task`.
 
-    A text's score is the logit, or of two outputs the second less the first, as the scorer of the saved model has it.
+    A text's score is the logit, or of two outputs the second less the first, as `CrossEncoder` has it unless it is told
+    otherwise.
 
     Args:
         network: of transformers, for sequence classification with one output or two: what is trained.

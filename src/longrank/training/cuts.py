@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from longrank.text.packing import Packed, Packer
+from longrank.training.ranks import Ranks
 from longrank.types import Notes
 
 _SHOWN = 40  # characters of a text that is named
@@ -18,13 +19,14 @@ class Cuts:
     """
 
     def __init__(self, notes: Notes) -> None:
-        self._notes, self._seen = notes, set[int]()
+        self._notes, self._seen, n = notes, set[int](), Ranks().n
+        self._where = f" (where the first of {n} processes read)" if n > 1 else ""
 
     def add(self, what: str, text: str, cut: bool) -> None:
         """Count a text under `what` if it is cut and has not been counted there before."""
         if cut and (key := hash((what, text))) not in self._seen:
             self._seen.add(key)
-            self._notes.add(what, text[:_SHOWN])
+            self._notes.add(what + self._where, text[:_SHOWN])
 
     def texts(self, packer: Packer, kind: str, texts: Sequence[str], prompt: str = "") -> list[Packed]:
         """Return texts packed after a prompt, each by itself; count those that are cut as ``queries`` or ``texts``."""

@@ -11,5 +11,5 @@ def set_dropout(network: torch.nn.Module, dropout: float) -> None:
         if isinstance(module, torch.nn.Dropout):
             module.p = dropout
         for name, value in vars(module).items():
-            if "dropout" in name and isinstance(value, float):
+            if "dropout" in name and type(value) in (float, int):
                 setattr(module, name, dropout)

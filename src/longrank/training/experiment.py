@@ -64,22 +64,34 @@ class Experiment:
         Raises:
             InputError: as `open_task`.
         """
-        return open_task(self.settings, self._data(name), notes, score_cache=self.score_cache, kept=self.kept)
+        return open_task(self.settings, self._data(name), notes)
+
+    def use_cache(self, task: RankingTask) -> None:
+        """Let a task look up what a frozen encoder has read before, if there is a file for it, which is made now.
+
+        Raises:
+            InputError, IntegrityError: as `NetworkReader.use_cache`.
+        """
+        if self.score_cache is not None:
+            task.reader.use_cache(self.score_cache, "float32")
+            task.reader.keep_in_memory(self.kept)
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse what can be seen to fail in some folds, before any of them begins.
 
         Raises:
-            InputError: unknown queries in a fold, nothing to train, validate or test on, losses that do not fit the
-                samples, an unknown schedule, grades that the validation's measure does not take, documents of a run
-                that the index lacks, a teacher that lacks some, or a network to begin with that may know what a fold
-                tests.
+            InputError: a score cache for what is trained, unknown queries in a fold, nothing to train, validate or test
+                on, losses that do not fit the samples, an unknown schedule, grades that the validation's measure does
+                not take, documents of a run that the index lacks, a teacher that lacks some, or a network to begin
+                with that may know what a fold tests.
         """
         schedule(self.settings.loop.schedule.name, self.settings.loop.schedule.options)
+        if self.score_cache is not None and not self.settings.network.frozen:
+            raise InputError("a score cache is for encoders that are not trained", fix="set network.frozen = true")
         validates = self.settings.loop.validate_every is not None
         for name in names:
-            for fold in (self.folds[name], self.learned.folds[name]):
-                check_fold(name, fold, self.queries, self.qrels, self.run, validates=validates)
+            for fold, qrels in ((self.folds[name], self.qrels), (self.learned.folds[name], self.learned.qrels)):
+                check_fold(name, fold, self.queries, qrels, self.run, validates=validates)
             make_training_samples(self.settings, self._data(name), Notes())
         if validates:
             check_grades(self.learned.qrels, [parse_measure(self.settings.validation.measure)])

@@ -22,11 +22,11 @@ from longrank.training.experiment import Experiment
 from longrank.training.loop import check_loop, identity_of, train
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
-from longrank.training.run_folder import MODEL, check_alike
+from longrank.training.run_folder import MODEL, TEST_RUN, check_alike, check_begun
 from longrank.training.settings import TrainingSettings
 from longrank.types import Notes, Run
 
-TEST_RUN, FOLDS = "test.run", "folds.json"
+FOLDS = "folds.json"
 _NAME = re.compile(r"[\w][\w.-]*")
 _MAY_DIFFER = (  # among the folds of a cross-validation: what each begins with and is taught by
     "processes.",
@@ -49,7 +49,9 @@ def train_once(experiment: Experiment, folder: Path, *, progress: Progress, note
     """
     (name,) = experiment.folds
     experiment.check([name])
-    _train(experiment, name, experiment.task(name, notes), folder, progress, notes, tensorboard)
+    task = experiment.task(name, notes)
+    check_loop(experiment.settings.loop, Ranks(), task.network, tensorboard=tensorboard)
+    _train(experiment, name, task, folder, progress, notes, tensorboard)
 
 
 def cross_validate(
@@ -87,6 +89,7 @@ def cross_validate(
     wanted = _chosen(folds, only)
     _check_folder(folder, folds)
     experiment.check(wanted)
+    _about_dev(experiment, wanted, notes)
     ranks = Ranks()
     for name in wanted:
         own = Notes()
@@ -107,6 +110,16 @@ def cross_validate(
     pooled = _pooled(folder, folds, notes) if ranks.first else None
     ranks.wait()
     return pooled
+
+
+def _about_dev(experiment: Experiment, names: Sequence[str], notes: Notes) -> None:
+    """Say which queries are of no use to a training that chooses nothing on dev."""
+    folds = [experiment.folds[name] for name in names]
+    if experiment.settings.loop.validate_every is None and any(set(fold.dev) - set(fold.train) for fold in folds):
+        notes.say(
+            "nothing is validated (no loop.validate_every), so dev queries are not learned from and choose nothing; to "
+            "learn from them, give --folds a file whose train lists have them and whose dev lists are empty"
+        )
 
 
 def _pooled(folder: Path, folds: Mapping[str, Fold], notes: Notes) -> Run | None:
@@ -131,12 +144,15 @@ def _train(  # noqa: PLR0917 - one training from what the callers have at hand
     notes: Notes,
     tensorboard: bool,
 ) -> None:
+    loop, run = experiment.settings.loop, experiment.identity(name, task)
+    check_begun(folder, identity_of(loop, run, Ranks()))
+    experiment.use_cache(task)  # its file is made now, when nothing that can be seen beforehand is refused any more
     record = train(
         task,
-        experiment.settings.loop,
+        loop,
         folder,
-        run=experiment.identity(name, task),
-        progress=progress(name, experiment.settings.loop.steps),
+        run=run,
+        progress=progress(name, loop.steps),
         notes=notes,
         tensorboard=tensorboard,
     )

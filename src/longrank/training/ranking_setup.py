@@ -15,7 +15,7 @@ from longrank.protocols import Segmenter
 from longrank.scoring.create import new_network
 from longrank.scoring.models import Model, find_model
 from longrank.scoring.network import DEFAULT_BATCH_TOKENS, choose_max_tokens, position_limit
-from longrank.scoring.network_reader import Kept, NetworkReader, query_limit
+from longrank.scoring.network_reader import NetworkReader, query_limit
 from longrank.text.segment import make_segmenter
 from longrank.training.checks import check_outputs
 from longrank.training.dropout import set_dropout
@@ -26,22 +26,13 @@ from longrank.training.settings import NetworkSettings, TrainingSettings
 from longrank.types import Notes
 
 
-def open_task(
-    settings: TrainingSettings,
-    data: Data,
-    notes: Notes,
-    *,
-    score_cache: Path | None = None,
-    kept: Kept | None = None,
-) -> RankingTask:
+def open_task(settings: TrainingSettings, data: Data, notes: Notes) -> RankingTask:
     """Build what a training names; models are loaded now.
 
     Args:
         settings: the whole training.
         data: what is learned from.
         notes: counts dropped queries, cut texts and the like.
-        score_cache: a file in which a frozen encoder's vectors are kept (`longrank.scoring.row_cache`).
-        kept: where those of the file are kept in memory; trainings of equal settings may share it.
 
     Raises:
         InputError: a name is unknown, a setting does not fit, a model or an evidence file cannot be read, or nothing
@@ -52,20 +43,23 @@ def open_task(
     network, tokenizer = _network(settings, model, notes)
     network.to(Ranks().device)  # before what feeds it asks where it is
     check_outputs(settings, 2 if network.unit == "logprob" else 1)
-    if score_cache is not None and not settings.network.frozen:
-        raise InputError("a score cache is for encoders that are not trained", fix="set network.frozen = true")
     reader = _reader(settings, model, network, tokenizer)
     segmenter = make_segmenter(settings.read.passages, settings.read.options, reader.offset_tokenizer)
     _check_passages(network, segmenter)
     samples, taught = make_training_samples(settings, data, notes), None
     if settings.teacher is not None:
         taught = taught_scores(settings, data.index, set(data.train), notes)
+    depth = settings.validation.depth
+    for query_id in data.dev if settings.loop.validate_every is not None else ():
+        found = any(data.qrels[query_id].get(row.doc_id, 0) > 0 for row in data.run.get(query_id)[:depth])
+        notes.add(
+            f"dev queries without a relevant document among the first {depth}, which choose nothing",
+            query_id,
+            not found,
+        )
     for query_id in (*data.train, *data.dev):
         cut = query_id in data.queries and reader.packer.cuts_query(data.queries[query_id].text)
         notes.add(f"queries cut at {reader.packer.max_query_tokens} tokens", query_id, cut)
-    if score_cache is not None:  # last, since its file is made now
-        reader.use_cache(score_cache, "float32")
-        reader.keep_in_memory({} if kept is None else kept)
     return RankingTask(
         reader,
         tokenizer,

@@ -16,6 +16,7 @@ from longrank.models.network import DocumentNetwork, padded
 from longrank.protocols import Segmenter
 from longrank.ranking.passages import text_read
 from longrank.scoring.network_reader import NetworkReader
+from longrank.training.cuts import Cuts
 from longrank.training.loss_terms import loss_kind, weighted_loss
 from longrank.training.losses import log_probabilities
 from longrank.training.passages import Reading, make_passage_choice
@@ -77,12 +78,12 @@ class RankingTask:
     ) -> None:
         self.network: DocumentNetwork = reader.network
         self.fingerprint, self.lineage = fingerprint, lineage
-        self._reader, self._tokenizer, self._samples, self._data = reader, tokenizer, samples, data
+        self.reader, self._tokenizer, self._samples, self._data = reader, tokenizer, samples, data
         self._settings, self._taught = settings, taught
         self._two_outputs = learns_two_outputs(settings)
         self._loss, self._reads = weighted_loss(settings.loss), loss_kind(settings.loss[0]).reads
         self._width = len(samples[0].doc_ids)
-        self._notes, self._cut = notes, set[str]()
+        self._cuts = Cuts(notes)
         self._choice = make_passage_choice(settings.samples.passages, keep=settings.samples.keep)
         self._measure = parse_measure(settings.validation.measure)
         self._texts: Callable[[str], tuple[str, ...]] = lru_cache(_KEPT_DOCUMENTS)(
@@ -118,10 +119,10 @@ class RankingTask:
         A frozen encoder's are looked up, if there is a score cache.
         """
         if self._settings.network.frozen:
-            rows, cut = self._reader.read(pairs)
+            rows, cut = self.reader.read(pairs)
             return torch.from_numpy(rows).to(self.network.encoder.device), cut.tolist()
-        packed = self._reader.packed(pairs)
-        return self._reader.encode(packed), [one.truncated for one in packed]
+        packed = self.reader.packed(pairs)
+        return self.reader.encode(packed), [one.truncated for one in packed]
 
     def _outputs(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return what the loss reads: the scores of readings [R, G], or the logits of their only documents [R, C]."""
@@ -153,7 +154,7 @@ class RankingTask:
             return []
         query, doc_ids = self._data.queries[query_id].text, [row.doc_id for row in candidates]
         texts = [self._texts(doc_id) for doc_id in doc_ids]
-        rows, cut = self._reader.read([(query, text) for own in texts for text in own])
+        rows, cut = self.reader.read([(query, text) for own in texts for text in own])
         self._count_cut(doc_ids, texts, cut.tolist())
         sizes = torch.tensor([len(own) for own in texts])
         scores = self.network.aggregate(*padded(torch.from_numpy(rows).to(self.network.encoder.device), sizes))
@@ -163,9 +164,8 @@ class RankingTask:
         """Count documents of which something was cut, each once; ``cut`` says it of all documents' texts end to end."""
         flags = iter(cut)
         for doc_id, own in zip(doc_ids, texts, strict=True):
-            if any([next(flags) for _ in own]) and doc_id not in self._cut:
-                self._cut.add(doc_id)
-                self._notes.add(f"documents with passages cut at {self._settings.read.max_tokens} tokens", doc_id)
+            cut_here = any([next(flags) for _ in own])
+            self._cuts.add(f"documents with passages cut at {self._settings.read.max_tokens} tokens", doc_id, cut_here)
 
     def save(self, folder: Path, record: Mapping[str, Any]) -> None:
         """Write the network with its tokenizer and the record of its training."""

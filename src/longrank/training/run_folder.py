@@ -5,6 +5,7 @@ log.jsonl      a line per step (loss, learning rates, gradient's length) and per
 checkpoints/   while it runs
 model/         what was learned, written by the task
 record.json    the training record, written last: with it, the training is finished
+test.run       of one fold of several: its test queries, reranked (`longrank.training.folds`)
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from longrank.errors import InputError, IntegrityError, shown
 from longrank.storage import atomic_write, check_writable, lock
 from longrank.storage.journal import refuse_changed
 
-CHECKPOINTS, LOG, MODEL = "checkpoints", "log.jsonl", "model"
+CHECKPOINTS, LOG, MODEL, TEST_RUN = "checkpoints", "log.jsonl", "model", "test.run"
 _RUN, _RECORD, _LOCK = "run.json", "record.json", ".lock"
 _FORMAT = "longrank training"
 
@@ -37,17 +38,33 @@ def begun(folder: Path, identity: Mapping[str, Any]) -> Iterator[None]:
         InputError: it holds something else, was begun with another identity (names the first key that differs), is
             being written by another process, or cannot be written.
     """
-    check_writable(folder / _RUN) if folder.is_dir() else check_writable(folder)
-    if folder.is_dir() and not (folder / _RUN).exists() and any(p.name[0] != "." for p in folder.iterdir()):
-        raise InputError("is a folder of something else, not of a training", path=folder, fix="choose a new folder")
+    check_begun(folder, identity)
     folder.mkdir(exist_ok=True)
     with lock(folder / _LOCK):
         try:
-            _compare(folder, json.loads(json.dumps(identity)))
+            check_begun(folder, identity)
+            if not (folder / _RUN).exists():
+                _write(folder / _RUN, _begun_with(identity))
             _remove_halves(folder)
             yield
         finally:
             (folder / _LOCK).unlink()
+
+
+def check_begun(folder: Path, identity: Mapping[str, Any]) -> None:
+    """Refuse what `begun` does, and write nothing.
+
+    Raises:
+        InputError: as `begun`, but for another process.
+        IntegrityError: what it was begun with cannot be read.
+    """
+    path = folder / _RUN
+    check_writable(path if folder.is_dir() else folder)
+    if path.exists():
+        fix = "give the old settings to resume, or choose a new folder"
+        refuse_changed(path, _flat(_read(path)), _flat(_begun_with(identity)), show=shown, fix=fix)
+    elif folder.is_dir() and any(p.name[0] != "." for p in folder.iterdir()):
+        raise InputError("is a folder of something else, not of a training", path=folder, fix="choose a new folder")
 
 
 def check_alike(folder: Path, identity: Mapping[str, Any], but: Sequence[str]) -> None:
@@ -64,7 +81,7 @@ def check_alike(folder: Path, identity: Mapping[str, Any], but: Sequence[str]) -
     """
     path = folder / _RUN
     if path.exists():
-        both = (_flat(_read(path)), _flat({"format": _FORMAT, **json.loads(json.dumps(identity))}))
+        both = _flat(_read(path)), _flat(_begun_with(identity))
         found, wanted = ({k: v for k, v in one.items() if not f"{k}.".startswith(tuple(but))} for one in both)
         fix = "all folds are trained alike: give its settings, or choose a new folder"
         refuse_changed(path, found, wanted, show=shown, fix=fix)
@@ -87,20 +104,16 @@ def finish(folder: Path, record: Mapping[str, Any]) -> None:
 
 def _remove_halves(folder: Path) -> None:
     """Remove what killed writers have left."""
-    for name in (_RUN, _RECORD, LOG, MODEL):
+    for name in (_RUN, _RECORD, LOG, MODEL, TEST_RUN):
         for path in folder.glob(f".{name}.*.tmp"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     if (folder / _RECORD).exists():
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
 
 
-def _compare(folder: Path, identity: dict[str, Any]) -> None:
-    path, wanted = folder / _RUN, {"format": _FORMAT, **identity}
-    if not path.exists():
-        _write(path, wanted)
-        return
-    fix = "give the old settings to resume, or choose a new folder"
-    refuse_changed(path, _flat(_read(path)), _flat(wanted), show=shown, fix=fix)
+def _begun_with(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the folder keeps of an identity."""
+    return {"format": _FORMAT, **json.loads(json.dumps(identity))}
 
 
 def _flat(value: Any, key: str = "") -> dict[str, Any]:

@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from longrank.models.description import TRAINED
 from longrank.scoring.network import quiet
 from longrank.storage.folders import atomic_folder
-
-RECORD = "training.json"
 
 
 def save_model(folder: Path, network: Any, tokenizer: Any, record: Mapping[str, Any]) -> None:
@@ -40,6 +39,6 @@ def model_folder(folder: Path, record: Mapping[str, Any]) -> Iterator[Path]:
     """
     with atomic_folder(folder) as new, quiet():
         yield new
-        (new / RECORD).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        (new / TRAINED).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         for path in new.rglob("*.safetensors"):  # else only their owner may read them
-            path.chmod((new / RECORD).stat().st_mode)
+            path.chmod((new / TRAINED).stat().st_mode)

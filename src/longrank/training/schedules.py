@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from longrank.config import lookup, validated
 from longrank.training.loop_settings import Section
@@ -104,7 +104,7 @@ class Capreolus(Schedule):
 
     Attributes:
         decay: of the kind ``linear`` 1 / (1 + decay x), where x epochs, a fraction, have gone since the warm-up; of
-            the kind ``exponential`` decay^(x / decay_epochs).
+            the kind ``exponential`` decay^(x / decay_epochs), at most 1.
         head: the head's rate follows the encoder's.
     """
 
@@ -114,6 +114,12 @@ class Capreolus(Schedule):
     kind: Literal["linear", "exponential"] = "linear"
     decay_epochs: float = Field(default=1.0, gt=0)
     head: bool = False
+
+    @model_validator(mode="after")
+    def _falls(self) -> Self:
+        if self.kind == "exponential" and self.decay > 1:
+            raise ValueError("the rate would rise: decay is at most 1 where kind is exponential")
+        return self
 
     def factors(self, step: int, steps: int) -> Factors:  # noqa: D102
         factor = self._factor(step)

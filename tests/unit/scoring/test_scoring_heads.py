@@ -20,6 +20,7 @@ from tiny_models import (
     drop_dense,
     rewrite,
     save_cross_encoder,
+    save_document_network,
     save_next_sentence,
     task,
 )
@@ -191,3 +192,30 @@ def test_a_tokenizer_that_puts_nothing_between_query_and_passage_is_refused(
 def test_a_decoder_that_answers_is_sent_to_its_scorer(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no mark between query and passage.*use the scorer 'decoder'"):
         scorer(save_decoder(tmp_path / "m"))
+
+
+def test_a_model_trained_by_the_difference_says_so_where_one_output_alone_is_read(tmp_path: Path) -> None:
+    folder = save_cross_encoder(tmp_path / "two")
+    (folder / "training.json").write_text("{}")
+    for score, said in (("logit", True), ("logit_diff", False), ("logprob", False), (None, False)):
+        notes = Notes()
+        scorer(folder, score=score, notes=notes)
+        assert (
+            any("was trained as score = logit_diff, passages are scored by logit" in s for s in notes.lines()) is said
+        )
+    one = save_cross_encoder(tmp_path / "one", n_outputs=1)
+    (one / "training.json").write_text("{}")
+    notes = Notes()
+    scorer(one, notes=notes)
+    assert notes.lines() == []
+
+
+@pytest.mark.parametrize("trained", ["logit", "logit_diff"])
+def test_a_document_network_says_so_where_its_passages_are_scored_by_another_number(
+    tmp_path: Path, trained: str
+) -> None:
+    folder = save_document_network(tmp_path / "maxp", "maxp", outputs=2, score=trained)
+    for score in ("logit", "logit_diff"):
+        notes = Notes()
+        scorer(folder, score=score, allow_untrained=True, notes=notes)
+        assert any("was trained as score" in line for line in notes.lines()) is (score != trained)

@@ -196,3 +196,34 @@ def test_the_protocols_keep_their_trajectories(encoder: Path, tmp_path: Path, na
     train_passages(found, tmp_path / "rows.jsonl", dev, tmp_path / "out", progress=lambda n: None, notes=Notes())
     lines = [json.loads(line) for line in (tmp_path / "out" / "log.jsonl").read_text().splitlines()]
     assert [line["loss"] for line in lines if "loss" in line] == pytest.approx(losses, abs=1e-4)
+
+
+def test_what_no_scorer_would_read_is_not_trained(tmp_path: Path) -> None:
+    from tiny_models import save_cross_encoder
+
+    model = save_cross_encoder(tmp_path / "fnet", "fnet")
+    with pytest.raises(InputError, match="the network's output changes with the padding"):
+        opened(tmp_path, settings(model, {"name": "cross-entropy"}), ROWS)
+    model = save_cross_encoder(tmp_path / "unmarked")
+    file = model / "tokenizer.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"post_processor": None}))
+    with pytest.raises(InputError, match="puts no mark between query and passage"):
+        opened(tmp_path, settings(model, {"name": "cross-entropy"}), ROWS)
+
+
+def test_a_next_sentence_head_is_kept(tmp_path: Path) -> None:
+    import torch
+    from transformers import BertForNextSentencePrediction
+
+    from tiny_models import save_next_sentence
+
+    folder, notes = save_next_sentence(tmp_path / "nsp"), Notes()
+    task, _ = opened(tmp_path, settings(folder, {"name": "cross-entropy"}), ROWS, notes=notes)
+    head = BertForNextSentencePrediction.from_pretrained(folder).eval()
+    ids = torch.tensor([[2, 7, 8, 3, 9, 3]])
+    types = torch.tensor([[0, 0, 0, 0, 1, 1]])
+    with torch.inference_mode():
+        expected = head(input_ids=ids, token_type_ids=types).logits
+        assert torch.allclose(task.network(input_ids=ids, token_type_ids=types).logits, expected, atol=1e-6)
+    assert expected.std() > 0.01
+    assert any("keeps its next-sentence head" in line for line in notes.lines())

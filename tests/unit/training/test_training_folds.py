@@ -24,6 +24,9 @@ FOLDS = {
 }
 
 
+IRRELEVANT_DEV = {"q00": {"d00": 1}, "q02": {"d00": 0, "d01": 0}, "q04": {"d00": 1}, "q05": {"d01": 1}}
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tiny_models import save_encoder
@@ -175,6 +178,7 @@ def fold(train: str = "q04 q05", dev: str = "q02", test: str = "q00") -> dict[st
         (fold(dev=""), {}, "validation needs dev queries that are judged and in the run .*fold 's1' has none"),
         (fold(train=""), {}, "fold 's1' has no queries to train on"),
         (fold(dev="q04"), {}, "fold 's1' validates on 1 of the queries that it trains on"),
+        (fold(), {"qrels": IRRELEVANT_DEV}, "no dev query of fold 's1' has a relevant document"),
         ({"../s1": FOLDS["s1"]}, {}, "a fold's name must be able to name a folder"),
         ({"..": FOLDS["s1"]}, {}, "a fold's name must be able to name a folder"),
         ({"test.run": FOLDS["s1"]}, {}, "a fold's name must be able to name a folder"),
@@ -297,3 +301,61 @@ def test_another_teacher_under_the_same_name_is_not_resumed_with(folder: Path, t
                 validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
         else:
             validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
+
+
+def test_dev_queries_that_choose_nothing_are_counted(folder: Path, tmp_path: Path) -> None:
+    notes = Notes()
+    whole = experiment(folder)
+    qrels = {query_id: dict.fromkeys(judged, 0) for query_id, judged in whole.qrels.items() if query_id == "q03"}
+    validated(experiment(folder, qrels={**whole.qrels, **qrels}), tmp_path / "t", notes, only=["s1"])
+    said = "s1: dev queries without a relevant document among the first 6, which choose nothing"
+    assert notes[said] >= 1
+
+
+def test_without_validation_dev_queries_are_said_to_be_of_no_use(folder: Path, tmp_path: Path) -> None:
+    notes, without = Notes(), {"loop": {"validate_every": None}}
+    validated(experiment(folder, **without), tmp_path / "t", notes, only=["s1"])
+    assert any("dev queries are not learned from" in line for line in notes.lines())
+    notes, folds = Notes(), {"s1": Fold(tuple(IDS[2:]), (), tuple(IDS[:2]))}
+    validated(experiment(folder, folds, **without), tmp_path / "u", notes)
+    assert not any("dev queries" in line for line in notes.lines())
+
+
+@pytest.mark.parametrize("changes", [{"samples": {"keep": 0.5}}, {"loop": {"precision": "fp16"}}, {}])
+def test_a_refused_training_makes_no_score_cache(folder: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
+    frozen = {"network": {"name": "parade-max", "model": str(folder / "encoder"), "frozen": True}}
+    sections = {**frozen, "samples": changes.get("samples", {})}
+    cache = tmp_path / "rows.cache"
+    of = experiment(folder, sections=sections, loop=changes.get("loop", {}), score_cache=cache)
+    output = tmp_path / "t" if changes else tmp_path / "no" / "t"
+    with pytest.raises(InputError):
+        validated(of, output)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_training_without_folds_in_a_folder_of_something_else_makes_no_score_cache(
+    folder: Path, tmp_path: Path
+) -> None:
+    from longrank.training.folds import train_once
+
+    frozen = {"network": {"name": "parade-max", "model": str(folder / "encoder"), "frozen": True}}
+    cache, output = tmp_path / "rows.cache", tmp_path / "t"
+    of = experiment(folder, None, sections=frozen, loop={"validate_every": None}, score_cache=cache)
+    output.mkdir()
+    (output / "letter.txt").write_text("dear")
+    with pytest.raises(InputError, match="is a folder of something else, not of a training"):
+        train_once(of, output, progress=no_progress, notes=Notes(), tensorboard=False)
+    assert not cache.exists() and [path.name for path in output.iterdir()] == ["letter.txt"]
+
+
+def test_a_score_cache_of_what_is_trained_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a score cache is for encoders that are not trained"):
+        validated(experiment(folder, score_cache=tmp_path / "rows.cache"), tmp_path / "t")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_halves_of_a_test_run_that_a_kill_left_are_removed(folder: Path, tmp_path: Path) -> None:
+    validated(experiment(folder), tmp_path / "t", only=["s1"])
+    (tmp_path / "t" / "s1" / ".test.run.abc.tmp").write_text("half")
+    validated(experiment(folder), tmp_path / "t", only=["s1"])
+    assert not list((tmp_path / "t" / "s1").glob("*.tmp")) and (tmp_path / "t" / "s1" / "test.run").exists()

@@ -391,3 +391,10 @@ def test_every_judged_heading_of_car_is_a_query(shared_data: Path) -> None:
     found = list(car_rows(queries, qrels, Run("t", rows), texts, notes, depth=1000))
     assert Counter(row.label for row in found) == {1: 6192}  # the lines of the file
     assert notes["queries without judgments, left out"] == len(queries) - 2254
+
+
+def test_a_line_that_is_read_again_is_remarked_on_once(tmp_path: Path) -> None:
+    notes = Notes()
+    examples = ExampleFile(written(tmp_path, '{"query": "q", "text": "a\\ud800", "label": 1}\n'), notes)
+    assert examples[0] == examples[0]
+    assert len(notes.lines()) == 1 and notes.lines()[0].startswith("lone surrogates replaced by U+FFFD: 1")

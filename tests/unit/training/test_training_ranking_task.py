@@ -470,15 +470,16 @@ def test_what_a_frozen_encoder_makes_of_passages_is_kept_and_is_what_it_was(
     from longrank.training.ranking_setup import open_task
 
     found = settings(folder, [{"name": "hinge"}], network={"frozen": True})
-    cached = open_task(found, data, Notes(), score_cache=tmp_path / "rows.cache")
-    fresh = open_task(found, data, Notes())
-    packed, read = cached._reader.packed, list[int]()
+    cached, fresh = open_task(found, data, Notes()), open_task(found, data, Notes())
+    cached.reader.use_cache(tmp_path / "rows.cache", "float32")
+    cached.reader.keep_in_memory({})
+    packed, read = cached.reader.packed, list[int]()
 
     def counted(pairs: Sequence[tuple[str, str]]) -> Any:
         read.append(len(pairs))
         return packed(pairs)
 
-    monkeypatch.setattr(cached._reader, "packed", counted)
+    monkeypatch.setattr(cached.reader, "packed", counted)
     with torch.no_grad():
         expected = [float(fresh.loss([n])) for n in range(6)]
         assert [float(cached.loss([n])) for n in range(6)] == pytest.approx(expected, abs=1e-6)
@@ -487,3 +488,26 @@ def test_what_a_frozen_encoder_makes_of_passages_is_kept_and_is_what_it_was(
         assert [float(cached.loss([n])) for n in range(6)] == pytest.approx(expected, abs=1e-6)
         assert len(read) == n_read
         assert cached.validate() == fresh.validate()
+
+
+def test_of_several_processes_cuts_are_said_to_be_those_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    from types import SimpleNamespace
+
+    from longrank.training import cuts
+
+    monkeypatch.setattr(cuts, "Ranks", lambda: SimpleNamespace(n=2))
+    notes = Notes()
+    cuts.Cuts(notes).add("texts cut at 8 tokens", "long", True)
+    assert notes.lines() == ["texts cut at 8 tokens (where the first of 2 processes read): 1 (first: long)"]
+
+
+def test_dropout_replaces_numbers_that_are_whole_too(folder: Path, data: Any) -> None:
+    """Of a configuration that says 0 rather than 0.0, attention holds the integer."""
+    import torch
+
+    from longrank.training.dropout import set_dropout
+
+    attention = torch.nn.MultiheadAttention(4, 2, dropout=0)
+    assert type(attention.dropout) is int
+    set_dropout(attention, 0.1)
+    assert attention.dropout == 0.1

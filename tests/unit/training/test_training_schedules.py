@@ -99,6 +99,7 @@ def test_factors_stay_between_nothing_and_the_whole_rate(name: str) -> None:
         ("linear", {"warmup": 1.0}, "less than 1"),
         ("capreolus", {"epoch_steps": 10, "kind": "cosine"}, "kind: "),
         ("capreolus", {"epoch_steps": 0}, "epoch_steps: "),
+        ("capreolus", {"epoch_steps": 9, "kind": "exponential", "decay": 1.5}, "decay is at most 1"),
     ],
 )
 def test_a_wrong_schedule_is_refused_in_one_line(name: str, options: dict[str, Any], says: str) -> None:

@@ -29,7 +29,7 @@ class LineFile(ABC, Generic[T]):
         Raises:
             InputError: no such file, a folder, a packed file, or one without lines.
         """
-        self.path, self._notes = path, notes
+        self.path, self._notes, self._noted = path, notes, set[int]()
         check_not_packed(path)
         try:
             with path.open("rb") as file:
@@ -70,7 +70,12 @@ class LineFile(ABC, Generic[T]):
         if not text.strip():
             raise InputError("is a blank line", path=self.path, line=i + 1, fix="delete it")
         line = Line(i + 1, text.rstrip("\r\n"), True)
-        return self._parsed(parse_object(line, self.path, self._notes), line)
+        own = Notes()
+        found = self._parsed(parse_object(line, self.path, own), line)
+        if own.lines() and i not in self._noted:  # a training reads a line many times
+            self._noted.add(i)
+            self._notes.merge(own)
+        return found
 
 
 def check_not_packed(path: Path) -> None:
