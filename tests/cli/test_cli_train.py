@@ -436,3 +436,13 @@ def test_two_processes_train_and_only_the_first_reranks_and_speaks(folder: Path,
         one, two = (record_of(tmp_path / processes / name) for processes in ("one", "two"))
         assert (one["processes"], two["processes"]) == (1, 2)
         assert two["losses"] == pytest.approx(one["losses"], abs=1e-5)
+
+
+def test_judged_topics_that_the_query_file_lacks_are_counted(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join((folder / "queries.jsonl").read_text().splitlines(keepends=True)[:9]))
+    words = arguments(folder, tmp_path / "t", *THREE, "--fold", "s1")
+    assert main([str(few) if word.endswith("queries.jsonl") else word for word in words]) == 0
+    assert "judged topics that are not among the queries, left out: 3 (first: q09)" in capsys.readouterr().err

@@ -85,6 +85,8 @@ def train(
     known = {query.query_id: query for query in query_list}
     if not judged.keys() & known.keys():
         raise InputError("no query of the query file is judged", got=next(iter(judged), None))
+    for query_id in sorted(judged.keys() - known.keys()):
+        notes.add("judged topics that are not among the queries, left out", query_id)
     chosen = _folds([known[q] for q in known if q in judged], folds, n_folds, group_by, fold_seed, notes)
     if only and chosen is None:
         raise InputError("--fold chooses among folds", got=only[0], fix="give --folds or --make-folds")

@@ -158,7 +158,7 @@ def _field(name: str, topics: Sequence[Topic], path: Path) -> str:
 def _query(topic: Topic, name: str, path: Path, notes: Notes, allow_empty: bool) -> Query:
     text = topic.fields.get(name, "")
     if not text and not allow_empty:
-        fix = "--allow-empty-query keeps such queries"
+        fix = "remove it, or give it one; retrieve and tune keep such queries with --allow-empty-query"
         what = (
             f"query {topic.query_id} has an empty {name}"
             if name in topic.fields

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import tempfile
 import time
@@ -123,7 +124,9 @@ def _tidy(folder: Path, created: bool) -> None:
 def _refuse_other(folder: Path) -> None:
     if not folder.exists():
         if not folder.parent.is_dir():
-            raise InputError("its folder does not exist", path=folder, fix=f"mkdir -p {folder.parent}")
+            raise InputError(
+                "its folder does not exist", path=folder, fix=f"mkdir -p {shlex.quote(str(folder.parent))}"
+            )
         if not os.access(folder.parent, os.W_OK):
             raise InputError("its folder cannot be written to", path=folder)
         return

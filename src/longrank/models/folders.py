@@ -76,7 +76,8 @@ def save_network(
         network.pretrained.config.save_pretrained(new)
         tokenizer.save_pretrained(new)
         for name, module in network.files().items():
-            weights = {key: values.detach().cpu().contiguous() for key, values in module.state_dict().items()}
+            # Copies, since safetensors refuses what two names share, as tied embeddings do.
+            weights = {key: values.detach().cpu().contiguous().clone() for key, values in module.state_dict().items()}
             save_file(weights, new / name, {"format": "pt"})
             (new / name).chmod((new / "config.json").stat().st_mode)  # else only its owner may read it
         (new / FILE).write_text(json.dumps(described, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

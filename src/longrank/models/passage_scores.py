@@ -172,7 +172,11 @@ def _stock(model: Any, outputs: int) -> Any:
         )
     found = model.config.num_labels
     if found != (outputs or found) or found > 2:
-        raise InputError("the model's head has another number of outputs", got=found, fix="leave `outputs` out")
+        raise InputError(
+            "the model's head has another number of outputs",
+            got=found,
+            fix="leave `outputs` out: --set network.options.outputs=, of train-passages --set network.outputs=",
+        )
     return model
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -40,7 +41,7 @@ def reproducing(folder: Path, given: Given) -> Iterator[None]:
         what = "is a folder of something else, not of reproductions"
         raise InputError(what, path=folder, fix="choose a new folder")
     if not folder.parent.is_dir():
-        raise InputError("its folder does not exist", path=folder, fix=f"mkdir -p {folder.parent}")
+        raise InputError("its folder does not exist", path=folder, fix=f"mkdir -p {shlex.quote(str(folder.parent))}")
     created = not folder.exists()
     folder.mkdir(exist_ok=True)
     with lock(folder / _LOCK):

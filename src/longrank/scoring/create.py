@@ -11,7 +11,7 @@ from longrank.models.checks import check_weights, read_json
 from longrank.models.description import FILE, describe, lineage_of
 from longrank.scoring.models import Model
 from longrank.scoring.network import loading
-from longrank.scoring.padding import check_encoder
+from longrank.scoring.padding import check_network
 from longrank.scoring.pretrained import Pretrained, load_next_sentence, load_pretrained, load_sequence_classifier
 from longrank.types import Notes
 
@@ -86,7 +86,7 @@ def new_network(
     random = {id(values) for key, values in pretrained.named_parameters() if key in missing}
     lost = [key for key, values in network.named_parameters() if id(values) in random]
     check_weights(model.path, network, tokenizer, lost)
-    check_encoder(model, network.encoder, tokenizer)
+    check_network(model, network, tokenizer)
     return network, tokenizer
 
 

@@ -24,7 +24,7 @@ from longrank.scoring.network import (
     position_limit,
 )
 from longrank.scoring.network_reader import NetworkReader, query_limit
-from longrank.scoring.padding import check_encoder
+from longrank.scoring.padding import check_network
 from longrank.types import Notes
 
 
@@ -123,5 +123,5 @@ class DocumentNetworkScorer:
         from longrank.models.folders import load_network
 
         network, tokenizer, _ = load_network(self.model.path)
-        check_encoder(self.model, network.encoder, tokenizer)
+        check_network(self.model, network, tokenizer)
         return network.to(device), tokenizer

@@ -16,16 +16,51 @@ if TYPE_CHECKING:
     import torch
 
 _PADDING = 8  # tokens
+_PAIR = ("a", "b")
+_EQUAL = 1e-6  # of the size of a vector
 _NOISE, _NOISE_BF16 = 1e-3, 5e-2  # of the output's size; float32 gives 1e-6, bf16 up to 1e-2
 
 
-def check_encoder(model: Model, encoder: Any, tokenizer: Any) -> None:
-    """Check the first vector of an encoder, which is what document networks read of each passage.
+def check_network(model: Model, network: Any, tokenizer: Any) -> None:
+    """Check what a document network reads of each passage: a classifier's output, or an encoder's first vector.
+
+    Args:
+        model: where it comes from, for the message.
+        network: a document network.
+        tokenizer: its tokenizer.
 
     Raises:
-        InputError: as `check_padding`.
+        InputError: as `check_padding`; or the first vector does not depend on the text, as in decoders, where the first
+            token sees nothing else.
     """
-    check_padding(model, encoder, tokenizer, lambda features: encoder(**features).last_hidden_state[:, 0], "a", "b")
+    if network.from_classifier:
+        check_padding(
+            model, network.classifier, tokenizer, lambda features: network.classifier(**features).logits, *_PAIR
+        )
+        return
+    import torch
+
+    encoder = network.encoder
+    if getattr(encoder.config, "is_encoder_decoder", False):
+        fix = "use an encoder"
+        raise InputError(
+            "reads by an encoder and a decoder, which has no vector of a passage", path=model.path, fix=fix
+        )
+
+    def first(features: dict[str, torch.Tensor]) -> torch.Tensor:
+        vector: torch.Tensor = encoder(**features).last_hidden_state[:, 0]
+        return vector
+
+    check_padding(model, encoder, tokenizer, first, *_PAIR)
+    features = [tokenizer(*texts, return_tensors="pt").to(encoder.device) for texts in (_PAIR, ("b a", "b a b"))]
+    with torch.inference_mode():
+        one, other = (first(dict(inputs)) for inputs in features)
+    if (one - other).abs().max() <= _EQUAL * one.abs().max():
+        raise InputError(
+            "the encoder's first vector is the same whatever the text, as that of a decoder is",
+            path=model.path,
+            fix="use an encoder whose tokens see each other",
+        )
 
 
 def check_padding(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -71,7 +72,7 @@ def check_writable(path: Path) -> None:
         raise InputError("is a pipe or a device; a file name is needed", path=path)
     parent = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
     if not parent.is_dir():
-        raise InputError("its folder does not exist", path=path, fix=f"mkdir -p {parent}")
+        raise InputError("its folder does not exist", path=path, fix=f"mkdir -p {shlex.quote(str(parent))}")
     if not os.access(parent, os.W_OK):
         raise InputError("its folder cannot be written to", path=path)
 

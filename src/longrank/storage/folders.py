@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -32,7 +33,7 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
     folder = Path(os.path.realpath(folder))
     parent = folder.parent
     if not parent.is_dir():
-        raise InputError("its folder does not exist", path=folder, fix=f"mkdir -p {parent}")
+        raise InputError("its folder does not exist", path=folder, fix=f"mkdir -p {shlex.quote(str(parent))}")
     if not os.access(parent, os.W_OK):
         raise InputError("its folder cannot be written to", path=folder)
     work = Path(tempfile.mkdtemp(prefix=f".{folder.name[:_NAME_BEGINS]}.", suffix=".tmp", dir=parent))

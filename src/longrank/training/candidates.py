@@ -129,7 +129,10 @@ def with_both_sides(candidates: Sequence[Candidates], n_negatives: int, notes: N
             kept.append(one)
     if not kept:
         what = f"none of {len(candidates)} judged queries has a relevant document and {few}"
-        raise InputError(what, fix="see depth, in_run, ranks, unjudged and dropped")
+        raise InputError(
+            what,
+            fix="is it the run's qrels? see relevance_level, depth, in_run, ranks, unjudged and dropped",
+        )
     return kept
 
 

@@ -38,7 +38,9 @@ class _Dense(torch.autograd.Function):  # type: ignore[misc]  # torch has no typ
     def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
         filled = filled_up(x)
         ctx.save_for_backward(filled, weight)
-        return _product(filled, weight, bias)[: len(x)]
+        result = _product(filled, weight, bias)
+        # A view that leaves here may not be written to, as Longformer does.
+        return result if len(filled) == len(x) else result[: len(x)].clone()
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:

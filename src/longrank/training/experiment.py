@@ -92,15 +92,16 @@ class Experiment:
         for name in names:
             for fold, qrels in ((self.folds[name], self.qrels), (self.learned.folds[name], self.learned.qrels)):
                 check_fold(name, fold, self.queries, qrels, self.run, validates=validates)
+        used = {query_id for name in names for part in self.folds[name] for query_id in part}
+        for run, what in ((self.run, "the run"), (self.model_run, "samples.model_run")):
+            if run is not None:
+                check_documents(run, used, self.index, what)
+        for name in names:
             make_training_samples(self.settings, self._data(name), Notes())
         if validates:
             check_grades(self.learned.qrels, [parse_measure(self.settings.validation.measure)])
         self._check_teacher(names)
         self._check_start(names)
-        used = {query_id for name in names for part in self.folds[name] for query_id in part}
-        for run, what in ((self.run, "the run"), (self.model_run, "samples.model_run")):
-            if run is not None:
-                check_documents(run, used, self.index, what)
 
     def _check_teacher(self, names: Sequence[str]) -> None:
         if self.settings.teacher is None:

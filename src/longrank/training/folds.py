@@ -22,11 +22,10 @@ from longrank.training.experiment import Experiment
 from longrank.training.loop import check_loop, identity_of, train
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
-from longrank.training.run_folder import MODEL, TEST_RUN, check_alike, check_begun
+from longrank.training.run_folder import FOLDS, MODEL, TEST_RUN, check_alike, check_begun
 from longrank.training.settings import TrainingSettings
 from longrank.types import Notes, Run
 
-FOLDS = "folds.json"
 _NAME = re.compile(r"[\w][\w.-]*")
 _MAY_DIFFER = (  # among the folds of a cross-validation: what each begins with and is taught by
     "processes.",

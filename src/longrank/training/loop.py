@@ -22,6 +22,7 @@ from longrank.training.checkpoints import Checkpoint, Position, Tensors
 from longrank.training.log import TrainingLog, check_tensorboard
 from longrank.training.loop_settings import LoopSettings
 from longrank.training.ranks import Ranks
+from longrank.training.schedules import schedule
 from longrank.training.updates import Learner, Updates, check_possible
 from longrank.types import Notes
 
@@ -80,6 +81,7 @@ def train(
     """
     ranks, notes = Ranks(), notes if notes is not None else Notes()
     check_loop(settings, ranks, task.network, tensorboard=tensorboard)
+    _about_rates(settings, notes)
     identity = identity_of(settings, run or {}, ranks)
     with ExitStack() as opened:
         if ranks.first:
@@ -109,6 +111,20 @@ def check_loop(settings: LoopSettings, ranks: Ranks, network: torch.nn.Module, *
     check_possible(settings, ranks, network)
     if tensorboard:
         check_tensorboard()
+
+
+def _about_rates(settings: LoopSettings, notes: Notes) -> None:
+    """Say if a training ends before its rate is half of what was set: shortened, it may not have left its warm-up."""
+    factors = schedule(settings.schedule.name, settings.schedule.options).factors
+    every = max(1, settings.steps // 1000)
+    highest = max(
+        factors(step, settings.steps).encoder for step in (*range(0, settings.steps, every), settings.steps - 1)
+    )
+    if highest < 0.5:
+        notes.say(
+            f"the learning rate reaches {highest:.1%} of what is set: the schedule's warm-up is longer than the "
+            f"{settings.steps} steps (loop.schedule.options)"
+        )
 
 
 def identity_of(settings: LoopSettings, run: Mapping[str, Any], ranks: Ranks) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def _reader(settings: TrainingSettings, model: Model, network: Any, tokenizer: A
         InputError: they ask for more tokens than are read.
     """
     limits = tokenizer.model_max_length, position_limit(network.encoder)
-    return NetworkReader(
+    reader = NetworkReader(
         network,
         tokenizer,
         max_tokens=choose_max_tokens(model, settings.read.max_tokens, *limits),
@@ -90,6 +90,11 @@ def _reader(settings: TrainingSettings, model: Model, network: Any, tokenizer: A
         notes=Notes(),  # it would count cut queries again in each validation; `open_task` counts them once
         path=model.path,
     )
+    room = reader.packer.max_query_tokens
+    if (settings.read.max_query_tokens or 0) > room:
+        wanted = settings.read.max_query_tokens
+        raise InputError("read.max_query_tokens leaves no room for a passage", got=wanted, fix=f"at most {room}")
+    return reader
 
 
 def _network(settings: TrainingSettings, model: Model, notes: Notes) -> tuple[Any, Any]:

@@ -6,6 +6,8 @@ checkpoints/   while it runs
 model/         what was learned, written by the task
 record.json    the training record, written last: with it, the training is finished
 test.run       of one fold of several: its test queries, reranked (`longrank.training.folds`)
+
+A folder of several such folders, one for each fold, holds folds.json.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from longrank.errors import InputError, IntegrityError, shown
 from longrank.storage import atomic_write, check_writable, lock
 from longrank.storage.journal import refuse_changed
 
-CHECKPOINTS, LOG, MODEL, TEST_RUN = "checkpoints", "log.jsonl", "model", "test.run"
+CHECKPOINTS, LOG, MODEL = "checkpoints", "log.jsonl", "model"
+TEST_RUN, FOLDS = "test.run", "folds.json"
 _RUN, _RECORD, _LOCK = "run.json", "record.json", ".lock"
 _FORMAT = "longrank training"
 
@@ -63,6 +66,10 @@ def check_begun(folder: Path, identity: Mapping[str, Any]) -> None:
     if path.exists():
         fix = "give the old settings to resume, or choose a new folder"
         refuse_changed(path, _flat(_read(path)), _flat(_begun_with(identity)), show=shown, fix=fix)
+    elif (folder / FOLDS).exists():
+        raise InputError(
+            "was begun with folds", path=folder, fix="give --make-folds or --folds, or choose a new folder"
+        )
     elif folder.is_dir() and any(p.name[0] != "." for p in folder.iterdir()):
         raise InputError("is a folder of something else, not of a training", path=folder, fix="choose a new folder")
 

@@ -72,3 +72,18 @@ def test_in_bf16_pytorch_computes() -> None:
         found = layer(x)
     assert found.dtype == torch.bfloat16
     assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 64])
+def test_what_comes_out_may_be_written_to(rows: int) -> None:
+    """As Longformer scales its queries in place."""
+    import torch
+
+    from longrank.training.dense import use_onednn
+
+    layer, x = torch.nn.Linear(12, 8, bias=False), torch.ones(rows, 12)
+    use_onednn(layer)
+    y = layer(x)
+    y /= 2.0
+    y.sum().backward()
+    torch.testing.assert_close(layer.weight.grad, torch.full((8, 12), rows / 2))

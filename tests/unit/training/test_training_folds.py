@@ -359,3 +359,36 @@ def test_halves_of_a_test_run_that_a_kill_left_are_removed(folder: Path, tmp_pat
     (tmp_path / "t" / "s1" / ".test.run.abc.tmp").write_text("half")
     validated(experiment(folder), tmp_path / "t", only=["s1"])
     assert not list((tmp_path / "t" / "s1").glob("*.tmp")) and (tmp_path / "t" / "s1" / "test.run").exists()
+
+
+def test_a_folder_that_was_begun_with_folds_is_called_so(folder: Path, tmp_path: Path) -> None:
+    from longrank.training.folds import train_once
+
+    validated(experiment(folder), tmp_path / "t", only=["s1"])
+    of = experiment(folder, None, loop={"validate_every": None})
+    with pytest.raises(InputError, match=r"was begun with folds.*give --make-folds or --folds"):
+        train_once(of, tmp_path / "t", progress=no_progress, notes=Notes(), tensorboard=False)
+
+
+def test_a_run_of_another_index_is_named_as_that_even_if_it_leaves_nothing_to_learn_from(
+    folder: Path, tmp_path: Path
+) -> None:
+    other = Run("r", (row._replace(doc_id=f"z{row.doc_id}") for row in experiment(folder).run.rows()))
+    with pytest.raises(InputError, match="documents of the run that are not in the index"):
+        validated(experiment(folder, run=other), tmp_path / "t")
+
+
+def test_a_query_limit_without_room_for_a_passage_is_refused(folder: Path, tmp_path: Path) -> None:
+    read = {"passages": "windows", "options": {"length": 12, "stride": 8}, "max_tokens": 32, "max_query_tokens": 40}
+    with pytest.raises(InputError, match=r"read.max_query_tokens leaves no room for a passage \(got 40\); at most 28"):
+        validated(experiment(folder, sections={"read": read}), tmp_path / "t")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_training_that_ends_in_its_warm_up_says_so(folder: Path, tmp_path: Path) -> None:
+    notes = Notes()
+    slow = {"schedule": {"name": "capreolus", "options": {"epoch_steps": 10}}}
+    validated(experiment(folder, loop=slow), tmp_path / "t", notes, only=["s1"])
+    assert any("the learning rate reaches 2.5% of what is set" in line for line in notes.lines())
+    validated(experiment(folder), tmp_path / "u", notes := Notes(), only=["s1"])
+    assert not any("learning rate" in line for line in notes.lines())
