@@ -78,8 +78,12 @@ class Prepared:
         n_known = len(queries) - task.n_others
         known, others = ([one.query_id for one in part] for part in (queries[:n_known], queries[n_known:]))
         self.folds = make_folds(sorted(self.qrels.keys() & known), N_FOLDS, FOLD_SEED, groups)
+        self.tuning_folds = "folds.json"
         if groups and others:
-            self.folds = tested_on(others, self.folds, groups)
+            own, self.folds, self.tuning_folds = self.folds, tested_on(others, self.folds, groups), "tuning-folds.json"
+            # `tune` wants every query tested, so those that choose are too, though no one reads what they have.
+            every = {name: fold._replace(test=(*own[name].test, *fold.test)) for name, fold in self.folds.items()}
+            self._once(self.tuning_folds, lambda path: write_folds(every, path))
         self._once("folds.json", lambda path: write_folds(self.folds, path))
         if not self.index.exists():
             run("index", data / task.collection, "-o", self.index)
@@ -107,7 +111,16 @@ class Prepared:
         output = self[name]
         grids = [part for axis in grid for part in ("--grid", axis)]
         inputs = (self.index, self["queries.jsonl"], self["qrels.txt"])
-        options = ("--preset", preset, "-m", self.task.measure, "--protocol", "folds", "--folds", self["folds.json"])
+        options = (
+            "--preset",
+            preset,
+            "-m",
+            self.task.measure,
+            "--protocol",
+            "folds",
+            "--folds",
+            self[self.tuning_folds],
+        )
         run("tune", *inputs, "-o", output, *options, *grids)
         return output / "run.txt"
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The same examples in every run, so that a change is judged by what it changes; HYPOTHESIS_PROFILE=random explores.
-settings.register_profile("same", derandomize=True)
-settings.register_profile("random", derandomize=False)
+# The same examples in every run, so that a change is judged by what it changes, and no clock; HYPOTHESIS_PROFILE=random
+# explores.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("random", derandomize=False, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 

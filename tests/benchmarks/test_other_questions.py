@@ -9,7 +9,8 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from longrank.evaluation.significance import t_test
-from longrank.formats.folds import Fold
+from longrank.formats.folds import Fold, read_folds
+from longrank.types import Notes
 
 pytestmark = pytest.mark.neural
 
@@ -60,6 +61,11 @@ def test_the_other_questions_are_new_and_their_articles_are_not_learned_from(
         assert (fold.train, fold.dev) == (known.folds[name].train, known.folds[name].dev)
         learned = {article_of[query_id] for query_id in (*fold.train, *fold.dev)}
         assert not learned & {article_of[query_id] for query_id in fold.test}
+    tuning = read_folds(found[found.tuning_folds], Notes())
+    assert {query_id for fold in tuning.values() for query_id in fold.test} == found.qrels.keys()
+    assert [(fold.train, fold.dev) for fold in tuning.values()] == [
+        (one.train, one.dev) for one in known.folds.values()
+    ]
 
 
 def test_one_system_is_chosen_by_the_dev_queries_of_all_folds_alone(
