@@ -111,17 +111,8 @@ class Prepared:
         output = self[name]
         grids = [part for axis in grid for part in ("--grid", axis)]
         inputs = (self.index, self["queries.jsonl"], self["qrels.txt"])
-        options = (
-            "--preset",
-            preset,
-            "-m",
-            self.task.measure,
-            "--protocol",
-            "folds",
-            "--folds",
-            self[self.tuning_folds],
-        )
-        run("tune", *inputs, "-o", output, *options, *grids)
+        folds = ("--protocol", "folds", "--folds", self[self.tuning_folds])
+        run("tune", *inputs, "-o", output, "--preset", preset, "-m", self.task.measure, *folds, *grids)
         return output / "run.txt"
 
     def bi_encoded(self) -> Path:

@@ -42,20 +42,10 @@ def load_classifier(model: Model, notes: Notes) -> tuple[Any, Any]:
     else:
         loaded = load_sequence_classifier(model, notes)
     network, tokenizer, missing = loaded
-    _check_pairs(model, tokenizer)  # first, since it says what to do with a decoder
+    check_pairs(model, tokenizer)
     check_weights(model.path, network, tokenizer, missing)
-    check_classifier(model, network, tokenizer)
-    return network, tokenizer
-
-
-def check_classifier(model: Model, network: Any, tokenizer: Any) -> None:
-    """Refuse a classifier that would score wrongly, to be read or to be trained.
-
-    Raises:
-        InputError: the tokenizer puts no mark between query and passage, or padding changes the output.
-    """
-    _check_pairs(model, tokenizer)
     check_padding(model, network, tokenizer, lambda features: network(**features).logits, "a", "b")
+    return network, tokenizer
 
 
 def n_outputs(network: Any) -> int:
@@ -69,8 +59,12 @@ def _made_for(model: Model, task: str) -> bool:
     return any(str(name).endswith(task) for name in architectures)
 
 
-def _check_pairs(model: Model, tokenizer: Any) -> None:
-    """Refuse tokenizers that join query and passage into one text: those of decoders, which want a prompt."""
+def check_pairs(model: Model, tokenizer: Any) -> None:
+    """Refuse tokenizers that join query and passage into one text: those of decoders, which want a prompt.
+
+    Raises:
+        InputError: as said.
+    """
     if getattr(tokenizer, "backend_tokenizer", None) is None:
         return  # refused by `check_weights`
     joined = tokenizer.backend_tokenizer.encode("a", "a").sequence_ids

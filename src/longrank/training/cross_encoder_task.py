@@ -14,7 +14,7 @@ import torch
 
 from longrank.errors import InputError
 from longrank.scoring.create import new_network
-from longrank.scoring.heads import check_classifier
+from longrank.scoring.heads import check_pairs
 from longrank.scoring.models import Model, find_model
 from longrank.text.packing import Packed
 from longrank.training.cuts import Cuts
@@ -41,7 +41,7 @@ def open_cross_encoder(
     model = find_model(settings.network.model)
     options = {} if settings.network.outputs is None else {"outputs": settings.network.outputs}
     network, tokenizer = new_network("maxp", model, notes, options=options, seed=settings.loop.seed)
-    check_classifier(model, network.classifier, tokenizer)
+    check_pairs(model, tokenizer)
     _check_losses(settings, examples)
     return CrossEncoderTask(
         network.classifier, tokenizer, model=model, settings=settings, examples=examples, dev=dev, notes=notes
