@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evidences import evidence
 from fakes import index_of
 from longrank.formats.evidence import EvidenceWriter, evidence_header
 from longrank.index import Index
+from longrank.storage import digest_of
 from longrank.types import Document, Evidence
 
 N_QUERIES, N_DOCS, N_RANKED = 12, 30, 12
@@ -98,8 +99,18 @@ def command(folder: Path, training: str, output: Path, *more: str, sets: Sequenc
     return ["train", training, *inputs, "-o", str(output), *settings, *more]
 
 
-def write_teacher(path: Path, scores: dict[tuple[str, str], float], index: Index | None, unit: str = "logit") -> Path:
-    """Write an evidence file with these document scores: (query_id, doc_id) -> score; None: of some other index."""
+def write_teacher(
+    path: Path,
+    scores: dict[tuple[str, str], float],
+    index: Index | None,
+    unit: str = "logit",
+    *,
+    queries: Mapping[str, str] | None = None,
+) -> Path:
+    """Write an evidence file with these document scores: (query_id, doc_id) -> score.
+
+    `index` None: of some other index; `queries` are the texts by id that were read, None: some others.
+    """
     by_query: dict[str, list[Evidence]] = {}
     for (query_id, doc_id), score in scores.items():
         one = evidence(doc_id, [0.0], query_id=query_id, document_score=score)
@@ -108,7 +119,7 @@ def write_teacher(path: Path, scores: dict[tuple[str, str], float], index: Index
         unit=unit,
         scorer="teacher",
         collection="c" if index is None else index.digest,
-        queries="q",
+        queries="q" if queries is None else digest_of([[query_id, queries[query_id]] for query_id in by_query]),
         n_queries=len(by_query),
         candidates="x",
         options={},

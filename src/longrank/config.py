@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from importlib import import_module
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 M = TypeVar("M", bound="BaseModel")
+_NOT_TOML = re.compile(r"[+-]?(\.\d+|\d+\.)|True|False")  # but Python
 
 
 def lookup(registry: Mapping[str, T | str], name: str, kind: str) -> T:
@@ -102,7 +104,8 @@ def override(data: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, A
     ``section.key=`` leaves the key out: TOML has no word for that. An empty text is ``section.key=""``.
 
     Raises:
-        InputError: an assignment has no ``=``, names a key below a value, or leaves out what is not there.
+        InputError: an assignment has no ``=``, names a key below a value, leaves out what is not there, or has a
+            number or truth value as Python writes it.
     """
     result = copy.deepcopy(dict(data))
     for assignment in assignments:
@@ -116,17 +119,20 @@ def override(data: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, A
             if not isinstance(place, dict):
                 raise InputError(f"--set {key}: '{section}' holds a value, not a section", got=assignment)
         if text.strip():
-            place[last] = _toml_value(text.strip())
+            place[last] = _toml_value(text.strip(), assignment)
         elif place.pop(last, None) is None:
             fix = 'give a value after the =; an empty text is ""'
             raise InputError("--set leaves out a key that is not set", got=assignment, fix=fix)
     return result
 
 
-def _toml_value(text: str) -> Any:
+def _toml_value(text: str, assignment: str) -> Any:
     try:
         read = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError):
+        if _NOT_TOML.fullmatch(text):
+            fix = f'TOML writes 0.5, 1.0, true and false; as a text, "{text}"'
+            raise InputError("--set takes TOML values", got=assignment, fix=fix) from None
         return text
     return read["value"] if len(read) == 1 else text  # a line break could begin another key
 

@@ -407,7 +407,7 @@ def test_a_folder_of_other_settings_or_of_something_else_is_refused_and_left_alo
     assert train(folder, tmp_path / "t", *THREE, "--fold", "s1") == 0
     before = contents(tmp_path / "t")
     assert train(folder, tmp_path / "t", *THREE, "--fold", "s1", sets=("loop.optimizer.learning_rate=0.02",)) == 2
-    assert "was begun with other settings.optimizer.learning_rate: 0.01 then, 0.02 now" in capsys.readouterr().err
+    assert "was begun with other loop.optimizer.learning_rate: 0.01 then, 0.02 now" in capsys.readouterr().err
     assert train(folder, tmp_path / "t", *THREE, "--fold-seed", "1") == 2
     assert "was begun with other folds" in capsys.readouterr().err
     assert contents(tmp_path / "t") == before

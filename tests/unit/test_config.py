@@ -67,7 +67,6 @@ def test_settings_are_overridden_and_the_original_kept() -> None:
     ("text", "value"),
     [
         ("1", 1),
-        (".5", ".5"),
         ("0.5", 0.5),
         ("'1'", "1"),
         ("1\nb = 2", "1\nb = 2"),
@@ -98,6 +97,13 @@ def test_a_key_without_a_value_is_left_out() -> None:
 def test_a_wrong_assignment_is_refused(assignment: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         override({"depth": 100}, [assignment])
+
+
+@pytest.mark.parametrize("text", [".5", "-.5", "2.", "True", "False"])
+def test_numbers_as_python_writes_them_are_not_taken_for_texts(text: str) -> None:
+    with pytest.raises(InputError, match=r"--set takes TOML values .*; TOML writes 0\.5, 1\.0, true and false"):
+        override({}, [f"loop.rate={text}"])
+    assert override({}, [f'loop.rate="{text}"']) == {"loop": {"rate": text}}
 
 
 def test_right_settings_are_built() -> None:

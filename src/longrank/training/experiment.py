@@ -107,7 +107,7 @@ class Experiment:
         if self.settings.teacher is None:
             return
         trained_on = {query_id for name in names for query_id in self.learned.folds[name].train}
-        taught = taught_scores(self.settings, self.index, trained_on, Notes())
+        taught = taught_scores(self.settings, self.index, self.queries, trained_on, Notes())
         for name in names:
             check_taught(sampled_from(self.settings, self._data(name)), taught)
 

@@ -33,8 +33,8 @@ _MAY_DIFFER = (  # among the folds of a cross-validation: what each begins with 
     "run.lineage.",
     "run.model.",
     "run.teacher.",
-    "run.training.network.model.",
-    "run.training.teacher.",
+    "network.model.",
+    "teacher.",
 )
 Progress = Callable[[str, int], Callable[[int], object]]
 """(fold, steps) -> what is called with the number of steps just done."""
@@ -163,7 +163,17 @@ def _train(  # noqa: PLR0917 - one training from what the callers have at hand
 def _rerank_test(
     experiment: Experiment, fold: Fold, folder: Path, progress: Callable[[int], object], notes: Notes
 ) -> None:
-    """Rerank the test queries of a fold with what was trained, resumably; the evidence stays beside the run."""
+    """Rerank the test queries of a fold with what was trained, resumably; the evidence stays beside the run.
+
+    What is done is left as it is, so that weights need not be kept.
+
+    Raises:
+        InputError: the weights are gone.
+    """
+    if (folder / TEST_RUN).exists():
+        return
+    if not any((folder / MODEL).glob("*.safetensors")):
+        raise InputError("the weights of a finished training are gone", path=folder, fix="remove it to train again")
     test = [experiment.queries[query_id] for query_id in fold.test]
     first_stage = Run("first", (row for query in test for row in experiment.run.get(query.query_id)))
     pipeline = open_pipeline(

@@ -12,6 +12,7 @@ from longrank.aggregation import make_aggregator
 from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
 from longrank.index import Index
+from longrank.storage import digest_of
 from longrank.training.candidates import CandidateOptions, Candidates, Sources, find_candidates, with_both_sides
 from longrank.training.checks import check_losses
 from longrank.training.loss_terms import loss_kind
@@ -112,14 +113,15 @@ def learns_two_outputs(settings: TrainingSettings) -> bool:
 
 
 def taught_scores(
-    settings: TrainingSettings, index: Index, query_ids: Container[str], notes: Notes
+    settings: TrainingSettings, index: Index, queries: Mapping[str, Query], query_ids: Container[str], notes: Notes
 ) -> dict[tuple[str, str], float]:
     """Return what the teacher of a training says of each document of these queries, (query_id, doc_id) -> score.
 
     Args:
         settings: the training; it has a teacher.
         index: the documents; evidence of another index is taken to be of the same ones by their ids, which is said.
-        query_ids: of the queries.
+        queries: query_id -> query; evidence of others, or of more, is taken to be of these by their ids: also said.
+        query_ids: those wanted.
         notes: see above.
 
     Raises:
@@ -138,4 +140,11 @@ def taught_scores(
             got=f"unit {header['unit']}, aggregator {teacher.aggregator}",
             fix="a network of one output learns any score by mse",
         )
-    return {(one.query_id, one.doc_id): aggregate(one) for one in evidence if one.query_id in query_ids}
+    read, scores = dict[str, str](), dict[tuple[str, str], float]()
+    for one in evidence:
+        read[one.query_id] = queries[one.query_id].text if one.query_id in queries else ""
+        if one.query_id in query_ids:
+            scores[one.query_id, one.doc_id] = aggregate(one)
+    if header.get("queries") != digest_of([list(pair) for pair in read.items()]):
+        notes.say("the teacher has read other queries, or more than these: they are taken for these by their ids")
+    return scores

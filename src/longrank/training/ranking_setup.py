@@ -48,7 +48,7 @@ def open_task(settings: TrainingSettings, data: Data, notes: Notes) -> RankingTa
     _check_passages(network, segmenter)
     samples, taught = make_training_samples(settings, data, notes), None
     if settings.teacher is not None:
-        taught = taught_scores(settings, data.index, set(data.train), notes)
+        taught = taught_scores(settings, data.index, data.queries, set(data.train), notes)
     depth = settings.validation.depth
     for query_id in data.dev if settings.loop.validate_every is not None else ():
         found = any(data.qrels[query_id].get(row.doc_id, 0) > 0 for row in data.run.get(query_id)[:depth])

@@ -13,6 +13,7 @@ A folder of several such folders, one for each fold, holds folds.json.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -65,7 +66,7 @@ def check_begun(folder: Path, identity: Mapping[str, Any]) -> None:
     check_writable(path if folder.is_dir() else folder)
     if path.exists():
         fix = "give the old settings to resume, or choose a new folder"
-        refuse_changed(path, _flat(_read(path)), _flat(_begun_with(identity)), show=shown, fix=fix)
+        refuse_changed(path, _settings(_read(path)), _settings(_begun_with(identity)), show=shown, fix=fix)
     elif (folder / FOLDS).exists():
         raise InputError(
             "was begun with folds", path=folder, fix="give --make-folds or --folds, or choose a new folder"
@@ -80,7 +81,7 @@ def check_alike(folder: Path, identity: Mapping[str, Any], but: Sequence[str]) -
     Args:
         folder: of the other training; nothing is refused if it was not begun.
         identity: of this one.
-        but: dotted keys in which the two may differ, with all below them.
+        but: dotted keys in which the two may differ, with all below them, as `_settings` names them.
 
     Raises:
         InputError: they differ elsewhere; names the first key.
@@ -88,7 +89,7 @@ def check_alike(folder: Path, identity: Mapping[str, Any], but: Sequence[str]) -
     """
     path = folder / _RUN
     if path.exists():
-        both = _flat(_read(path)), _flat(_begun_with(identity))
+        both = _settings(_read(path)), _settings(_begun_with(identity))
         found, wanted = ({k: v for k, v in one.items() if not f"{k}.".startswith(tuple(but))} for one in both)
         fix = "all folds are trained alike: give its settings, or choose a new folder"
         refuse_changed(path, found, wanted, show=shown, fix=fix)
@@ -121,6 +122,12 @@ def _remove_halves(folder: Path) -> None:
 def _begun_with(identity: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the folder keeps of an identity."""
     return {"format": _FORMAT, **json.loads(json.dumps(identity))}
+
+
+def _settings(begun_with: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all values by the names that the settings' file has for them: `loop.batch`, `samples.depth`, ..."""
+    flat = _flat(begun_with)
+    return {re.sub(r"^run\.training\.", "", re.sub(r"^settings\.", "loop.", key)): flat[key] for key in flat}
 
 
 def _flat(value: Any, key: str = "") -> dict[str, Any]:

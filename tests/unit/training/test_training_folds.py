@@ -117,6 +117,16 @@ def test_what_is_finished_is_not_done_again(folder: Path, tmp_path: Path, monkey
     assert contents(tmp_path / "t") == before
 
 
+def test_weights_need_not_be_kept_once_the_test_queries_are_reranked(folder: Path, tmp_path: Path) -> None:
+    pooled = validated(experiment(folder), tmp_path / "t")
+    for name in FOLDS:
+        (tmp_path / "t" / name / "model" / "model.safetensors").unlink()
+    assert list(validated(experiment(folder), tmp_path / "t").rows()) == list(pooled.rows())
+    (tmp_path / "t" / "s2" / "test.run").unlink()
+    with pytest.raises(InputError, match=r"t/s2: the weights of a finished training are gone; remove it to train"):
+        validated(experiment(folder), tmp_path / "t")
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_an_interruption_while_test_queries_are_reranked_changes_no_byte(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int
@@ -231,13 +241,13 @@ def test_a_folder_of_other_folds_settings_or_things_is_refused_and_left_alone(fo
     before = contents(tmp_path / "t")
     with pytest.raises(InputError, match="was begun with other folds"):
         validated(experiment(folder, {"s1": FOLDS["s1"]}), tmp_path / "t")
-    with pytest.raises(InputError, match=r"was begun with other run.training.validation.depth: 6 then, 5 now"):
+    with pytest.raises(InputError, match=r"was begun with other validation.depth: 6 then, 5 now"):
         validated(experiment(folder, sections={"validation": {"depth": 5}}), tmp_path / "t")
-    with pytest.raises(InputError, match=r"was begun with other settings.steps: 2 then, 3 now"):
+    with pytest.raises(InputError, match=r"was begun with other loop.steps: 2 then, 3 now"):
         validated(experiment(folder, loop={"steps": 3}), tmp_path / "t")
-    with pytest.raises(InputError, match=r"s1/run.json: was begun with other run.training.validation.depth: 6 then, 5"):
+    with pytest.raises(InputError, match=r"s1/run.json: was begun with other validation.depth: 6 then, 5"):
         validated(experiment(folder, sections={"validation": {"depth": 5}}), tmp_path / "t", only=["s2"])
-    with pytest.raises(InputError, match=r"s1/run.json: was begun with other settings.steps: 2 then, 3 now"):
+    with pytest.raises(InputError, match=r"s1/run.json: was begun with other loop.steps: 2 then, 3 now"):
         validated(experiment(folder, loop={"steps": 3}), tmp_path / "t", only=["s2"])
     assert contents(tmp_path / "t") == before
     with pytest.raises(InputError, match="is a folder of something else, not of a training over folds"):
@@ -270,9 +280,9 @@ def test_other_sampled_judgments_or_another_models_run_are_not_resumed_with(fold
     of: dict[str, Any] = {"judgments": {"scheme": "shallow", "rate": 0.5}, "samples": {"dropped": False}}
     validated(experiment(folder, sections=of), tmp_path / "t", only=["s1"])
     for key, value, said in (
-        ("judgments", {"scheme": "shallow", "rate": 0.6}, "run.training.judgments.rate: 0.5 then, 0.6 now"),
-        ("judgments", {"scheme": "shallow", "rate": 0.5, "seed": 1}, "run.training.judgments.seed: 0 then, 1 now"),
-        ("samples", {"dropped": True}, "run.training.samples.dropped: false then, true now"),
+        ("judgments", {"scheme": "shallow", "rate": 0.6}, "judgments.rate: 0.5 then, 0.6 now"),
+        ("judgments", {"scheme": "shallow", "rate": 0.5, "seed": 1}, "judgments.seed: 0 then, 1 now"),
+        ("samples", {"dropped": True}, "samples.dropped: false then, true now"),
     ):
         with pytest.raises(InputError, match=f"was begun with other {said}"):
             validated(experiment(folder, sections=of | {key: value}), tmp_path / "t", only=["s1"])

@@ -208,13 +208,13 @@ def test_a_resumed_training_says_how_far_it_is_and_does_only_the_rest(tmp_path: 
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"seed": 4}, "was begun with other settings.seed: 3 then, 4 now"),
+        ({"seed": 4}, "was begun with other loop.seed: 3 then, 4 now"),
         (
             {"optimizer": {"learning_rate": 0.5}},
-            "was begun with other settings.optimizer.head_learning_rate: 0.03 then",
+            "was begun with other loop.optimizer.head_learning_rate: 0.03 then",
         ),
         ({"run": {"data": {"sha256": "b"}}}, "was begun with other run.data.sha256: 'a' then, 'b' now"),
-        ({"schedule": {"name": "constant"}}, "was begun with other settings.schedule.name"),
+        ({"schedule": {"name": "constant"}}, "was begun with other loop.schedule.name"),
     ],
 )
 def test_a_training_is_not_resumed_with_other_settings(tmp_path: Path, changes: dict[str, Any], says: str) -> None:

@@ -221,6 +221,15 @@ def test_a_teacher_that_has_read_another_index_is_said(folder: Path, data: Any, 
     assert ("the teacher has read another index" in "".join(notes.lines())) is not same
 
 
+@pytest.mark.parametrize("changed", ["", "?"])
+def test_a_teacher_that_has_read_other_queries_is_said(folder: Path, data: Any, tmp_path: Path, changed: str) -> None:
+    texts = {query_id: query.text + changed for query_id, query in data.queries.items()}
+    path = write_teacher(tmp_path / "e", taught_scores(data), data.index, queries=texts)
+    notes = Notes()
+    opened(folder, data, "mse", samples={"kind": "pointwise"}, teacher={"evidence": str(path)}, notes=notes)
+    assert ("the teacher has read other queries" in "".join(notes.lines())) is bool(changed)
+
+
 def test_mse_is_the_squared_distance_to_the_score_in_the_teachers_evidence(
     folder: Path, data: Any, tmp_path: Path
 ) -> None:
