@@ -37,6 +37,7 @@ class Task(NamedTuple):
     """A collection, the measure of it, how many documents are reranked, and how many queries count (None: all).
 
     These are cross-validated. With `n_others` they only train and choose, and so many others are tested in their place.
+    With `every_split` queries that cross-encoders have learned from are among them: for what no such model reads.
     """
 
     collection: str
@@ -45,6 +46,7 @@ class Task(NamedTuple):
     n_queries: int | None
     about: str
     n_others: int = 0
+    every_split: bool = False
 
 
 TASKS = {
@@ -137,16 +139,17 @@ def assigned(settings: Mapping[str, object]) -> list[str]:
 
 
 def evaluated_queries(data: Path, task: Task) -> list[Query]:
-    """Return the queries of a task; no model has learned from them."""
+    """Return the queries of a task; no model has learned from them, but for `every_split`."""
     queries = read_queries(data / task.collection / "queries.jsonl", Notes())
     if task.collection.startswith("squad"):
         articles = articles_of(data, queries)
         queries = [query for query in queries if not is_training_article(articles[query.query_id])]
-    return drawn(queries, task.collection, task.n_queries and task.n_queries + task.n_others)
+    n = task.n_queries and task.n_queries + task.n_others
+    return drawn(queries, None if task.every_split else task.collection, n)
 
 
-def drawn(queries: list[Query], collection: str, n: int | None) -> list[Query]:
-    """Return the queries that are of no split for training, `n` of them by their ids' hashes (None: all)."""
+def drawn(queries: list[Query], collection: str | None, n: int | None) -> list[Query]:
+    """Return the queries that are of no split for training (of any, without `collection`), `n` by their ids' hashes."""
     if collection in SPLITS:
         queries = [query for query in queries if query.fields["split"] in SPLITS[collection]]
     return queries if n is None else sample(queries, n, 0, lambda query: query.query_id)

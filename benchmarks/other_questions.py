@@ -5,9 +5,9 @@
 
 FOLDER is a cross-encoder that `longrank train-passages` has made. The 500 questions of `benchmarks.gains` are what
 the five folds train on and choose by; all of them are somebody's dev, and the system whose dev rankings are best over
-all 500 is the choice, one for all folds. It is written to RESULTS/other-questions-choice.json before any of the other
-questions is scored. These, the next 500 by the hashes of their ids, are each ranked by the networks of the fold that
-tests its article, which have learned from other articles.
+all 500 is the choice, one for all folds. It is written to RESULTS/other-questions-choice.json before any ranking of
+the others is evaluated. These, the next 500 by the hashes of their ids, are each ranked by the networks of the fold
+that tests its article, which have learned from other articles.
 
 The choice is tested against each of tuned BM25, tuned BM25+RM3 and MiniLM's vectors with BM25, Holm over these three:
 question by question, as the tables of gains are, and with one value for each document and each article that is asked

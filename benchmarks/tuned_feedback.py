@@ -21,7 +21,7 @@ from longrank.evaluation.significance import corrected, differences, t_test
 
 TASKS = TASKS | {
     "cranfield": Task("cranfield", "nDCG@10", 50, None, "abstracts"),
-    "scifact": Task("scifact", "nDCG@10", 50, None, "claims, abstracts"),
+    "scifact": Task("scifact", "nDCG@10", 50, None, "claims, abstracts", every_split=True),
 }
 PRESETS = {"none": "", "axiomatic": "+axiomatic", "bm25prf": "+bm25prf", "rm3": "+rm3"}
 GRID = ("k1=0.3:3:0.3", "b=0.1:1:0.1")

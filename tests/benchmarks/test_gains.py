@@ -40,6 +40,14 @@ def test_no_evaluated_query_may_be_trained_on(tasks: ModuleType, shared_data: Pa
         assert not any(map(pools.is_training_article, articles.values()))
 
 
+@pytest.mark.parametrize(("every", "n"), [(False, 300), (True, 1109)])
+def test_splits_that_models_learn_from_count_where_no_model_reads(
+    tasks: ModuleType, shared_data: Path, every: bool, n: int
+) -> None:
+    task = tasks.Task("scifact", "nDCG@10", 50, None, "", every_split=every)
+    assert len(tasks.evaluated_queries(shared_data, task)) == n
+
+
 def write_run(path: Path, **rankings: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [
