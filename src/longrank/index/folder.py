@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import tempfile
 import time
@@ -23,7 +22,17 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError, IntegrityError, LongRankError
-from longrank.storage import MANIFEST, atomic_write, digest_of, lock, open_manifest, sha256_of, sync_folder, verify
+from longrank.storage import (
+    MANIFEST,
+    atomic_write,
+    check_parent,
+    digest_of,
+    lock,
+    open_manifest,
+    sha256_of,
+    sync_folder,
+    verify,
+)
 from longrank.storage import write_manifest as write_folder_manifest
 
 FORMAT = "longrank index"
@@ -123,12 +132,7 @@ def _tidy(folder: Path, created: bool) -> None:
 
 def _refuse_other(folder: Path) -> None:
     if not folder.exists():
-        if not folder.parent.is_dir():
-            raise InputError(
-                "its folder does not exist", path=folder, fix=f"mkdir -p {shlex.quote(str(folder.parent))}"
-            )
-        if not os.access(folder.parent, os.W_OK):
-            raise InputError("its folder cannot be written to", path=folder)
+        check_parent(folder, folder.parent)
         return
     if not folder.is_dir():
         raise InputError("is a file; an index is a folder", path=folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -14,7 +13,7 @@ from longrank.errors import InputError, IntegrityError
 from longrank.reproduction.given import Given
 from longrank.reproduction.phases import PHASES
 from longrank.scoring.models import find_model
-from longrank.storage import atomic_write, digest_of, lock, sha256_of
+from longrank.storage import atomic_write, check_parent, digest_of, lock, sha256_of
 
 IDENTITY = "reproduction.json"
 _LOCK = ".lock"
@@ -40,8 +39,8 @@ def reproducing(folder: Path, given: Given) -> Iterator[None]:
     if folder.is_dir() and not begun and any(path.name[0] != "." for path in folder.iterdir()):
         what = "is a folder of something else, not of reproductions"
         raise InputError(what, path=folder, fix="choose a new folder")
-    if not folder.parent.is_dir():
-        raise InputError("its folder does not exist", path=folder, fix=f"mkdir -p {shlex.quote(str(folder.parent))}")
+    if not folder.exists():
+        check_parent(folder, folder.parent)
     created = not folder.exists()
     folder.mkdir(exist_ok=True)
     with lock(folder / _LOCK):

@@ -70,7 +70,15 @@ def check_writable(path: Path) -> None:
         raise InputError("is a folder; a file name is needed", path=path)
     if path.exists() and not path.is_file():  # renaming a file over /dev/stdout would take it from everyone
         raise InputError("is a pipe or a device; a file name is needed", path=path)
-    parent = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
+    check_parent(path, Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent)
+
+
+def check_parent(path: Path, parent: Path) -> None:
+    """Refuse a place for `path` where no one can write: `parent`, which is to hold it.
+
+    Raises:
+        InputError: it is no folder, or read-only.
+    """
     if not parent.is_dir():
         raise InputError("its folder does not exist", path=path, fix=f"mkdir -p {shlex.quote(str(parent))}")
     if not os.access(parent, os.W_OK):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from longrank.errors import InputError, LongRankError
-from longrank.storage.files import sync_folder
+from longrank.storage.files import check_parent, sync_folder
 
 _NAME_BEGINS = 50  # characters of a folder's name that its temporary name repeats
 
@@ -32,10 +31,7 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
     """
     folder = Path(os.path.realpath(folder))
     parent = folder.parent
-    if not parent.is_dir():
-        raise InputError("its folder does not exist", path=folder, fix=f"mkdir -p {shlex.quote(str(parent))}")
-    if not os.access(parent, os.W_OK):
-        raise InputError("its folder cannot be written to", path=folder)
+    check_parent(folder, parent)
     work = Path(tempfile.mkdtemp(prefix=f".{folder.name[:_NAME_BEGINS]}.", suffix=".tmp", dir=parent))
     try:
         new = work / "new"
