@@ -103,6 +103,7 @@ def test_validation_on_what_is_learned_from_is_pointed_out(
     [
         ([], "validation needs development examples"),
         (["--dev", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
+        (["-o", __file__], "is a file; a folder is needed"),
         (["--set", "loop.stepz=3"], "did you mean 'steps'?"),
         (["--set", "network.name=cross-encodr"], "did you mean 'cross-encoder'?"),
         (["--set", 'loss=[{name="hinge"}]'], "e.jsonl:1: the loss hinge learns from groups of two texts"),

@@ -375,10 +375,10 @@ def test_an_optimum_at_the_end_of_an_axis_is_said(folder: Path, capsys: pytest.C
         ([*GRID, "--protocol", "folds", "--folds", "none.json"], "none.json: no such file"),
         (
             [*GRID, "--protocol", "folds", "--folds", "partial.json"],
-            "no fold tests a query that has judgments (got 'b1')",
+            "no fold tests query 'b1', which has judgments",
         ),
-        ([*GRID, "--protocol", "folds", "--folds", "twice.json"], "both test a query (got 'a1')"),
-        ([*GRID, "-o", "queries.jsonl"], "queries.jsonl: is a file; tune writes a folder"),
+        ([*GRID, "--protocol", "folds", "--folds", "twice.json"], "both test query 'a1'"),
+        ([*GRID, "-o", "queries.jsonl"], "queries.jsonl: is a file; a folder is needed"),
         ([*GRID, "-o", "no/where"], "its folder does not exist"),
     ],
 )

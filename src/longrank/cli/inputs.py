@@ -10,7 +10,7 @@ from typing import Literal
 
 from longrank.config import suggestion
 from longrank.errors import InputError
-from longrank.storage import check_writable
+from longrank.storage import check_folder, check_writable
 from longrank.types import Notes, Qrels, Query, Run
 
 
@@ -111,6 +111,16 @@ def output_file(output: Path, *inputs: Path | str | None) -> None:
         InputError: as `apart` and `check_writable`.
     """
     check_writable(output)
+    apart(output, *inputs)
+
+
+def output_folder(output: Path, *inputs: Path | str | None) -> None:
+    """Fail before any work if files cannot be written to the folder `output`, or the command reads it besides.
+
+    Raises:
+        InputError: as `apart` and `check_folder`.
+    """
+    check_folder(output)
     apart(output, *inputs)
 
 

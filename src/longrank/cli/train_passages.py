@@ -39,13 +39,13 @@ def train_passages(
 
     Example: longrank train-passages monobert rows.jsonl -o passages --dev dev.jsonl
     """
-    from longrank.cli.inputs import apart
+    from longrank.cli.inputs import output_folder
     from longrank.training.passage_settings import load_passage_training
     from longrank.training.passage_training import train_passages as train
     from longrank.types import Notes
 
     notes = Notes()
-    apart(output, examples, dev)
+    output_folder(output, examples, dev)
     settings = load_passage_training(training, assignments or ())
     first = console.is_first()
     with ExitStack() as shown:

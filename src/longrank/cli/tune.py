@@ -105,7 +105,7 @@ def tune(
     from longrank.config import override
     from longrank.evaluation.folds import make_folds
     from longrank.evaluation.measures import parse_measure
-    from longrank.evaluation.tuning.folder import JOURNAL, check_folder, locked, write_outcome
+    from longrank.evaluation.tuning.folder import JOURNAL, check_own, locked, write_outcome
     from longrank.evaluation.tuning.grids import parse_axes
     from longrank.evaluation.tuning.report import RENDERERS, as_json
     from longrank.evaluation.tuning.search import (
@@ -123,7 +123,7 @@ def tune(
     choice("--format", format, ["json", *RENDERERS])
     if k < 1:
         raise InputError("-k must be at least 1", got=k)
-    check_folder(output)
+    check_own(output)
     fixed = override({}, assignments or ())
     axes = parse_axes(grid, tunable(preset, fixed))
     measure = str(parse_measure(measure))

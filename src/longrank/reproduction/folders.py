@@ -13,7 +13,7 @@ from longrank.errors import InputError, IntegrityError
 from longrank.reproduction.given import Given
 from longrank.reproduction.phases import PHASES
 from longrank.scoring.models import find_model
-from longrank.storage import atomic_write, check_parent, digest_of, lock, sha256_of
+from longrank.storage import atomic_write, check_folder, digest_of, lock, sha256_of
 
 IDENTITY = "reproduction.json"
 _LOCK = ".lock"
@@ -33,14 +33,11 @@ def reproducing(folder: Path, given: Given) -> Iterator[None]:
             written.
         IntegrityError: what it says of itself is damaged.
     """
-    if folder.is_file():
-        raise InputError("is a file; a folder is needed", path=folder)
+    check_folder(folder)
     begun = (folder / IDENTITY).exists()
     if folder.is_dir() and not begun and any(path.name[0] != "." for path in folder.iterdir()):
         what = "is a folder of something else, not of reproductions"
         raise InputError(what, path=folder, fix="choose a new folder")
-    if not folder.exists():
-        check_parent(folder, folder.parent)
     created = not folder.exists()
     folder.mkdir(exist_ok=True)
     with lock(folder / _LOCK):

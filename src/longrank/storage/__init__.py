@@ -11,7 +11,7 @@ Four shapes, each either whole or absent whatever happens in between:
   by several processes at a time.
 """
 
-from longrank.storage.files import atomic_write, check_parent, check_writable, lock, sync_folder
+from longrank.storage.files import atomic_write, check_folder, check_parent, check_writable, lock, sync_folder
 from longrank.storage.journal import Journal, read_header, read_journal
 from longrank.storage.manifests import (
     MANIFEST,
@@ -27,6 +27,7 @@ __all__ = [
     "MANIFEST",
     "Journal",
     "atomic_write",
+    "check_folder",
     "check_parent",
     "check_writable",
     "digest_of",

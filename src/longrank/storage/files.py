@@ -73,6 +73,21 @@ def check_writable(path: Path) -> None:
     check_parent(path, Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent)
 
 
+def check_folder(folder: Path) -> None:
+    """Fail early, before hours of work, if files cannot be written to `folder`, which may be absent.
+
+    Raises:
+        InputError: it is a file, it is read-only, or the folder above is absent or read-only.
+    """
+    if folder.is_dir():
+        if not os.access(folder, os.W_OK):
+            raise InputError("cannot be written to", path=folder)
+        return
+    check_writable(folder)
+    if folder.exists():
+        raise InputError("is a file; a folder is needed", path=folder)
+
+
 def check_parent(path: Path, parent: Path) -> None:
     """Refuse a place for `path` where no one can write: `parent`, which is to hold it.
 

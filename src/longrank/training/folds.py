@@ -17,7 +17,7 @@ from longrank.formats.folds import Fold, read_folds, write_folds
 from longrank.formats.trec import read_run, write_run
 from longrank.ranking.pipeline import open_pipeline, rerank
 from longrank.ranking.settings import Aggregate, Final, Passages, PipelineSettings, Scorer
-from longrank.storage import check_writable
+from longrank.storage import check_folder
 from longrank.training.experiment import Experiment
 from longrank.training.loop import check_loop, identity_of, train
 from longrank.training.ranking_task import RankingTask
@@ -238,16 +238,11 @@ def _check_folder(folder: Path, folds: Mapping[str, Fold]) -> None:
     Raises:
         InputError: as said.
     """
-    if not folder.is_dir():
-        check_writable(folder)
-        if folder.exists():
-            raise InputError("is a file; a folder is needed", path=folder)
-        return
-    check_writable(folder / FOLDS)
+    check_folder(folder)
     if (folder / FOLDS).exists():
         if read_folds(folder / FOLDS, Notes()) != folds:
             raise InputError("was begun with other folds", path=folder, fix="give those, or choose a new folder")
-    elif any(not path.name.startswith(".") for path in folder.iterdir()):
+    elif folder.exists() and any(not path.name.startswith(".") for path in folder.iterdir()):
         raise InputError(
             "is a folder of something else, not of a training over folds", path=folder, fix="choose a new folder"
         )

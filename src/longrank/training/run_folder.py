@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError, IntegrityError, shown
-from longrank.storage import atomic_write, check_writable, lock
+from longrank.storage import atomic_write, check_folder, lock
 from longrank.storage.journal import refuse_changed
 
 CHECKPOINTS, LOG, MODEL = "checkpoints", "log.jsonl", "model"
@@ -63,7 +63,7 @@ def check_begun(folder: Path, identity: Mapping[str, Any]) -> None:
         IntegrityError: what it was begun with cannot be read.
     """
     path = folder / _RUN
-    check_writable(path if folder.is_dir() else folder)
+    check_folder(folder)
     if path.exists():
         fix = "give the old settings to resume, or choose a new folder"
         refuse_changed(path, _settings(_read(path)), _settings(_begun_with(identity)), show=shown, fix=fix)

@@ -17,14 +17,14 @@ from pathlib import Path
 from longrank.errors import InputError
 from longrank.formats.folds import Fold, write_folds
 from longrank.formats.trec import write_rankings
-from longrank.storage import atomic_write, check_writable, lock
+from longrank.storage import atomic_write, check_folder, lock
 from longrank.types import ScoredDoc
 
 JOURNAL, FOLDS, RUN, TUNING = "values.journal", "folds.json", "run.txt", "tuning.json"
 _UNFINISHED = ".unfinished"
 
 
-def check_folder(folder: Path, mark: str = JOURNAL, command: str = "tune") -> None:
+def check_own(folder: Path, mark: str = JOURNAL, command: str = "tune") -> None:
     """Refuse a folder that cannot be written to, or that holds something else.
 
     Args:
@@ -35,12 +35,9 @@ def check_folder(folder: Path, mark: str = JOURNAL, command: str = "tune") -> No
     Raises:
         InputError: as said; a folder that is absent, empty, or of an earlier call is fine.
     """
-    if not folder.is_dir():
-        check_writable(folder)
-        if folder.exists():
-            raise InputError(f"is a file; {command} writes a folder", path=folder)
+    check_folder(folder)
+    if not folder.exists():
         return
-    check_writable(folder / RUN)
     unfinished = folder / _UNFINISHED
     begun = (folder / mark).exists() or (unfinished.exists() and unfinished.read_text(encoding="utf-8") == mark)
     if not begun and any(not path.name.startswith(".") for path in folder.iterdir()):  # a kill may leave .lock
