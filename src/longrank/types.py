@@ -101,7 +101,7 @@ class Evidence:
     Attributes:
         query_id: the query.
         doc_id: the document.
-        first_stage: its score in the first-stage run.
+        first_stage: its score in the first-stage run; NaN, where only a reranked run is known.
         passage_index: int32[P], ascending: which passages of the document were scored.
         passage_start: int32[P], first code point of each in the document's text.
         passage_end: int32[P], one past the last.

@@ -140,6 +140,19 @@ def test_a_run_of_other_documents_is_refused(files: Files, tmp_path: Path, capsy
     assert "give the run that was reranked" in capsys.readouterr().err
 
 
+def test_a_first_stage_of_other_scores_is_said(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    same, other = read_run(files["first"], Notes()), "scored otherwise by this first stage"
+    write_run(
+        Run("x", (row._replace(score=row.score + row.query_id.count("2")) for row in same.rows())), tmp_path / "o"
+    )
+    for stage, said in ((files["first"], ""), (tmp_path / "o", "30 (first: query 2, d0000: 15 then, 16 here)")):
+        assert main(arguments(files, "-a", "maxp", "--interpolate", "0.5", "--first-stage", str(stage))) == 0
+        found = capsys.readouterr().err
+        assert said in found and (other in found) is bool(said)
+
+
 @pytest.mark.parametrize(("command", "registry"), [("aggregate", AGGREGATORS), ("fuse", FUSIONS)])
 def test_help_names_every_choice(command: str, registry: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--help"]) == 0

@@ -65,6 +65,7 @@ def aggregate(
     check_complete(header, evidence, aggregator if interpolate is None else None)
 
     from longrank.aggregation import make_aggregator
+    from longrank.aggregation.reranked import comparing_first_stage
     from longrank.aggregation.run import aggregate_run
     from longrank.aggregation.unread import counting_unread
     from longrank.cli.inputs import numbers, output_file
@@ -72,10 +73,11 @@ def aggregate(
 
     notes = Notes()
     output_file(output, evidence, first_stage)
+    stage = None if first_stage is None else read_run(first_stage, notes)
     run = aggregate_run(
-        counting_unread(records, notes),
+        counting_unread(records if stage is None else comparing_first_stage(records, stage, notes), notes),
         make_aggregator(aggregator, k=k, weights=None if weights is None else numbers("--weights", weights)),
-        first_stage=None if first_stage is None else read_run(first_stage, notes),
+        first_stage=stage,
         alpha=interpolate,
         normalize=normalize,
         tail=tail,

@@ -72,7 +72,7 @@ def sentences(
     wanted = _integers("--counts", counts)
     stage = None if first_stage is None else read_run(first_stage, notes)
     setup = _setup(qrels, aggregators, weights, measures, stage, (interpolate, normalize, complete), notes)
-    setup, records = _opened(evidence, setup)
+    setup, records = _opened(evidence, setup, notes)
     points = by_passages(records, setup, wanted, rule=rule, notes=notes)
     _deliver(points, "passages", output, {"evidence": str(evidence), "qrels": qrels, "rule": rule})
     console.show_notes(notes)
@@ -106,7 +106,7 @@ def depth(
     wanted = _integers("--depths", depths)
     run = read_run(first_stage, notes)
     setup = _setup(qrels, aggregators, weights, measures, run, (interpolate, normalize, complete), notes)
-    setup, records = _opened(evidence, setup)
+    setup, records = _opened(evidence, setup, notes)
     points = by_depth(records, run, setup, wanted, notes=notes)
     _deliver(points, "depth", output, {"evidence": str(evidence), "first_stage": str(first_stage), "qrels": qrels})
     console.show_notes(notes)
@@ -155,16 +155,21 @@ def _setup(
     )
 
 
-def _opened(path: Path, setup: Setup) -> tuple[Setup, Iterator[OfDocument]]:
+def _opened(path: Path, setup: Setup, notes: Notes) -> tuple[Setup, Iterator[OfDocument]]:
     """Return the setup with what an evidence file says of missing documents, and its evidence.
+
+    Documents that the first stage scores otherwise than the run that was reranked are counted.
 
     Raises:
         InputError: not an evidence file, or one of early stopping.
     """
+    from longrank.aggregation.reranked import comparing_first_stage
     from longrank.formats.evidence import check_complete, read_evidence
 
     header, records = read_evidence(path)
     check_complete(header, path)
+    if setup.first_stage is not None:
+        records = comparing_first_stage(records, setup.first_stage, notes)
     return replace(setup, last=frozenset(header.get("missing", ()))), records
 
 

@@ -5,6 +5,7 @@ Of a run, the score of each document is all that is known; it stands for a docum
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +91,7 @@ def _of_score(query_id: str, doc_id: str, score: float) -> Evidence:
     return Evidence(
         query_id=query_id,
         doc_id=doc_id,
-        first_stage=0.0,
+        first_stage=math.nan,
         passage_index=place,
         passage_start=place,
         passage_end=place,

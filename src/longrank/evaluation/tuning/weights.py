@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from longrank.aggregation.reranked import comparing_first_stage
 from longrank.aggregation.run import first_scores
 from longrank.errors import InputError
 from longrank.evaluation.measures import parse_measure
@@ -48,7 +49,8 @@ def collect(reranked: Reranked, formula: Formula, notes: Notes) -> dict[str, Sco
     Args:
         reranked: what has been said of them.
         formula: what is made of it.
-        notes: counts documents with a score of their own that is not weighed, and queries without evidence.
+        notes: counts documents with a score of their own that is not weighed, or that another first stage was reranked
+            with, and queries without evidence.
 
     Raises:
         InputError: a document is reranked twice, or is none of the first stage's.
@@ -56,7 +58,7 @@ def collect(reranked: Reranked, formula: Formula, notes: Notes) -> dict[str, Sco
     """
     found: dict[str, dict[str, list[float]]] = {}
     aggregate = formula.aggregate(dict.fromkeys(PASSAGES, 0.0))
-    for one in reranked.evidence():
+    for one in comparing_first_stage(reranked.evidence(), reranked.first_stage, notes):
         parts = found.setdefault(one.query_id, {})
         if one.doc_id in parts:
             what = f"document {one.doc_id!r} of query {one.query_id!r} is reranked twice"
