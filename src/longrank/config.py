@@ -94,7 +94,10 @@ def load_settings(model: type[M], kind: str, folder: Path, name_or_path: str, as
     if name_or_path.endswith(".toml"):
         path = Path(name_or_path)
     elif name_or_path not in shipped(folder):
-        raise InputError(f"unknown {kind}", got=name_or_path, fix=suggestion(name_or_path, shipped(folder)))
+        fix = suggestion(name_or_path, shipped(folder))
+        if Path(name_or_path).is_file():
+            fix = f"a file of settings ends in .toml; else {fix}"
+        raise InputError(f"unknown {kind}", got=name_or_path, fix=fix)
     return validated(model, override(read_toml(path), assignments), name_or_path)
 
 
@@ -157,14 +160,25 @@ def validated(model: type[M], data: Mapping[str, Any], origin: str) -> M:
 
 
 def _first_fault(model: type[BaseModel], error: ValidationError, origin: str) -> InputError:
-    fault = error.errors()[0]
+    faults = error.errors()
+    fault = next((one for one in faults if one["type"] == "extra_forbidden"), faults[0])  # it may be the missing one
     where = ".".join(str(part) for part in fault["loc"])
     if fault["type"] == "extra_forbidden":
         known = _keys_at(model, fault["loc"][:-1])
         return InputError("unknown key", path=origin, got=where, fix=suggestion(str(fault["loc"][-1]), known))
     message = fault["msg"].removeprefix("Value error, ")
     got = None if isinstance(fault["input"], dict) else fault["input"]
-    return InputError(f"{where}: {message}" if where else message, path=origin, got=got)
+    return InputError(f"{where}: {message}" if where else message, path=origin, got=got, fix=_shape(fault))
+
+
+def _shape(fault: Any) -> str | None:
+    """Return how TOML writes what should be a section, or several, and is not."""
+    section = ".".join(part for part in fault["loc"] if isinstance(part, str))
+    one_of_many = fault["type"] == "list_type" and isinstance(fault["input"], dict)
+    if not one_of_many and fault["type"] not in ("model_type", "dict_type"):
+        return None
+    several = one_of_many or isinstance(fault["loc"][-1], int)
+    return f"write [[{section}]], once for each" if several else f"write [{section}], and its keys below"
 
 
 def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:

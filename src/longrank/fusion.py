@@ -60,11 +60,13 @@ def linear(runs: Sequence[Run], *, tag: str, weights: Sequence[float] | None = N
             log-probabilities), so that it is never better than what the run returned.
 
     Raises:
-        InputError: fewer than two runs, another number of weights, a weight or a sum that float32 does not hold,
-            or an unknown normalisation.
+        InputError: fewer than two runs, another number of weights, only zeros, a weight or a sum that float32 does
+            not hold, or an unknown normalisation.
     """
     scale = lookup(NORMALIZERS, normalize, "normalisation")
     each = [1.0] * len(runs) if weights is None else _one_each(runs, weights, "weight")
+    if not any(each):
+        raise InputError("all weights are 0: no document would be before another", got=weights)
 
     def part(which: int, ranking: Sequence[ScoredDoc]) -> Part:
         scores, weight = scale({row.doc_id: row.score for row in ranking}), each[which]

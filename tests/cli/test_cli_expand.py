@@ -123,6 +123,8 @@ def test_interrupted_work_goes_on_to_the_same_bytes(
         ("docs.jsonl", "m/t5", ["--method", "nucleus"], "--method takes topk or beam (got 'nucleus')"),
         ("docs.jsonl", "m/t5", ["--method", "beam", "--k", "5"], "--k is for --method topk (got 5)"),
         ("docs.jsonl", "m/t5", ["--k", "0"], "k must be 1 or more (got 0)"),
+        ("docs.jsonl", "m/t5", ["--max-query-tokens", "7"], "max_query_tokens must be 8 or more (got 7)"),
+        ("index", "m/t5", ["--fields", "title"], "--fields is of documents, not of an index (got 'title')"),
         ("docs.jsonl", "m/t5", ["-n", "0"], "n must be 1 or more (got 0)"),
         ("docs.jsonl", "m/t5", ["--batch", "0"], "batch must be 1 or more (got 0)"),
         ("docs.jsonl", "m/t5", ["--preset", "doc2query"], "unknown preset of what is read (got 'doc2query')"),
@@ -136,6 +138,8 @@ def test_mistakes_are_one_line_and_leave_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str], source: str, model: str, options: list[str], says: str
 ) -> None:
     Path("empty.jsonl").write_text("\n")
+    assert main(["index", "docs.jsonl", "-o", "index"]) == 0
+    capsys.readouterr()
     before = sorted(path.name for path in folder.iterdir())
     assert main(["expand", source, model, *OPTIONS, "-o", "out.jsonl", *options]) == 2
     out, err = capsys.readouterr()

@@ -79,6 +79,7 @@ def test_mapfuse_over_folds(folder: Path) -> None:
         (["--method", "rff"], "did you mean 'rrf'"),
         (["--method", "rrf", "--weights", "1,1"], "--weights belongs to --method linear"),
         (["--method", "linear", "--map", "1,1"], "--map belongs to --method mapfuse"),
+        (["--method", "linear", "--weights", "0,0"], "all weights are 0"),
         (["--method", "linear", "--weights", "1"], "1 weights for 2 runs"),
         (["--method", "linear", "--weights", "1,b"], "takes numbers"),
         (["--method", "linear", "--normalize", "max"], "unknown normalisation"),

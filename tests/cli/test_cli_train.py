@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -118,6 +119,11 @@ def test_the_measure_on_dev_is_that_of_rerank_with_the_same_settings(
     assert "was trained with passages 'windows', here it reads with 'parade-paper'" in said
     assert "was trained with options {" in said
     assert "was trained with max_query_tokens 8, here it reads with " in said
+    cures = [word for line in said.splitlines() for word in re.findall(r"--set \S+(?= |$)", line)]
+    again = [*options[:6], *(word for cure in cures for word in cure.split())]
+    assert main(["rerank", *inputs, "-o", str(tmp_path / "c.run"), *again, "--tail", "drop"]) == 0
+    assert "was trained with" not in capsys.readouterr().err
+    assert (tmp_path / "c.run").read_bytes() == (tmp_path / "r.run").read_bytes()
     found = dev_measure(folder, tmp_path / "r.run", folds_of(tmp_path / "t")["s2"]["dev"], "nDCG@10")
     assert record_of(tmp_path / "t" / "s2")["best_measure"] == pytest.approx(found, abs=1e-9)
 
@@ -364,7 +370,7 @@ THREE = ("--make-folds", "3")
         ((*THREE, "--fold", "s4"), (), "no such fold (got 's4'); one of s1, s2, s3"),
         (("--group-by", "topic"), (), "--group-by belongs to --make-folds (got 'topic')"),
         (("--fold-seed", "7"), (), "--fold-seed belongs to --make-folds (got 7)"),
-        ((*THREE, "--group-by", "tpoic"), (), "a query has no field 'tpoic' to group by (got 'q00')"),
+        ((*THREE, "--group-by", "tpoic"), (), "query 'q00' has no field to group by (got 'tpoic'); fields: text, topic"),
         ((*THREE, "--folds", "folds.json"), (), "two ways to the same: give one of them"),
         (("--folds", "nowhere.json"), (), "nowhere.json"),
         (THREE, ("samples.kind=pointwise",), "the loss pair-softmax needs pairs"),
@@ -372,6 +378,9 @@ THREE = ("--make-folds", "3")
         (THREE, ("teacher.evidence=nowhere",), "no loss learns from the teacher (got 'loss pair-softmax')"),
         (THREE, ('loss=[{name="margin-mse"}]', "teacher.evidence=nowhere"), "nowhere"),
         (THREE, ("network.name=parade-cnn",), "reads at most 16 passages of a document"),
+        (THREE, ('loss=[{name="mse"}]', "samples.kind=pointwise", "teacher.evidence=no.e"), "--set teacher.evidence="),
+        ((*THREE, "-o", __file__), (), "is a file; a folder is needed"),
+        (("-o", __file__), (), "is a file; a folder is needed"),
         (THREE, ("read.max_tokens=64",), "max_tokens must be between 8 and 48"),
         (THREE, ("loop.schedule.name=liner",), "unknown schedule (got 'liner'); did you mean 'linear'"),
         (THREE, ("network.dropuot=0",), "unknown key (got 'network.dropuot'); did you mean 'dropout'?"),

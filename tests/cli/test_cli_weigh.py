@@ -160,6 +160,7 @@ def test_a_run_that_would_be_overwritten_is_no_first_stage(
         (("-m", "APP"), "unknown measure (got 'APP')"),
         (("--aggregator", "birch"), "birch's weights are what is learned; add --grid w2=..."),
         (("--depth", "0"), "the depth of reranking must be at least 1 (got 0)"),
+        (("--seed", "7"), "--seed belongs to --make-folds (got 7)"),
         (("--format", "tabel"), "did you mean 'table'"),
     ],
 )
@@ -171,6 +172,21 @@ def test_a_wrong_command_is_one_line_and_nothing_is_written(
     assert len(lines) == 1
     assert said in lines[0]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_first_stage_that_does_not_count_or_is_another_is_said(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    uncounted, other = "alpha is not in the grid", "documents scored otherwise by this first stage"
+    for more, said in (((), set()), (("--grid", "w2=0:1:0.5"), {uncounted})):
+        assert weigh(folder, tmp_path / "w", *more) == 0
+        found = capsys.readouterr().err
+        assert {one for one in (uncounted, other) if one in found} == said
+    assert weigh(folder, tmp_path / "w", reranked="a.reranked") == 0  # of a run, no first score is known
+    assert other not in capsys.readouterr().err
+    inputs = [str(folder / name) for name in ("a.qrels", "a.reranked", "a.reranked.evidence")]
+    assert main(["weigh", *inputs, "-o", str(tmp_path / "w")]) == 0
+    assert other in capsys.readouterr().err
 
 
 def test_only_a_folder_of_its_own_is_written_again(

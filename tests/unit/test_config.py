@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from longrank.config import lookup, override, read_toml, suggestion, validated
+from longrank.config import load_settings, lookup, override, read_toml, suggestion, validated
 from longrank.errors import InputError
 
 
@@ -16,10 +16,16 @@ class Windows(BaseModel):
     tail: Literal["keep", "drop"] = "keep"
 
 
+class Named(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    name: str
+
+
 class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid")
     windows: Windows = Windows()
     depth: int = 100
+    many: list[Named] = []
 
 
 def test_a_name_is_looked_up_and_a_string_entry_imported() -> None:
@@ -119,9 +125,26 @@ def test_right_settings_are_built() -> None:
         ({"windows": {"size_words": 0}}, "x.toml: windows.size_words: Input should be greater than or equal to 1"),
         ({"windows": {"tail": "cut"}}, "x.toml: windows.tail: Input should be 'keep' or 'drop' (got 'cut')"),
         ({"windows": 3}, "x.toml: windows: Input should be a valid dictionary"),
+        ({"many": {"name": "a"}}, "x.toml: many: Input should be a valid list; write [[many]], once for each"),
+        (
+            {"many": ["a"]},
+            "x.toml: many.0: Input should be a valid dictionary or instance of Named (got 'a'); write [[many]]",
+        ),
+        ({"many": [{"nmae": "a"}]}, "x.toml: unknown key (got 'many.0.nmae'); did you mean 'name'?"),
     ],
 )
 def test_the_first_fault_is_one_line_that_names_the_key(data: dict[str, object], message: str) -> None:
     with pytest.raises(InputError) as caught:
         validated(Settings, data, "x.toml")
     assert str(caught.value).startswith(message)
+
+
+def test_a_section_that_is_a_value_is_shown_as_toml_writes_it() -> None:
+    with pytest.raises(InputError, match=r"\(got 3\); write \[windows\], and its keys below"):
+        validated(Settings, {"windows": 3}, "x.toml")
+
+
+def test_a_file_by_another_ending_is_told_from_an_unknown_name(tmp_path: Path) -> None:
+    (tmp_path / "mine.tml").write_text("depth = 3")
+    with pytest.raises(InputError, match=r"unknown training .*; a file of settings ends in \.toml; else one of "):
+        load_settings(Settings, "training", tmp_path, str(tmp_path / "mine.tml"), ())

@@ -54,8 +54,12 @@ def expand(
         str | None, typer.Option("--format", help="Format of the documents, if the file names do not tell.")
     ] = None,
     fields: Annotated[
-        str, typer.Option("--fields", help="Fields of the documents that are read, between commas; not of an index.")
-    ] = "title,text",
+        str | None,
+        typer.Option(
+            "--fields",
+            help="Fields of the documents that are read, between commas; not of an index. [default: title,text]",
+        ),
+    ] = None,
 ) -> None:
     """Predict queries for documents, to index with them.
 
@@ -76,19 +80,23 @@ def expand(
     from longrank.expansion.reading import Reading
     from longrank.formats.corpora import CorpusOptions
     from longrank.scoring.models import find_model
+    from longrank.storage import MANIFEST
     from longrank.types import Notes
 
     notes = Notes()
     choice("--method", method, METHODS)
     if method == "beam" and k is not None:
         raise InputError("--k is for --method topk", got=k, fix="the beam is as wide as -n")
+    for option, value in (("--fields", fields), ("--format", format)):
+        if value is not None and (Path(source) / MANIFEST).is_file():
+            raise InputError(f"{option} is of documents, not of an index", got=value, fix="give the documents instead")
     output_file(output, source, model)
     decoding = Decoding(method, n, 10 if k is None else k, seed, max_query_tokens)
     predictor = QueryPredictor(
         find_model(model), decoding, max_tokens=max_tokens, batch=batch, device=device, dtype=dtype, notes=notes
     )
     reading = Reading(preset, assignments or (), predictor.offset_tokenizer)
-    names = tuple(name.strip() for name in fields.split(","))
+    names = tuple(name.strip() for name in (fields or "title,text").split(","))
     collection = open_documents([source], CorpusOptions(format, names), notes)
     with console.progress("expanding", collection.n_documents, "documents") as advance:
         n_queries = predict(collection, predictor, reading, output, notes=notes, progress=advance)

@@ -69,7 +69,7 @@ def train(
 
     Example: longrank train parade my.index topics.jsonl qrels.txt bm25.run -o parade --make-folds 5
     """
-    from longrank.cli.inputs import apart, load_qrels, load_queries, part_of
+    from longrank.cli.inputs import load_qrels, load_queries, output_folder, part_of
     from longrank.formats.trec import read_run
     from longrank.index import Index
     from longrank.training.experiment import open_experiment
@@ -78,7 +78,7 @@ def train(
     from longrank.types import Notes
 
     notes = Notes()
-    apart(output, part_of(queries, "queries"), part_of(qrels, "qrels"), run, index, folds, score_cache)
+    output_folder(output, part_of(queries, "queries"), part_of(qrels, "qrels"), run, index, folds, score_cache)
     settings = load_training(training, assignments or ())
     query_list = load_queries(queries, notes, query_format, field)
     judged = load_qrels(qrels, notes)
@@ -129,7 +129,9 @@ def _folds(
     if group_by is not None:
         lacking = next((query.query_id for query in queries if group_by not in query.fields), None)
         if lacking is not None:
-            raise InputError(f"a query has no field '{group_by}' to group by", got=lacking)
+            fields = sorted({field for query in queries for field in query.fields})
+            fix = f"fields: {', '.join(fields) or 'none'}"
+            raise InputError(f"query '{lacking}' has no field to group by", got=group_by, fix=fix)
         groups = {query.query_id: query.fields[group_by] for query in queries}
     return make_folds([query.query_id for query in queries], n, _FOLD_SEED if seed is None else seed, groups)
 

@@ -70,7 +70,7 @@ def weigh(
             "--choose-by", help="With folds: rest, dev, yang19 or birch, as of longrank tune. [default: rest]"
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of made folds.")] = 42,
+    seed: Annotated[int | None, typer.Option("--seed", help="Of made folds. [default: 42]")] = None,
     learn_on: Annotated[
         str | None,
         typer.Option(
@@ -92,7 +92,7 @@ def weigh(
     """
     from longrank.cli.inputs import apart, choice, load_qrels
     from longrank.evaluation.folds import make_folds
-    from longrank.evaluation.tuning.folder import RUN, check_folder, locked, write_outcome
+    from longrank.evaluation.tuning.folder import RUN, check_own, locked, write_outcome
     from longrank.evaluation.tuning.formula import ALPHA, PASSAGES, make_formula
     from longrank.evaluation.tuning.grids import parse_axes
     from longrank.evaluation.tuning.report import RENDERERS, as_json
@@ -101,14 +101,18 @@ def weigh(
     from longrank.types import Notes
 
     notes = Notes()
+    if seed is not None and n_folds is None:
+        raise InputError("--seed belongs to --make-folds", got=seed)
     choice("--format", format, ["json", *RENDERERS])
-    check_folder(output, _WEIGHTS, "weigh")
+    check_own(output, _WEIGHTS, "weigh")
     for name in (RUN, _WEIGHTS):
         apart(output / name, run, *reranked, *(learn_on or "").split(","))
     axes = parse_axes(grid or ["alpha=0:1:0.1"], dict.fromkeys((ALPHA, *PASSAGES), float), "weight")
+    if ALPHA not in axes:
+        notes.say("alpha is not in the grid: the first stage counts nothing")
     formula = make_formula(axes, aggregator, normalize)
     here = Weighing(open_reranked(run, reranked, depth=depth, notes=notes), load_qrels(qrels, notes), formula, measure)
-    made = None if n_folds is None else make_folds(here.query_ids, n_folds, seed)
+    made = None if n_folds is None else make_folds(here.query_ids, n_folds, 42 if seed is None else seed)
     if learn_on is None:
         about, table, outcome = _learned_here(here, axes, folds, made, rule, notes)
     elif folds is not None or made is not None or rule is not None:

@@ -98,7 +98,7 @@ def check_folds(folds: Mapping[str, Fold]) -> None:
             raise InputError(f"fold '{name}' tests a query that it also trains or tunes on", got=min(leak))
         for query_id in fold.test:
             if tested.setdefault(query_id, name) != name:
-                raise InputError(f"folds '{tested[query_id]}' and '{name}' both test a query", got=query_id)
+                raise InputError(f"folds '{tested[query_id]}' and '{name}' both test query '{query_id}'")
 
 
 def _fuse_fold(runs: Sequence[Run], fold: Fold, qrels: Qrels, tag: str) -> Run:

@@ -34,14 +34,14 @@ class Decoding(NamedTuple):
         n: queries of a text, 1 or more; equal ones all count.
         k: tokens that sampling chooses from; beam search has no use for it.
         seed: of sampling.
-        max_tokens: most tokens of a query, its end included; at least `LEAST_QUERY_TOKENS`.
+        max_query_tokens: most tokens of a query, its end included; at least `LEAST_QUERY_TOKENS`.
     """
 
     method: str = "topk"
     n: int = 10
     k: int = 10
     seed: int = 0
-    max_tokens: int = 64
+    max_query_tokens: int = 64
 
     def check(self) -> None:
         """Refuse settings out of range.
@@ -51,7 +51,7 @@ class Decoding(NamedTuple):
         """
         if self.method not in METHODS:
             raise InputError(f"method must be one of {', '.join(METHODS)}", got=self.method)
-        for name, least in (("n", 1), ("k", 1), ("max_tokens", LEAST_QUERY_TOKENS)):
+        for name, least in (("n", 1), ("k", 1), ("max_query_tokens", LEAST_QUERY_TOKENS)):
             check_at_least(name, getattr(self, name), least)
 
 
@@ -115,7 +115,7 @@ def _generation(decoding: Decoding) -> Any:
     search: dict[str, Any] = {"do_sample": True, "top_k": 0}
     if decoding.method == "beam":
         search = {"do_sample": False, "num_beams": decoding.n}
-    return GenerationConfig(**search, num_return_sequences=decoding.n, max_new_tokens=decoding.max_tokens)
+    return GenerationConfig(**search, num_return_sequences=decoding.n, max_new_tokens=decoding.max_query_tokens)
 
 
 class _Drawn:

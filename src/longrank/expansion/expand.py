@@ -157,7 +157,9 @@ def _remarks(read: Read, predictions: Sequence[Prediction], predictor: QueryPred
     counts = Counter(read.remarks)
     counts[_NO_TEXT] += not any(read.texts)
     counts[f"passages cut at {predictor.max_tokens} tokens"] += sum(one.text_cut for one in predictions)
-    counts[f"predicted queries cut at {predictor.decoding.max_tokens} tokens"] += sum(one.n_cut for one in predictions)
+    counts[f"predicted queries cut at {predictor.decoding.max_query_tokens} tokens"] += sum(
+        one.n_cut for one in predictions
+    )
     counts["predicted queries that are empty, left out"] += sum(one.n_empty for one in predictions)
     return dict(+counts)
 

@@ -173,9 +173,10 @@ def _stock(model: Any, outputs: int) -> Any:
     found = model.config.num_labels
     if found != (outputs or found) or found > 2:
         raise InputError(
-            "the model's head has another number of outputs",
+            f"the head of {model.name_or_path!r} has another number of outputs than {outputs or '1 or 2'}",
             got=found,
-            fix="leave `outputs` out: --set network.options.outputs=, of train-passages --set network.outputs=",
+            fix="begin with its encoder, which gets a new head; or change `outputs` (network.options.outputs, of "
+            "train-passages network.outputs) and with it the loss",
         )
     return model
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -202,6 +203,15 @@ def open_document_scorer(
     return open_stopping(every, found, aggregator, settings, notes)
 
 
+_SETTING_OF = {
+    "passages": "passages.preset",
+    "options": "passages.options",
+    "title": "title",
+    "max_tokens": "scorer.options.max_tokens",
+    "max_query_tokens": "scorer.options.max_query_tokens",
+}  # of a training's section `read`: what a pipeline calls it
+
+
 def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> None:
     """Say in what a pipeline reads otherwise than the document network's training did, which may cost much."""
     place = scorer.model.path if hasattr(scorer, "model") else None
@@ -218,8 +228,16 @@ def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> Non
     for key, value in now.items():
         if then.get(key) not in (None, value):
             notes.say(
-                f"'{scorer.model.name}' was trained with {key} {shown(then[key])}, here it reads with {shown(value)}"
+                f"'{scorer.model.name}' was trained with {key} {shown(then[key])}, here it reads with {shown(value)}: "
+                f"{_assignments(_SETTING_OF[key], then[key])} reads as it was trained"
             )
+
+
+def _assignments(setting: str, value: Any) -> str:
+    """Return what brings a setting to a value on the command line; of a section, each of its keys."""
+    if isinstance(value, Mapping):
+        return " ".join(_assignments(f"{setting}.{key}", one) for key, one in value.items()) or f"--set {setting}="
+    return f"--set {setting}={value if isinstance(value, str) else json.dumps(value)}"
 
 
 def _choose_scorer(

@@ -126,7 +126,9 @@ def choose_max_tokens(model: Model, wanted: int | None, *limits: int | None) -> 
         raise InputError(f"the model reads {limit} tokens at most, too few for a passage", path=model.path)
     if wanted is not None and not _LEAST_TOKENS <= wanted <= limit:
         raise InputError(
-            f"max_tokens must be between {_LEAST_TOKENS} and {limit}, what '{model.name}' can read", got=wanted
+            f"max_tokens must be between {_LEAST_TOKENS} and {limit}, what '{model.name}' can read",
+            got=wanted,
+            fix=f"--set read.max_tokens={limit} of a training, --set scorer.options.max_tokens={limit} of a pipeline",
         )
     return limit if wanted is None else wanted
 

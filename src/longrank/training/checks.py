@@ -105,12 +105,12 @@ def _check_dev(name: str, fold: Fold, qrels: Qrels, run: Run) -> None:
         raise InputError(
             "validation needs dev queries that are judged and in the run",
             got=f"fold '{name}' has none" if fold.test else "no folds",
-            fix="give --folds or --make-folds, or leave loop.validate_every out",
+            fix="give --folds or --make-folds, or leave validation out: --set loop.validate_every=",
         )
     if not any(grade > 0 for query_id in judged for grade in qrels[query_id].values()):
         raise InputError(
             f"no dev query of fold '{name}' has a relevant document: nothing can be chosen by them",
-            fix="give other folds, raise judgments.rate, or leave loop.validate_every out",
+            fix="give other folds, raise judgments.rate, or leave validation out: --set loop.validate_every=",
         )
 
 

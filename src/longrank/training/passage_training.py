@@ -64,7 +64,11 @@ def train_passages(
     open_task: Opened = lookup(PASSAGE_TASKS, settings.network.name, "passage model")
     schedule(settings.loop.schedule.name, settings.loop.schedule.options)
     if (dev is None) != (settings.loop.validate_every is None):
-        fix = "give --dev, or leave loop.validate_every out" if dev is None else "set loop.validate_every"
+        fix = (
+            "give --dev, or leave validation out: --set loop.validate_every="
+            if dev is None
+            else "set loop.validate_every"
+        )
         raise InputError("validation needs development examples and loop.validate_every", fix=fix)
     learned = ExampleFile(examples, notes)
     validated = [] if dev is None else list(ExampleFile(dev, notes))

@@ -130,6 +130,9 @@ def taught_scores(
     """
     teacher = settings.teacher or TeacherSettings(evidence="")
     aggregate = make_aggregator(teacher.aggregator)
+    if not Path(teacher.evidence).exists():
+        fix = "rerank what is learned from with the teacher, and --set teacher.evidence=ITS.run.evidence"
+        raise InputError("the teacher's evidence: no such file", path=Path(teacher.evidence), fix=fix)
     header, evidence = read_evidence(Path(teacher.evidence))
     if header.get("collection") != index.digest:
         notes.say("the teacher has read another index: its documents are taken for these by their ids")

@@ -20,6 +20,8 @@ from longrank.training.optimizers import ENCODER, HEAD, make_optimizer, paramete
 from longrank.training.ranks import Ranks
 from longrank.training.schedules import schedule
 
+_DIVERGED = "it has diverged: lower the learning rate, or set loop.clip, and begin a new folder"
+
 
 class Learner(Protocol):
     """What has a loss."""
@@ -75,7 +77,7 @@ class Updates:
         self.scaler.unscale_(self.optimizer)
         norm = float(torch.nn.utils.clip_grad_norm_(self._trained, self._settings.clip or float("inf")))
         if not norm < float("inf") and not self.scaler.is_enabled():  # a scaler skips the step instead
-            raise LongRankError(f"the gradient of {self._where(step)} is not finite")
+            raise LongRankError(f"the gradient of {self._where(step)} is not finite; {_DIVERGED}")
         self.scaler.step(self.optimizer)
         self.scaler.update()
         rates = {group["part"]: group["lr"] for group in self.optimizer.param_groups}
@@ -92,7 +94,7 @@ class Updates:
             total += loss.detach()
         mean = float(self._ranks.sum(total))
         if not abs(mean) < float("inf"):
-            raise LongRankError(f"the loss of {self._where(step)} is not a finite number")
+            raise LongRankError(f"the loss of {self._where(step)} is not a finite number; {_DIVERGED}")
         return mean
 
     def _where(self, step: int) -> str:

@@ -184,7 +184,7 @@ def test_queries_of_folds_that_are_not_measured_are_counted_once_and_left_out() 
 @pytest.mark.parametrize(
     ("folds", "rule", "message"),
     [
-        ({"s1": Fold(("q1",), (), ("q2",))}, "rest", "no fold tests a query that has judgments .got 'q1'"),
+        ({"s1": Fold(("q1",), (), ("q2",))}, "rest", "no fold tests query 'q1', which has judgments"),
         ({"s1": Fold(("q9",), (), ("q1", "q2"))}, "rest", "'s1' has no query with judgments to choose on"),
         (
             {"s1": Fold(("q2",), (), ("q1",)), "s2": Fold(("q1",), (), ("q2",))},
@@ -193,7 +193,7 @@ def test_queries_of_folds_that_are_not_measured_are_counted_once_and_left_out() 
         ),
         ({"s1": Fold((), (), ("q1", "q2"))}, "yang19", "no query with judgments to choose"),
         ({"s1": Fold(("q2",), (), ("q1", "q2"))}, "rest", "tests a query that it also trains"),
-        ({"s1": Fold((), ("q1",), ("q2",)), "s2": Fold((), ("q9",), ("q2", "q1"))}, "rest", "both test a query"),
+        ({"s1": Fold((), ("q1",), ("q2",)), "s2": Fold((), ("q9",), ("q2", "q1"))}, "rest", "both test query 'q2'"),
     ],
 )
 def test_folds_that_do_not_fit_are_refused(folds: dict[str, Fold], rule: str, message: str) -> None:

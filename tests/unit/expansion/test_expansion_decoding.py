@@ -42,7 +42,7 @@ def until_end(network: Any, rows: list[list[list[int]]]) -> list[list[list[int]]
 
 def test_beam_search_is_transformers_own(opened: tuple[Any, Any]) -> None:
     network, tokenizer = opened
-    rows = written(network, features(tokenizer), KEYS, Decoding("beam", n=4, max_tokens=12))
+    rows = written(network, features(tokenizer), KEYS, Decoding("beam", n=4, max_query_tokens=12))
     theirs = network.generate(
         **features(tokenizer), num_beams=4, num_return_sequences=4, max_new_tokens=12, do_sample=False
     ).tolist()
@@ -52,7 +52,7 @@ def test_beam_search_is_transformers_own(opened: tuple[Any, Any]) -> None:
 
 def test_of_one_token_sampling_is_greedy(opened: tuple[Any, Any]) -> None:
     network, tokenizer = opened
-    rows = written(network, features(tokenizer), KEYS, Decoding(n=2, k=1, max_tokens=12))
+    rows = written(network, features(tokenizer), KEYS, Decoding(n=2, k=1, max_query_tokens=12))
     theirs = network.generate(**features(tokenizer), max_new_tokens=12, do_sample=False).tolist()
     assert [queries[0] for queries in rows] == theirs
     assert [queries[1] for queries in rows] == theirs
@@ -62,7 +62,7 @@ def test_every_token_drawn_is_one_of_the_k_likeliest_after_those_before(opened: 
     import torch
 
     network, tokenizer = opened
-    rows = written(network, features(tokenizer), KEYS, Decoding(n=5, k=3, max_tokens=8))
+    rows = written(network, features(tokenizer), KEYS, Decoding(n=5, k=3, max_query_tokens=8))
     ranks = []
     for n, queries in enumerate(until_end(network, rows)):
         for row in queries:
@@ -89,7 +89,7 @@ def test_draws_have_the_probabilities_of_the_k_likeliest() -> None:
 
 def test_a_draw_is_a_function_of_seed_document_passage_query_and_place(opened: tuple[Any, Any]) -> None:
     network, tokenizer = opened
-    decoding = Decoding(n=4, max_tokens=10)
+    decoding = Decoding(n=4, max_query_tokens=10)
     rows = until_end(network, written(network, features(tokenizer), KEYS, decoding))
     turned = until_end(network, written(network, features(tokenizer, TEXTS[::-1]), KEYS[::-1], decoding))
     assert turned[::-1] == rows
@@ -109,7 +109,7 @@ def test_habits_of_the_models_folder_are_forgotten(opened: tuple[Any, Any], tmp_
     from transformers import AutoModelForSeq2SeqLM
 
     network, tokenizer = opened
-    decodings = [Decoding(method, n=3, max_tokens=10) for method in METHODS]
+    decodings = [Decoding(method, n=3, max_query_tokens=10) for method in METHODS]
     expected = [written(network, features(tokenizer), KEYS, one) for one in decodings]
     habits = {"no_repeat_ngram_size": 2, "min_length": 9, "temperature": 3.0, "top_p": 0.3, "top_k": 2}
     habits |= {"repetition_penalty": 2.0, "length_penalty": 5.0, "early_stopping": True}
@@ -128,7 +128,7 @@ def test_habits_of_the_models_folder_are_forgotten(opened: tuple[Any, Any], tmp_
         (Decoding("nucleus"), r"method must be one of topk, beam \(got 'nucleus'\)"),
         (Decoding(n=0), "n must be 1 or more"),
         (Decoding(k=0), "k must be 1 or more"),
-        (Decoding(max_tokens=7), "max_tokens must be 8 or more"),
+        (Decoding(max_query_tokens=7), "max_query_tokens must be 8 or more"),
     ],
 )
 def test_settings_out_of_range_are_refused(decoding: Decoding, said: str) -> None:

@@ -26,7 +26,7 @@ DOCUMENTS = [
 class Echo:
     """Stands in for a model: predicts the key and the number of words; of a long text, that it was cut."""
 
-    fingerprint, max_tokens, decoding, batch = "echo", 50, Decoding(max_tokens=9), 4
+    fingerprint, max_tokens, decoding, batch = "echo", 50, Decoding(max_query_tokens=9), 4
 
     def __init__(self, fails_at: int | None = None) -> None:
         self.calls, self._fails_at = 0, fails_at

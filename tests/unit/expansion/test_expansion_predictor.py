@@ -36,7 +36,7 @@ def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def predictor(folder: Path, notes: Notes | None = None, **options: Any) -> QueryPredictor:
-    decoding = options.pop("decoding", Decoding(n=3, max_tokens=10))
+    decoding = options.pop("decoding", Decoding(n=3, max_query_tokens=10))
     return QueryPredictor(find_model(str(folder)), decoding, device="cpu", notes=notes or Notes(), **options)
 
 
@@ -44,7 +44,7 @@ def test_queries_are_those_that_transformers_decodes_and_blank_texts_have_none(t
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
     network, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(t5), AutoTokenizer.from_pretrained(t5)
-    found = predictor(t5, decoding=Decoding("beam", 3, max_tokens=10)).predict(TEXTS, KEYS)
+    found = predictor(t5, decoding=Decoding("beam", 3, max_query_tokens=10)).predict(TEXTS, KEYS)
     for text, one in zip(TEXTS, found, strict=True):
         if not text.strip():
             assert one == ((), False, 0, 0)
@@ -60,7 +60,7 @@ def test_queries_are_those_that_transformers_decodes_and_blank_texts_have_none(t
 def test_nothing_depends_on_the_batch_or_the_number_of_threads(t5: Path, method: str) -> None:
     import torch
 
-    decoding = Decoding(method, n=3, max_tokens=10)
+    decoding = Decoding(method, n=3, max_query_tokens=10)
     expected = predictor(t5, decoding=decoding).predict(TEXTS, KEYS)
     assert predictor(t5, decoding=decoding, batch=1).predict(TEXTS, KEYS) == expected
     assert predictor(t5, decoding=decoding).predict(TEXTS[::-1], KEYS[::-1])[::-1] == expected
@@ -73,7 +73,7 @@ def test_nothing_depends_on_the_batch_or_the_number_of_threads(t5: Path, method:
 
 
 def test_what_is_cut_or_left_out_is_counted(t5: Path) -> None:
-    one = predictor(t5, decoding=Decoding(n=100, k=100, max_tokens=8))
+    one = predictor(t5, decoding=Decoding(n=100, k=100, max_query_tokens=8))
     network = one._network
     (found,) = one.predict(["the king"], [TextKey("d", 0)])
     ids = [one._ended(row[1:]) for row in _rows(one, "the king", TextKey("d", 0))]
@@ -114,7 +114,14 @@ def test_where_memory_runs_out_halves_are_read(t5: Path, monkeypatch: pytest.Mon
 
 
 def test_all_that_queries_depend_on_is_in_the_fingerprint(t5: Path) -> None:
-    decodings = [Decoding(), Decoding("beam"), Decoding(n=9), Decoding(k=9), Decoding(seed=9), Decoding(max_tokens=9)]
+    decodings = [
+        Decoding(),
+        Decoding("beam"),
+        Decoding(n=9),
+        Decoding(k=9),
+        Decoding(seed=9),
+        Decoding(max_query_tokens=9),
+    ]
     prints = {predictor(t5, decoding=one).fingerprint for one in decodings}
     prints |= {predictor(t5, decoding=Decoding(), **one).fingerprint for one in ({"batch": 9}, {"max_tokens": 9})}
     assert len(prints) == 8

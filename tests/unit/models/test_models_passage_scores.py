@@ -130,8 +130,8 @@ def test_a_head_of_another_kind_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("n_outputs", "options", "message"),
     [
-        (1, {"outputs": 2}, r"another number of outputs \(got 1\)"),
-        (3, {}, r"another number of outputs \(got 3\)"),
+        (1, {"outputs": 2}, r"another number of outputs than 2 \(got 1\)"),
+        (3, {}, r"another number of outputs than 1 or 2 \(got 3\)"),
         (1, {"score": "logit_diff"}, "one output has no difference"),
     ],
 )

@@ -146,7 +146,7 @@ class OnFolds:
         check_folds(self.folds)
         tested = {query_id for fold in self.folds.values() for query_id in fold.test}
         if (missing := next((q for q in table.query_ids if q not in tested), None)) is not None:
-            raise InputError("no fold tests a query that has judgments", got=missing, fix="folds cover all queries")
+            raise InputError(f"no fold tests query '{missing}', which has judgments", fix="folds cover all queries")
         here = {name: Fold(*(self._measured(part, table) for part in fold)) for name, fold in self.folds.items()}
         return tuple(self._for_fold(name, here, table) for name in here)
 
