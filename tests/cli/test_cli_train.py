@@ -370,7 +370,7 @@ THREE = ("--make-folds", "3")
         ((*THREE, "--fold", "s4"), (), "no such fold (got 's4'); one of s1, s2, s3"),
         (("--group-by", "topic"), (), "--group-by belongs to --make-folds (got 'topic')"),
         (("--fold-seed", "7"), (), "--fold-seed belongs to --make-folds (got 7)"),
-        ((*THREE, "--group-by", "tpoic"), (), "query 'q00' has no field to group by (got 'tpoic'); fields: text, topic"),
+        ((*THREE, "--group-by", "tpoic"), (), "query 'q00' has no field to group by (got 'tpoic'); fields: text,"),
         ((*THREE, "--folds", "folds.json"), (), "two ways to the same: give one of them"),
         (("--folds", "nowhere.json"), (), "nowhere.json"),
         (THREE, ("samples.kind=pointwise",), "the loss pair-softmax needs pairs"),
