@@ -7,9 +7,10 @@ MiniLM, which never saw a query and a passage together. Collections, queries and
 Each training sees 2,000 pairs. MAXP's protocol trains a scorer of passages on aligned pairs of passages; its one
 evidence file is read as FirstP, MaxP, SumP and AvgP. Figures of the first fold go to
 RESULTS/end-to-end-COLLECTION-WEIGHTS.json, beside those of the untrained systems on the same test queries: a file for
-each cross-encoder, since what has begun with other weights is not to be compared. Rows that were there stay, so
-neither weights nor runs need be kept. With --all-folds the test queries of all count, in a file of their own, and what
-reads passages is interpolated with BM25, too; what is trained so is then among the systems of `benchmarks.gains`.
+each cross-encoder, since what has begun with other weights is not to be compared; an .svg of that name has the dev
+curves. Rows that were there stay, so neither weights nor runs need be kept. With --all-folds the test queries of all
+count, in a file of their own, and what reads passages is interpolated with BM25, too; what is trained so is then among
+the systems of `benchmarks.gains`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.gains_report import joined, mean, record_of, still_rising, values_of
+from benchmarks.gains_report import Curve, draw_curves, joined, mean, record_of, still_rising, values_of
 from benchmarks.gains_tasks import (
     MIXED,
     PASSAGE_AGGREGATORS,
@@ -62,6 +63,7 @@ SYSTEMS = {
     "CEDR-KNRM (average)": Trained("cedr", True, _CEDR),
     "KNRM": Trained("cedr", True, {**_CEDR, "network.name": "knrm"}),
 }
+_VALIDATE_EVERY = 50
 COMMON = {
     "network.dropout": 0.0,
     "read.passages": "parade-paper",
@@ -72,7 +74,7 @@ COMMON = {
     "loop.batch": 8,
     "loop.precision": "bf16",
     "loop.clip": 1.0,
-    "loop.validate_every": 50,
+    "loop.validate_every": _VALIDATE_EVERY,
     "loop.checkpoint_every": 25,
     "loop.optimizer": "{learning_rate=2e-5, head_learning_rate=1e-3, weight_decay=0.01}",
     "loop.schedule": '{name="linear", options={warmup=0.1}}',
@@ -101,8 +103,22 @@ def main() -> None:
     known = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
     found = measured(prepared, args.model, folds, known, mixed=args.all_folds)
     path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if drawn := curves(found["rows"]):
+        draw_curves(drawn, path)
     for row in found["rows"]:
         print(row["system"], row["value"], row["p_holm"], row.get("validations", ""))
+
+
+def curves(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Curve]]:
+    """Return the measures on dev of each training, once, however many ways it is read."""
+    by_name = {row["system"]: row for row in rows}
+    found: dict[str, list[Curve]] = {}
+    for name in SYSTEMS:
+        row = by_name.get(next(iter(labels(name).values())))
+        if row is not None:
+            steps = [[(_VALIDATE_EVERY * n, value) for n, value in enumerate(fold, 1)] for fold in row["validations"]]
+            found[name] = [Curve(*one) for one in zip(steps, row["best_steps"], strict=True)]
+    return found
 
 
 def train(prepared: Prepared, name: str, model: Path, folds: Sequence[str]) -> None:

@@ -115,19 +115,36 @@ def plot_curves(systems: Sequence[System], path: Path) -> None:
         for one in reversed(systems)
         if one.training is not None
     }
+    records = {
+        name: [record_of(file.parent) for file in sorted(training.glob("s*/record.json"))]
+        for training, name in reversed(trained.items())
+    }
+    draw_curves(
+        {name: [Curve(one["validations"], one["best_step"]) for one in own] for name, own in records.items()}, path
+    )
+
+
+class Curve(NamedTuple):
+    """The measure on dev of one fold: (steps, value) of each validation, and after which step it was best."""
+
+    validations: Sequence[tuple[int, float]]
+    best: int
+
+
+def draw_curves(curves: Mapping[str, Sequence[Curve]], path: Path) -> None:
+    """Draw a panel for each training, a line for each fold, beside the JSON file."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
     mpl.rcParams["svg.hashsalt"] = "gains"
-    figure, panels = plt.subplots(1, len(trained), figsize=(2.2 * len(trained), 2.4), sharey=True, squeeze=False)
-    for panel, (training, name) in zip(panels[0], reversed(trained.items()), strict=True):
-        for file in sorted(training.glob("s*/record.json")):
-            record = record_of(file.parent)
-            steps, values = zip(*record["validations"], strict=True)
+    figure, panels = plt.subplots(1, len(curves), figsize=(2.2 * len(curves), 2.4), sharey=True, squeeze=False)
+    for panel, (name, folds) in zip(panels[0], curves.items(), strict=True):
+        for one in folds:
+            steps, values = zip(*one.validations, strict=True)
             panel.plot(steps, values, linewidth=1)
-            panel.plot(record["best_step"], record["best_measure"], "k.", markersize=4)
+            panel.plot(one.best, dict(one.validations)[one.best], "k.", markersize=4)
         panel.set_title(name, fontsize=9)
         panel.set_xlabel("steps", fontsize=8)
         panel.tick_params(labelsize=7)

@@ -180,6 +180,10 @@ def test_rows_of_trainings_that_were_not_kept_stay_and_are_corrected_with_what_i
         "MAXP, avgp": 0.5,
     }
     assert found["rows"][-1]["validations"] == [[0.1, 0.9, 0.1], [0.1, 0.1, 0.1]]
+    drawn = end_to_end.curves(found["rows"])
+    assert {name: [one.validations for one in folds] for name, folds in drawn.items()} == {
+        "MAXP": [[(50, 0.1), (100, 0.9), (150, 0.1)], [(50, 0.1), (100, 0.1), (150, 0.1)]]
+    }
     shutil.rmtree(folder)
     known = json.loads(json.dumps(found["rows"]))
     assert end_to_end.measured(prepared, model, every, known) == found
