@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 M = TypeVar("M", bound="BaseModel")
+_SECTIONS = ("model_type", "dict_type")
 _NOT_TOML = re.compile(r"[+-]?(\.\d+|\d+\.)|True|False")  # but Python
 
 
@@ -168,25 +169,29 @@ def _first_fault(model: type[BaseModel], error: ValidationError, origin: str) ->
         return InputError("unknown key", path=origin, got=where, fix=suggestion(str(fault["loc"][-1]), known))
     message = fault["msg"].removeprefix("Value error, ")
     got = None if isinstance(fault["input"], dict) else fault["input"]
-    return InputError(f"{where}: {message}" if where else message, path=origin, got=got, fix=_shape(fault))
+    return InputError(f"{where}: {message}" if where else message, path=origin, got=got, fix=_shape(model, fault))
 
 
-def _shape(fault: Any) -> str | None:
-    """Return how TOML writes what should be a section, or several, and is not."""
-    section = ".".join(part for part in fault["loc"] if isinstance(part, str))
-    one_of_many = fault["type"] == "list_type" and isinstance(fault["input"], dict)
-    if not one_of_many and fault["type"] not in ("model_type", "dict_type"):
-        return None
-    several = one_of_many or isinstance(fault["loc"][-1], int)
-    return f"write [[{section}]], once for each" if several else f"write [{section}], and its keys below"
+def _shape(model: type[BaseModel], fault: Any) -> str | None:
+    """Return how what should be a section, or several, and is not, is written."""
+    names = tuple(part for part in fault["loc"] if isinstance(part, str))
+    section, kind = ".".join(names), fault["type"]
+    if kind == "list_type" or isinstance(fault["loc"][-1], int):
+        return f"write [[{section}]], once for each" if hasattr(_at(model, names), "model_fields") else None
+    return f"write [{section}] and its keys, or --set {section}.KEY=VALUE" if kind in _SECTIONS else None
+
+
+def _at(model: type[BaseModel], names: tuple[str, ...]) -> Any:
+    """Return the settings model that stands under these keys, or else what the last one is annotated with."""
+    current: Any = model
+    for name in names:
+        current = _model_in(current.model_fields[name].annotation) if hasattr(current, "model_fields") else None
+    return current
 
 
 def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    current: Any = model
-    for part in location:
-        if isinstance(part, str):  # a number is a place in a list, whose type the list's annotation says
-            current = _model_in(current.model_fields[part].annotation)
-    return list(current.model_fields)
+    names = tuple(part for part in location if isinstance(part, str))  # a number is a place in a list
+    return list(_at(model, names).model_fields)
 
 
 def _model_in(annotation: Any) -> Any:

@@ -26,6 +26,7 @@ class Settings(BaseModel):
     windows: Windows = Windows()
     depth: int = 100
     many: list[Named] = []
+    numbers: list[int] | None = None
 
 
 def test_a_name_is_looked_up_and_a_string_entry_imported() -> None:
@@ -130,6 +131,7 @@ def test_right_settings_are_built() -> None:
             {"many": ["a"]},
             "x.toml: many.0: Input should be a valid dictionary or instance of Named (got 'a'); write [[many]]",
         ),
+        ({"numbers": {"a": 1}}, "x.toml: numbers: Input should be a valid list"),
         ({"many": [{"nmae": "a"}]}, "x.toml: unknown key (got 'many.0.nmae'); did you mean 'name'?"),
     ],
 )
@@ -140,11 +142,14 @@ def test_the_first_fault_is_one_line_that_names_the_key(data: dict[str, object],
 
 
 def test_a_section_that_is_a_value_is_shown_as_toml_writes_it() -> None:
-    with pytest.raises(InputError, match=r"\(got 3\); write \[windows\], and its keys below"):
+    with pytest.raises(InputError, match=r"\(got 3\); write \[windows\] and its keys, or --set windows\.KEY=VALUE"):
         validated(Settings, {"windows": 3}, "x.toml")
 
 
 def test_a_file_by_another_ending_is_told_from_an_unknown_name(tmp_path: Path) -> None:
     (tmp_path / "mine.tml").write_text("depth = 3")
+    with pytest.raises(InputError) as caught:
+        validated(Settings, {"numbers": {"a": 1}}, "x.toml")
+    assert "[[" not in str(caught.value)
     with pytest.raises(InputError, match=r"unknown training .*; a file of settings ends in \.toml; else one of "):
         load_settings(Settings, "training", tmp_path, str(tmp_path / "mine.tml"), ())

@@ -16,6 +16,7 @@ from longrank.storage import (
     MANIFEST,
     Journal,
     atomic_write,
+    check_folder,
     check_writable,
     digest_of,
     lock,
@@ -378,3 +379,16 @@ def test_a_header_survives_the_round_through_json(tmp_path: Path) -> None:
     Journal(tmp_path / "journal", header).close()
     Journal(tmp_path / "journal", header).close()
     assert read_header(tmp_path / "journal") == json.loads(json.dumps(header))
+
+
+def test_a_folder_that_cannot_be_one_is_found_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "nothing").symlink_to("nowhere")
+    for name, what in (("file", "is a file"), ("nothing", "is a link to nothing"), ("no/where", "mkdir -p")):
+        with pytest.raises(InputError, match=what):
+            check_folder(tmp_path / name)
+    for name in ("new", "."):
+        check_folder(tmp_path / name)
+    (tmp_path / "there").symlink_to(tmp_path)
+    check_folder(tmp_path / "there")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "nothing", "there"]

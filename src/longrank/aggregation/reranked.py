@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from longrank.types import Evidence, Notes, Run
 
-_RELATIVE, _ABSOLUTE = 1e-4, 1e-5  # run files have six decimals; a float32 has seven digits
+_RELATIVE, _ABSOLUTE = 2e-7, 1e-6  # two units of a float32; run files have six decimals
 
 
 def comparing_first_stage(evidence: Iterable[Evidence], first_stage: Run, notes: Notes) -> Iterator[Evidence]:

@@ -96,7 +96,7 @@ def expand(
         find_model(model), decoding, max_tokens=max_tokens, batch=batch, device=device, dtype=dtype, notes=notes
     )
     reading = Reading(preset, assignments or (), predictor.offset_tokenizer)
-    names = tuple(name.strip() for name in (fields or "title,text").split(","))
+    names = tuple(name.strip() for name in ("title,text" if fields is None else fields).split(","))
     collection = open_documents([source], CorpusOptions(format, names), notes)
     with console.progress("expanding", collection.n_documents, "documents") as advance:
         n_queries = predict(collection, predictor, reading, output, notes=notes, progress=advance)

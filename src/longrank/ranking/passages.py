@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -229,15 +230,16 @@ def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> Non
         if then.get(key) not in (None, value):
             notes.say(
                 f"'{scorer.model.name}' was trained with {key} {shown(then[key])}, here it reads with {shown(value)}: "
-                f"{_assignments(_SETTING_OF[key], then[key])} reads as it was trained"
+                f"--set {shlex.quote(f'{_SETTING_OF[key]}={_toml(then[key])}')} reads as it was trained"
             )
 
 
-def _assignments(setting: str, value: Any) -> str:
-    """Return what brings a setting to a value on the command line; of a section, each of its keys."""
+def _toml(value: Any) -> str:
+    """Return a value as ``--set`` takes it; an empty section is left out."""
     if isinstance(value, Mapping):
-        return " ".join(_assignments(f"{setting}.{key}", one) for key, one in value.items()) or f"--set {setting}="
-    return f"--set {setting}={value if isinstance(value, str) else json.dumps(value)}"
+        inline = ", ".join(f"{key} = {_toml(one)}" for key, one in value.items())
+        return f"{{{inline}}}" if inline else ""
+    return json.dumps(value)
 
 
 def _choose_scorer(

@@ -128,7 +128,8 @@ def choose_max_tokens(model: Model, wanted: int | None, *limits: int | None) -> 
         raise InputError(
             f"max_tokens must be between {_LEAST_TOKENS} and {limit}, what '{model.name}' can read",
             got=wanted,
-            fix=f"--set read.max_tokens={limit} of a training, --set scorer.options.max_tokens={limit} of a pipeline",
+            fix=f"give {limit} or less (--max-tokens of expand; by --set, read.max_tokens of a training, "
+            "scorer.options.max_tokens of a pipeline)",
         )
     return limit if wanted is None else wanted
 

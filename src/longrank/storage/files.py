@@ -77,15 +77,16 @@ def check_folder(folder: Path) -> None:
     """Fail early, before hours of work, if files cannot be written to `folder`, which may be absent.
 
     Raises:
-        InputError: it is a file, it is read-only, or the folder above is absent or read-only.
+        InputError: it is a file or a link to nothing, it is read-only, or the folder above is absent or read-only.
     """
-    if folder.is_dir():
+    if os.path.isdir(folder):  # noqa: PTH112 - Path fails on odd names
         if not os.access(folder, os.W_OK):
             raise InputError("cannot be written to", path=folder)
         return
+    if os.path.lexists(folder):
+        what = "file" if folder.exists() else "link to nothing"
+        raise InputError(f"is a {what}; a folder is needed", path=folder)
     check_writable(folder)
-    if folder.exists():
-        raise InputError("is a file; a folder is needed", path=folder)
 
 
 def check_parent(path: Path, parent: Path) -> None:

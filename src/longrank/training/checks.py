@@ -12,6 +12,8 @@ from longrank.training.loss_terms import loss_kind
 from longrank.training.settings import TrainingSettings
 from longrank.types import Qrels, Run
 
+_NO_VALIDATION = "leave validation out: --set loop.validate_every= (and loop.patience=)"
+
 
 def check_losses(settings: TrainingSettings, width: int) -> None:
     """Refuse losses that want other instances than the samples are, and a teacher too few or too many.
@@ -105,12 +107,12 @@ def _check_dev(name: str, fold: Fold, qrels: Qrels, run: Run) -> None:
         raise InputError(
             "validation needs dev queries that are judged and in the run",
             got=f"fold '{name}' has none" if fold.test else "no folds",
-            fix="give --folds or --make-folds, or leave validation out: --set loop.validate_every=",
+            fix=f"give --folds or --make-folds, or {_NO_VALIDATION}",
         )
     if not any(grade > 0 for query_id in judged for grade in qrels[query_id].values()):
         raise InputError(
             f"no dev query of fold '{name}' has a relevant document: nothing can be chosen by them",
-            fix="give other folds, raise judgments.rate, or leave validation out: --set loop.validate_every=",
+            fix=f"give other folds, raise judgments.rate, or {_NO_VALIDATION}",
         )
 
 

@@ -65,7 +65,7 @@ def train_passages(
     schedule(settings.loop.schedule.name, settings.loop.schedule.options)
     if (dev is None) != (settings.loop.validate_every is None):
         fix = (
-            "give --dev, or leave validation out: --set loop.validate_every="
+            "give --dev, or leave validation out: --set loop.validate_every= (and loop.patience=)"
             if dev is None
             else "set loop.validate_every"
         )
