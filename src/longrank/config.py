@@ -176,16 +176,19 @@ def _shape(model: type[BaseModel], fault: Any) -> str | None:
     """Return how what should be a section, or several, and is not, is written."""
     names = tuple(part for part in fault["loc"] if isinstance(part, str))
     section, kind = ".".join(names), fault["type"]
-    if kind == "list_type" or isinstance(fault["loc"][-1], int):
+    if kind not in ("list_type", *_SECTIONS):
+        return None
+    if kind == "list_type" or (fault["loc"] and isinstance(fault["loc"][-1], int)):
         return f"write [[{section}]], once for each" if hasattr(_at(model, names), "model_fields") else None
-    return f"write [{section}] and its keys, or --set {section}.KEY=VALUE" if kind in _SECTIONS else None
+    return f"write [{section}] and its keys, or --set {section}.KEY=VALUE" if section else None
 
 
 def _at(model: type[BaseModel], names: tuple[str, ...]) -> Any:
     """Return the settings model that stands under these keys, or else what the last one is annotated with."""
     current: Any = model
     for name in names:
-        current = _model_in(current.model_fields[name].annotation) if hasattr(current, "model_fields") else None
+        field = getattr(current, "model_fields", {}).get(name)
+        current = None if field is None else _model_in(field.annotation)
     return current
 
 
