@@ -16,7 +16,7 @@ from longrank.evaluation.tuning.grids import Setting
 MAX_VALUES = 50_000_000  # settings x queries: 400 MB
 
 
-class Table(NamedTuple):
+class GridValues(NamedTuple):
     """The values of a measure.
 
     Attributes:
