@@ -67,7 +67,7 @@ def test_json_is_read_as_written_and_damage_names_file_and_cure(tmp_path: Path) 
     assert read_json(tmp_path / "a") == {"b": "ö", "a": 1}
     for damage in (b"", b"[1]", b"\xff\xfe", b"[" * 100_000):
         (tmp_path / "a").write_bytes(damage)
-        with pytest.raises(IntegrityError, match="/a: cannot be read .*; run it again"):
+        with pytest.raises(IntegrityError, match=r"/a: cannot be read .*; run it again"):
             read_json(tmp_path / "a", "run it again")
 
 

@@ -1,4 +1,4 @@
-"""Whose a folder is: one process works in it, and what it holds is of one collection, or of one recipe's inputs."""
+"""Lock a reproduction folder and refuse to mix collections or inputs in it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError
+from longrank.networks.model_files import find_model
 from longrank.reproduction.given import Given
 from longrank.reproduction.phases import PHASES
 from longrank.reproduction.sets import flat
-from longrank.scoring.models import find_model
 from longrank.storage import atomic_write, digest_of, sha256_of
 from longrank.storage.workplace import check_own, read_json, refuse_changed, working_in, write_json
 
