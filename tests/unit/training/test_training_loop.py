@@ -211,7 +211,7 @@ def test_a_resumed_training_says_how_far_it_is_and_does_only_the_rest(tmp_path: 
         ({"seed": 4}, "was begun with other loop.seed: 3 then, 4 now"),
         (
             {"optimizer": {"learning_rate": 0.5}},
-            "was begun with other loop.optimizer.learning_rate: 0.03 then",
+            "was begun with other loop.optimizer.learning_rate: 0.01 then",
         ),
         ({"run": {"data": {"sha256": "b"}}}, 'was begun with other run.data.sha256: "a" then, "b" now'),
         ({"schedule": {"name": "constant"}}, "was begun with other loop.schedule.name"),
