@@ -15,7 +15,7 @@ from longrank.errors import InputError, MissingExtra
 if TYPE_CHECKING:
     from longrank.evaluation.tuning.grids import Axes
     from longrank.evaluation.tuning.protocols import TuningProtocol
-    from longrank.evaluation.tuning.table import Outcome, Table
+    from longrank.evaluation.tuning.values import GridValues, Outcome
     from longrank.types import Notes
 
 _OPTIONS = {"samples": ("--samples", "--sample-size"), "folds": ("--folds", "--make-folds", "--choose-by")}
@@ -105,7 +105,7 @@ def tune(
     from longrank.config import override
     from longrank.evaluation.folds import make_folds
     from longrank.evaluation.measures import parse_measure
-    from longrank.evaluation.tuning.folder import JOURNAL, check_own, locked, write_outcome
+    from longrank.evaluation.tuning.folder import JOURNAL, check_own, write_outcome
     from longrank.evaluation.tuning.grids import parse_axes
     from longrank.evaluation.tuning.report import RENDERERS, as_json
     from longrank.evaluation.tuning.search import (
@@ -117,6 +117,7 @@ def tune(
         tunable,
         untried,
     )
+    from longrank.storage.workplace import working_in
     from longrank.types import Notes
 
     notes = Notes()
@@ -137,7 +138,7 @@ def tune(
     given |= {"--folds": folds, "--make-folds": made, "--choose-by": rule}
     how = _protocol(protocol, given, seed, notes)
     how.choose(untried(search, axes))  # what these queries do not allow is refused before any work
-    with locked(output):
+    with working_in(output):
         with console.progress("tuning", math.prod(map(len, axes.values())), "settings") as advance:
             table = tabulate(search, axes, output / JOURNAL, workers=workers or console.cores(), progress=advance)
         outcome = how.conclude(table, how.choose(table), search.figure)
@@ -185,7 +186,7 @@ def _on_folds(given: Mapping[str, Any], notes: Notes) -> TuningProtocol:
     return OnFolds(made or read_folds(file, notes), rule, notes)
 
 
-def _draw(folder: Path, axes: Axes, table: Table, outcome: Outcome) -> None:
+def _draw(folder: Path, axes: Axes, table: GridValues, outcome: Outcome) -> None:
     """Draw the grid, or say what is missing for it."""
     from longrank.evaluation.plots import plot_grid
 
@@ -201,7 +202,7 @@ def _draw(folder: Path, axes: Axes, table: Table, outcome: Outcome) -> None:
         console.note(f"no heat map: {missing}")
 
 
-def _about_edges(axes: Axes, table: Table, notes: Notes) -> None:
+def _about_edges(axes: Axes, table: GridValues, notes: Notes) -> None:
     best = table.settings[table.best(table.query_ids)]
     for name, values in axes.items():
         if len(values) > 1 and best[name] in (values[0], values[-1]):

@@ -15,7 +15,7 @@ from longrank.errors import InputError
 if TYPE_CHECKING:
     from longrank.evaluation.tuning.grids import Axes
     from longrank.evaluation.tuning.protocols import TuningProtocol
-    from longrank.evaluation.tuning.table import Outcome, Table
+    from longrank.evaluation.tuning.values import GridValues, Outcome
     from longrank.evaluation.tuning.weights import Weighing
     from longrank.formats.folds import Fold
     from longrank.types import Notes
@@ -92,12 +92,13 @@ def weigh(
     """
     from longrank.cli.inputs import apart, choice, load_qrels
     from longrank.evaluation.folds import make_folds
-    from longrank.evaluation.tuning.folder import RUN, check_own, locked, write_outcome
+    from longrank.evaluation.tuning.folder import RUN, check_own, write_outcome
     from longrank.evaluation.tuning.formula import ALPHA, PASSAGES, make_formula
     from longrank.evaluation.tuning.grids import parse_axes
     from longrank.evaluation.tuning.report import RENDERERS, as_json
     from longrank.evaluation.tuning.reranked import open_reranked
     from longrank.evaluation.tuning.weights import Weighing, weighed_run
+    from longrank.storage.workplace import working_in
     from longrank.types import Notes
 
     notes = Notes()
@@ -122,7 +123,7 @@ def weigh(
     everything = as_json(table, outcome, {"protocol": about, **here.about()})
     setting_of = outcome.setting_of if outcome.setting is None else dict.fromkeys(here.first_stage, outcome.setting)
     rankings = list(weighed_run(here, setting_of))  # before what an earlier call has left is removed
-    with locked(output):
+    with working_in(output):
         write_outcome(output, everything, rankings, made, folds, name=_WEIGHTS)
     print(everything if format == "json" else RENDERERS[format](table, outcome), end="")
     console.show_notes(notes)
@@ -130,7 +131,7 @@ def weigh(
 
 def _learned_here(
     here: Weighing, axes: Axes, folds: Path | None, made: Mapping[str, Fold] | None, rule: str | None, notes: Notes
-) -> tuple[Mapping[str, object], Table, Outcome]:
+) -> tuple[Mapping[str, object], GridValues, Outcome]:
     """Choose for each fold on its other queries, or once on all."""
     from longrank.cli.inputs import choice
     from longrank.evaluation.tuning.protocols import OnAll, OnFolds
@@ -151,7 +152,7 @@ def _learned_here(
 
 def _learned_elsewhere(
     here: Weighing, axes: Axes, files: str, depth: int | None, notes: Notes
-) -> tuple[Mapping[str, object], Table, Outcome]:
+) -> tuple[Mapping[str, object], GridValues, Outcome]:
     """Choose on another judged set."""
     from longrank.cli.inputs import load_qrels
     from longrank.evaluation.tuning.protocols import frozen
@@ -176,6 +177,6 @@ def _learned_elsewhere(
     return {"name": "frozen", "learned_on": files}, table, frozen(table, place, _tabulated(here, only, notes))
 
 
-def _tabulated(weighing: Weighing, axes: Axes, notes: Notes) -> Table:
+def _tabulated(weighing: Weighing, axes: Axes, notes: Notes) -> GridValues:
     with console.progress("weighing", len(weighing.query_ids), "queries") as advance:
         return weighing.table(axes, notes, progress=advance)

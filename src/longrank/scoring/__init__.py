@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from longrank.config import lookup, suggestion
 from longrank.errors import InputError
-from longrank.scoring.models import find_model
+from longrank.networks.model_files import find_model
 from longrank.types import Notes
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def make_scorer(
         MissingExtra: the scorer's optional dependency is not installed.
         IntegrityError: the model's files are damaged.
     """
-    kind = scorer_class(name)
+    kind: Any = scorer_class(name)
     options = options or {}
     known = options_of(name)
     for option in options:

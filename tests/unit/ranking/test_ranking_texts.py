@@ -32,7 +32,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
 
 
 @pytest.fixture(scope="module")
-def reranker(index: Index) -> TextReranker:
+def reranker() -> TextReranker:
     return open_text_reranker("lexical", assignments=SET)
 
 
