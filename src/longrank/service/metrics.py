@@ -25,7 +25,11 @@ class Metrics:
         ProcessCollector(registry=own)
         self._requests = Counter("longrank_requests", "Requests answered.", ("path", "status"), registry=own)
         self._seconds = Histogram(
-            "longrank_request_seconds", "Seconds from head to answer.", ("path",), buckets=_REQUEST_SECONDS, registry=own
+            "longrank_request_seconds",
+            "Seconds from head to answer.",
+            ("path",),
+            buckets=_REQUEST_SECONDS,
+            registry=own,
         )
         self._refusals = Counter("longrank_refusals", "Requests refused, by reason.", ("code",), registry=own)
         self._waiting_requests = Gauge("longrank_waiting_requests", "Rankings in flight.", registry=own)
@@ -33,9 +37,7 @@ class Metrics:
             "longrank_waiting_tokens", "Estimated tokens still to be scored for them.", registry=own
         )
         self._tokens = Counter("longrank_tokens", "Estimated tokens scored.", registry=own)
-        self._batches = Histogram(
-            "longrank_batch_seconds", "Seconds per batch.", buckets=_BATCH_SECONDS, registry=own
-        )
+        self._batches = Histogram("longrank_batch_seconds", "Seconds per batch.", buckets=_BATCH_SECONDS, registry=own)
         self._truncated = Counter("longrank_truncated_documents", "Documents not read to their end.", registry=own)
 
     def answered(self, path: str, status: int, seconds: float) -> None:
