@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from longrank.collections.catalogue import FOLDS
 from longrank.config import suggestion
-from longrank.reproduction.collections import FOLDS
 from longrank.reproduction.papers import PROGRAMS
 
 NOT_PUBLISHED = "not published"
@@ -96,7 +96,7 @@ class Recipe(_Part):
         about: what it shows, in a line.
         program: a name of `longrank.reproduction.papers.PROGRAMS`; None: nothing is to be obtained, for a reason
             that each expected row gives.
-        collection: a key of the catalogue (`longrank.reproduction.collections`).
+        collection: a key of the catalogue (`longrank.collections.catalogue`).
         query_field: which field of a topic is the query; None: its text.
         measures: names of measures of rankings, as ``longrank evaluate`` takes them.
         quantities: other columns, such as milliseconds or a share.

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from longrank.collections.catalogue import catalogue
 from longrank.config import lookup, read_toml
 from longrank.errors import InputError
 from longrank.evaluation.measures import parse_measures
 from longrank.reproduction.asked import ask, fitting
-from longrank.reproduction.collections import catalogue
 from longrank.reproduction.papers import PROGRAMS
 from longrank.reproduction.recipe_files import RECIPES, load_recipe, named, recipe_names
 
