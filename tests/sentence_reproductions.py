@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from longrank.config import lookup
 from longrank.evaluation.folds import make_folds
 from longrank.formats.folds import write_folds
+from longrank.reproduction.papers import PROGRAMS
 from longrank.reproduction.phases import Phases
-from longrank.reproduction.recipe import load_recipe
+from longrank.reproduction.recipe_files import load_recipe
 from longrank.reproduction.workbench import Workbench
 from training_collections import N_QUERIES, documents, ranked, write_collection
 
@@ -63,12 +64,10 @@ def to_obtain(name: str) -> set[str]:
 
 def planned(name: str, collection: Path) -> set[str]:
     """Return the rows that a recipe's program makes, with the paper's settings; none of its commands is run."""
-    from longrank.reproduction.given import open_collection
+    from longrank.collections.available import open_whole
 
     recipe, _ = load_recipe(name)
-    program = "" if recipe.program is None else recipe.program
-    module, _, function = program.partition(":")
-    make = getattr(import_module(f"longrank.reproduction.papers.{module}"), function)
+    make = lookup(PROGRAMS, str(recipe.program), "program")
     bench = Workbench(
         recipe,
         collection / "none",
@@ -76,7 +75,7 @@ def planned(name: str, collection: Path) -> set[str]:
         models={},
         phases=Phases(collection / "none", _refuse, dry=True),
         scores=collection / "scores",
-        given=open_collection(str(collection)),
+        given=open_whole(str(collection)),
         fold_names=["s1", "s2", "s3"],
         n_queries=10_000,
     )

@@ -15,7 +15,7 @@ import pytest
 
 from longrank.cli import reproduce as command
 from longrank.cli.main import main
-from longrank.reproduction.recipe import recipe_names
+from longrank.reproduction.recipe_files import recipe_names
 from longrank.storage import lock
 from reproductions import MATPLOTLIB, RECIPE, T_TEST, done, finished, workplace
 
@@ -146,10 +146,10 @@ def test_a_missing_run_is_made_again(done: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-import reproductions
+import pytest, reproductions
 from longrank.cli import reproduce
 from longrank.cli.main import main
-reproductions.install()
+reproductions.install(pytest.MonkeyPatch())
 phase, when = int(sys.argv[1]), sys.argv[2]
 run, seen = reproduce._run, []
 def dies(command, number):
@@ -186,7 +186,7 @@ def test_an_interrupt_ends_it_with_130_and_the_same_command_goes_on(
     whole = contents()
     shutil.rmtree("out")
     with monkeypatch.context() as patched:
-        patched.setattr("longrank.cli.inputs.load_queries", _interrupted)
+        patched.setattr("longrank.collections.read_queries", _interrupted)
         assert reproduce("table.toml", "fails.toml") == 130
     assert "run the same command to go on" in capsys.readouterr().err
     assert not Path("out/fails").exists()  # the other recipes do not go on
@@ -216,12 +216,12 @@ def test_the_script_of_several_recipes_has_what_they_share_once(
     workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copy("table.toml", "second.toml")
-    Path("lost.toml").write_text(RECIPE.replace("tiny:table", "tiny:none"))
+    Path("lost.toml").write_text(RECIPE.replace('program = "tiny:table"\n', ""))
     assert reproduce("table.toml", "lost.toml", "second.toml", "--dry-run") == 0
     out, err = capsys.readouterr()
     commands = [line.split()[1] for line in out.splitlines() if not line.startswith("#")]
     assert commands == ["index", "retrieve", "retrieve", "retrieve", "retrieve"]
-    assert "lost.toml: there is no such program" in err
+    assert "lost.toml: PARADE, Table 0: nothing is to be obtained" in err
     assert reproduce("lost.toml", "--dry-run") == 2
 
 
@@ -283,7 +283,7 @@ def test_a_recipe_that_shows_nothing_to_obtain_says_why(workplace: Path, capsys:
 def test_a_program_that_does_not_exist_is_refused(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("table.toml").write_text(RECIPE.replace("tiny:table", "tiny:tables"))
     assert reproduce("table.toml") == 2
-    assert "table.toml: there is no such program (got 'tiny:tables')" in capsys.readouterr().err
+    assert "table.toml: program: unknown program; did you mean 'tiny:table'?" in capsys.readouterr().err
 
 
 def test_collection_and_output_must_be_given(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -300,7 +300,7 @@ def test_an_output_that_is_or_lies_in_an_input_is_refused(workplace: Path, capsy
     assert reproduce("table.toml", output="tiny/docs/out") == 2
     assert "lies inside an input" in capsys.readouterr().err
     assert reproduce("table.toml", output="tiny") == 2
-    assert "is a folder of something else" in capsys.readouterr().err
+    assert "is not empty and holds no reproduction" in capsys.readouterr().err
     assert reproduce("table.toml", output="table.toml") == 2
     assert "is a file; a folder is needed" in capsys.readouterr().err
     assert reproduce("table.toml", output="no/such") == 2
@@ -312,22 +312,19 @@ def test_a_folder_of_another_reproduction_is_refused_and_stays_as_it_is(
 ) -> None:
     before = contents()
     assert reproduce("table.toml", "--set", "k=3") == 2
-    assert "out/table: holds a reproduction with other settings; choose another folder" in capsys.readouterr().err
+    assert "out/table/reproduction.json: was begun with other settings.k: 1000 then, 3 now" in capsys.readouterr().err
     shutil.copytree("tiny", "other")
     assert reproduce("table.toml", on="other") == 2
-    assert "out: holds a reproduction with other collection, documents" in capsys.readouterr().err
+    assert 'out/reproduction.json: was begun with other collection: "tiny" then, "other" now' in capsys.readouterr().err
     documents = next(Path("tiny").glob("docs.jsonl*"))
     kept = documents.read_bytes()
     documents.write_bytes(kept.replace(b"a", b"b", 1))
     assert reproduce("table.toml") == 2
-    assert "out: holds a reproduction with other state of the documents" in capsys.readouterr().err
+    assert "out/reproduction.json: was begun with other state of the documents" in capsys.readouterr().err
     documents.write_bytes(kept)
     Path("tiny/qrels.txt").write_text("a1 0 long-a 1\nb1 0 long-b 1\n")
     assert reproduce("table.toml") == 2
-    assert (
-        "other folds-without-dev.json, folds.json, qrels-tested.txt, qrels.txt, queries.jsonl"
-        in capsys.readouterr().err
-    )
+    assert "out/table/reproduction.json: was begun with other queries.jsonl" in capsys.readouterr().err
     assert contents() == before
 
 
@@ -341,7 +338,7 @@ def test_a_folder_whose_first_command_failed_is_free_for_other_settings(
     assert reproduce("table.toml", "--set", "k=9", "--set", "queries=3") == 0
     assert results()["queries"] == 3
     assert reproduce("table.toml") == 2
-    assert "holds a reproduction with other" in capsys.readouterr().err
+    assert "was begun with other settings.queries: 3 then, 0 now" in capsys.readouterr().err
 
 
 def test_another_model_in_a_folder_of_the_same_name_is_another_reproduction(
@@ -353,7 +350,7 @@ def test_another_model_in_a_folder_of_the_same_name_is_another_reproduction(
     assert reproduce("table.toml", "--model", "encoder=model") == 0
     Path("model/part.d/weights").write_text("2")
     assert reproduce("table.toml", "--model", "encoder=model") == 2
-    assert "holds a reproduction with other models" in capsys.readouterr().err
+    assert "was begun with other models.encoder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("file", ["phases.json", "reproduction.json", "table/reproduction.json"])

@@ -61,8 +61,8 @@ def test_help_states_the_defaults_that_hold(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "nothing to serve; give an INDEX, or --rerank-only"),
-        (["INDEX", "--rerank-only"], "an index has no use here"),
+        ([], "no index to serve; use either INDEX or --rerank-only"),
+        (["INDEX", "--rerank-only"], "--rerank-only takes no index"),
         (["no/such/index"], "no/such/index: "),
         (["INDEX", "--pipeline", "lexicle"], "did you mean 'lexical'?"),
         (["INDEX", "--pipeline", "bm25=no/such/model"], "has no passage scorer, so it takes no model"),
@@ -70,13 +70,12 @@ def test_help_states_the_defaults_that_hold(
         (["INDEX", "--pipeline", "lexical", "--model", "x/y"], "no pipeline takes this model (got 'x/y')"),
         (["INDEX", "--pipeline", "lexical", "--pipeline", "lexical"], "a pipeline is named twice"),
         (["INDEX", "--set", "final.dept=3"], "did you mean"),
-        (["--rerank-only", "--pipeline", "lexical"], "the lexical scorer needs a collection's statistics"),
         (["--rerank-only", "--pipeline", "bm25"], "this pipeline has no passage scorer"),
         (
             ["INDEX", "--pipeline", "lexical", "--host", "0.0.0.0"],
             "other machines could use the server (got '0.0.0.0')",
         ),
-        (["INDEX", "--pipeline", "lexical", "--host", "no-such-host.invalid"], "no address is known of this host"),
+        (["INDEX", "--pipeline", "lexical", "--host", "no-such-host.invalid"], "unknown host"),
         (["INDEX", "--pipeline", "lexical", "--host", "203.0.113.7", "--insecure"], "cannot listen: "),
         (["INDEX", "--pipeline", "lexical", "--port", "USED"], "cannot listen: Address already in use"),
         (["INDEX", "--key-file", "no/such/key"], "no/such/key: No such file or directory"),
@@ -99,6 +98,22 @@ def test_what_cannot_be_served_is_one_line_before_anything_listens(
     assert shown.err.startswith("longrank: error: ")
     assert message in shown.err
     assert shown.err.count("\n") == 1
+
+
+def test_lexical_reranks_without_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    from longrank.service.engine import Engine
+
+    def serve(engine: Engine, *_: object) -> int:
+        engine.load()
+        reranker = engine.served("lexical").reranker
+        assert reranker is not None
+        best, last = reranker.rank("wug", ["no such word", "the wug"])
+        assert (best.index, last.score) == (1, 0)
+        assert best.score > 0
+        return 0
+
+    monkeypatch.setattr("longrank.cli.serve._serve", serve)
+    assert main(["serve", "--rerank-only", "--pipeline", "lexical"]) == 0
 
 
 @pytest.mark.parametrize(("deadline", "drain"), [(100.0, 100.0), (1.0, 30.0)])
