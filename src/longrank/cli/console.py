@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from longrank.errors import printable
+from longrank.processes import cores as cores
 from longrank.types import Notes
 
 _PLAIN_SECONDS = 10.0  # how often progress prints a line where there is no terminal
@@ -40,11 +41,6 @@ def show_notes(notes: Notes) -> None:
 def is_first() -> bool:
     """Say whether this process speaks for all that torchrun has started; one that runs alone does."""
     return os.environ.get("RANK", "0") == "0"
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

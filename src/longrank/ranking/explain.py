@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -60,10 +60,26 @@ class Result:
     score: float
     first_stage: float
     aggregate: float | None
-    passages: tuple[ShownPassage, ...]
+    passages: tuple[ShownPassage, ...] = field(repr=False)
     n_passages: int
     n_scored: int
     n_truncated: int
+
+    @property
+    def label(self) -> str:
+        """Title, or id where there is no title."""
+        return self.title or self.doc_id
+
+    @property
+    def detail(self) -> str:
+        """Scores and counts on one line."""
+        parts = [f"score {self.score:.4f}", f"first stage {self.first_stage:.4f}"]
+        if self.aggregate is not None:
+            parts.append(f"passages {self.aggregate:.4f}")
+            parts.append(f"{self.n_scored} of {self.n_passages} passages read")
+        if self.n_truncated:
+            parts.append(f"{self.n_truncated} cut at the length limit")
+        return " | ".join(parts)
 
 
 def search(pipeline: Pipeline, text: str, *, k: int = 10, passages: int = 2) -> list[Result]:

@@ -11,7 +11,7 @@ command uses, so both give the same run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -57,30 +57,36 @@ class Pipeline:
 
 
 def open_pipeline(
-    index: Index,
-    pipeline: str | PipelineSettings,
+    index: Index | Path | str,
+    pipeline: str | PipelineSettings | Pipeline,
     *,
     model: str | None = None,
     assignments: Sequence[str] = (),
     notes: Notes | None = None,
-    score_cache: Path | None = None,
+    score_cache: Path | str | None = None,
 ) -> Pipeline:
     """Bind a pipeline to an index and load its models.
 
     Args:
-        index: where candidates and texts come from.
-        pipeline: the name of a shipped pipeline, a TOML file, or settings.
+        index: source of candidates and texts: an index or its folder.
+        pipeline: the name of a shipped pipeline, a TOML file, or settings; or an open pipeline of this index,
+            whose models stay loaded.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
-        assignments: ``section.key=value`` on top of a name or a file.
-        notes: what was decided on the user's behalf (a model, stored vectors not used).
-        score_cache: a file of scores shared with other runs, made if it is not there (`longrank.scoring.score_cache`).
+        assignments: ``section.key=value`` on top of the pipeline; for an open one, keys of ``final`` only.
+        notes: records decisions made for you (a model, stored vectors not used).
+        score_cache: a file of scores shared with other runs, created if absent (`longrank.scoring.score_cache`).
 
     Raises:
-        InputError: unknown names, settings out of range, a model that cannot be had, a scorer that has no cache.
+        InputError: unknown names, settings out of range, a model that cannot be loaded, a scorer that has no cache.
         IntegrityError: stored vectors or the score cache are damaged.
     """
+    index = index if isinstance(index, Index) else Index.open(index)
+    if isinstance(pipeline, Pipeline):
+        if model is not None or score_cache is not None:
+            raise InputError("an open pipeline takes no other model or score cache", fix="give them to open_pipeline")
+        return _reopened(pipeline, index, assignments)
     notes = Notes() if notes is None else notes
-    settings = load_pipeline(pipeline, assignments) if isinstance(pipeline, str) else pipeline
+    settings = load_pipeline(pipeline, assignments)
     first = settings.first_stage
     if settings.scorer is None and model is not None:
         raise InputError(f"pipeline '{pipeline}' has no passage scorer, so --model means nothing", got=model)
@@ -97,8 +103,24 @@ def open_pipeline(
     # last: it takes long
     scorer = None
     if settings.scorer is not None:
-        scorer = open_document_scorer(index, settings, model, aggregator, notes, score_cache=score_cache)
+        cache = None if score_cache is None else Path(score_cache)
+        scorer = open_document_scorer(index, settings, model, aggregator, notes, score_cache=cache)
     return Pipeline(settings, index, retriever, scorer, aggregator)
+
+
+def _reopened(pipeline: Pipeline, index: Index, assignments: Sequence[str]) -> Pipeline:
+    """Return an open pipeline with other settings of its section ``final``.
+
+    Raises:
+        InputError: it was opened on another index, or another section would change.
+    """
+    if index.digest != pipeline.index.digest:
+        raise InputError("the pipeline was opened on another index", got=str(pipeline.index.path))
+    settings = load_pipeline(pipeline.settings, assignments)
+    if settings.model_copy(update={"final": pipeline.settings.final}) != pipeline.settings:
+        fix = "open another pipeline"
+        raise InputError("only settings of [final] can change in an open pipeline", got=list(assignments), fix=fix)
+    return replace(pipeline, settings=settings)
 
 
 class RankedQuery(NamedTuple):
