@@ -15,7 +15,7 @@ from longrank.errors import InputError, MissingExtra
 if TYPE_CHECKING:
     from longrank.evaluation.tuning.grids import Axes
     from longrank.evaluation.tuning.protocols import TuningProtocol
-    from longrank.evaluation.tuning.table import Outcome, Table
+    from longrank.evaluation.tuning.values import GridValues, Outcome
     from longrank.types import Notes
 
 _OPTIONS = {"samples": ("--samples", "--sample-size"), "folds": ("--folds", "--make-folds", "--choose-by")}
@@ -185,7 +185,7 @@ def _on_folds(given: Mapping[str, Any], notes: Notes) -> TuningProtocol:
     return OnFolds(made or read_folds(file, notes), rule, notes)
 
 
-def _draw(folder: Path, axes: Axes, table: Table, outcome: Outcome) -> None:
+def _draw(folder: Path, axes: Axes, table: GridValues, outcome: Outcome) -> None:
     """Draw the grid, or say what is missing for it."""
     from longrank.evaluation.plots import plot_grid
 
@@ -201,7 +201,7 @@ def _draw(folder: Path, axes: Axes, table: Table, outcome: Outcome) -> None:
         console.note(f"no heat map: {missing}")
 
 
-def _about_edges(axes: Axes, table: Table, notes: Notes) -> None:
+def _about_edges(axes: Axes, table: GridValues, notes: Notes) -> None:
     best = table.settings[table.best(table.query_ids)]
     for name, values in axes.items():
         if len(values) > 1 and best[name] in (values[0], values[-1]):

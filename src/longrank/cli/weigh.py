@@ -15,7 +15,7 @@ from longrank.errors import InputError
 if TYPE_CHECKING:
     from longrank.evaluation.tuning.grids import Axes
     from longrank.evaluation.tuning.protocols import TuningProtocol
-    from longrank.evaluation.tuning.table import Outcome, Table
+    from longrank.evaluation.tuning.values import GridValues, Outcome
     from longrank.evaluation.tuning.weights import Weighing
     from longrank.formats.folds import Fold
     from longrank.types import Notes
@@ -130,7 +130,7 @@ def weigh(
 
 def _learned_here(
     here: Weighing, axes: Axes, folds: Path | None, made: Mapping[str, Fold] | None, rule: str | None, notes: Notes
-) -> tuple[Mapping[str, object], Table, Outcome]:
+) -> tuple[Mapping[str, object], GridValues, Outcome]:
     """Choose for each fold on its other queries, or once on all."""
     from longrank.cli.inputs import choice
     from longrank.evaluation.tuning.protocols import OnAll, OnFolds
@@ -151,7 +151,7 @@ def _learned_here(
 
 def _learned_elsewhere(
     here: Weighing, axes: Axes, files: str, depth: int | None, notes: Notes
-) -> tuple[Mapping[str, object], Table, Outcome]:
+) -> tuple[Mapping[str, object], GridValues, Outcome]:
     """Choose on another judged set."""
     from longrank.cli.inputs import load_qrels
     from longrank.evaluation.tuning.protocols import frozen
@@ -176,6 +176,6 @@ def _learned_elsewhere(
     return {"name": "frozen", "learned_on": files}, table, frozen(table, place, _tabulated(here, only, notes))
 
 
-def _tabulated(weighing: Weighing, axes: Axes, notes: Notes) -> Table:
+def _tabulated(weighing: Weighing, axes: Axes, notes: Notes) -> GridValues:
     with console.progress("weighing", len(weighing.query_ids), "queries") as advance:
         return weighing.table(axes, notes, progress=advance)

@@ -24,7 +24,7 @@ from longrank.storage import digest_of
 from longrank.types import Notes, Qrels, Run
 
 if TYPE_CHECKING:
-    from longrank.evaluation.report import Table
+    from longrank.evaluation.report import Evaluation
 
 INDEX = "index"
 BASELINE = "BM25"
@@ -102,7 +102,7 @@ def _aggregated(evidence: Path, first_stage: Run, system: System) -> Run:
     )
 
 
-def effectiveness(qrels: Qrels, runs: Mapping[str, Run]) -> Table:
+def effectiveness(qrels: Qrels, runs: Mapping[str, Run]) -> Evaluation:
     """Return the table of all runs, each compared with BM25 query by query (paired t-test)."""
     from longrank.evaluation.measures import evaluate
     from longrank.evaluation.report import compare

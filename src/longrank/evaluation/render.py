@@ -14,7 +14,7 @@ from dataclasses import asdict
 
 from longrank.errors import printable
 from longrank.evaluation.measures import PerQuery, is_count, summarise
-from longrank.evaluation.report import Row, Table
+from longrank.evaluation.report import Evaluation, SystemRow
 
 _TEST_NAMES = {"t": "paired t-test", "randomization": "paired randomization test"}
 _LATEX = {
@@ -27,7 +27,7 @@ _LATEX = {
 }
 
 
-def as_text(table: Table) -> str:
+def as_text(table: Evaluation) -> str:
     """Return aligned columns: the figures, and below them each comparison with its p values."""
     head = ["system", *table.measures]
     body = [[printable(row.name), *_cells(table, row, "{}^", "{}*")] for row in table.rows]
@@ -40,7 +40,7 @@ def as_text(table: Table) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def as_markdown(table: Table) -> str:
+def as_markdown(table: Evaluation) -> str:
     """Return a Markdown table, best values bold."""
     head = ["system", *table.measures]
     lines = [head, ["---", *("---:" for _ in table.measures)]]
@@ -58,7 +58,7 @@ def pipes(lines: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def as_latex(table: Table) -> str:
+def as_latex(table: Evaluation) -> str:
     """Return a LaTeX tabular in the manner of the package booktabs, best values bold."""
     lines = [["system", *map(_latex, table.measures)]]
     lines += [[_latex(row.name), *_cells(table, row, r"\textbf{{{}}}", r"{}$^{{*}}$")] for row in table.rows]
@@ -75,7 +75,7 @@ def _tabular(lines: Iterable[Sequence[str]], columns: str) -> str:
     return "\n".join([begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def as_json(table: Table) -> str:
+def as_json(table: Evaluation) -> str:
     """Return a JSON object; figures and comparisons by system and measure."""
     systems = [
         {
@@ -94,7 +94,7 @@ def as_json(table: Table) -> str:
     return json_text({"systems": systems, **{key: getattr(table, key) for key in tested}})
 
 
-def as_csv(table: Table) -> str:
+def as_csv(table: Evaluation) -> str:
     """Return CSV, one line per system and measure."""
     lines: list[Sequence[object]] = [
         ("system", "queries", "measure", "value", "delta", "p", "p_corrected", "significant")
@@ -143,7 +143,7 @@ def per_query_csv(results: Mapping[str, PerQuery]) -> str:
     )
 
 
-RENDERERS: dict[str, Callable[[Table], str]] = {
+RENDERERS: dict[str, Callable[[Evaluation], str]] = {
     "table": as_text,
     "json": as_json,
     "csv": as_csv,
@@ -157,7 +157,7 @@ PER_QUERY_RENDERERS: dict[str, Callable[[Mapping[str, PerQuery]], str]] = {
 }
 
 
-def _cells(table: Table, row: Row, best: str, significant: str) -> list[str]:
+def _cells(table: Evaluation, row: SystemRow, best: str, significant: str) -> list[str]:
     cells = []
     for column, (value, comparison) in enumerate(zip(row.values, row.comparisons, strict=True)):
         cell = _figure(table.measures[column], value)
@@ -171,7 +171,7 @@ def _figure(measure: str, value: float) -> str:
     return str(round(value)) if is_count(measure) else f"{value:.4f}"
 
 
-def _comparisons(table: Table) -> list[list[str]]:
+def _comparisons(table: Evaluation) -> list[list[str]]:
     adjusted = [f"p {table.correction}"] if table.correction else []
     lines = [[f"against {printable(table.baseline or '')}", "measure", "delta", "p", *adjusted]]
     for row in table.rows:
@@ -188,7 +188,7 @@ def _p(p: float | None) -> str:
     return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
 
 
-def _legend(table: Table) -> str:
+def _legend(table: Evaluation) -> str:
     correction = f", {table.correction}" if table.correction else ", not corrected"
     return (
         f"differs from {printable(table.baseline or '')} with p < {table.threshold:g} "

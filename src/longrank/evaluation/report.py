@@ -28,7 +28,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SystemRow:
     """One system: its figure for every measure of the table, and how each differs from the baseline's.
 
     Comparisons are None for the baseline itself, for counts, and in a table without a baseline.
@@ -41,7 +41,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Evaluation:
     """Systems by measures.
 
     Attributes:
@@ -55,7 +55,7 @@ class Table:
     """
 
     measures: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[SystemRow, ...]
     baseline: str | None
     test: str
     correction: str | None
@@ -75,7 +75,7 @@ def compare(
     test: str = "t",
     correction: str | None = None,
     threshold: float = 0.05,
-) -> Table:
+) -> Evaluation:
     """Return the table of several systems' results.
 
     Args:
@@ -101,7 +101,7 @@ def compare(
         for (pair, delta), p, p_corrected in zip(deltas.items(), p_values, adjusted, strict=True)
     }
     rows = tuple(_row(name, per_query, found) for name, per_query in results.items())
-    return Table(measures, rows, baseline, test, correction, len(deltas), threshold)
+    return Evaluation(measures, rows, baseline, test, correction, len(deltas), threshold)
 
 
 def _deltas(
@@ -118,8 +118,8 @@ def _deltas(
     }
 
 
-def _row(name: str, per_query: PerQuery, found: Mapping[tuple[str, str], Comparison]) -> Row:
-    return Row(
+def _row(name: str, per_query: PerQuery, found: Mapping[tuple[str, str], Comparison]) -> SystemRow:
+    return SystemRow(
         name,
         queries=max((len(values) for values in per_query.values()), default=0),
         values=tuple(summarise(measure, values.values()) for measure, values in per_query.items()),

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError, IntegrityError
+from longrank.networks.model_files import find_model
 from longrank.reproduction.given import Given
 from longrank.reproduction.phases import PHASES
-from longrank.scoring.models import find_model
 from longrank.storage import atomic_write, check_folder, digest_of, lock, sha256_of
 
 IDENTITY = "reproduction.json"

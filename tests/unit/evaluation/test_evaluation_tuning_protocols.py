@@ -12,24 +12,24 @@ from longrank.errors import InputError
 from longrank.evaluation.tuning.grids import Setting
 from longrank.evaluation.tuning.protocols import PROTOCOLS, OnAll, OnFolds, OnSamples
 from longrank.evaluation.tuning.rules import RULES
-from longrank.evaluation.tuning.table import Outcome, Table
+from longrank.evaluation.tuning.values import GridValues, Outcome
 from longrank.formats.folds import Fold
 from longrank.types import Notes
 
 B = (0.2, 0.4, 0.6)
 
 
-def table(*rows: Sequence[float], ids: Sequence[str] | None = None) -> Table:
+def table(*rows: Sequence[float], ids: Sequence[str] | None = None) -> GridValues:
     """A row of values per setting of b."""
     query_ids = tuple(ids or (f"q{i}" for i in range(1, len(rows[0]) + 1)))
-    return Table("AP", [{"b": b} for b in B[: len(rows)]], query_ids, np.array(rows, float))
+    return GridValues("AP", [{"b": b} for b in B[: len(rows)]], query_ids, np.array(rows, float))
 
 
 def unmeasured(setting: Setting, query_ids: Sequence[str]) -> float:
     raise AssertionError("nothing off the table is needed")
 
 
-def concluded(protocol: OnAll | OnFolds, values: Table) -> Outcome:
+def concluded(protocol: OnAll | OnFolds, values: GridValues) -> Outcome:
     return protocol.conclude(values, protocol.choose(values), unmeasured)
 
 
@@ -155,7 +155,7 @@ def test_yang19_adds_means_of_folds_of_unequal_size() -> None:
 
 def test_yang19_reads_four_decimals_and_gives_ties_to_the_larger_text() -> None:
     settings = [{"k1": 0.9, "n": 5}, {"k1": 0.9, "n": 10}, {"k1": 0.8, "n": 9}]  # k1:0.9,n:5 is the largest text
-    values = Table("AP", settings, ("q1", "q2", "q3"), np.array([[0.3] * 3, [0.30001] * 3, [0.3] * 3]))
+    values = GridValues("AP", settings, ("q1", "q2", "q3"), np.array([[0.3] * 3, [0.30001] * 3, [0.3] * 3]))
     assert [c.setting for c in OnFolds(THREE, "yang19", Notes()).choose(values)] == [0, 0, 0]
     assert [c.setting for c in OnFolds(THREE, "rest", Notes()).choose(values)] == [1, 1, 1]
 
@@ -164,7 +164,7 @@ def test_birch_reads_four_decimals_and_gives_ties_to_the_smallest_second_weight_
     settings = [
         {"alpha": alpha, "w2": w2, "w3": w3} for alpha, w2, w3 in ((0.1, 0.2, 0.0), (0.2, 0.1, 0.3), (0.3, 0.1, 0.0))
     ]
-    values = Table("AP", settings, ("q1", "q2", "q3"), np.array([[0.30004] * 3, [0.30001] * 3, [0.3] * 3]))
+    values = GridValues("AP", settings, ("q1", "q2", "q3"), np.array([[0.30004] * 3, [0.30001] * 3, [0.3] * 3]))
     assert [c.setting for c in OnFolds(THREE, "birch", Notes()).choose(values)] == [1, 1, 1]
     assert [c.setting for c in OnFolds(THREE, "rest", Notes()).choose(values)] == [0, 0, 0]
 

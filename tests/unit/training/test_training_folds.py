@@ -112,7 +112,7 @@ def test_what_is_finished_is_not_done_again(folder: Path, tmp_path: Path, monkey
         raise AssertionError("a step was done")
 
     monkeypatch.setattr(RankingTask, "loss", never)
-    monkeypatch.setattr("longrank.scoring.network_reader.NetworkReader.score", never)
+    monkeypatch.setattr("longrank.models.network_reader.NetworkReader.score", never)
     assert validated(experiment(folder), tmp_path / "t") is not None
     assert contents(tmp_path / "t") == before
 

@@ -20,7 +20,7 @@ from longrank.evaluation.heldout import check_folds
 from longrank.evaluation.measures import summarise
 from longrank.evaluation.tuning.grids import Setting, mean_setting
 from longrank.evaluation.tuning.rules import RULES
-from longrank.evaluation.tuning.table import Choice, Outcome, Table
+from longrank.evaluation.tuning.values import Choice, GridValues, Outcome
 from longrank.formats.folds import Fold
 from longrank.types import Notes
 
@@ -35,7 +35,7 @@ class TuningProtocol(Protocol):
         """Return what describes it, as JSON."""
         ...
 
-    def choose(self, table: Table) -> tuple[Choice, ...]:
+    def choose(self, table: GridValues) -> tuple[Choice, ...]:
         """Return the choices.
 
         Raises:
@@ -43,7 +43,7 @@ class TuningProtocol(Protocol):
         """
         ...
 
-    def conclude(self, table: Table, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
+    def conclude(self, table: GridValues, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
         """Return what the choices come to."""
         ...
 
@@ -56,11 +56,11 @@ class OnAll:
         """Return its name."""
         return {"name": "all"}
 
-    def choose(self, table: Table) -> tuple[Choice, ...]:
+    def choose(self, table: GridValues) -> tuple[Choice, ...]:
         """Return the one choice."""
         return (Choice("all", table.best(table.query_ids), table.query_ids),)
 
-    def conclude(self, table: Table, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
+    def conclude(self, table: GridValues, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
         """Return the choice with its value on the queries that made it."""
         setting = table.settings[choices[0].setting]
         return Outcome(
@@ -89,7 +89,7 @@ class OnSamples:
         """Return its name and options."""
         return {"name": "samples", "samples": self.samples, "sample_size": self.size, "seed": self.seed}
 
-    def choose(self, table: Table) -> tuple[Choice, ...]:
+    def choose(self, table: GridValues) -> tuple[Choice, ...]:
         """Return the optimum of each sample.
 
         Raises:
@@ -101,12 +101,12 @@ class OnSamples:
             raise InputError(f"a sample can have between 1 and {len(table.query_ids)} queries", got=self.size)
         return tuple(self._of_sample(table, number) for number in range(1, self.samples + 1))
 
-    def _of_sample(self, table: Table, number: int) -> Choice:
+    def _of_sample(self, table: GridValues, number: int) -> Choice:
         drawn = set(shuffled(table.query_ids, self.seed, number)[: self.size])
         sample = tuple(query_id for query_id in table.query_ids if query_id in drawn)
         return Choice(f"sample {number}", table.best(sample), sample)
 
-    def conclude(self, table: Table, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
+    def conclude(self, table: GridValues, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
         """Return the mean of the optima with its value on the queries of no sample; on all if there are none."""
         setting = mean_setting([table.settings[choice.setting] for choice in choices])
         sampled = {query_id for choice in choices for query_id in choice.chosen_on}
@@ -136,7 +136,7 @@ class OnFolds:
         """Return its name and rule; the choices name the queries of each fold."""
         return {"name": "folds", "choose_by": self.rule}
 
-    def choose(self, table: Table) -> tuple[Choice, ...]:
+    def choose(self, table: GridValues) -> tuple[Choice, ...]:
         """Return the choice of each fold.
 
         Raises:
@@ -150,18 +150,18 @@ class OnFolds:
         here = {name: Fold(*(self._measured(part, table) for part in fold)) for name, fold in self.folds.items()}
         return tuple(self._for_fold(name, here, table) for name in here)
 
-    def _measured(self, query_ids: Sequence[str], table: Table) -> tuple[str, ...]:
+    def _measured(self, query_ids: Sequence[str], table: GridValues) -> tuple[str, ...]:
         known = set(table.query_ids)
         return tuple(query_id for query_id in query_ids if query_id in known)
 
-    def _for_fold(self, name: str, folds: Mapping[str, Fold], table: Table) -> Choice:
+    def _for_fold(self, name: str, folds: Mapping[str, Fold], table: GridValues) -> Choice:
         rule = RULES[self.rule]
         chosen_on = rule.queries(name, folds)
         if not chosen_on:
             raise InputError(f"fold '{name}' has no query with judgments to choose on", got=self.rule)
         return Choice(name, rule.best(table, name, folds), chosen_on, folds[name].test)
 
-    def conclude(self, table: Table, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
+    def conclude(self, table: GridValues, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
         """Return the choices with their value over all test queries together."""
         known = set(table.query_ids)
         for query_id in dict.fromkeys(q for fold in self.folds.values() for part in fold for q in part):
@@ -175,7 +175,7 @@ class OnFolds:
         return Outcome("pooled", choices, None, setting_of, value, held_out=True, remark=remark)
 
 
-def frozen(there: Table, place: int, here: Table) -> Outcome:
+def frozen(there: GridValues, place: int, here: GridValues) -> Outcome:
     """Return what a setting that another judged set has chosen comes to.
 
     Args:

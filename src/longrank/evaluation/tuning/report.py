@@ -10,10 +10,10 @@ from longrank.errors import printable
 from longrank.evaluation.measures import is_count
 from longrank.evaluation.render import aligned, csv_text, json_text, markdown_text, pipes, spreadsheet_safe
 from longrank.evaluation.tuning.grids import shown_setting, shown_value
-from longrank.evaluation.tuning.table import Choice, Outcome, Table
+from longrank.evaluation.tuning.values import Choice, GridValues, Outcome
 
 
-def as_json(table: Table, outcome: Outcome, about: Mapping[str, Any]) -> str:
+def as_json(table: GridValues, outcome: Outcome, about: Mapping[str, Any]) -> str:
     """Return everything: what was asked (`about`), the result, the choices, and the figure of every setting.
 
     The figures of the settings are over all queries with judgments.
@@ -33,7 +33,7 @@ def as_json(table: Table, outcome: Outcome, about: Mapping[str, Any]) -> str:
     )
 
 
-def _choice_json(table: Table, choice: Choice) -> dict[str, Any]:
+def _choice_json(table: GridValues, choice: Choice) -> dict[str, Any]:
     return {
         "name": choice.name,
         "setting": dict(table.settings[choice.setting]),
@@ -44,31 +44,31 @@ def _choice_json(table: Table, choice: Choice) -> dict[str, Any]:
     }
 
 
-def as_text(table: Table, outcome: Outcome) -> str:
+def as_text(table: GridValues, outcome: Outcome) -> str:
     """Return aligned columns, the setting, and what has to be known about its value."""
     lines = _lines(table, outcome, _rounded(table.measure))
     setting = "" if outcome.setting is None else f"{shown_setting(outcome.setting)}\n"
     return f"{aligned(lines)}\n\n{setting}{outcome.remark}\n"
 
 
-def as_markdown(table: Table, outcome: Outcome) -> str:
+def as_markdown(table: GridValues, outcome: Outcome) -> str:
     """Return a Markdown table and the remark."""
     lines = _lines(table, outcome, _rounded(table.measure))
     head, *rest = [list(map(markdown_text, line)) for line in lines]
     return f"{pipes([head, ['---', *('---:' for _ in head[1:])], *rest])}\n{markdown_text(outcome.remark)}\n"
 
 
-def as_csv(table: Table, outcome: Outcome) -> str:
+def as_csv(table: GridValues, outcome: Outcome) -> str:
     """Return CSV with full precision."""
     lines = [["" if cell == "-" else cell for cell in line] for line in _lines(table, outcome, repr)]
     return csv_text([[spreadsheet_safe(name), *cells] for name, *cells in lines])
 
 
-RENDERERS: dict[str, Callable[[Table, Outcome], str]] = {"table": as_text, "markdown": as_markdown, "csv": as_csv}
+RENDERERS: dict[str, Callable[[GridValues, Outcome], str]] = {"table": as_text, "markdown": as_markdown, "csv": as_csv}
 """How choices and result are printed, by name."""
 
 
-def _lines(table: Table, outcome: Outcome, shown: Callable[[float], str]) -> list[list[str]]:
+def _lines(table: GridValues, outcome: Outcome, shown: Callable[[float], str]) -> list[list[str]]:
     """Return a head, a line per choice and one for the result; ``-`` where there is nothing to say."""
     axes = list(table.settings[0])
     lines = [["chosen on", *axes, "queries", table.measure, "test queries", f"test {table.measure}"]]
@@ -84,7 +84,7 @@ def _lines(table: Table, outcome: Outcome, shown: Callable[[float], str]) -> lis
     return lines
 
 
-def _value(table: Table, choice: Choice, query_ids: Sequence[str]) -> float | None:
+def _value(table: GridValues, choice: Choice, query_ids: Sequence[str]) -> float | None:
     value = table.figure(choice.setting, query_ids)
     return None if math.isnan(value) else value
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from longrank.evaluation.tuning.table import Table
+from longrank.evaluation.tuning.values import GridValues
 from longrank.formats.folds import Fold
 
 
@@ -22,7 +22,7 @@ class Rule(NamedTuple):
 
     about: str
     queries: Callable[[str, Mapping[str, Fold]], tuple[str, ...]]
-    best: Callable[[Table, str, Mapping[str, Fold]], int]
+    best: Callable[[GridValues, str, Mapping[str, Fold]], int]
 
 
 def rest(name: str, folds: Mapping[str, Fold]) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def tested_elsewhere(name: str, folds: Mapping[str, Fold]) -> tuple[str, ...]:
     return tuple(query_id for other, fold in folds.items() if other != name for query_id in fold.test)
 
 
-def best_sum_of_means(table: Table, name: str, folds: Mapping[str, Fold]) -> int:
+def best_sum_of_means(table: GridValues, name: str, folds: Mapping[str, Fold]) -> int:
     """Return what Anserini's script for Yang et al. (SIGIR 2019) chooses: the highest sum of the other folds' means.
 
     The script reads the four decimals that trec_eval prints, rounds each fold's mean to four again, and of
@@ -56,7 +56,7 @@ def best_sum_of_means(table: Table, name: str, folds: Mapping[str, Fold]) -> int
     return max(range(len(texts)), key=lambda place: (float(sums[place]), texts[place]))
 
 
-def best_as_printed(table: Table, name: str, folds: Mapping[str, Fold]) -> int:
+def best_as_printed(table: GridValues, name: str, folds: Mapping[str, Fold]) -> int:
     """Return what the script of Birch's released code chooses: the highest figure as trec_eval prints it.
 
     Of those equal to four decimals it takes the smallest weight of the second best sentence (``w2``), then the first

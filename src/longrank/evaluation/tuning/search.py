@@ -20,7 +20,7 @@ from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate_rankings, parse_measure, summarise
 from longrank.evaluation.own import Measure
 from longrank.evaluation.tuning.grids import Axes, Number, Setting, settings_of
-from longrank.evaluation.tuning.table import Table, check_size
+from longrank.evaluation.tuning.values import GridValues, check_size
 from longrank.index import Index
 from longrank.processes import distributed, in_order
 from longrank.protocols import Retriever
@@ -169,18 +169,18 @@ def check_axes(search: Search, axes: Axes) -> None:
             raise InputError(f"an axis has no effect while {_FACTORS[name]} is 0", got=name)
 
 
-def untried(search: Search, axes: Axes) -> Table:
+def untried(search: Search, axes: Axes) -> GridValues:
     """Return a table of one setting, zeros: a protocol that refuses it would refuse the finished one."""
     return _table(search, settings_of(axes)[:1], np.zeros((1, len(search.queries))))
 
 
-def _table(search: Search, settings: Sequence[Setting], values: NDArray[np.float64]) -> Table:
-    return Table(search.measure, settings, tuple(query.query_id for query in search.queries), values)
+def _table(search: Search, settings: Sequence[Setting], values: NDArray[np.float64]) -> GridValues:
+    return GridValues(search.measure, settings, tuple(query.query_id for query in search.queries), values)
 
 
 def tabulate(
     search: Search, axes: Axes, journal: Path, *, workers: int = 1, progress: Callable[[int], None] = lambda n: None
-) -> Table:
+) -> GridValues:
     """Return the values of every setting of a grid.
 
     Args:

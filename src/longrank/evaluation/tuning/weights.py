@@ -21,7 +21,7 @@ from longrank.evaluation.tuning.formula import DOCUMENT, PASSAGES, Formula
 from longrank.evaluation.tuning.grids import Axes, Setting, settings_of
 from longrank.evaluation.tuning.rankings import Floats, measured
 from longrank.evaluation.tuning.reranked import Reranked
-from longrank.evaluation.tuning.table import Table, check_size
+from longrank.evaluation.tuning.values import GridValues, check_size
 from longrank.types import Notes, Qrels, Run, ScoredDoc
 
 _AT_ONCE = 2**17  # scores: 1 MB of float64, which stays in a core's cache
@@ -122,12 +122,12 @@ class Weighing:
         """Return what describes it, as JSON."""
         return {"measure": str(parse_measure(self.measure)), **asdict(self.formula)}
 
-    def blank(self, axes: Axes) -> Table:
+    def blank(self, axes: Axes) -> GridValues:
         """Return a table of one setting, zeros: a protocol that refuses it would refuse the finished one."""
         zeros = np.zeros((1, len(self.query_ids)))
-        return Table(str(parse_measure(self.measure)), settings_of(axes)[:1], self.query_ids, zeros)
+        return GridValues(str(parse_measure(self.measure)), settings_of(axes)[:1], self.query_ids, zeros)
 
-    def table(self, axes: Axes, notes: Notes, progress: Callable[[int], Any] = lambda n: None) -> Table:
+    def table(self, axes: Axes, notes: Notes, progress: Callable[[int], Any] = lambda n: None) -> GridValues:
         """Return the value of every setting of a grid for every judged query of the first stage.
 
         Args:
@@ -156,7 +156,7 @@ class Weighing:
             for some in _blocks(len(settings), len(one.doc_ids)):
                 values[some, column] = value(self.formula.scores(one.first, one.parts, settings[some]))
             progress(1)
-        return Table(str(parsed), settings, self.query_ids, values)
+        return GridValues(str(parsed), settings, self.query_ids, values)
 
     def figure(self, setting: Setting, query_ids: Collection[str]) -> float:
         """Return the figure of a setting, on the grid or off it, over some of the queries."""
