@@ -156,7 +156,7 @@ def _engine(
     assignments: Sequence[str],
     notes: Notes,
 ) -> Engine:
-    from longrank.cli.search import default_pipeline
+    from longrank.ranking.settings import default_pipeline
     from longrank.index import Index
     from longrank.service.engine import Engine
 
