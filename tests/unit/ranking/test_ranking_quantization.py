@@ -75,7 +75,7 @@ def test_pairs_come_from_the_first_ten_documents_and_it_is_said_when_there_are_f
     chosen = pairs(index, 10_000, n_queries=1, notes=notes)
     assert len({doc_id for _, doc_id, _ in chosen}) == 10
     assert notes.lines() == [
-        f"only {len(chosen)} pairs of query and passage were found to calibrate on; 10000 were wanted"
+        f"calibrated on {len(chosen)} pairs of query and passage instead of 10000: there are no more"
     ]
 
 
