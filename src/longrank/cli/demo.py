@@ -36,8 +36,8 @@ def demo(
 
     Example: longrank demo --query "stop a child process that takes too long"
     """
-    from longrank.ranking.settings import default_pipeline
     from longrank.demo.collection import load, write
+    from longrank.ranking.settings import default_pipeline
     from longrank.types import Notes
 
     notes = Notes()

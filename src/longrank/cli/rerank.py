@@ -21,11 +21,11 @@ def rerank(
     pipeline: Annotated[
         str, typer.Option("--pipeline", help="Pipeline name or TOML file; its first stage is not used.")
     ] = "minilm",
-    model: Annotated[str | None, typer.Option("--model", help="Model: a Hugging Face name, a folder, or an alias.")] = None,
-    depth: Annotated[int | None, typer.Option("--depth", help="Documents reranked per query.")] = None,
-    tail: Annotated[
-        str | None, typer.Option("--tail", help="Documents below the depth: keep or drop.")
+    model: Annotated[
+        str | None, typer.Option("--model", help="Model: a Hugging Face name, a folder, or an alias.")
     ] = None,
+    depth: Annotated[int | None, typer.Option("--depth", help="Documents reranked per query.")] = None,
+    tail: Annotated[str | None, typer.Option("--tail", help="Documents below the depth: keep or drop.")] = None,
     missing: Annotated[
         str, typer.Option("--missing", help="Documents that are not in the index: error, or keep them last.")
     ] = "error",
@@ -33,10 +33,15 @@ def rerank(
         Path | None, typer.Option("--evidence", help="Evidence file. [default: OUTPUT.evidence]")
     ] = None,
     score_cache: Annotated[
-        Path | None, typer.Option("--score-cache", help="File of passage scores shared between runs; created if absent.")
+        Path | None,
+        typer.Option("--score-cache", help="File of passage scores shared between runs; created if absent."),
     ] = None,
-    query_format: Annotated[str | None, typer.Option("--query-format", help="Query format, if it cannot be detected.")] = None,
-    field: Annotated[str | None, typer.Option("--field", help="Topic field that is the query: title, description, ...")] = None,
+    query_format: Annotated[
+        str | None, typer.Option("--query-format", help="Query format, if it cannot be detected.")
+    ] = None,
+    field: Annotated[
+        str | None, typer.Option("--field", help="Topic field that is the query: title, description, ...")
+    ] = None,
     allow_untrained: Annotated[
         bool, typer.Option("--allow-untrained", help="Score with an untrained document network.")
     ] = False,

@@ -14,9 +14,7 @@ from longrank.storage import atomic_write
 
 
 def retrieve(
-    index: Annotated[
-        Path, typer.Argument(help="The index, or lucene:PATH for an index of Lucene.", metavar="INDEX")
-    ],
+    index: Annotated[Path, typer.Argument(help="The index, or lucene:PATH for an index of Lucene.", metavar="INDEX")],
     queries: Annotated[
         str,
         typer.Argument(help="Queries: JSONL, TSV, TREC topics, a collection folder, or irds:ID.", metavar="QUERIES"),
@@ -31,19 +29,22 @@ def retrieve(
     b: Annotated[float | None, typer.Option("--b", help="BM25: document length weight, 0 to 1.")] = None,
     mu: Annotated[float | None, typer.Option("--mu", help="Query likelihood: smoothing, above 0.")] = None,
     doc_lengths: Annotated[
-        str | None, typer.Option("--doc-lengths", help="Document lengths: lucene (8-bit, gives Lucene's scores) or exact.")
+        str | None,
+        typer.Option("--doc-lengths", help="Document lengths: lucene (8-bit, gives Lucene's scores) or exact."),
     ] = None,
     feedback: Annotated[
         str | None, typer.Option("--feedback", help="Query expansion: none, rm3, bm25prf, axiomatic or rocchio.")
     ] = None,
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="key=value: any setting above, or an option of the query expansion.")
+        list[str] | None,
+        typer.Option("--set", help="key=value: any setting above, or an option of the query expansion."),
     ] = None,
     explain_query: Annotated[
         bool, typer.Option("--explain-query", help="Print the weighted terms of each query.")
     ] = False,
     expanded: Annotated[
-        Path | None, typer.Option("--expanded-queries", help="Write the weighted terms of each query to this file, as JSON lines.")
+        Path | None,
+        typer.Option("--expanded-queries", help="Write the weighted terms of each query to this file, as JSON lines."),
     ] = None,
     threads: Annotated[
         int | None,
@@ -53,7 +54,9 @@ def retrieve(
             min=1,
         ),
     ] = None,
-    field: Annotated[str | None, typer.Option("--field", help="Topic field that is the query: title, description, ...")] = None,
+    field: Annotated[
+        str | None, typer.Option("--field", help="Topic field that is the query: title, description, ...")
+    ] = None,
     query_format: Annotated[
         str | None, typer.Option("--query-format", help="Query format, if it cannot be detected.")
     ] = None,
@@ -82,9 +85,7 @@ def retrieve(
     options = {"similarity": similarity, "k1": k1, "b": b, "mu": mu, "doc_lengths": doc_lengths, "feedback": feedback}
     settings = override(options, assignments or ())
     retriever = open_first_stage(index, settings.pop("preset", preset), settings, notes=notes)
-    query_list = read_queries(
-        queries, notes, format=query_format, field=field, allow_empty=allow_empty_query
-    )
+    query_list = read_queries(queries, notes, format=query_format, field=field, allow_empty=allow_empty_query)
     records = expanded_queries(retriever, query_list) if explain_query or expanded else []
     with console.progress("retrieving", len(query_list), "queries") as advance:
         found = rankings(retriever, query_list, k, threads=threads, notes=notes, progress=advance)

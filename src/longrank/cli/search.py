@@ -28,12 +28,15 @@ def search(
         str | None,
         typer.Option("--pipeline", help="Pipeline name or TOML file. [default: minilm if installed, else lexical]"),
     ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="Model: a Hugging Face name, a folder, or an alias.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="Model: a Hugging Face name, a folder, or an alias.")
+    ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Number of documents.")] = 10,
     passages: Annotated[int, typer.Option("--passages", min=0, help="Passages shown per document.")] = 2,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per document, with offsets.")] = False,
     score_cache: Annotated[
-        Path | None, typer.Option("--score-cache", help="File of passage scores shared between runs; created if absent.")
+        Path | None,
+        typer.Option("--score-cache", help="File of passage scores shared between runs; created if absent."),
     ] = None,
     allow_untrained: Annotated[
         bool, typer.Option("--allow-untrained", help="Score with an untrained document network.")
@@ -85,7 +88,7 @@ def print_results(results: Sequence[Result]) -> None:
     for result in results:
         head = Text(f"{result.rank:>2}. {_harmless(result.title or result.doc_id)}", style="bold")
         out.print(head.append(f"  [{_harmless(result.doc_id)}]" if result.title else "", style="dim"))
-        out.print(Text(f"    {result.detail}", style="dim"))
+        out.print(Text(f"    score {result.score:.4f} | {result.detail}", style="dim"))
         for passage in result.passages:
             _print_passage(out, passage)
         out.print()

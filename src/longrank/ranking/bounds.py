@@ -31,7 +31,7 @@ _BARELY = 1e-9
 
 
 class Pairs(NamedTuple):
-    """Cheap and expensive scores of one query's candidates, float64[D] each, in descending order of the cheap scores."""
+    """Cheap and expensive scores of one query's candidates, float64[D] each, by descending cheap score."""
 
     cheap: Floats
     expensive: Floats
@@ -69,7 +69,9 @@ def fit(pairs: Sequence[Pairs], k: int, risk: float) -> Bound:
     if (n + 1) * risk < 1:
         fix = f"calibrate with {math.ceil(1 / risk) - 1} queries or more, or allow more risk"
         raise InputError("too few queries for this risk", got=f"{n} queries, risk {risk}", fix=fix)
-    x, y = monotone(np.concatenate([query.cheap for query in pairs]), np.concatenate([query.expensive for query in pairs]))
+    x, y = monotone(
+        np.concatenate([query.cheap for query in pairs]), np.concatenate([query.expensive for query in pairs])
+    )
     # The walk changes only at margins that equal the distance between a bound and the score it is compared with.
     distances = sorted({distance for query in pairs for distance in _distances(query, Bound(x, y, 0.0), k)})
     margins = [*(distance - _BARELY for distance in distances), distances[-1] + _BARELY] if distances else [0.0]

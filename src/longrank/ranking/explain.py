@@ -66,20 +66,61 @@ class Result:
     n_truncated: int
 
     @property
-    def label(self) -> str:
-        """Title, or id where there is no title."""
-        return self.title or self.doc_id
+    def key(self) -> str:
+        """Id of the document."""
+        return self.doc_id
 
     @property
     def detail(self) -> str:
-        """Scores and counts on one line."""
-        parts = [f"score {self.score:.4f}", f"first stage {self.first_stage:.4f}"]
-        if self.aggregate is not None:
-            parts.append(f"passages {self.aggregate:.4f}")
-            parts.append(f"{self.n_scored} of {self.n_passages} passages read")
-        if self.n_truncated:
-            parts.append(f"{self.n_truncated} cut at the length limit")
-        return " | ".join(parts)
+        """Parts of the score, and counts, on one line."""
+        first_stage = f"first stage {self.first_stage:.4f}"
+        if self.aggregate is None:
+            return first_stage
+        return f"{first_stage} | passages {self.aggregate:.4f} | {_counts(self)}"
+
+
+@dataclass(frozen=True, slots=True)
+class RankedText:
+    """One ranked text, explained.
+
+    Attributes:
+        index: position in the list of documents, from 0.
+        title: title, empty for a plain text.
+        score: aggregated passage score, in the scorer's unit.
+        relevance: the score as a number between 0 and 1 (`relevance_of`), in the same order.
+        passages: best passages, best first; offsets are positions in the document's text.
+        n_passages: number of passages of the document.
+        n_scored: number of scored passages.
+        n_truncated: number of scored passages that the scorer truncated.
+        cut: true if a limit left the document's end, or passages, unread.
+        evidence: evidence of all scored passages.
+    """
+
+    index: int
+    title: str
+    score: float
+    relevance: float
+    passages: tuple[ShownPassage, ...] = field(repr=False)
+    n_passages: int
+    n_scored: int
+    n_truncated: int
+    cut: bool
+    evidence: Evidence = field(repr=False)
+
+    @property
+    def key(self) -> str:
+        """Position in the list of documents."""
+        return str(self.index)
+
+    @property
+    def detail(self) -> str:
+        """Relevance and counts on one line."""
+        return f"relevance {self.relevance:.4f} | {_counts(self)}"
+
+
+def _counts(document: Result | RankedText) -> str:
+    cut = f" | {document.n_truncated} cut at the length limit" if document.n_truncated else ""
+    return f"{document.n_scored} of {document.n_passages} passages read{cut}"
 
 
 def search(pipeline: Pipeline, text: str, *, k: int = 10, passages: int = 2) -> list[Result]:

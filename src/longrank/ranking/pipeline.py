@@ -209,7 +209,7 @@ def collect_evidence(
     absent: set[str],
     progress: Progress,
 ) -> int:
-    """Write the evidence of all queries, block by block. Return the number of queries whose blocks were finished before.
+    """Write the evidence of all queries, block by block. Return the number of queries that were done before.
 
     Blocks are a pure function of the queries and the settings, and a block is redone whole, so an
     interrupted and resumed file has the bytes of an undisturbed one.

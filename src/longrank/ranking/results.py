@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Generic, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from longrank.ranking.explain import ShownPassage
 from longrank.types import Notes
+from longrank.types.frames import pandas
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class Ranked(Protocol):
     """A ranked document, as results show it."""
 
     @property
-    def label(self) -> str:
-        """Title, or id where there is no title."""
+    def key(self) -> str:
+        """Id of the document."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Title, possibly empty."""
         ...
 
     @property
     def detail(self) -> str:
-        """Scores and counts on one line."""
+        """Parts of the score, and counts, on one line."""
         ...
 
     @property
@@ -66,8 +75,24 @@ class Results(Sequence[T], Generic[T]):
         return iter(self._documents)
 
     def __repr__(self) -> str:
-        best = f", best {self[0].label!r} ({self[0].score:.4f})" if self else ""
+        best = f", best={self[0].title or self[0].key!r} ({self[0].score:.4f})" if self else ""
         return f"Results(query={self.query!r}, documents={len(self)}{best})"
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas table with the columns query, docno, title, score, rank (from 0) and passage (the best).
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        columns: dict[str, Any] = {
+            "query": self.query,
+            "docno": [document.key for document in self],
+            "title": [document.title for document in self],
+            "score": [document.score for document in self],
+            "rank": range(len(self)),
+            "passage": [document.passages[0].text if document.passages else "" for document in self],
+        }
+        return pandas().DataFrame(columns)
 
     def _repr_html_(self) -> str:
         rows = "".join(_row(rank, document) for rank, document in enumerate(self, 1))
@@ -87,13 +112,17 @@ _MARK = "background:rgba(255,196,0,.35);color:inherit;border-radius:2px;padding:
 
 
 def _row(rank: int, document: Ranked) -> str:
+    name = f" <span style='{_SMALL}'>[{escape(document.key)}]</span>" if document.title else ""
     head = (
         f"<div style='{_HEAD}'><span><span style='display:inline-block;width:2.2em;opacity:.7'>{rank}</span>"
-        f"<strong>{escape(document.label)}</strong></span><span style='{_SCORE}'>{document.score:.4f}</span></div>"
+        f"<strong>{escape(document.title or document.key)}</strong>{name}</span>"
+        f"<span style='{_SCORE}'>{document.score:.4f}</span></div>"
         f"<div style='{_SMALL};margin-left:2.6em'>{escape(document.detail)}</div>"
     )
     best, *others = map(_passage, document.passages) if document.passages else [""]
-    more = f"<details style='{_TEXT}'><summary style='{_SMALL}'>{_more(len(others))}</summary>{''.join(others)}</details>"
+    more = (
+        f"<details style='{_TEXT}'><summary style='{_SMALL}'>{_more(len(others))}</summary>{''.join(others)}</details>"
+    )
     return f"<div style='{_ROW}'>{head}{best}{more if others else ''}</div>"
 
 

@@ -182,6 +182,8 @@ def overview() -> list[PipelineOverview]:
 
 
 def _overview(name: str, settings: PipelineSettings) -> PipelineOverview:
+    from longrank.scoring import scorer_class
+
     scorer = settings.scorer
     if scorer is None:
         return PipelineOverview(name, settings.about, settings.first_stage.preset, None, None, None, None, False)
@@ -194,5 +196,5 @@ def _overview(name: str, settings: PipelineSettings) -> PipelineOverview:
         scorer=scorer.name,
         aggregator=settings.aggregate.name,
         model=model,
-        needs_model=model is None and scorer.name != "lexical",
+        needs_model=model is None and scorer_class(scorer.name).needs_model,
     )
