@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from longrank.aggregation.run import aggregate_run as aggregate_run
+    from longrank.collections import read_qrels as read_qrels
+    from longrank.collections import read_queries as read_queries
+    from longrank.collections import read_run as read_run
     from longrank.evaluation.measures import evaluate as evaluate
     from longrank.formats.evidence import read_evidence as read_evidence
-    from longrank.formats.queries import read_queries as read_queries
-    from longrank.formats.trec import read_qrels as read_qrels
-    from longrank.formats.trec import read_run as read_run
     from longrank.formats.trec import write_run as write_run
     from longrank.index import Index as Index
     from longrank.index import build_index as build_index
     from longrank.index import index_files as index_files
-    from longrank.ranking.explain import search as search
     from longrank.ranking.pipeline import open_pipeline as open_pipeline
-    from longrank.ranking.pipeline import rerank as rerank
+    from longrank.ranking.texts import Reranker as Reranker
     from longrank.types import Document as Document
     from longrank.types import Evidence as Evidence
     from longrank.types import Notes as Notes
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
     from longrank.types import Query as Query
     from longrank.types import Run as Run
     from longrank.types import ScoredDoc as ScoredDoc
+    from longrank.verbs.rerank import rerank as rerank
+    from longrank.verbs.retrieve import retrieve as retrieve
+    from longrank.verbs.search import search as search
 
 _PUBLIC = {
     "Document": "longrank.types",
@@ -37,6 +39,7 @@ _PUBLIC = {
     "Notes": "longrank.types",
     "Passage": "longrank.types",
     "Query": "longrank.types",
+    "Reranker": "longrank.ranking.texts",
     "Run": "longrank.types",
     "ScoredDoc": "longrank.types",
     "aggregate_run": "longrank.aggregation.run",
@@ -45,11 +48,12 @@ _PUBLIC = {
     "index_files": "longrank.index",
     "open_pipeline": "longrank.ranking.pipeline",
     "read_evidence": "longrank.formats.evidence",
-    "read_qrels": "longrank.formats.trec",
-    "read_queries": "longrank.formats.queries",
-    "read_run": "longrank.formats.trec",
-    "rerank": "longrank.ranking.pipeline",
-    "search": "longrank.ranking.explain",
+    "read_qrels": "longrank.collections",
+    "read_queries": "longrank.collections",
+    "read_run": "longrank.collections",
+    "rerank": "longrank.verbs.rerank",
+    "retrieve": "longrank.verbs.retrieve",
+    "search": "longrank.verbs.search",
     "write_run": "longrank.formats.trec",
 }
 

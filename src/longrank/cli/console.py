@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from longrank.errors import printable
-from longrank.processes import cores as cores
 from longrank.types import Notes
 
 _PLAIN_SECONDS = 10.0  # how often progress prints a line where there is no terminal

@@ -56,15 +56,15 @@ def rerank(
 
     Example: longrank rerank my.index topics.jsonl bm25.run -o maxp.run --pipeline maxp --model ./monobert
     """
-    from longrank.cli.inputs import output_file, part_of
-    from longrank.collections import read_queries
+    from longrank.cli.inputs import output_file
+    from longrank.collections import places, read_queries
     from longrank.formats.trec import write_run
     from longrank.types import Notes
     from longrank.verbs.rerank import rerank as rerank_run
 
     notes = Notes()
     evidence = evidence or output.with_name(output.name + ".evidence")
-    output_file(output, part_of(queries, "queries"), run, evidence, index, score_cache)
+    output_file(output, *places(queries, "queries"), run, evidence, index, score_cache)
     query_list = read_queries(queries, notes, format=query_format, field=field)
     with console.progress("reranking", len(query_list), "queries") as advance:
         reranked = rerank_run(

@@ -71,17 +71,17 @@ def retrieve(
 
     Example: longrank retrieve my.index topics.jsonl -o rm3.run --feedback rm3 --set fb_docs=5
     """
-    from longrank.cli.inputs import output_file, part_of
-    from longrank.collections import read_queries
+    from longrank.cli.inputs import output_file
+    from longrank.collections import places, read_queries
     from longrank.config import override
     from longrank.formats.trec import write_rankings
     from longrank.types import Notes
     from longrank.verbs.retrieve import NO_RESULTS, expanded_queries, open_first_stage, rankings
 
     notes = Notes()
-    output_file(output, part_of(queries, "queries"), index, expanded)
+    output_file(output, *places(queries, "queries"), index, expanded)
     if expanded:
-        output_file(expanded, part_of(queries, "queries"), index)
+        output_file(expanded, *places(queries, "queries"), index)
     options = {"similarity": similarity, "k1": k1, "b": b, "mu": mu, "doc_lengths": doc_lengths, "feedback": feedback}
     settings = override(options, assignments or ())
     retriever = open_first_stage(index, settings.pop("preset", preset), settings, notes=notes)
