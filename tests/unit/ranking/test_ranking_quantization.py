@@ -166,7 +166,7 @@ def test_what_is_refused_leaves_nothing(tmp_path: Path, bert: str, index: Index)
     for output, options, message in [
         ("full", {}, "exists already"),
         ("none/m", {}, "its folder does not exist"),
-        ("m", {"pairs": 0}, "at least one pair"),
+        ("m", {"pairs": 0}, "pairs must be 1 or more"),
     ]:
         with pytest.raises(InputError, match=message):
             quantize_model(bert, "cross-encoder", index, queries(2), tmp_path / output, notes=Notes(), **options)
