@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from longrank.types import Query as Query
     from longrank.types import Run as Run
     from longrank.types import ScoredDoc as ScoredDoc
+    from longrank.verbs.check import check as check
 
 _PUBLIC = {
     "Document": "longrank.types",
@@ -41,6 +42,7 @@ _PUBLIC = {
     "ScoredDoc": "longrank.types",
     "aggregate_run": "longrank.aggregation.run",
     "build_index": "longrank.index",
+    "check": "longrank.verbs.check",
     "evaluate": "longrank.evaluation.measures",
     "index_files": "longrank.index",
     "open_pipeline": "longrank.ranking.pipeline",
