@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,15 +91,16 @@ def build_index(
     return index
 
 
-@contextmanager
-def _temporary_folder() -> Iterator[Path]:
-    """Make a temporary folder, and remove it if the work in it fails."""
+def _temporary(documents: Any, **options: Any) -> Index:
+    """Build an index in a temporary folder, which is removed with the index, at the latest when Python ends."""
     folder = Path(tempfile.mkdtemp(prefix="longrank-index-"))
     try:
-        yield folder
+        index = build_index(documents, folder, **options)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+    weakref.finalize(index, shutil.rmtree, folder, ignore_errors=True)
+    return index
 
 
 def _written(tasks: Iterator[Task], workers: int, progress: Callable[[int], object] | None) -> list[Segment]:
