@@ -28,9 +28,13 @@ if TYPE_CHECKING:
     from longrank.types import Query as Query
     from longrank.types import Run as Run
     from longrank.types import ScoredDoc as ScoredDoc
+<<<<<<< HEAD
     from longrank.verbs.rerank import rerank as rerank
     from longrank.verbs.retrieve import retrieve as retrieve
     from longrank.verbs.search import search as search
+=======
+    from longrank.verbs.check import check as check
+>>>>>>> main
 
 _PUBLIC = {
     "Document": "longrank.types",
@@ -44,6 +48,7 @@ _PUBLIC = {
     "ScoredDoc": "longrank.types",
     "aggregate_run": "longrank.aggregation.run",
     "build_index": "longrank.index",
+    "check": "longrank.verbs.check",
     "evaluate": "longrank.evaluation.measures",
     "index_files": "longrank.index",
     "open_pipeline": "longrank.ranking.pipeline",
