@@ -28,13 +28,10 @@ if TYPE_CHECKING:
     from longrank.types import Query as Query
     from longrank.types import Run as Run
     from longrank.types import ScoredDoc as ScoredDoc
-<<<<<<< HEAD
+    from longrank.verbs.check import check as check
     from longrank.verbs.rerank import rerank as rerank
     from longrank.verbs.retrieve import retrieve as retrieve
     from longrank.verbs.search import search as search
-=======
-    from longrank.verbs.check import check as check
->>>>>>> main
 
 _PUBLIC = {
     "Document": "longrank.types",
