@@ -158,3 +158,14 @@ def numbers(option: str, value: str) -> list[float]:
         return [float(part) for part in value.split(",")]
     except ValueError:
         raise InputError(f"{option} takes numbers between commas", got=value) from None
+
+
+def folds_or_number(folds: Path | None, number: int | None) -> Path | int | None:
+    """Return --folds or --make-folds.
+
+    Raises:
+        InputError: both are given.
+    """
+    if folds is not None and number is not None:
+        raise InputError("--folds and --make-folds are two ways to the same: give one of them")
+    return number if folds is None else folds

@@ -169,6 +169,16 @@ def check_axes(search: Search, axes: Axes) -> None:
             raise InputError(f"an axis has no effect while {_FACTORS[name]} is 0", got=name)
 
 
+def note_edges(table: GridValues, axes: Axes, notes: Notes) -> None:
+    """Note where the best value over all queries is at an end of its axis."""
+    best = table.settings[table.best(table.query_ids)]
+    for name, values in axes.items():
+        if len(values) > 1 and best[name] in (values[0], values[-1]):
+            notes.say(
+                f"the best {name} over all queries, {best[name]}, is at an end of its axis: is the grid wide enough?"
+            )
+
+
 def untried(search: Search, axes: Axes) -> GridValues:
     """Return a table of one setting, zeros: a protocol that refuses it would refuse the finished one."""
     return _table(search, settings_of(axes)[:1], np.zeros((1, len(search.queries))))
