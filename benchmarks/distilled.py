@@ -18,9 +18,9 @@ from benchmarks.gains_report import mean, values_of
 from benchmarks.gains_tasks import TASKS, Prepared, assigned, run
 from benchmarks.training_examples import sample
 from longrank.evaluation.significance import differences, t_test
+from longrank.networks.model_files import find_model
 from longrank.protocols import ScoringTask
 from longrank.scoring.cross_encoder import CrossEncoder
-from longrank.scoring.models import find_model
 from longrank.training.passage_data.examples import Example, ExampleFile, group, write_examples
 from longrank.types import Notes, Passage, Query
 

@@ -31,12 +31,12 @@ from longrank.formats.corpora import read_documents
 from longrank.formats.queries import read_queries
 from longrank.models.folders import load_network
 from longrank.models.network import DocumentNetwork
+from longrank.models.network_reader import pair_masks
+from longrank.models.new import create_folder
+from longrank.networks.batching import batches
+from longrank.networks.model_files import find_model
 from longrank.protocols import ScoringTask
-from longrank.scoring.batching import batches
-from longrank.scoring.create import create_folder
 from longrank.scoring.document_network import DocumentNetworkScorer
-from longrank.scoring.models import find_model
-from longrank.scoring.network_reader import pair_masks
 from longrank.scoring.speed import machine, use_threads
 from longrank.text.packing import Packed
 from longrank.text.segment import make_segmenter

@@ -34,7 +34,7 @@ from benchmarks.gains_tasks import MIXED, PASSAGE_AGGREGATORS, READ, TASKS, Prep
 from longrank.formats.evidence import EvidenceWriter, read_evidence
 from longrank.index import Index
 from longrank.models.folders import load_network
-from longrank.scoring.network_reader import NetworkReader
+from longrank.models.network_reader import NetworkReader
 from longrank.types import Evidence, Notes, Query
 
 CONFIG = Path(__file__).with_name("aggregator.toml")

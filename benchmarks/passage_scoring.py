@@ -32,11 +32,11 @@ from scipy.stats import kendalltau
 from longrank.formats.corpora import read_documents
 from longrank.formats.queries import read_queries
 from longrank.index import Index, build_index
+from longrank.networks.model_files import find_model
 from longrank.protocols import ScoringTask
 from longrank.ranking.quantization import quantize_model
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder
-from longrank.scoring.models import find_model
 from longrank.scoring.speed import count_operations, machine, matrix_peak, use_threads
 from longrank.text.segment import make_segmenter
 from longrank.types import Document, Notes, Query

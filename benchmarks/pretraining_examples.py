@@ -36,8 +36,8 @@ from benchmarks.training_pools import (
 )
 from longrank.cli.console import progress
 from longrank.config import read_toml
+from longrank.networks.model_files import find_model
 from longrank.scoring.bi_encoder import BiEncoder
-from longrank.scoring.models import find_model
 from longrank.training.passage_data.examples import Example, write_examples
 
 CONFIG = Path(__file__).with_name("pretraining.toml")

@@ -23,10 +23,10 @@ import numpy as np
 from benchmarks.million import documents, queries
 from longrank.index import Index, index_files
 from longrank.index.vectors import DocumentVectors, VectorsKey, find_vectors, write_vectors
+from longrank.networks.model_files import find_model
 from longrank.ranking.explain import search
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.scoring.bi_encoder import BiEncoder
-from longrank.scoring.models import find_model
 from longrank.text.segment import make_segmenter
 
 

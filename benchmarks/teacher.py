@@ -18,8 +18,8 @@ from benchmarks.training_examples import Pool, Settings, Teacher, lexical_scores
 from benchmarks.training_pools import cascade_scifact_pools, cascade_squad_pools, cranfield_pools
 from longrank.config import read_toml
 from longrank.evaluation.measures import evaluate
+from longrank.networks.model_files import find_model
 from longrank.scoring.bi_encoder import BiEncoder
-from longrank.scoring.models import find_model
 from longrank.types import Run, ScoredDoc
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 1.0)

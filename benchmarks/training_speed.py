@@ -29,8 +29,8 @@ from benchmarks.training_examples import Settings, draw
 from benchmarks.training_pools import read_collection, squad_pools
 from longrank.cli.console import note
 from longrank.config import read_toml
-from longrank.scoring.create import new_network
-from longrank.scoring.models import find_model
+from longrank.models.new import new_network
+from longrank.networks.model_files import find_model
 from longrank.text.segment import make_segmenter
 from longrank.training.dropout import set_dropout
 from longrank.training.passage_data.examples import Example, ExampleFile, ExampleSamples, write_examples

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from longrank.scoring.backends import BACKENDS
+from longrank.networks.backends import BACKENDS
 from longrank.storage import cache
 
 

@@ -11,8 +11,8 @@ from types import ModuleType
 
 import pytest
 
+from longrank.networks.model_files import find_model
 from longrank.scoring.cross_encoder import CrossEncoder
-from longrank.scoring.models import find_model
 from tiny_models import save_cross_encoder, task
 
 

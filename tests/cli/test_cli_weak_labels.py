@@ -116,8 +116,8 @@ def test_documents_without_evidence_are_counted(
 
 @pytest.mark.neural
 def test_a_bi_encoder_learns_from_what_is_written(folder: Path, tmp_path: Path) -> None:
+    from longrank.networks.model_files import find_model
     from longrank.scoring.bi_encoder import BiEncoder
-    from longrank.scoring.models import find_model
     from tiny_models import save_encoder
 
     model = save_encoder(tmp_path / "encoder")

@@ -175,8 +175,8 @@ def test_an_accelerated_encoder_gives_the_same_passages(network, encoders: Encod
     import torch
 
     from longrank.models.create import create_network
-    from longrank.scoring.dense import use_onednn
-    from longrank.scoring.unpadded import Unpadded, can_unpad
+    from longrank.networks.dense import use_onednn
+    from longrank.networks.unpadded import Unpadded, can_unpad
 
     encoder, tokenizer = encoders.read(family)
     fast = create_network(network.name, encoder, tokenizer=tokenizer)

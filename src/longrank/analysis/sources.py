@@ -74,7 +74,7 @@ def wordpieces(model: str) -> Count:
     Raises:
         InputError, MissingExtra: as `wordpiece_counter`.
     """
-    from longrank.scoring.wordpieces import wordpiece_counter
+    from longrank.networks.wordpieces import wordpiece_counter
 
     count, options = wordpiece_counter(model), IndexOptions()
     return lambda _, document: count(options.indexed(document.title, document.text))

@@ -39,8 +39,8 @@ def create(
     """
     from longrank.cli.inputs import apart
     from longrank.config import override
-    from longrank.scoring.create import create_folder
-    from longrank.scoring.models import find_model
+    from longrank.models.new import create_folder
+    from longrank.networks.model_files import find_model
     from longrank.types import Notes
 
     options = override({}, assignments or ())

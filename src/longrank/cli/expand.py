@@ -79,7 +79,7 @@ def expand(
     from longrank.expansion.predictor import QueryPredictor
     from longrank.expansion.reading import Reading
     from longrank.formats.corpora import CorpusOptions
-    from longrank.scoring.models import find_model
+    from longrank.networks.model_files import find_model
     from longrank.storage import MANIFEST
     from longrank.types import Notes
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from longrank.draws import chance
 from longrank.errors import InputError
-from longrank.scoring.network import check_at_least
+from longrank.networks.loading import check_at_least
 
 if TYPE_CHECKING:
     import torch

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.models.checks import check_weights, read_json
-from longrank.scoring.models import Model
-from longrank.scoring.network import loading
-from longrank.scoring.pretrained import load_pretrained
+from longrank.networks.checks import check_weights, read_json
+from longrank.networks.loading import loading
+from longrank.networks.model_files import Model
+from longrank.networks.pretrained import load_pretrained
 
 
 def open_seq2seq(model: Model, dtype: str = "float32") -> tuple[Any, Any]:

@@ -8,20 +8,13 @@ from typing import NamedTuple
 
 from longrank.expansion.decoding import Decoding, TextKey, end_tokens, first_logits, forget_habits, written
 from longrank.expansion.network import open_seq2seq
-from longrank.scoring.acceleration import check_dtype, to_bf16
-from longrank.scoring.backoff import halving
-from longrank.scoring.models import Model
-from longrank.scoring.network import (
-    DEFAULT_BATCH_TOKENS,
-    Feeder,
-    check_at_least,
-    choose_device,
-    choose_max_tokens,
-    loading,
-    position_limit,
-)
-from longrank.scoring.padding import check_padding
-from longrank.scoring.parallel import side_by_side
+from longrank.networks.acceleration import check_dtype, to_bf16
+from longrank.networks.backoff import halving
+from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder
+from longrank.networks.loading import check_at_least, choose_device, choose_max_tokens, loading, position_limit
+from longrank.networks.model_files import Model
+from longrank.networks.padding import check_padding
+from longrank.networks.parallel import side_by_side
 from longrank.text.packing import Packed
 from longrank.types import Notes
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.models.checks import read_json
+from longrank.networks.checks import read_json
 from longrank.types import Notes
 
 FILE = "longrank.json"

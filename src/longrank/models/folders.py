@@ -7,7 +7,7 @@
     longrank.json           which network with which options, and the record of its training
 
 A folder of passage scores is a model of transformers like any other: sentence-transformers' CrossEncoder reads it, but
-for an ELECTRA with Capreolus' head (`longrank.models.cls_head`).
+for an ELECTRA with Capreolus' head (`longrank.networks.cls_head`).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from safetensors.torch import load_file, save_file
 from longrank.config import lookup
 from longrank.errors import InputError, LongRankError, first_line
 from longrank.models import DOCUMENT_NETWORKS
-from longrank.models.checks import check_weights, read_json, tensor_shapes
-from longrank.models.cls_head import lacks_dense, leave_out_dense
 from longrank.models.create import checked_options
 from longrank.models.description import FILE, describe, description
 from longrank.models.network import DocumentNetwork
+from longrank.networks.checks import check_weights, read_json, tensor_shapes
+from longrank.networks.cls_head import lacks_dense, leave_out_dense
 from longrank.storage.folders import atomic_folder
 
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}

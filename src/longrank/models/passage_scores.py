@@ -4,7 +4,7 @@
     Birch-Passage               sum_j w_j s_(j), s_(1) >= .. >= s_(k): the k best, with learned weights (Li et al. 2020)
 
 The network inside is a sequence classifier of transformers, and is saved as one: sentence-transformers' CrossEncoder
-reads its passage scores, but for ELECTRAs with Capreolus' head (`longrank.models.cls_head`).
+reads its passage scores, but for ELECTRAs with Capreolus' head (`longrank.networks.cls_head`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import torch
 import transformers
 
 from longrank.errors import InputError
-from longrank.models.cls_head import ClsHead, leave_out_dense
 from longrank.models.network import SHARE, WEIGHT, DocumentNetwork, check_choice, check_range, inputs_of, won
+from longrank.networks.cls_head import ClsHead, leave_out_dense
 
 
 class PassageScoreNetwork(DocumentNetwork):

@@ -16,9 +16,9 @@ import numpy as np
 from longrank.errors import IntegrityError
 from longrank.index import Index
 from longrank.index.vectors import DocumentVectors, PassageVectors, VectorsKey, find_vectors, write_vectors
+from longrank.networks.model_files import find_model
 from longrank.protocols import PassageScorer, Segmenter
 from longrank.scoring.bi_encoder import BiEncoder
-from longrank.scoring.models import find_model
 from longrank.text.segment import make_segmenter
 from longrank.types import Notes
 

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from longrank.draws import digest
 from longrank.errors import InputError
 from longrank.index import Index
+from longrank.networks.backends.exported import exported_folder
+from longrank.networks.backends.quantized import write_quantized
+from longrank.networks.model_files import find_model
 from longrank.protocols import ScoringTask, Segmenter
 from longrank.retrieval import make_retriever
-from longrank.scoring.backends.exported import exported_folder
-from longrank.scoring.backends.quantized import write_quantized
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder
-from longrank.scoring.models import find_model
 from longrank.storage import digest_of
 from longrank.storage.folders import atomic_folder
 from longrank.text.segment import make_segmenter
@@ -52,7 +52,7 @@ def quantize_model(
     """Write a model folder with an int8 graph of the encoder, calibrated on pairs of queries and passages.
 
     Args:
-        model: as `longrank.scoring.models.find_model` takes it.
+        model: as `longrank.networks.model_files.find_model` takes it.
         scorer: a key of `SCORERS`.
         index: where the passages come from; BM25 finds them.
         queries: pairs are taken of as many as possible.

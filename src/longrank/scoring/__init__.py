@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from longrank.config import lookup, suggestion
 from longrank.errors import InputError
-from longrank.scoring.models import find_model
+from longrank.networks.model_files import find_model
 from longrank.types import Notes
 
 if TYPE_CHECKING:

@@ -18,21 +18,14 @@ from numpy.typing import NDArray
 
 from longrank.errors import LongRankError
 from longrank.index.vectors import PassageVectors
+from longrank.networks.acceleration import accelerate_by, computed_by
+from longrank.networks.backends import check_backend
+from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder, check_finite
+from longrank.networks.loading import check_at_least, choose_device, choose_max_tokens, loading
+from longrank.networks.model_files import Model
+from longrank.networks.sentence_encoder import limits_of, load_sentence_encoder, prompts_of, unit_rows
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.scoring.acceleration import accelerate_by, computed_by
-from longrank.scoring.backends import check_backend
-from longrank.scoring.models import Model
-from longrank.scoring.network import (
-    DEFAULT_BATCH_TOKENS,
-    Feeder,
-    check_at_least,
-    check_finite,
-    choose_device,
-    choose_max_tokens,
-    loading,
-)
-from longrank.scoring.sentence_encoder import limits_of, load_sentence_encoder, prompts_of
-from longrank.scoring.vectors import KeptVectors, Vectors, cosines, key_of, unit_rows
+from longrank.scoring.vectors import KeptVectors, Vectors, cosines, key_of
 from longrank.types import Float32s, Notes
 
 if TYPE_CHECKING:
@@ -51,8 +44,8 @@ class BiEncoder:
         batch_tokens: padded tokens per batch.
         device: a torch device, or ``auto``.
         dtype: ``float32``, ``bf16`` or ``int8``, in which the encoder's products are computed
-            (`longrank.scoring.acceleration`).
-        backend: who computes the encoder, a key of `longrank.scoring.backends.BACKENDS`.
+            (`longrank.networks.acceleration`).
+        backend: who computes the encoder, a key of `longrank.networks.backends.BACKENDS`.
         notes: counts queries that were cut.
 
     Raises:

@@ -2,7 +2,7 @@
 
 monoBERT (Nogueira and Cho 2019), BERT-MaxP (Dai and Callan 2019), Birch and their kin: any Hugging
 Face model for sequence classification with one output (relevance) or two (not relevant, relevant), or
-for next-sentence prediction (`longrank.scoring.heads`). What the score is, `longrank.scoring.relevance`
+for next-sentence prediction (`longrank.networks.heads`). What the score is, `longrank.scoring.relevance`
 says; by default the logit of one output, the difference of two.
 """
 
@@ -16,30 +16,20 @@ from numpy.typing import NDArray
 
 from longrank.errors import InputError
 from longrank.models.description import FILE, TRAINED, check_trained, describe
+from longrank.networks.acceleration import accelerate_by, computed_by
+from longrank.networks.backends import check_backend
+from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, DEFAULT_MAX_QUERY_TOKENS, Feeder, count_cut_queries
+from longrank.networks.heads import load_classifier, n_outputs
+from longrank.networks.loading import check_at_least, choose_device, choose_max_tokens, loading, position_limit
+from longrank.networks.model_files import Model
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.scoring.acceleration import accelerate_by, computed_by
-from longrank.scoring.backends import check_backend
-from longrank.scoring.heads import load_classifier, n_outputs
 from longrank.scoring.long_context import choose_global_attention, global_attention_mask
-from longrank.scoring.models import Model
-from longrank.scoring.network import (
-    DEFAULT_BATCH_TOKENS,
-    Feeder,
-    check_at_least,
-    choose_device,
-    choose_max_tokens,
-    loading,
-    position_limit,
-)
-from longrank.scoring.relevance import check_score, count_cut_queries, per_task, score_of
+from longrank.scoring.relevance import check_score, per_task, score_of
 from longrank.text.packing import Packed
 from longrank.types import Notes
 
 if TYPE_CHECKING:
     import torch
-
-DEFAULT_MAX_QUERY_TOKENS = 64
-"""As monoBERT reads queries."""
 
 
 class CrossEncoder:
@@ -55,8 +45,8 @@ class CrossEncoder:
         batch_tokens: padded tokens per batch.
         device: a torch device, or ``auto``.
         dtype: ``float32``, ``bf16`` or ``int8``, in which the encoder's products are computed
-            (`longrank.scoring.acceleration`).
-        backend: who computes the encoder, a key of `longrank.scoring.backends.BACKENDS`.
+            (`longrank.networks.acceleration`).
+        backend: who computes the encoder, a key of `longrank.networks.backends.BACKENDS`.
         allow_untrained: score with a document network (``maxp``, ...) that has never been trained.
         notes: counts queries that were cut.
 

@@ -1,7 +1,7 @@
 """Networks that aggregate passages inside themselves: PARADE, KNRM, CEDR, Birch-Passage and their kin.
 
 With the document's score come, for its evidence, what each passage contributed to it, and as the passage's score
-what the network says of a document that is this passage alone (`longrank.scoring.network_reader`).
+what the network says of a document that is this passage alone (`longrank.models.network_reader`).
 """
 
 from __future__ import annotations
@@ -12,19 +12,13 @@ from typing import Any
 
 from longrank.errors import InputError
 from longrank.models.description import check_trained, describe
+from longrank.models.network_reader import NetworkReader, query_limit
+from longrank.networks.acceleration import accelerate, check_dtype
+from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
+from longrank.networks.loading import check_at_least, choose_device, choose_max_tokens, loading, position_limit
+from longrank.networks.model_files import Model
+from longrank.networks.padding import check_network
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.scoring.acceleration import accelerate, check_dtype
-from longrank.scoring.models import Model
-from longrank.scoring.network import (
-    DEFAULT_BATCH_TOKENS,
-    check_at_least,
-    choose_device,
-    choose_max_tokens,
-    loading,
-    position_limit,
-)
-from longrank.scoring.network_reader import NetworkReader, query_limit
-from longrank.scoring.padding import check_network
 from longrank.types import Notes
 
 
@@ -39,7 +33,7 @@ class DocumentNetworkScorer:
         max_query_tokens: what is read of the query; default: the network's own limit where it has one, else 64.
         batch_tokens: padded tokens per batch.
         device: a torch device, or ``auto``.
-        dtype: ``float32`` or ``bf16``, in which the encoder's products are computed (`longrank.scoring.acceleration`).
+        dtype: ``float32`` or ``bf16``, in which the encoder's products are computed (`longrank.networks.acceleration`).
         notes: counts queries that were cut.
 
     Raises:

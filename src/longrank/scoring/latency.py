@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from longrank.errors import InputError
-from longrank.scoring.acceleration import accelerate, check_dtype
-from longrank.scoring.network import DEFAULT_BATCH_TOKENS, choose_device
-from longrank.scoring.parallel import side_by_side
+from longrank.networks.acceleration import accelerate, check_dtype
+from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
+from longrank.networks.loading import choose_device
+from longrank.networks.parallel import side_by_side
 from longrank.scoring.speed import count_operations, median_seconds
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def latencies(
         sizes: keys of `SIZES`.
         passages: P of each document.
         tokens: L of each passage.
-        dtype: one of `longrank.scoring.acceleration.DTYPES`.
+        dtype: one of `longrank.networks.acceleration.DTYPES`.
         device: a torch device, or ``auto``.
         seconds: how long to measure each; three rounds at least.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from longrank.config import suggestion
 from longrank.errors import InputError
-from longrank.scoring.models import Model
+from longrank.networks.model_files import Model
 
 if TYPE_CHECKING:
     import torch

@@ -17,23 +17,16 @@ from numpy.typing import NDArray
 
 from longrank.config import suggestion
 from longrank.errors import InputError
-from longrank.models.checks import check_weights
+from longrank.networks.acceleration import check_dtype, to_bf16
+from longrank.networks.checks import check_weights
+from longrank.networks.dense import use_onednn
+from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder, count_cut_queries
+from longrank.networks.loading import check_at_least, choose_device, choose_max_tokens, loading, position_limit
+from longrank.networks.model_files import Model
+from longrank.networks.padding import check_padding
+from longrank.networks.pretrained import load_pretrained
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.scoring.acceleration import check_dtype, to_bf16
-from longrank.scoring.dense import use_onednn
-from longrank.scoring.models import Model
-from longrank.scoring.network import (
-    DEFAULT_BATCH_TOKENS,
-    Feeder,
-    check_at_least,
-    choose_device,
-    choose_max_tokens,
-    loading,
-    position_limit,
-)
-from longrank.scoring.padding import check_padding
-from longrank.scoring.pretrained import load_pretrained
-from longrank.scoring.relevance import check_score, count_cut_queries, per_task, score_of
+from longrank.scoring.relevance import check_score, per_task, score_of
 from longrank.text.prompts import PromptPacker, Template
 from longrank.types import Notes
 

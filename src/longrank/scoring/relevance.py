@@ -13,17 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longrank.config import suggestion
 from longrank.errors import InputError
+from longrank.networks.feeding import check_finite
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.scoring.network import check_finite
 from longrank.text.packing import Packed
-from longrank.types import Float32s, Notes
+from longrank.types import Float32s
 
 SCORES = ("logit", "logit_diff", "logprob", "prob")
 
@@ -70,20 +69,3 @@ def per_task(tasks: Sequence[ScoringTask], packed: Sequence[Packed], scores: Flo
     for task, result in zip(tasks, results, strict=True):
         check_finite(result.scores, task)
     return results
-
-
-class QueryCutter(Protocol):
-    """A packer that reads a query up to a limit."""
-
-    max_query_tokens: int
-
-    def cuts_query(self, query: str) -> bool:
-        """Say whether a part of the query is left out."""
-        ...
-
-
-def count_cut_queries(tasks: Sequence[ScoringTask], packer: QueryCutter, notes: Notes) -> None:
-    """Count each query that is cut, once."""
-    for query_id, text in {task.query.query_id: task.query.text for task in tasks}.items():
-        if packer.cuts_query(text):
-            notes.add(f"queries cut at the scorer's {packer.max_query_tokens} tokens", f"query {query_id}")

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import MissingExtra
+from longrank.networks.loading import choose_device
 from longrank.protocols import PassageScorer, ScoringTask
 from longrank.scoring import make_scorer
-from longrank.scoring.network import choose_device
 from longrank.types import Passage, Query
 
 DOCUMENT_TOKENS = 2000
@@ -163,7 +163,7 @@ def matrix_peak(dtype: str = "float32", device: str = "cpu", repeats: int = 12) 
     """Return the best rate of a matrix product here, in GFLOP/s: of three shapes, and of two libraries but for int8."""
     import torch
 
-    from longrank.scoring.dense import dense
+    from longrank.networks.dense import dense
 
     products = (dense, torch.nn.functional.linear) if dtype != "int8" else (_int8_product,)
     best = 0.0

@@ -22,13 +22,6 @@ class Vectors(NamedTuple):
     truncated: NDArray[np.bool_]
 
 
-def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scale each row to length 1, in place; zeros stay zeros."""
-    lengths = np.sqrt((rows * rows).sum(axis=1, dtype=np.float32, keepdims=True))
-    np.divide(rows, lengths, out=rows, where=lengths != 0)
-    return rows
-
-
 def cosines(rows: NDArray[np.float32], query: Float32s) -> Float32s:
     """Return the cosine of each unit vector of [P, H] with one of [H]; a row's does not depend on the others."""
     scores = np.empty(len(rows), dtype=np.float32)

@@ -17,11 +17,11 @@ from longrank.aggregation import AGGREGATORS, make_aggregator
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.index import Index
+from longrank.networks.model_files import find_model
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.ranking.texts import TextLimits, TextReranker, open_text_reranker
-from longrank.scoring.models import find_model
 from longrank.types import Notes, Query
 
 _SAMPLE = "Long documents are read whole, passage by passage. " * 300

@@ -16,10 +16,10 @@ import numpy as np
 import torch
 
 from longrank.errors import InputError
-from longrank.scoring.models import Model, find_model
-from longrank.scoring.network import DEFAULT_BATCH_TOKENS, Feeder, choose_max_tokens, loading
-from longrank.scoring.sentence_encoder import limits_of, load_sentence_encoder, prompts_of
-from longrank.scoring.vectors import unit_rows
+from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder
+from longrank.networks.loading import choose_max_tokens, loading
+from longrank.networks.model_files import Model, find_model
+from longrank.networks.sentence_encoder import limits_of, load_sentence_encoder, prompts_of, unit_rows
 from longrank.text.packing import Packed
 from longrank.training.cuts import Cuts
 from longrank.training.dropout import set_dropout

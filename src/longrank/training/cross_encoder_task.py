@@ -13,9 +13,9 @@ from typing import Any
 import torch
 
 from longrank.errors import InputError
-from longrank.scoring.create import new_network
-from longrank.scoring.heads import check_pairs
-from longrank.scoring.models import Model, find_model
+from longrank.models.new import new_network
+from longrank.networks.heads import check_pairs
+from longrank.networks.model_files import Model, find_model
 from longrank.text.packing import Packed
 from longrank.training.cuts import Cuts
 from longrank.training.feeding import prepared

@@ -1,6 +1,6 @@
 """Dense layers that learn at the speed of the processor: y = x W^T + b and both gradients as calls of oneDNN.
 
-For the reason that `longrank.scoring.dense` gives: of float32 matrices, PyTorch leaves the product to MKL, and on many
+For the reason that `longrank.networks.dense` gives: of float32 matrices, PyTorch leaves the product to MKL, and on many
 processors MKL leaves AVX-512 unused. The same sums in another order. In bf16 PyTorch uses oneDNN itself.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from longrank.scoring.dense import filled_up, has_onednn
+from longrank.networks.dense import filled_up, has_onednn
 
 
 def use_onednn(network: torch.nn.Module) -> None:

@@ -22,12 +22,10 @@ from torch.nn import functional
 
 from longrank.errors import InputError
 from longrank.expansion.network import open_seq2seq
-from longrank.scoring.batching import batches
-from longrank.scoring.models import Model, find_model
-from longrank.scoring.network import (
-    DEFAULT_BATCH_TOKENS,
-    check_at_least,
-)
+from longrank.networks.batching import batches
+from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
+from longrank.networks.loading import check_at_least
+from longrank.networks.model_files import Model, find_model
 from longrank.text.packing import Packed, Packer
 from longrank.training.cuts import Cuts
 from longrank.training.feeding import prepared

@@ -17,8 +17,8 @@ from longrank.formats.folds import Fold
 from longrank.formats.trec import read_run
 from longrank.index import Index
 from longrank.models.description import FILE, lineage_of
-from longrank.scoring.models import find_model
-from longrank.scoring.network_reader import Kept
+from longrank.models.network_reader import Kept
+from longrank.networks.model_files import find_model
 from longrank.storage import digest_of, sha256_of
 from longrank.training.checks import check_documents, check_fold, check_taught
 from longrank.training.judgments import Sampled, sample_judgments

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from longrank.scoring.models import Model
-from longrank.scoring.network import DEFAULT_BATCH_TOKENS, Feeder, choose_max_tokens, position_limit
+from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder
+from longrank.networks.loading import choose_max_tokens, position_limit
+from longrank.networks.model_files import Model
 from longrank.training.dropout import set_dropout
 from longrank.training.passage_settings import PassageTrainingSettings
 from longrank.types import Notes

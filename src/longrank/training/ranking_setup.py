@@ -11,11 +11,12 @@ from longrank.models.create import checked_options, options_of, preset_options
 from longrank.models.description import FILE, describe, lineage_of
 from longrank.models.folders import load_network
 from longrank.models.network import DocumentNetwork
+from longrank.models.network_reader import NetworkReader, query_limit
+from longrank.models.new import new_network
+from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
+from longrank.networks.loading import choose_max_tokens, position_limit
+from longrank.networks.model_files import Model, find_model
 from longrank.protocols import Segmenter
-from longrank.scoring.create import new_network
-from longrank.scoring.models import Model, find_model
-from longrank.scoring.network import DEFAULT_BATCH_TOKENS, choose_max_tokens, position_limit
-from longrank.scoring.network_reader import NetworkReader, query_limit
 from longrank.text.segment import make_segmenter
 from longrank.training.checks import check_outputs
 from longrank.training.dropout import set_dropout

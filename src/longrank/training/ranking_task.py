@@ -13,9 +13,9 @@ from longrank.evaluation.measures import evaluate, parse_measure, summarise
 from longrank.index import Index
 from longrank.models.folders import save_network
 from longrank.models.network import DocumentNetwork, padded
+from longrank.models.network_reader import NetworkReader
 from longrank.protocols import Segmenter
 from longrank.ranking.passages import text_read
-from longrank.scoring.network_reader import NetworkReader
 from longrank.training.cuts import Cuts
 from longrank.training.loss_terms import loss_kind, weighted_loss
 from longrank.training.losses import log_probabilities

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.models.description import TRAINED
-from longrank.scoring.network import quiet
+from longrank.networks.loading import quiet
 from longrank.storage.folders import atomic_folder
 
 

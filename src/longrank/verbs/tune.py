@@ -15,7 +15,7 @@ from longrank.collections.queries import read_queries
 from longrank.errors import InputError
 from longrank.evaluation.folds import read_or_make_folds
 from longrank.evaluation.measures import parse_measure
-from longrank.evaluation.tuning.folder import JOURNAL, check_own, locked, write_outcome
+from longrank.evaluation.tuning.folder import JOURNAL, check_own, write_outcome
 from longrank.evaluation.tuning.grids import parse_axes
 from longrank.evaluation.tuning.protocols import make_protocol
 from longrank.evaluation.tuning.report import as_json
@@ -31,6 +31,7 @@ from longrank.evaluation.tuning.search import (
     untried,
 )
 from longrank.index import Index
+from longrank.storage.workplace import working_in
 from longrank.types import Notes, Run
 
 
@@ -111,7 +112,7 @@ def tune(
     with ExitStack() as opened:
         place = Path(folder or opened.enter_context(TemporaryDirectory()))
         if folder is not None:
-            opened.enter_context(locked(place))
+            opened.enter_context(working_in(place))
         advance = (lambda _: None) if progress is None else lambda done: progress(done, n)
         table = tabulate(search, axes, place / JOURNAL, workers=workers, progress=advance)
         outcome = way.conclude(table, way.choose(table), search.figure)

@@ -12,7 +12,7 @@ from longrank.collections.judgments import read_qrels
 from longrank.errors import InputError
 from longrank.evaluation.folds import read_or_make_folds
 from longrank.evaluation.systems import place_of
-from longrank.evaluation.tuning.folder import check_own, locked, write_outcome
+from longrank.evaluation.tuning.folder import check_own, write_outcome
 from longrank.evaluation.tuning.formula import ALPHA, PASSAGES, make_formula
 from longrank.evaluation.tuning.grids import Axes, parse_axes
 from longrank.evaluation.tuning.protocols import frozen, make_protocol
@@ -21,6 +21,7 @@ from longrank.evaluation.tuning.reranked import open_reranked
 from longrank.evaluation.tuning.result import Tuning
 from longrank.evaluation.tuning.values import GridValues, Outcome
 from longrank.evaluation.tuning.weights import Weighing, weighed_run
+from longrank.storage.workplace import working_in
 from longrank.types import Notes, Run
 
 WEIGHTS = "weights.json"
@@ -106,7 +107,7 @@ def weigh(
     ranked = Run("longrank", chain.from_iterable(weighed_run(here, setting_of)))
     if folder is not None:
         given = Path(folds) if isinstance(folds, str | Path) else None
-        with locked(Path(folder)):
+        with working_in(Path(folder)):
             write_outcome(
                 Path(folder), as_json(table, outcome, about), map(ranked.get, ranked), made, given, name=WEIGHTS
             )

@@ -12,7 +12,7 @@ import pytest
 from longrank.errors import InputError, LongRankError
 from longrank.expansion.decoding import Decoding, TextKey
 from longrank.expansion.predictor import QueryPredictor
-from longrank.scoring.models import find_model
+from longrank.networks.model_files import find_model
 from longrank.types import Notes
 from tiny_language_models import save_seq2seq
 

@@ -19,7 +19,7 @@ import sys
 from longrank.protocols import Candidate
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.scoring.cross_encoder import CrossEncoder
-from longrank.scoring.models import find_model
+from longrank.networks.model_files import find_model
 from longrank.text.segment import make_segmenter
 from longrank.text.select import make_selector
 from longrank.types import Document, Query

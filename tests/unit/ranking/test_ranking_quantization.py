@@ -15,10 +15,10 @@ from fakes import documents, index_of, queries
 from longrank.cli.main import main
 from longrank.errors import InputError, IntegrityError
 from longrank.index import Index
+from longrank.networks.model_files import find_model
 from longrank.ranking.quantization import calibration_tasks, quantize_model
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder
-from longrank.scoring.models import find_model
 from longrank.text.segment import make_segmenter
 from longrank.types import Notes
 from tiny_models import save_cross_encoder, save_encoder, task

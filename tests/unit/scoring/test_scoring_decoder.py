@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from longrank.errors import InputError
-from longrank.scoring.acceleration import _multiplies_bf16
+from longrank.networks.acceleration import _multiplies_bf16
+from longrank.networks.model_files import find_model
 from longrank.scoring.decoder import PROMPTS, Decoder
-from longrank.scoring.models import find_model
 from tiny_language_models import SHORT_PROMPT, save_decoder
 from tiny_models import task
 

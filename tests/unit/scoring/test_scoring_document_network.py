@@ -11,10 +11,10 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.models import DOCUMENT_NETWORKS
+from longrank.models.network_reader import pair_masks
+from longrank.networks.model_files import find_model
 from longrank.protocols import ScoringTask
 from longrank.scoring.document_network import DocumentNetworkScorer
-from longrank.scoring.models import find_model
-from longrank.scoring.network_reader import pair_masks
 from longrank.types import Notes
 from tiny_models import save_document_network, task
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from longrank.errors import InputError
+from longrank.networks.model_files import find_model
 from longrank.scoring.cross_encoder import CrossEncoder
-from longrank.scoring.models import find_model
 from tiny_models import save_cross_encoder, task
 
 pytestmark = pytest.mark.neural

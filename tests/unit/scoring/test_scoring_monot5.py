@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from longrank.errors import InputError
-from longrank.scoring.acceleration import _multiplies_bf16
-from longrank.scoring.models import find_model
+from longrank.networks.acceleration import _multiplies_bf16
+from longrank.networks.model_files import find_model
 from longrank.scoring.monot5 import MonoT5
 from longrank.types import Notes
 from tiny_language_models import save_seq2seq

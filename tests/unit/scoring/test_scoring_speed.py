@@ -8,9 +8,9 @@ import pytest
 
 from exports import cache_in, needs
 from longrank.errors import InputError
+from longrank.networks.model_files import find_model
 from longrank.scoring import speed
 from longrank.scoring.cross_encoder import CrossEncoder
-from longrank.scoring.models import find_model
 from tiny_models import save_cross_encoder, save_encoder
 
 pytestmark = pytest.mark.neural
@@ -32,7 +32,7 @@ def first_token_of_layer(tokens: int, rows: float) -> float:
 def test_operations_of_a_cross_encoder_are_those_counted_by_hand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, onednn: bool
 ) -> None:
-    monkeypatch.setattr("longrank.scoring.dense.has_onednn", lambda: onednn)
+    monkeypatch.setattr("longrank.networks.dense.has_onednn", lambda: onednn)
     scorer = CrossEncoder(find_model(str(save_cross_encoder(tmp_path / "m"))), max_tokens=L, device="cpu")
     head = 2 * H * H + 2 * H * 2  # pooler, two outputs
     rows = 8 / 3 if onednn else 1

@@ -108,8 +108,8 @@ def test_of_a_model_that_normalises_the_vectors_before_are_learned_and_those_sav
 def test_what_is_saved_gives_sentence_transformers_and_the_scorer_the_trained_networks_vectors(
     tmp_path: Path, kind: str
 ) -> None:
+    from longrank.networks.model_files import find_model
     from longrank.scoring.bi_encoder import BiEncoder
-    from longrank.scoring.models import find_model
 
     made = {
         "normalising": lambda: normalising(tmp_path / "m"),
@@ -138,8 +138,8 @@ def test_what_is_saved_gives_sentence_transformers_and_the_scorer_the_trained_ne
 
 
 def test_development_texts_are_ranked_as_the_scorer_ranks_them(tmp_path: Path, encoder: Path) -> None:
+    from longrank.networks.model_files import find_model
     from longrank.scoring.bi_encoder import BiEncoder
-    from longrank.scoring.models import find_model
     from tiny_models import task as scoring_task
 
     dev = [group(one.query, [*one.texts, "water", "under the bank of a river"]) for one in TRIPLETS]

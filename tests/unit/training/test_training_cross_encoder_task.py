@@ -106,8 +106,8 @@ def test_pairs_of_two_outputs_differ_by_the_difference_of_the_outputs(encoder: P
 
 
 def test_development_queries_are_ranked_by_the_scores_of_the_saved_model(encoder: Path, tmp_path: Path) -> None:
+    from longrank.networks.model_files import find_model
     from longrank.scoring.cross_encoder import CrossEncoder
-    from longrank.scoring.models import find_model
     from tiny_models import task as scoring_task
 
     found = settings(encoder, {"name": "cross-entropy"}, network={"outputs": 2}, validation={"measure": "RR"})

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from longrank.formats.folds import read_folds
-from longrank.models.checks import n_parameters
+from longrank.networks.checks import n_parameters
+from longrank.networks.model_files import find_model
 from longrank.reproduction.rows import Row
 from longrank.reproduction.workbench import Workbench
-from longrank.scoring.models import find_model
 from longrank.storage import atomic_write
 from longrank.types import Notes
 

@@ -1,0 +1,1 @@
+"""Hugging Face encoders: find, load, feed and accelerate them."""

@@ -1,0 +1,141 @@
+"""Makes a loaded network as fast as its device allows, without changing what it computes.
+
+On a CPU, encoders of the BERT family go without padding (`unpadded`), and the dense layers of all others are
+computed by oneDNN (`dense`). Elsewhere Hugging Face's own forward pass is kept. ``bf16`` halves the encoder's weights
+and activations (8 bits of precision instead of 24); what comes out of it, and the head, stay float32, so that
+scores are not rounded to a handful of values. Another backend than PyTorch may compute the encoder (`backends`); its
+``int8`` rounds weights and activations to 256 levels each, chosen on text of the user's (`backends.quantized`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from longrank.errors import InputError
+from longrank.networks.backends.exported import exported_folder
+from longrank.networks.backends.forward import Exported, load_graph
+from longrank.networks.backends.quantized import quantized_folder
+from longrank.networks.dense import use_onednn
+from longrank.networks.model_files import Model
+from longrank.networks.unpadded import Unpadded, can_unpad
+from longrank.types import Notes
+
+DTYPES = ("float32", "bf16")
+
+
+def accelerate(encoder: Any, *, dtype: str = "float32", first_only: bool = False) -> None:
+    """Change the forward pass of an encoder in place, computed by PyTorch; it cannot be trained afterwards.
+
+    Args:
+        encoder: a transformers model without head (``network.base_model``), float32, on its device.
+        dtype: one of `DTYPES`.
+        first_only: the head reads the first token only, so the others' last hidden state may be left out.
+
+    Raises:
+        InputError: no such dtype, or this machine computes it no faster than float32.
+    """
+    check_dtype(dtype, encoder.device.type)
+    if dtype == "bf16":
+        _to_bf16(encoder)
+    if encoder.device.type == "cpu" and can_unpad(encoder):
+        encoder.forward = Unpadded(encoder, first_only=first_only)
+        return
+    use_onednn(encoder)
+    if dtype == "bf16":
+        encoder.forward = _returning_float32(encoder.forward)
+
+
+def accelerate_by(
+    backend: str, encoder: Any, model: Model, notes: Notes, *, dtype: str = "float32", first_only: bool = False
+) -> None:
+    """Change the forward pass of an encoder in place, computed by any backend.
+
+    Args:
+        backend: a key of `longrank.networks.backends.BACKENDS`; the caller has checked it (`check_backend`).
+        encoder: as of `accelerate`.
+        model: where it comes from.
+        notes: says what was exported for another backend.
+        dtype: one of the backend's.
+        first_only: as of `accelerate`; other backends compute all tokens.
+
+    Raises:
+        InputError: as `accelerate`; or the encoder cannot be exported, or int8 was asked for of a model that is not
+            quantised.
+        IntegrityError: the quantised model is damaged.
+    """
+    if backend == "torch":
+        accelerate(encoder, dtype=dtype, first_only=first_only)
+        return
+    if dtype != "int8":
+        check_dtype(dtype, encoder.device.type)
+    folder = quantized_folder(model) if dtype == "int8" else exported_folder(encoder, model, backend, notes)
+    encoder.forward = Exported(encoder, load_graph(backend, folder, bf16=_precision(dtype) == "bf16"))
+
+
+def computed_by(dtype: str, backend: str) -> str:
+    """Return what a fingerprint says of dtype and backend; of int8, how the machine computes what is not quantised."""
+    if backend == "torch":
+        return f"dtype={dtype}"
+    return f"dtype={dtype} backend={backend}" + (f" precision={_precision(dtype)}" if dtype == "int8" else "")
+
+
+def _precision(dtype: str) -> str:
+    return "bf16" if dtype == "bf16" or (dtype == "int8" and _multiplies_bf16("cpu")) else "float32"
+
+
+def check_dtype(dtype: str, device: str) -> None:
+    """Refuse what is no dtype, or one that the machine has no instructions for.
+
+    Raises:
+        InputError: it is.
+    """
+    if dtype not in DTYPES:
+        raise InputError(f"dtype must be one of {', '.join(DTYPES)}", got=dtype)
+    if dtype == "bf16" and not _multiplies_bf16(device):
+        raise InputError(
+            "this machine has no instructions for products in bf16, which would be slower than float32",
+            got=f"dtype={dtype}, device={device}",
+            fix="use float32",
+        )
+
+
+def _multiplies_bf16(device: str) -> bool:
+    import torch
+
+    if device == "cpu":
+        return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    return device == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+
+
+def to_bf16(network: Any) -> None:
+    """Round the weights of a network; what else it holds, rotary frequencies for instance, stays as it is."""
+    import torch
+
+    for weights in network.parameters():
+        weights.data = weights.data.to(torch.bfloat16)
+
+
+def _to_bf16(encoder: Any) -> None:
+    for name, part in encoder.named_children():
+        if name == "pooler":  # reads one token: no time to gain, only precision to lose
+            part.register_forward_pre_hook(lambda _, inputs: tuple(one.float() for one in inputs))
+        else:
+            to_bf16(part)
+
+
+def _returning_float32(forward: Callable[..., Any]) -> Callable[..., Any]:
+    def rounded_inside(*args: Any, **named: Any) -> Any:
+        outputs = forward(*args, **named)
+        for name, value in outputs.items():
+            outputs[name] = _as_float32(value)
+        return outputs
+
+    return rounded_inside
+
+
+def _as_float32(value: Any) -> Any:
+    """Return a tensor of fractions, or a tuple of them (the hidden states of all layers), in float32."""
+    if isinstance(value, tuple):
+        return tuple(map(_as_float32, value))
+    return value.float() if hasattr(value, "is_floating_point") and value.is_floating_point() else value

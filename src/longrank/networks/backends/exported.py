@@ -1,0 +1,151 @@
+"""Encoders as graphs: exported once for each model and version, checked, and kept below the user's cache folder.
+
+    exports/<backend>-<digest of all that the graph depends on>/
+        encoder.*        the graph with its weights
+        manifest.json    what it is of, and a checksum of each file; written last
+
+A graph is made in a hidden folder that is renamed when whole, so two processes at once do no harm. A damaged one is
+made again.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from longrank.errors import InputError, IntegrityError, first_line
+from longrank.networks.backends import BACKENDS
+from longrank.networks.backends.agreement import agrees, random_batch
+from longrank.networks.backends.forward import load_graph
+from longrank.networks.model_files import Model
+from longrank.storage import MANIFEST, digest_of, verify, write_manifest
+from longrank.storage.cache import cache_folder
+from longrank.types import Notes
+
+if TYPE_CHECKING:
+    import torch
+
+_FORMAT = 1
+_EXAMPLE = (2, 7)  # sequences, tokens
+
+
+def exported_folder(encoder: Any, model: Model, backend: str, notes: Notes) -> Path:
+    """Return the folder of an encoder's graph; what is not in the cache, or damaged there, is exported now.
+
+    Args:
+        encoder: a transformers model without head, float32, on the CPU, as it was loaded.
+        model: where it comes from.
+        backend: a key of `BACKENDS`, other than ``torch``.
+        notes: says what was exported, and what was damaged.
+
+    Raises:
+        InputError: it cannot be exported, the graph computes something else, or the cache cannot be written to.
+    """
+    versions = {name: version(name) for name in ("torch", "transformers", *BACKENDS[backend].packages)}
+    network = type(encoder).__name__
+    key = {"format": _FORMAT, "model": model.fingerprint, "network": network, "backend": backend, **versions}
+    folder = cache_folder() / "exports" / f"{backend}-{digest_of(key)[:32]}"
+    if _is_whole(folder, notes):
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=".exporting-", dir=folder.parent))
+    except OSError as error:
+        raise InputError(f"the cache cannot be written to: {error.strerror or error}", path=folder.parent) from None
+    try:
+        _export(encoder, model, backend, work)
+        write_manifest(work, key)
+        _put(work, folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    notes.say(f"'{model.name}' was exported for {backend}; the graph is kept in {folder}")
+    return folder
+
+
+def _is_whole(folder: Path, notes: Notes) -> bool:
+    if not (folder / MANIFEST).is_file():
+        return False
+    try:
+        verify(folder)
+    except IntegrityError as error:
+        notes.say(f"an exported graph is damaged and made again: {error}")
+        return False
+    return True
+
+
+def _put(work: Path, folder: Path) -> None:
+    """Move a finished export to its place; if another process was first, leave what it made."""
+    if folder.exists() and not _is_whole(folder, Notes()):
+        damaged = Path(tempfile.mkdtemp(prefix=".damaged-", dir=folder.parent))
+        with suppress(FileNotFoundError):  # another process does the same
+            folder.rename(damaged)
+        shutil.rmtree(damaged, ignore_errors=True)
+    try:
+        work.rename(folder)
+    except OSError:
+        if not _is_whole(folder, Notes()):
+            raise
+
+
+def _export(encoder: Any, model: Model, backend: str, work: Path) -> None:
+    import torch
+
+    example = {name: torch.from_numpy(value) for name, value in random_batch(encoder, *_EXAMPLE).items()}
+    try:
+        with torch.inference_mode(False), torch.no_grad(), _quiet():
+            import_module(BACKENDS[backend].module).export(_hidden_states(encoder), example, work)
+    except Exception as error:  # whatever these libraries raise on a network they cannot convert
+        raise InputError(
+            f"the network cannot be exported for {backend}: {first_line(error)}",
+            path=model.path,
+            fix="use backend=torch",
+        ) from error
+    if not agrees(encoder, load_graph(backend, work, bf16=False)):
+        raise InputError(
+            f"the network exported for {backend} computes something else than the network",
+            path=model.path,
+            fix="use backend=torch",
+        )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep exporters from telling what they think of the network; `agrees` compares what it computes."""
+    level = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(level)
+
+
+def _hidden_states(encoder: Any) -> Any:
+    """Return the encoder as a module whose inputs have an order and whose output is the last hidden state."""
+    import torch
+
+    class HiddenStates(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = encoder
+
+        def forward(
+            self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor | None = None
+        ) -> torch.Tensor:
+            types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
+            hidden: torch.Tensor = encoder(
+                input_ids=input_ids, attention_mask=attention_mask, **types
+            ).last_hidden_state
+            return hidden
+
+    return HiddenStates().eval()

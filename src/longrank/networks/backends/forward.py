@@ -1,0 +1,93 @@
+"""An encoder whose forward pass another program computes."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from longrank.errors import LongRankError, first_line
+from longrank.networks.backends import BACKENDS, Run
+from longrank.networks.loading import position_limit
+
+if TYPE_CHECKING:
+    import torch
+
+# Lengths are filled up to a multiple, since runtimes prepare and keep much for each shape of a batch.
+_STEP = 16  # tokens
+
+
+class Exported:
+    """The forward pass of an encoder by another program; takes and returns padded tensors, as the encoder itself does.
+
+    Args:
+        encoder: a transformers model without head; its pooler is used if it has one.
+        run: computes the last hidden states.
+    """
+
+    def __init__(self, encoder: Any, run: Run) -> None:
+        self._encoder, self._run, self.inputs = encoder, run, input_names(encoder)
+        self._longest, self._padding = position_limit(encoder), encoder.config.pad_token_id or 0
+
+    def __call__(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        token_type_ids: torch.Tensor | None = None,
+        **others: Any,
+    ) -> Any:
+        """Return transformers' output of [B, L] ids and mask, in float32; padding is zeros.
+
+        Raises:
+            TypeError: an input that is not known here.
+        """
+        import torch
+        from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+        unknown = sorted(name for name, value in others.items() if value is not None and name != "return_dict")
+        if unknown:
+            raise TypeError(f"inputs of an exported encoder: {unknown}")
+        types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
+        given = {"input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": types}
+        length = input_ids.shape[1]
+        extra = max(0, min(-length % _STEP, self._longest - length))
+        fill = {"input_ids": self._padding}
+        wider = {
+            name: torch.nn.functional.pad(given[name], (0, extra), value=fill.get(name, 0)) for name in self.inputs
+        }
+        hidden = torch.from_numpy(self._run({name: rows.numpy() for name, rows in wider.items()})[:, :length])
+        hidden[attention_mask == 0] = 0  # where a runtime may have left NaN
+        return BaseModelOutputWithPooling(hidden, self._pooled(hidden))
+
+    def _pooled(self, hidden: torch.Tensor) -> torch.Tensor | None:
+        """Return what the encoder's pooler makes of the first token; ALBERT and BigBird keep its two steps apart."""
+        import torch
+
+        pooler = getattr(self._encoder, "pooler", None)
+        if not isinstance(pooler, torch.nn.Linear):
+            return pooler(hidden) if pooler is not None else None
+        activation = getattr(self._encoder, "pooler_activation", None) or self._encoder.activation
+        pooled: torch.Tensor = activation(pooler(hidden[:, 0]))
+        return pooled
+
+
+def input_names(encoder: Any) -> tuple[str, ...]:
+    """Return what an encoder reads; token types where it tells several apart."""
+    takes_types = "token_type_ids" in inspect.signature(encoder.forward).parameters
+    types = ("token_type_ids",) if takes_types and getattr(encoder.config, "type_vocab_size", 0) > 1 else ()
+    return ("input_ids", "attention_mask", *types)
+
+
+def load_graph(backend: str, folder: Path, *, bf16: bool) -> Run:
+    """Return what computes the graph in a folder.
+
+    Raises:
+        LongRankError: the backend cannot read it.
+    """
+    run: Run
+    try:
+        run = import_module(BACKENDS[backend].module).load(folder, bf16)
+    except Exception as error:  # whatever the runtime raises
+        raise LongRankError(f"{folder}: {backend} cannot load the graph: {first_line(error)}") from error
+    return run

@@ -1,0 +1,63 @@
+"""OpenVINO: encoders on the CPU, in float32, bf16 or int8.
+
+The runtime has as many streams as PyTorch has threads, each of one thread: a batch is computed by one thread, so its
+bytes do not depend on how many there are.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.networks.backends import Inputs, Run
+
+NAME = "encoder.xml"  # and encoder.bin
+_KEPT_SHAPES = 64  # of what is prepared for one shape of a batch; thousands by default, for no gain
+
+
+def openvino() -> Any:
+    """Import OpenVINO without its telemetry, which would report every conversion to its maker over the network."""
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+    import openvino
+
+    return openvino
+
+
+def export(network: Any, example: dict[str, Any], folder: Path) -> None:
+    """Write the graph of a torch module whose inputs are [B, L]."""
+    ov = openvino()
+    graph = ov.convert_model(network, example_input=example)
+    ov.save_model(graph, str(folder / NAME), compress_to_fp16=False)
+
+
+def load(folder: Path, bf16: bool) -> Run:
+    """Compile the graph; `bf16`: products that are not quantised are rounded to it."""
+    import torch
+
+    ov, threads = openvino(), torch.get_num_threads()
+    core = ov.Core()
+    options = {
+        "INFERENCE_PRECISION_HINT": "bf16" if bf16 else "f32",
+        "NUM_STREAMS": threads,
+        "INFERENCE_NUM_THREADS": threads,
+        "ENABLE_CPU_PINNING": False,
+        "CPU_RUNTIME_CACHE_CAPACITY": _KEPT_SHAPES,
+    }
+    compiled = core.compile_model(core.read_model(str(folder / NAME)), "CPU", options)
+    names = [one.any_name for one in compiled.inputs]
+    idle: list[Any] = []
+
+    def run(inputs: Inputs) -> NDArray[np.float32]:
+        try:
+            request = idle.pop()
+        except IndexError:  # all are at work in other threads
+            request = compiled.create_infer_request()
+        hidden: NDArray[np.float32] = request.infer([inputs[name] for name in names], share_inputs=True)[0]
+        idle.append(request)
+        return hidden
+
+    return run

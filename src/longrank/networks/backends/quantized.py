@@ -1,0 +1,92 @@
+"""Models with an int8 graph beside their weights: how they are made and read.
+
+    FOLDER/                     the model's own files, copied
+        openvino-int8/encoder.* the quantised graph
+        quantization.json       what it was calibrated on
+        manifest.json           a checksum of each file; written last
+
+Weights get 256 levels per output channel, activations 256 per layer, chosen so that those which occur in the
+calibration texts fit (NNCF's post-training quantisation). SmoothQuant (Xiao et al. 2023) first moves what is too
+uneven in the activations into the weights.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import logging
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from longrank.errors import InputError
+from longrank.networks.backends import Inputs
+from longrank.networks.backends.openvino_runtime import NAME, openvino
+from longrank.networks.model_files import SUFFIXES, Model
+from longrank.storage import MANIFEST, atomic_write, verify, write_manifest
+
+RECORD = "quantization.json"
+_GRAPH = "openvino-int8"
+
+
+def quantized_folder(model: Model) -> Path:
+    """Return the folder of a model's int8 graph, after checking every file of the model.
+
+    Raises:
+        InputError: the model has none.
+        IntegrityError: a file of it is damaged or missing.
+    """
+    if not (model.path / RECORD).is_file() or not (model.path / MANIFEST).is_file():
+        raise InputError(
+            "dtype=int8 needs a model that was quantised",
+            path=model.path,
+            fix="make one: longrank quantize MODEL INDEX QUERIES -o FOLDER",
+        )
+    verify(model.path)
+    return model.path / _GRAPH
+
+
+def write_quantized(
+    model: Model, graph: Path, batches: Sequence[Inputs], record: Mapping[str, Any], folder: Path
+) -> None:
+    """Quantise a model's graph and write a folder with it and the model's files.
+
+    Args:
+        model: the model.
+        graph: the folder of its float32 graph (`exported_folder`, of OpenVINO).
+        batches: what the encoder reads of the calibration texts.
+        record: what to write of them.
+        folder: an empty folder.
+    """
+    shutil.copytree(model.path, folder, ignore=_not_read, dirs_exist_ok=True)
+    (folder / _GRAPH).mkdir(exist_ok=True)  # there where the model was quantised before
+    ov = openvino()
+    network = quantize(ov.Core().read_model(str(graph / NAME)), batches)
+    for n, node in enumerate(network.get_ordered_ops()):
+        node.set_friendly_name(f"{node.get_type_name()}_{n}")  # its own counts what the process has made before
+    ov.save_model(network, str(folder / _GRAPH / NAME), compress_to_fp16=False)
+    with atomic_write(folder / RECORD, "w") as stream:
+        stream.write(json.dumps(record, indent=1) + "\n")
+    write_manifest(folder, {"format": "longrank quantized model"})
+
+
+def _not_read(folder: str, names: list[str]) -> list[str]:
+    """Return the files of a folder that no model depends on."""
+    return [name for name in names if (Path(folder) / name).is_file() and Path(name).suffix not in SUFFIXES]
+
+
+def quantize(network: Any, batches: Sequence[Inputs]) -> Any:
+    """Return an OpenVINO network in int8, calibrated on what it reads; the same for the same batches."""
+    openvino()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        import nncf
+
+        logging.getLogger("nncf").setLevel(logging.ERROR)
+        return nncf.quantize(
+            network,
+            nncf.Dataset([dict(one) for one in batches]),
+            model_type=nncf.ModelType.TRANSFORMER,
+            subset_size=len(batches),
+        )

@@ -1,0 +1,189 @@
+"""Feed networks: padded batches of packed texts, and checks of the scores that come back.
+
+torch is imported only when a network is loaded.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.errors import LongRankError
+from longrank.networks.backoff import halving
+from longrank.networks.batching import batches
+from longrank.networks.parallel import side_by_side
+from longrank.protocols import ScoringTask
+from longrank.text.packing import Packed, Packer
+from longrank.types import Notes
+
+if TYPE_CHECKING:
+    import torch
+
+DEFAULT_BATCH_TOKENS = 2048
+"""Padded tokens per batch: about where a CPU is fastest; accelerators want more."""
+
+DEFAULT_MAX_QUERY_TOKENS = 64
+"""Tokens read of a query that is paired with passages."""
+
+
+class OffsetTokenizer:
+    """A model's tokenizer for windows of wordpieces."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        """Take a ``tokenizers.Tokenizer`` whose truncation and padding are off."""
+        self._tokenizer = tokenizer
+
+    @property
+    def fingerprint(self) -> str:
+        """Names vocabulary and rules."""
+        return hashlib.sha256(self._tokenizer.to_str().encode()).hexdigest()[:16]
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return (start, end) in code points of every token of `text`, special tokens left out."""
+        return list(self._tokenizer.encode(text, add_special_tokens=False).offsets)
+
+
+class Feeder:
+    """Turns packed texts into the padded tensors a network wants, batch by batch.
+
+    Args:
+        tokenizer: a transformers tokenizer: names the network's inputs and the padding.
+        max_tokens: longest input.
+        max_query_tokens: longest query in a pair.
+        batch_tokens: padded tokens per batch.
+        device: where the tensors go.
+        notes: counts batches that were halved because memory ran out.
+
+    Attributes:
+        tokenizer: a copy of the ``tokenizers.Tokenizer``, its truncation and padding switched off.
+        packer: packs texts with that copy.
+        offset_tokenizer: the same copy, for windows of wordpieces.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        max_tokens: int,
+        *,
+        max_query_tokens: int,
+        batch_tokens: int,
+        device: str,
+        notes: Notes,
+    ) -> None:
+        own = copy.deepcopy(tokenizer.backend_tokenizer)  # transformers switches truncation and padding of its own on
+        self.tokenizer = own
+        self.packer = Packer(own, max_tokens, max_query_tokens)
+        self.offset_tokenizer = OffsetTokenizer(own)
+        self._inputs = frozenset(tokenizer.model_input_names)
+        self._padding = int(tokenizer.pad_token_id or 0)
+        self._batch_tokens, self._device, self._notes = batch_tokens, device, notes
+
+    def run(
+        self, packed: Sequence[Packed], forward: Callable[[dict[str, torch.Tensor]], torch.Tensor]
+    ) -> NDArray[np.float32]:
+        """Return ``forward``'s rows for all texts, float32[N, ...], in the order given.
+
+        Batches are formed among `packed` only, so the result is a pure function of it; where memory runs out,
+        a batch is halved, which can change the last bits.
+
+        Raises:
+            LongRankError: there is no memory for one text alone.
+        """
+        return self.run_apart([packed], forward)[0]
+
+    def run_apart(
+        self, groups: Sequence[Sequence[Packed]], forward: Callable[[dict[str, torch.Tensor]], torch.Tensor]
+    ) -> list[NDArray[np.float32]]:
+        """Return what `run` returns for each group: the same bytes, but the batches of all run side by side."""
+        jobs = [(n, batch) for n, packed in enumerate(groups) for batch in self._batches(packed)]
+        # The largest first: the memory that they leave then holds all others.
+        jobs.sort(key=lambda job: sum(len(groups[job[0]][n].ids) for n in job[1]), reverse=True)
+        rows, first_of_group = [np.empty(0, np.float32)] * len(groups), Lock()
+
+        def keep(group: int, part: list[int], values: NDArray[np.float32]) -> None:
+            """Copy at once: what a network returns lies between its own large blocks of memory and would pin them."""
+            with first_of_group:
+                if not rows[group].size:
+                    rows[group] = np.empty((len(groups[group]), *values.shape[1:]), np.float32)
+            rows[group][part] = values
+
+        def work(job: tuple[int, list[int]]) -> Notes:
+            group, batch = job
+            notes = Notes()
+
+            def numbers(part: list[int]) -> None:
+                keep(group, part, forward(self.features([groups[group][n] for n in part])).float().cpu().numpy())
+
+            for _ in halving(batch, numbers, notes):
+                pass
+            return notes
+
+        for notes in side_by_side(work, jobs, self._device):
+            self._notes.merge(notes)
+        return rows
+
+    def rows(
+        self, packed: Sequence[Packed], forward: Callable[[dict[str, torch.Tensor]], torch.Tensor]
+    ) -> torch.Tensor:
+        """Return ``forward``'s rows for all texts, [N, ...], with gradients; those of like length at once."""
+        import torch
+
+        order = self._batches(packed)
+        rows = torch.cat([forward(self.features([packed[n] for n in batch])) for batch in order])
+        places = torch.tensor([n for batch in order for n in batch], device=rows.device)
+        return rows[places.argsort()]
+
+    def _batches(self, packed: Sequence[Packed]) -> list[list[int]]:
+        return batches([len(one.ids) for one in packed], self._batch_tokens)
+
+    def features(self, packed: Sequence[Packed]) -> dict[str, torch.Tensor]:
+        """Return the padded tensors of some texts, int64 [N, L] each, by the names of the network's inputs."""
+        import torch
+
+        shape = (len(packed), max(len(one.ids) for one in packed))
+        ids, mask = np.full(shape, self._padding, np.int64), np.zeros(shape, np.int64)
+        types = np.zeros(shape, np.int64)
+        for row, one in enumerate(packed):
+            ids[row, : len(one.ids)], mask[row, : len(one.ids)] = one.ids, 1
+            types[row, : len(one.ids)] = one.type_ids
+        arrays = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+        return {
+            name: torch.from_numpy(array).to(self._device) for name, array in arrays.items() if name in self._inputs
+        }
+
+
+def check_finite(scores: NDArray[np.float32], task: ScoringTask) -> None:
+    """Refuse a score that is not a number.
+
+    Raises:
+        LongRankError: names query, document and passage.
+    """
+    bad = np.flatnonzero(~np.isfinite(scores))
+    if bad.size:
+        raise LongRankError(
+            f"score of passage {task.passages[int(bad[0])].index} of document {task.doc_id!r} "
+            f"for query {task.query.query_id!r} is not finite"
+        )
+
+
+class QueryCutter(Protocol):
+    """A packer that reads a query up to a limit."""
+
+    max_query_tokens: int
+
+    def cuts_query(self, query: str) -> bool:
+        """Say whether a part of the query is left out."""
+        ...
+
+
+def count_cut_queries(tasks: Sequence[ScoringTask], packer: QueryCutter, notes: Notes) -> None:
+    """Count each query that is cut, once."""
+    for query_id, text in {task.query.query_id: task.query.text for task in tasks}.items():
+        if packer.cuts_query(text):
+            notes.add(f"queries cut at the scorer's {packer.max_query_tokens} tokens", f"query {query_id}")

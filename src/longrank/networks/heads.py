@@ -1,0 +1,79 @@
+"""The classification heads of cross-encoders: which one a model's files hold.
+
+sequence classification   any encoder of transformers; one output or two
+next sentence             ``...ForNextSentencePrediction``, as the released Birch models; two outputs.
+                          Pre-training calls output 0 "is next"; Birch fine-tuned output 1 to mean relevant
+                          and scores by it, as Capreolus does with the same weights.
+ELECTRA, [CLS] only       Capreolus/electra-base-msmarco and its kin: one linear layer on [CLS], where the
+                          stock head of ELECTRA has a dense layer before it
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from longrank.errors import InputError
+from longrank.networks.checks import check_weights, read_json
+from longrank.networks.model_files import Model
+from longrank.networks.padding import check_padding
+from longrank.networks.pretrained import load_pretrained, load_sequence_classifier
+from longrank.types import Notes
+
+_NEXT_SENTENCE = "ForNextSentencePrediction"
+
+
+def load_classifier(model: Model, notes: Notes) -> tuple[Any, Any]:
+    """Load a cross-encoder with the head its files hold, on the CPU: (network, tokenizer).
+
+    Args:
+        model: the model's files.
+        notes: says what was found other than the stock head.
+
+    Raises:
+        InputError: the weights would score wrongly, as `check_weights`; or the tokenizer puts no mark
+            between query and passage; or padding changes the output.
+    """
+    if _made_for(model, _NEXT_SENTENCE):
+        loaded = load_pretrained(model, "AutoModelForNextSentencePrediction")
+        notes.say(
+            f"'{model.name}' has a next-sentence head: output 1 means relevant, as Birch trained it, "
+            "unless the option relevant = 0 says otherwise"
+        )
+    else:
+        loaded = load_sequence_classifier(model, notes)
+    network, tokenizer, missing = loaded
+    check_pairs(model, tokenizer)
+    check_weights(model.path, network, tokenizer, missing)
+    check_padding(model, network, tokenizer, lambda features: network(**features).logits, "a", "b")
+    return network, tokenizer
+
+
+def n_outputs(network: Any) -> int:
+    """Return how many logits the head has."""
+    return 2 if type(network).__name__.endswith(_NEXT_SENTENCE) else int(network.config.num_labels)
+
+
+def _made_for(model: Model, task: str) -> bool:
+    """Say whether config.json names a class that ends so."""
+    architectures = read_json(model.network / "config.json").get("architectures") or []
+    return any(str(name).endswith(task) for name in architectures)
+
+
+def check_pairs(model: Model, tokenizer: Any) -> None:
+    """Refuse tokenizers that join query and passage into one text: those of decoders, which want a prompt.
+
+    Raises:
+        InputError: as said.
+    """
+    if getattr(tokenizer, "backend_tokenizer", None) is None:
+        return  # refused by `check_weights`
+    joined = tokenizer.backend_tokenizer.encode("a", "a").sequence_ids
+    if joined[joined.index(1) - 1] == 0:
+        decoder = _made_for(model, "ForCausalLM")
+        raise InputError(
+            "the model's tokenizer puts no mark between query and passage",
+            path=model.path,
+            fix="a reranker made from a decoder wants a prompt: use the scorer 'decoder'"
+            if decoder
+            else "decoders with a classification head are not supported: use an encoder, or a decoder that answers yes",
+        )

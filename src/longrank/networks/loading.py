@@ -1,0 +1,126 @@
+"""Load models quietly: no progress bars, faults in one line, checked devices and input lengths.
+
+torch is imported only when a network is loaded.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from longrank.errors import InputError, LongRankError, MissingExtra, first_line
+from longrank.networks.model_files import Model
+
+_NEURAL = ("torch", "transformers", "sentence_transformers", "tokenizers", "safetensors", "accelerate")
+_DEVICES = ("cpu", "cuda", "mps", "xpu")
+_LEAST_TOKENS = 8  # special tokens and a word or two
+_UNLIMITED = 1 << 20  # tokenizers without a limit of their own say 1e30
+
+
+@contextmanager
+def loading(model: Model) -> Iterator[None]:
+    """Silence progress bars while a model is loaded, and turn what goes wrong into one line.
+
+    Raises:
+        MissingExtra: torch or transformers are not installed.
+        InputError: the library cannot load the model.
+    """
+    with quiet():
+        try:
+            yield
+        except (LongRankError, MemoryError):
+            raise
+        except ModuleNotFoundError as error:
+            if error.name in _NEURAL:
+                raise MissingExtra(f"the model '{model.name}'", "neural") from error
+            raise InputError(f"the model needs the package {error.name}", path=model.path) from error
+        except Exception as error:  # whatever these libraries raise on a folder they cannot read
+            raise InputError(f"the model cannot be loaded: {first_line(error)}", path=model.path) from error
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers and sentence-transformers from writing to stderr; what matters is checked here."""
+    loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]
+    levels = [logger.level for logger in loggers]
+    bars = _switch_bars(False)
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        _switch_bars(bars)
+
+
+def _switch_bars(on: bool) -> bool:
+    """Switch the progress bars of transformers; return whether they were on."""
+    try:
+        from transformers.utils import logging as bars
+    except ModuleNotFoundError:
+        return False  # said by name when the model is loaded
+    was: bool = bars.is_progress_bar_enabled()
+    (bars.enable_progress_bar if on else bars.disable_progress_bar)()
+    return was
+
+
+def choose_device(device: str) -> str:
+    """Return the torch device for ``auto`` (an accelerator if there is one), or the one named.
+
+    Raises:
+        InputError: no such device here, or none that a network can be computed on.
+    """
+    import torch
+
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    if device.partition(":")[0] not in _DEVICES:
+        raise InputError(f"device must be auto, or one of {', '.join(_DEVICES)}", got=device)
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError):
+        raise InputError("device is not available here", got=device, fix="use cpu or auto") from None
+    return device
+
+
+def position_limit(network: Any) -> int:
+    """Return how many tokens a transformers model can read, by its position embeddings."""
+    limit = getattr(network.config, "max_position_embeddings", None)
+    if not isinstance(limit, int) or limit < 1:
+        return _UNLIMITED
+    # RoBERTa and its kin count positions from the padding id on.
+    embeddings = getattr(network.base_model, "embeddings", None)
+    padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
+    return limit if padding is None else limit - int(padding) - 1
+
+
+def choose_max_tokens(model: Model, wanted: int | None, *limits: int | None) -> int:
+    """Return the length to read: the least of the model's limits, or a lesser one that is wanted.
+
+    Raises:
+        InputError: more is wanted than the model can read, or hardly anything; or it can read hardly anything.
+    """
+    limit = min([limit for limit in limits if limit is not None and limit < _UNLIMITED], default=512)
+    if limit < _LEAST_TOKENS:
+        raise InputError(f"the model reads {limit} tokens at most, too few for a passage", path=model.path)
+    if wanted is not None and not _LEAST_TOKENS <= wanted <= limit:
+        raise InputError(
+            f"max_tokens must be between {_LEAST_TOKENS} and {limit}, what '{model.name}' can read",
+            got=wanted,
+            fix=f"give {limit} or less (--max-tokens of expand; by --set, read.max_tokens of a training, "
+            "scorer.options.max_tokens of a pipeline)",
+        )
+    return limit if wanted is None else wanted
+
+
+def check_at_least(name: str, value: int, least: int) -> None:
+    """Refuse an option that is too small.
+
+    Raises:
+        InputError: it is.
+    """
+    if value < least:
+        raise InputError(f"{name} must be {least} or more", got=value)

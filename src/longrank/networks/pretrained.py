@@ -1,0 +1,144 @@
+"""Loading a transformers network and its tokenizer: local files, every parameter from the file.
+
+And every parameter of the file in the network: what transformers would leave out in silence may be what the
+model was trained for. Allowed are the outputs of pre-training, which no scorer reads; the pooler of a network
+that has none, since a head that needs it is refused without; and constants that older versions stored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from longrank.errors import InputError
+from longrank.networks.model_files import Model
+from longrank.types import Notes
+
+_NEVER_READ = re.compile(
+    r"(^|\.)pooler\."
+    # pre-training: BERT, FNet; RoBERTa, MPNet and decoders; DistilBERT; ELECTRA; ALBERT; DeBERTa; ModernBERT
+    r"|^(cls|lm_head|vocab_(transform|layer_norm|projector)|(generator|discriminator)_predictions|generator_lm_head"
+    r"|predictions|sop_classifier|(lm|mask)_predictions|head\.(dense|norm)|decoder)\."
+    # constants: positions, segments, rotations, causal masks
+    r"|(^|\.)(position_ids|token_type_ids|inv_freq|(attn|attention)\.(masked_)?bias)$"
+)
+
+
+class Pretrained(NamedTuple):
+    """A network in evaluation mode, on the CPU; its tokenizer; the parameters that the file lacks."""
+
+    network: Any
+    tokenizer: Any
+    missing: list[str]
+
+
+def load_pretrained(model: Model, family: str, dtype: str = "float32") -> Pretrained:
+    """Load what a class of transformers makes of a model's folder.
+
+    The caller checks the result (`longrank.networks.checks.check_weights`): some heads lack parameters on purpose.
+
+    Args:
+        model: the model's files.
+        family: the class, such as ``AutoModelForSequenceClassification``.
+        dtype: what the caller will compute in, ``float32`` or ``bf16``. Weights that are bf16 in the file stay so
+            for bf16, in half the memory; all others are loaded as float32, and are the caller's to round.
+
+    Raises:
+        InputError: the class has no room for some parameter of the file, as `check_unexpected`.
+    """
+    import torch
+    import transformers
+
+    options = {"local_files_only": True, "trust_remote_code": False}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(model.network), **options)
+    network, info = getattr(transformers, family).from_pretrained(
+        str(model.network),
+        dtype=torch.bfloat16 if dtype == "bf16" and _is_bf16(model) else torch.float32,
+        use_safetensors=True,
+        output_loading_info=True,
+        **options,
+    )
+    check_unexpected(model, info["unexpected_keys"])
+    return Pretrained(network.eval(), tokenizer, sorted(info["missing_keys"]))
+
+
+def load_sequence_classifier(model: Model, notes: Notes) -> Pretrained:
+    """Load an encoder with the stock head, or with the one that Capreolus gives ELECTRA (`longrank.networks.cls_head`).
+
+    Args:
+        model: the model's files.
+        notes: says that the head is not the stock one.
+
+    Raises:
+        InputError: as `load_pretrained`.
+    """
+    loaded = load_pretrained(model, "AutoModelForSequenceClassification")
+    from longrank.networks.cls_head import keep_head
+
+    missing = keep_head(loaded.network, loaded.missing)
+    if missing is None:
+        return loaded
+    notes.say(f"the head of '{model.name}' is one layer on [CLS], as Capreolus trained ELECTRA")
+    return loaded._replace(missing=missing)
+
+
+def load_next_sentence(model: Model, notes: Notes) -> Pretrained:
+    """Load a model with a next-sentence head as a sequence classifier of two outputs with that head.
+
+    The two compute the same in BERT and its kin: one linear layer on the pooled vector.
+
+    Args:
+        model: the model's files.
+        notes: says so.
+
+    Raises:
+        InputError: as `load_pretrained`, or the head or the classifier is no such layer.
+    """
+    import torch
+    import transformers
+
+    network, tokenizer, missing = load_pretrained(model, "AutoModelForNextSentencePrediction")
+    head = getattr(getattr(network, "cls", None), "seq_relationship", None)
+    network.config.num_labels = 2
+    classifier = transformers.AutoModelForSequenceClassification.from_config(network.config).eval()
+    if not isinstance(head, torch.nn.Linear) or not isinstance(
+        getattr(classifier, "classifier", None), torch.nn.Linear
+    ):
+        raise InputError("the next-sentence head is no linear layer on the pooled vector", path=model.path)
+    classifier.base_model.load_state_dict(network.base_model.state_dict())
+    classifier.classifier.load_state_dict(head.state_dict())
+    notes.say(f"'{model.name}' keeps its next-sentence head: output 1 means relevant, as Birch trained it")
+    lost = [name.replace("cls.seq_relationship", "classifier") for name in missing]
+    return Pretrained(classifier, tokenizer, lost)
+
+
+def _is_bf16(model: Model) -> bool:
+    """Say whether all weights in the model's files are bf16."""
+    from safetensors import safe_open
+
+    for path in model.network.glob("*.safetensors"):
+        with safe_open(path, "pt") as tensors:
+            if any(tensors.get_slice(name).get_dtype() != "BF16" for name in tensors.keys()):  # noqa: SIM118
+                return False
+    return True
+
+
+def check_unexpected(model: Model, names: Iterable[str]) -> None:
+    """Refuse a file with parameters that the network leaves out and that may matter.
+
+    Args:
+        model: where they come from, for the message.
+        names: the parameters left out.
+
+    Raises:
+        InputError: some are not of those that no scorer reads; names the first.
+    """
+    lost = sorted(name for name in names if not _NEVER_READ.search(name))
+    if lost:
+        raise InputError(
+            f"the weights hold {len(lost)} parameters that the network would leave out",
+            path=model.network,
+            got=lost[0],
+            fix="use a model trained for this task, with the scorer of its kind",
+        )

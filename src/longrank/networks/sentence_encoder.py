@@ -1,0 +1,106 @@
+"""The network of a bi-encoder: a model of sentence-transformers, checked, in evaluation mode, not yet accelerated."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.errors import InputError
+from longrank.networks.checks import check_weights
+from longrank.networks.loading import position_limit
+from longrank.networks.model_files import Model
+from longrank.networks.padding import check_padding
+from longrank.networks.pretrained import check_unexpected
+from longrank.types import Notes
+
+_DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # the names sentence-transformers looks for
+
+
+class Prompts(NamedTuple):
+    """What the model wants to be read before a query and before any other text; often nothing."""
+
+    query: str
+    document: str
+
+
+def load_sentence_encoder(model: Model, device: str, notes: Notes) -> Any:
+    """Load a model of sentence-transformers in float32.
+
+    Args:
+        model: its files.
+        device: a torch device.
+        notes: says when the pooling had to be guessed, and when the model was made for another similarity.
+
+    Raises:
+        InputError: no bi-encoder, weights that are missing, unknown or damaged, or a network whose vectors depend
+            on the padding.
+    """
+    from sentence_transformers import SentenceTransformer
+
+    modules = model.path / "modules.json"
+    if modules.is_file() and "LogitScore" in modules.read_text(encoding="utf-8"):  # its words would be left out
+        raise InputError("is a decoder reranker, no bi-encoder", path=modules, fix="use the scorer 'decoder'")
+    network = SentenceTransformer(
+        str(model.path),
+        device=device,
+        local_files_only=True,
+        trust_remote_code=False,
+        model_kwargs={"use_safetensors": True},
+    )
+    network = network.float().eval()
+    encoder = network[0].auto_model
+    check_weights(model.path, encoder, network.tokenizer, _missing(model, encoder))
+    check_padding(model, network, network.tokenizer, lambda features: network(features)["sentence_embedding"], "a")
+    _say_what_is_assumed(model, network, notes)
+    return network
+
+
+def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Scale each row to length 1, in place; zeros stay zeros."""
+    lengths = np.sqrt((rows * rows).sum(axis=1, dtype=np.float32, keepdims=True))
+    np.divide(rows, lengths, out=rows, where=lengths != 0)
+    return rows
+
+
+def prompts_of(network: Any) -> Prompts:
+    """Return the prompts that come with a model."""
+    known = dict(network.prompts or {})
+    document = next((known[name] for name in _DOCUMENT_PROMPTS if name in known), "")
+    return Prompts(known.get("query", ""), document)
+
+
+def limits_of(network: Any) -> tuple[int | None, ...]:
+    """Return how many tokens a model says it reads, and how many it has positions for."""
+    return (network.max_seq_length, position_limit(network[0].auto_model))
+
+
+def _say_what_is_assumed(model: Model, network: Any, notes: Notes) -> None:
+    if not (model.path / "modules.json").is_file():
+        notes.add(
+            "models without modules.json, which names the pooling (folder or cache may lack it): "
+            "the mean of all tokens is used",
+            model.name,
+        )
+    if (similarity := network.similarity_fn_name) != "cosine":
+        notes.add(f"models made for the similarity '{similarity}': the cosine is used", model.name)
+
+
+def _missing(model: Model, encoder: Any) -> list[str]:
+    """Return the parameters that the weights file lacks; the pooler is not read, and often not there.
+
+    Raises:
+        InputError: it holds some that the encoder leaves out (`longrank.networks.pretrained`).
+    """
+    options = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
+    _, info = type(encoder).from_pretrained(
+        str(model.network),
+        device_map="meta",  # names only, no values
+        output_loading_info=True,
+        **options,
+    )
+    missing = [name for name in info["missing_keys"] if "pooler" not in name.split(".")]
+    if not missing:
+        check_unexpected(model, info["unexpected_keys"])
+    return missing

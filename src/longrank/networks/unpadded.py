@@ -1,0 +1,229 @@
+"""Encoders of the BERT family without padding: sequences lie end to end in one matrix.
+
+    [CLS] a b [SEP] [PAD] [PAD]
+    [CLS] c d  e  f [SEP]          ->    [CLS] a b [SEP] [CLS] c d e f [SEP]      T x H instead of B x L x H
+
+Embeddings, projections, norms and feed-forward layers work token by token, so they take the rows as they are;
+keys and values are one product. Only attention has to know where a sequence ends: it is computed for each
+run of sequences of equal length, without a mask. A head that reads nothing but the first token needs no more
+than that from the last layer, where only keys and values are then computed of the others.
+
+The result is that of Hugging Face's forward pass of the same network, up to the last bits of float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from longrank.networks.dense import ACTIVATIONS, dense, rounded_up
+
+if TYPE_CHECKING:
+    import torch
+
+    Run = tuple[int, int]  # (tokens of each, how many): neighbouring sequences of equal length
+
+
+_ROWS_AT_ONCE = 1024
+
+
+class _Names(NamedTuple):
+    """Where a family keeps the parts of a layer, and the fields of its configuration."""
+
+    layers: str = "encoder.layer"
+    query: str = "attention.self.query"
+    key: str = "attention.self.key"
+    value: str = "attention.self.value"
+    output: str = "attention.output.dense"
+    output_norm: str = "attention.output.LayerNorm"
+    up: str = "intermediate.dense"
+    down: str = "output.dense"
+    down_norm: str = "output.LayerNorm"
+    activation: str = "hidden_act"
+
+
+_BERT = _Names()
+_DISTILBERT = _Names(
+    layers="transformer.layer",
+    query="attention.q_lin",
+    key="attention.k_lin",
+    value="attention.v_lin",
+    output="attention.out_lin",
+    output_norm="sa_layer_norm",
+    up="ffn.lin1",
+    down="ffn.lin2",
+    down_norm="output_layer_norm",
+    activation="activation",
+)
+FAMILIES = {
+    "BertModel": _BERT,
+    "RobertaModel": _BERT,
+    "XLMRobertaModel": _BERT,
+    "CamembertModel": _BERT,
+    "ElectraModel": _BERT,
+    "DistilBertModel": _DISTILBERT,
+}
+"""Classes of transformers whose networks can be computed here."""
+
+
+def can_unpad(encoder: Any) -> bool:
+    """Say, by class and configuration, whether `Unpadded` computes what the encoder computes."""
+    names, config = FAMILIES.get(type(encoder).__name__), encoder.config
+    return (
+        names is not None
+        and getattr(config, names.activation) in ACTIVATIONS
+        and getattr(config, "position_embedding_type", "absolute") == "absolute"
+        and not getattr(config, "is_decoder", False)
+        and not config.output_hidden_states
+    )
+
+
+class Unpadded:
+    """The forward pass of an encoder; takes and returns padded tensors, as the encoder itself does.
+
+    Args:
+        encoder: one that `can_unpad`; its query, key and value weights become views of one matrix.
+        first_only: compute the last hidden state of each sequence's first token only, [B, 1, H].
+    """
+
+    def __init__(self, encoder: Any, *, first_only: bool) -> None:
+        names, config = FAMILIES[type(encoder).__name__], encoder.config
+        self._encoder, self._first_only = encoder, first_only
+        self._layers = [
+            _Layer(layer, names, config.num_attention_heads, getattr(config, names.activation))
+            for layer in encoder.get_submodule(names.layers)
+        ]
+
+    def __call__(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        token_type_ids: torch.Tensor | None = None,
+        **others: Any,
+    ) -> Any:
+        """Return transformers' output of [B, L] ids and mask, in float32; padding is zeros.
+
+        Raises:
+            TypeError: an input that is not known here.
+        """
+        from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+        unknown = sorted(name for name, value in others.items() if value is not None and name != "return_dict")
+        if unknown:
+            raise TypeError(f"inputs of an unpadded encoder: {unknown}")
+        mask = attention_mask.bool()
+        lengths = mask.sum(1)
+        runs = [(length, len(list(run))) for length, run in groupby(lengths.tolist())]
+        first = lengths.cumsum(0) - lengths
+        ids, types, positions, extra = self._packed(input_ids, mask, token_type_ids)
+        x = self._embedded(ids, types, positions)
+        for layer in self._layers[:-1]:
+            x = layer(x, runs)
+        x = self._layers[-1](x, runs, first if self._first_only else None).float()
+        hidden = x[:, None] if self._first_only else x.new_zeros(*mask.shape, x.shape[1])
+        if not self._first_only:
+            hidden[mask] = x[: len(x) - extra]
+        pooler = getattr(self._encoder, "pooler", None)
+        return BaseModelOutputWithPooling(hidden, pooler(hidden) if pooler is not None else None)
+
+    def _packed(
+        self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor, int]:
+        """Return ids, segment ids and positions of all tokens, each [T + extra], and how many of them mean nothing.
+
+        Those let `dense` have a number of rows that it has had before; attention leaves them out.
+        """
+        from torch.nn.functional import pad
+
+        positions = _positions(self._encoder.embeddings.position_embeddings, ids, mask)[mask]
+        extra = rounded_up(len(positions)) - len(positions)
+        kinds = None if types is None else pad(types[mask], (0, extra))
+        return pad(ids[mask], (0, extra)), kinds, pad(positions, (0, extra)), extra
+
+    def _embedded(self, ids: torch.Tensor, types: torch.Tensor | None, positions: torch.Tensor) -> torch.Tensor:
+        """Return the embedding of each token, [T, H]."""
+        parts = self._encoder.embeddings
+        x = parts.word_embeddings.weight[ids]
+        if hasattr(parts, "token_type_embeddings"):
+            x += parts.token_type_embeddings.weight[0 if types is None else types]
+        x = parts.LayerNorm(x.add_(parts.position_embeddings.weight[positions]))
+        wider = getattr(self._encoder, "embeddings_project", None)  # ELECTRA's, where embeddings are narrower
+        return x if wider is None else dense(x, wider.weight, wider.bias)
+
+
+def _positions(embeddings: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Return each token's position, [B, L]; RoBERTa and its kin count the tokens that are not the padding's."""
+    padding = embeddings.padding_idx
+    if padding is None:
+        return mask.cumsum(1) - 1
+    counted = ids.ne(padding)
+    return counted.cumsum(1) * counted + padding
+
+
+class _Layer:
+    """One transformer layer on packed rows: attention and feed-forward, each added and normalised afterwards."""
+
+    def __init__(self, layer: Any, names: _Names, heads: int, activation: str) -> None:
+        part = layer.get_submodule
+        self._heads, self._activation = heads, activation
+        self._qkv = _fused([part(names.query), part(names.key), part(names.value)])
+        self._output, self._output_norm = part(names.output), part(names.output_norm)
+        self._up, self._down, self._down_norm = part(names.up), part(names.down), part(names.down_norm)
+
+    def __call__(self, x: torch.Tensor, runs: Sequence[Run], first: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the next hidden states of all rows, [T, H], or of the rows `first` only."""
+        (weight, bias), width = self._qkv, self._output.in_features
+        keys_values = dense(x, weight[width:], bias[width:])
+        if first is not None:
+            x = x[first]
+        queries = dense(x, weight[:width], bias[:width])
+        attended = _attention(queries, keys_values, runs, self._heads)
+        del queries, keys_values  # else a third of the memory that a layer takes
+        x = self._output_norm(dense(attended, self._output.weight, self._output.bias).add_(x))
+        del attended
+        result: torch.Tensor = self._down_norm(self._fed_forward(x).add_(x))
+        return result
+
+    def _fed_forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return [T, H], some rows after the other: the widest rows of all take most of the memory of a layer."""
+        narrow = x.new_empty(x.shape)
+        for rows, result in zip(x.split(_ROWS_AT_ONCE), narrow.split(_ROWS_AT_ONCE), strict=True):
+            wide = dense(rows, self._up.weight, self._up.bias, self._activation)
+            result.copy_(dense(wide, self._down.weight, self._down.bias))
+        return narrow
+
+
+def _fused(parts: Sequence[Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the weights and biases of dense layers side by side; the layers keep views of them."""
+    import torch
+
+    weight = torch.cat([part.weight.detach() for part in parts])
+    bias = torch.cat([part.bias.detach() for part in parts])
+    for part, rows, values in zip(parts, weight.chunk(len(parts)), bias.chunk(len(parts)), strict=True):
+        part.weight.data, part.bias.data = rows, values
+    return weight, bias
+
+
+def _attention(queries: torch.Tensor, keys_values: torch.Tensor, runs: Sequence[Run], heads: int) -> torch.Tensor:
+    """Return what each query row gathers from its own sequence; zeros for rows after the last one.
+
+    Args:
+        queries: [T, H], or [B, H]: one per sequence.
+        keys_values: [T, 2H].
+        runs: the sequences, in order.
+        heads: of attention; divides H.
+    """
+    from torch.nn.functional import scaled_dot_product_attention
+
+    result = queries.new_zeros(queries.shape)
+    each = len(queries) == len(keys_values)
+    token = row = 0
+    for length, n in runs:
+        rows = n * length if each else n
+        q = queries[row : row + rows].view(n, rows // n, heads, -1).transpose(1, 2)
+        k, v = keys_values[token : token + n * length].view(n, length, 2, heads, -1).permute(2, 0, 3, 1, 4)
+        gathered = scaled_dot_product_attention(q, k, v)
+        result[row : row + rows] = gathered.transpose(1, 2).reshape(rows, -1)
+        token, row = token + n * length, row + rows
+    return result

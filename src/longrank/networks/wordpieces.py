@@ -1,0 +1,35 @@
+"""How many wordpieces a model makes of a text, by its tokenizer alone: the network is not loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from longrank.errors import InputError
+from longrank.networks.feeding import OffsetTokenizer
+from longrank.networks.loading import loading
+from longrank.networks.model_files import find_model
+from longrank.text.windows import wordpieces
+
+
+def wordpiece_counter(name: str) -> Callable[[str], int]:
+    """Return a function from a text to the number of its wordpieces, special tokens left out, nothing cut.
+
+    Args:
+        name: a model, as `find_model` takes it.
+
+    Raises:
+        InputError: as `find_model`; or the model's tokenizer is not one of the tokenizers library.
+        MissingExtra: transformers is not installed.
+    """
+    model = find_model(name)
+    with loading(model):
+        import transformers
+
+        options = {"local_files_only": True, "trust_remote_code": False}
+        backend = transformers.AutoTokenizer.from_pretrained(str(model.network), **options).backend_tokenizer
+        if backend is None:
+            raise InputError("the model's tokenizer has no tokenizer.json and cannot be converted", path=model.path)
+    backend.no_truncation()
+    backend.no_padding()
+    tokenizer = OffsetTokenizer(backend)
+    return lambda text: len(wordpieces(text, tokenizer))

@@ -1,0 +1,173 @@
+"""Models by their Hugging Face names, from a cache laid out on disk as the hub's client does; no network."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from longrank.errors import InputError, MissingExtra
+from longrank.networks.model_files import find_model
+from longrank.scoring.cross_encoder import CrossEncoder
+from tiny_models import save_cross_encoder, save_encoder, task
+
+pytestmark = pytest.mark.neural
+
+COMMITS = {"main": "a" * 40, "v1": "b" * 40}
+NAME = "someone/tiny-reranker"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("made")
+    return {"main": save_cross_encoder(root / "main"), "v1": save_cross_encoder(root / "v1", n_outputs=1)}
+
+
+@pytest.fixture
+def cache(tmp_path: Path, made: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of one model with two versions in a cache; whatever asks the network fails at once."""
+    import huggingface_hub.constants as constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    folder = tmp_path / "models--someone--tiny-reranker"
+    (folder / "refs").mkdir(parents=True)
+    for revision, commit in COMMITS.items():
+        (folder / "refs" / revision).write_text(commit)
+        shutil.copytree(made[revision], folder / "snapshots" / commit)
+    return folder
+
+
+def refused(name: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        find_model(name)
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("revision", "commit"),
+    [("", COMMITS["main"]), ("@main", COMMITS["main"]), ("@v1", COMMITS["v1"]), (f"@{'b' * 40}", COMMITS["v1"])],
+)
+def test_a_name_is_found_in_the_cache_and_named_by_its_commit(cache: Path, revision: str, commit: str) -> None:
+    found = find_model(NAME + revision)
+    assert found.path == cache / "snapshots" / commit
+    assert found.name == NAME
+    assert found.fingerprint.startswith(f"{NAME}@{commit} sha256:")
+
+
+def test_a_model_in_the_cache_scores_as_its_folder_does(cache: Path, made: dict[str, Path]) -> None:
+    tasks = [task("the river bank", ["fish", "money"])]
+    by_name, by_folder = (CrossEncoder(find_model(name)) for name in (f"{NAME}@v1", str(made["v1"])))
+    assert by_name.score(tasks)[0].scores.tolist() == by_folder.score(tasks)[0].scores.tolist()
+
+
+def test_what_is_in_the_cache_is_used_without_asking_the_network(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    usual = huggingface_hub.snapshot_download
+
+    def local_only(*given: object, **options: object) -> str:
+        assert options["local_files_only"]
+        return str(usual(*given, **options))
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", local_only)
+    find_model(NAME)
+
+
+def test_what_the_cache_lacks_is_downloaded(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program has fetched the configuration alone; a download completes the snapshot."""
+    import huggingface_hub
+
+    weights, usual = cache / "snapshots" / COMMITS["main"] / "model.safetensors", huggingface_hub.snapshot_download
+    kept = weights.rename(cache / "kept")
+    asked: list[object] = []
+
+    def downloads(name: str, **options: object) -> str:
+        if not options.get("local_files_only"):
+            asked.append((name, options["revision"]))
+            kept.rename(weights)
+        return str(usual(name, **(options | {"local_files_only": True})))
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", downloads)
+    assert find_model(NAME).path == weights.parent
+    assert asked == [(NAME, None)]
+
+
+@pytest.mark.parametrize(
+    "lacking", ["model.safetensors", "config.json", "tokenizer.json", "modules.json", "1_Pooling/config.json"]
+)
+def test_a_bi_encoder_that_another_program_fetched_in_part_is_completed(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    import huggingface_hub
+
+    snapshot = cache / "snapshots" / COMMITS["main"]
+    shutil.rmtree(snapshot)
+    save_encoder(snapshot)
+    (snapshot / lacking).rename(tmp_path / "kept")
+    usual = huggingface_hub.snapshot_download
+
+    def downloads(name: str, **options: object) -> str:
+        if not options.get("local_files_only"):
+            (tmp_path / "kept").rename(snapshot / lacking)
+        return str(usual(name, **(options | {"local_files_only": True})))
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", downloads)
+    find_model(NAME)
+    assert (snapshot / lacking).is_file()
+
+
+def test_a_whole_bi_encoder_asks_no_network_and_a_part_has_a_fingerprint_of_its_own(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub
+
+    snapshot = cache / "snapshots" / COMMITS["main"]
+    shutil.rmtree(snapshot)
+    save_encoder(snapshot)
+    modules = json.loads((snapshot / "modules.json").read_text())
+    modules.append({"path": "2_Normalize", "type": "sentence_transformers.models.Normalize"})  # without files
+    (snapshot / "modules.json").write_text(json.dumps(modules))
+    asked, usual = [], huggingface_hub.snapshot_download
+
+    def counted(*given: object, **options: object) -> str:
+        asked.append(options.get("local_files_only", False))
+        return str(usual(*given, **options))
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", counted)
+    whole = find_model(NAME).fingerprint
+    assert asked == [True]
+    (snapshot / "modules.json").unlink()
+    assert find_model(NAME).fingerprint != whole
+    assert asked == [True, True, False]
+
+
+def test_a_name_that_is_neither_in_the_cache_nor_to_be_had_is_one_line(cache: Path) -> None:
+    message = r"not in the cache and cannot be had from the Hugging Face hub.*got '{}'.*network"
+    refused("someone/some-model", message.format("someone/some-model"))
+    refused(f"{NAME}@v2", message.format(f"{NAME}@v2"))
+
+
+def test_a_part_of_a_model_that_cannot_be_completed_says_what_it_lacks(cache: Path) -> None:
+    (cache / "snapshots" / COMMITS["main"] / "model.safetensors").unlink()
+    refused(NAME, r"holds no model\.safetensors; where its weights are there in another form, convert them")
+
+
+def test_weights_cut_off_in_the_cache_are_refused(cache: Path) -> None:
+    weights = cache / "snapshots" / COMMITS["main"] / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    refused(NAME, r"model\.safetensors: is damaged")
+
+
+def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(MissingExtra, match=r"needs the extra 'neural'"):
+        find_model(NAME)
+
+
+def test_a_folder_that_is_not_there_is_no_revision(tmp_path: Path) -> None:
+    refused(f"{tmp_path}/model@v1", "no such model folder")

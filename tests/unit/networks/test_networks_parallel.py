@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from longrank.networks.model_files import find_model
+from longrank.networks.parallel import side_by_side
+from longrank.scoring.cross_encoder import CrossEncoder
+from tiny_models import save_cross_encoder
+
+pytestmark = pytest.mark.neural
+
+
+@pytest.fixture
+def three_threads() -> Iterator[None]:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_results_come_in_order_from_as_many_threads_each_with_one_of_pytorchs() -> None:
+    import torch
+
+    together = threading.Barrier(3, timeout=30)  # passed only if three run at a time
+
+    def work(item: int) -> tuple[int, int, bool]:
+        together.wait()
+        return item, torch.get_num_threads(), torch.is_inference_mode_enabled()
+
+    assert list(side_by_side(work, range(6), "cpu")) == [(n, 1, True) for n in range(6)]
+    assert torch.get_num_threads() == 3
+    fresh: list[int] = []
+    thread = threading.Thread(target=lambda: fresh.append(torch.get_num_threads()))
+    thread.start()
+    thread.join()
+    assert fresh == [3]
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_few_items_have_a_thread_each_too() -> None:
+    import torch
+
+    assert list(side_by_side(lambda item: torch.get_num_threads(), range(1), "cpu")) == [1]
+    assert list(side_by_side(lambda item: item, range(0), "cpu")) == []
+    assert torch.get_num_threads() == 3
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_accelerators_are_served_one_after_the_other() -> None:
+    here = threading.get_ident()
+    assert list(side_by_side(lambda item: threading.get_ident(), range(6), "cuda")) == [here] * 6
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_an_error_ends_the_work_and_is_passed_on() -> None:
+    import torch
+
+    def work(item: int) -> int:
+        if item == 2:
+            raise RuntimeError("broken")
+        return item
+
+    results = side_by_side(work, range(1000), "cpu")
+    assert [next(results), next(results)] == [0, 1]
+    with pytest.raises(RuntimeError, match="broken"):
+        next(results)
+    assert torch.get_num_threads() == 3
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_logits_have_the_same_bytes_with_one_thread_and_with_three(tmp_path: Path) -> None:
+    import torch
+
+    scorer = CrossEncoder(find_model(str(save_cross_encoder(tmp_path / "m"))), batch_tokens=64, device="cpu")
+    passages = ["the long river " * (1 + n % 12) for n in range(40)]
+    torch.set_num_threads(3)
+    several = scorer.logits("the fish", passages)
+    torch.set_num_threads(1)
+    np.testing.assert_array_equal(scorer.logits("the fish", passages), several)
