@@ -95,7 +95,7 @@ def tune(
     --protocol folds --make-folds 5
     """
     from longrank.cli.inputs import choice, folds_or_number
-    from longrank.collections.queries import read_queries
+    from longrank.collections import read_queries
     from longrank.config import override
     from longrank.evaluation.tuning.report import RENDERERS
     from longrank.types import Notes

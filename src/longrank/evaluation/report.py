@@ -99,8 +99,7 @@ class Evaluation:
             InputError: pandas is not installed.
         """
         names = [row.name for row in self.rows]
-        frame = pandas().DataFrame([row.values for row in self.rows], index=names, columns=list(self.measures))
-        return frame  # type: ignore[no-any-return]
+        return pandas().DataFrame([row.values for row in self.rows], index=names, columns=list(self.measures))
 
     def __repr__(self) -> str:
         from longrank.evaluation.render import as_text, with_notes

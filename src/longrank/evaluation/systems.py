@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from longrank.collections.runs import read_run
+from longrank.collections import read_run
 from longrank.errors import InputError
 from longrank.evaluation.measures import coverage
 from longrank.types import Notes, Qrels, Run
@@ -75,19 +75,18 @@ def note_coverage(qrels: Qrels, system: System, notes: Notes, fate: str) -> None
 
 
 def _pairs(runs: Any) -> Iterator[tuple[str | None, Any]]:
-    if isinstance(runs, Mapping) and not isinstance(next(iter(runs.values()), None), Mapping):
+    if isinstance(runs, Mapping) and not _is_run(runs):
         yield from ((str(name), run) for name, run in runs.items())
-    elif isinstance(runs, Mapping) and _is_nested(runs):
-        yield from ((str(name), run) for name, run in runs.items())
-    elif isinstance(runs, list | tuple | set | frozenset):
+    elif isinstance(runs, list | tuple):
         yield from ((None, run) for run in runs)
     else:
         yield None, runs
 
 
-def _is_nested(runs: Mapping[Any, Mapping[Any, Any]]) -> bool:
-    """Tell name -> query id -> doc id -> score from query id -> doc id -> score."""
-    return any(isinstance(value, Mapping) for scores in runs.values() for value in scores.values())
+def _is_run(runs: Mapping[Any, Any]) -> bool:
+    """Tell query id -> doc id -> score from name -> run."""
+    rankings = [scores for scores in runs.values() if isinstance(scores, Mapping)]
+    return bool(rankings) and not any(isinstance(score, Mapping) for scores in rankings for score in scores.values())
 
 
 def _identity(source: Any) -> object:

@@ -8,7 +8,7 @@ from longrank.aggregation import make_aggregator
 from longrank.aggregation.reranked import comparing_first_stage
 from longrank.aggregation.run import aggregate_run
 from longrank.aggregation.unread import counting_unread
-from longrank.collections.runs import read_run
+from longrank.collections import read_run
 from longrank.errors import InputError
 from longrank.formats.evidence import check_complete, open_evidence
 from longrank.types import Notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from longrank.collections.judgments import read_qrels
+from longrank.collections import read_qrels
 from longrank.config import lookup
 from longrank.evaluation import measures as measuring
 from longrank.evaluation.report import Evaluation, compare

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from longrank.collections.judgments import read_qrels
-from longrank.collections.runs import read_run
+from longrank.collections import read_qrels, read_run
 from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.evaluation.heldout import heldout_maps, mapfuse_folds

@@ -10,8 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from longrank.collections.judgments import read_qrels
-from longrank.collections.queries import read_queries
+from longrank.collections import read_qrels, read_queries
 from longrank.errors import InputError
 from longrank.evaluation.folds import read_or_make_folds
 from longrank.evaluation.measures import parse_measure
@@ -99,8 +98,7 @@ def tune(
     judgments = read_qrels(qrels, notes)
     judged = judged_queries(read_queries(queries, notes), judgments, notes)
     kept = {query.query_id: judgments[query.query_id] for query in judged}
-    path = index.path if isinstance(index, Index) else Path(index)
-    search = Search(path, preset, settings or {}, judged, kept, measure, k)
+    search = Search(_index_path(index), preset, settings or {}, judged, kept, measure, k)
     check_axes(search, axes)
     parts = None if folds is None else read_or_make_folds(folds, list(kept), seed, notes)
     made = parts if isinstance(folds, int) else None
@@ -113,7 +111,7 @@ def tune(
         place = Path(folder or opened.enter_context(TemporaryDirectory()))
         if folder is not None:
             opened.enter_context(working_in(place))
-        advance = (lambda _: None) if progress is None else lambda done: progress(done, n)
+        advance = None if progress is None else lambda done: progress(done, n)
         table = tabulate(search, axes, place / JOURNAL, workers=workers, progress=advance)
         outcome = way.conclude(table, way.choose(table), search.figure)
         about = {"protocol": way.about(), **search.header(axes)}
@@ -126,3 +124,11 @@ def tune(
             source = place
     note_edges(table, axes, notes)
     return Tuning(axes, table, outcome, about, made, source, notes)
+
+
+def _index_path(index: object) -> Path:
+    if isinstance(index, Index):
+        return index.path
+    if not isinstance(index, str | Path):
+        raise InputError("an index is a folder or an Index", got=type(index).__name__)
+    return Path(index)

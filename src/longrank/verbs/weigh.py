@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from longrank.collections.judgments import read_qrels
+from longrank.collections import read_qrels
 from longrank.errors import InputError
 from longrank.evaluation.folds import read_or_make_folds
 from longrank.evaluation.systems import place_of
@@ -97,11 +97,11 @@ def weigh(
         protocol.choose(here.blank(axes))  # refuses queries that do not fit the protocol, before any work
         table = _values(here, axes, progress, notes)
         outcome = protocol.conclude(table, protocol.choose(table), here.figure)
-        way = protocol.about()
+        way: Mapping[str, object] = protocol.about()
     elif folds is not None or choose_by is not None:
         raise InputError("learn_on and folds are two ways to learn: give one of them")
     else:
-        way, table, outcome = _learn_on(learn_on, here, axes, depth, progress, notes)
+        way, table, outcome = _learn_on(learn_on, here, axes, depth=depth, progress=progress, notes=notes)
     about = {"protocol": way, **here.about()}
     setting_of = outcome.setting_of if outcome.setting is None else dict.fromkeys(here.first_stage, outcome.setting)
     ranked = Run("longrank", chain.from_iterable(weighed_run(here, setting_of)))
@@ -118,6 +118,7 @@ def _learn_on(
     sources: Sequence[Any],
     here: Weighing,
     axes: Axes,
+    *,
     depth: int | None,
     progress: Callable[[int, int], object] | None,
     notes: Notes,

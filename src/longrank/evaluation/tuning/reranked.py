@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from longrank.collections.runs import read_run
+from longrank.collections import read_run
 from longrank.errors import InputError
 from longrank.evaluation.systems import place_of
 from longrank.formats.evidence import check_complete, open_evidence

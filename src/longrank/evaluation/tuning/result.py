@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from longrank.collections.runs import read_run
-from longrank.evaluation.plots import plot_grid
+from longrank.collections import read_run
 from longrank.evaluation.render import with_notes
 from longrank.evaluation.tuning.folder import RUN
 from longrank.evaluation.tuning.grids import Axes, Setting
@@ -71,6 +70,8 @@ class Tuning:
         Raises:
             MissingExtra: matplotlib is not installed.
         """
+        from longrank.evaluation.plots import plot_grid
+
         marks, choices, setting = {}, self.outcome.choices, self.outcome.setting
         if len(choices) > 1:
             part = "sample" if setting else "fold"

@@ -189,7 +189,12 @@ def _table(search: Search, settings: Sequence[Setting], values: NDArray[np.float
 
 
 def tabulate(
-    search: Search, axes: Axes, journal: Path, *, workers: int = 1, progress: Callable[[int], None] = lambda n: None
+    search: Search,
+    axes: Axes,
+    journal: Path,
+    *,
+    workers: int = 1,
+    progress: Callable[[int], object] | None = None,
 ) -> GridValues:
     """Return the values of every setting of a grid.
 
@@ -206,13 +211,13 @@ def tabulate(
         LongRankError: a process was killed, or writing failed.
     """
     check_axes(search, axes)
-    settings = settings_of(axes)
+    settings, advance = settings_of(axes), progress or (lambda n: None)
     with Journal(journal, search.header(axes)) as kept:
-        progress(kept.n_committed)
+        advance(kept.n_committed)
         for values in in_order(distributed(search, settings[kept.n_committed :], workers)):
             kept.append(values.astype("<f8").tobytes())
             kept.commit()
-            progress(1)
+            advance(1)
     values = np.empty((len(settings), len(search.queries)))
     for row, body in zip(values, read_journal(journal), strict=True):
         row[:] = np.frombuffer(body, "<f8")
