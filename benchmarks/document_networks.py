@@ -1,4 +1,4 @@
-"""What ragged documents save a document network, against padding every document to 16 passages of 256 tokens.
+"""Time document networks on ragged documents, and on documents padded to 16 passages of 256 tokens.
 
     python -m benchmarks.document_networks DATA [--network parade-transformer] [--documents 40] [--repeats 3] [-o FILE]
 
@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from longrank.formats.corpora import read_documents
+from longrank.collections.documents import locate_documents
 from longrank.formats.queries import read_queries
 from longrank.models.folders import load_network
 from longrank.models.network import DocumentNetwork
@@ -92,7 +92,7 @@ class Published:
 def tasks_of(folder: Path, scorer: DocumentNetworkScorer, n: int) -> list[ScoringTask]:
     """Return documents spread over the collection, each with the next query."""
     segmenter = make_segmenter("parade-paper", None, scorer.offset_tokenizer)
-    documents = [one.document for one in read_documents([str(folder / "docs.jsonl.gz")], Notes())]
+    documents = [one.document for one in locate_documents([str(folder / "docs.jsonl.gz")], Notes())]
     queries = read_queries(folder / "queries.jsonl", Notes())
     chosen = documents[:: max(1, len(documents) // n)][:n]
     tasks = []

@@ -1,4 +1,4 @@
-"""Reading passages as a ratio to sentence-transformers: same input, same process, same cores, in turn.
+"""Time passage scoring as a ratio to sentence-transformers: same input, process and cores, in turn.
 
     python -m benchmarks.passage_scoring DATA [--threads 1 2] [--repeats 5] [--passages 120] [-o FILE]
 
@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import kendalltau
 
-from longrank.formats.corpora import read_documents
+from longrank.collections.documents import locate_documents
 from longrank.formats.queries import read_queries
 from longrank.index import Index, build_index
 from longrank.networks.model_files import find_model
@@ -60,7 +60,7 @@ Work = Callable[[], np.ndarray]
 
 @dataclass(frozen=True)
 class Row:
-    """What one of ours did beside the peer."""
+    """Figures of a LongRank variant beside the peer."""
 
     work: str
     n: int
@@ -117,7 +117,7 @@ def _timed(work: Work) -> tuple[float, float]:
 
 
 def cross_encoder(folder: Path, int8: Path, data: Path, passages: int) -> Iterator[tuple[str, Work, dict[str, Work]]]:
-    """Yield what is compared: a name, the peer's work, and ours by a key of `OURS`; the results are logits."""
+    """Yield comparisons: a name, the peer's work, and LongRank's by a key of `OURS`; the results are logits."""
     import torch
     from sentence_transformers import CrossEncoder as Peer
 
@@ -159,11 +159,11 @@ def _query(queries: list[Query], n: int) -> Query:
 
 
 def _documents(folder: Path) -> Iterator[Document]:
-    return (located.document for located in read_documents([str(folder / "docs.jsonl.gz")], Notes()))
+    return (located.document for located in locate_documents([str(folder / "docs.jsonl.gz")], Notes()))
 
 
 def bi_encoder(int8: Path, data: Path, sentences: int) -> tuple[str, Work, dict[str, Work]]:
-    """Return what is compared; the results are the cosines with the first sentence."""
+    """Return a comparison; the results are the cosines with the first sentence."""
     from sentence_transformers import SentenceTransformer
 
     segmenter, texts = make_segmenter("sentences"), []
@@ -214,7 +214,7 @@ def quantized(model: str, scorer: str, data: Path, work: Path) -> Path:
     """Write the model in int8; return its folder."""
     collection, index = data / CALIBRATED_ON, work / f"{CALIBRATED_ON}.index"
     if not index.exists():
-        build_index(read_documents([str(collection / "docs.jsonl.gz")], Notes()), index)
+        build_index(locate_documents([str(collection / "docs.jsonl.gz")], Notes()), index)
     queries = read_queries(collection / "queries.jsonl", Notes())
     quantize_model(model, scorer, Index.open(index), queries, work / f"{scorer}-int8", notes=Notes())
     return work / f"{scorer}-int8"

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from longrank.aggregation.run import aggregate_run as aggregate_run
-    from longrank.evaluation.measures import evaluate as evaluate
+    from longrank.collections import read_qrels as read_qrels
+    from longrank.collections import read_queries as read_queries
+    from longrank.collections import read_run as read_run
     from longrank.formats.evidence import read_evidence as read_evidence
-    from longrank.formats.queries import read_queries as read_queries
-    from longrank.formats.trec import read_qrels as read_qrels
-    from longrank.formats.trec import read_run as read_run
     from longrank.formats.trec import write_run as write_run
     from longrank.index import Index as Index
     from longrank.index import build_index as build_index
@@ -29,6 +28,12 @@ if TYPE_CHECKING:
     from longrank.types import Query as Query
     from longrank.types import Run as Run
     from longrank.types import ScoredDoc as ScoredDoc
+    from longrank.verbs.aggregate import aggregate as aggregate
+    from longrank.verbs.analyze import analyze as analyze
+    from longrank.verbs.evaluate import evaluate as evaluate
+    from longrank.verbs.fuse import fuse as fuse
+    from longrank.verbs.tune import tune as tune
+    from longrank.verbs.weigh import weigh as weigh
 
 _PUBLIC = {
     "Document": "longrank.types",
@@ -39,17 +44,22 @@ _PUBLIC = {
     "Query": "longrank.types",
     "Run": "longrank.types",
     "ScoredDoc": "longrank.types",
+    "aggregate": "longrank.verbs.aggregate",
     "aggregate_run": "longrank.aggregation.run",
+    "analyze": "longrank.verbs.analyze",
     "build_index": "longrank.index",
-    "evaluate": "longrank.evaluation.measures",
+    "evaluate": "longrank.verbs.evaluate",
+    "fuse": "longrank.verbs.fuse",
     "index_files": "longrank.index",
     "open_pipeline": "longrank.ranking.pipeline",
     "read_evidence": "longrank.formats.evidence",
-    "read_qrels": "longrank.formats.trec",
-    "read_queries": "longrank.formats.queries",
-    "read_run": "longrank.formats.trec",
+    "read_qrels": "longrank.collections",
+    "read_queries": "longrank.collections",
+    "read_run": "longrank.collections",
     "rerank": "longrank.ranking.pipeline",
     "search": "longrank.ranking.explain",
+    "tune": "longrank.verbs.tune",
+    "weigh": "longrank.verbs.weigh",
     "write_run": "longrank.formats.trec",
 }
 

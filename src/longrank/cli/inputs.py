@@ -3,105 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.storage import check_folder, check_writable
-from longrank.types import Notes, Qrels, Query, Run
-
-
-def load_queries(
-    source: str, notes: Notes, query_format: str | None = None, field: str | None = None, allow_empty: bool = False
-) -> list[Query]:
-    """Read queries from a file, a collection folder or ``irds:ID``.
-
-    Raises:
-        InputError: as the reader says.
-    """
-    source = part_of(source, "queries")
-    if source.startswith("irds:"):
-        from longrank.formats.irds import irds_queries
-
-        return irds_queries(source.removeprefix("irds:"), field)
-    from longrank.formats.queries import read_queries
-
-    return read_queries(Path(source), notes, format=query_format, field=field, allow_empty=allow_empty)
-
-
-def load_qrels(source: str, notes: Notes) -> Qrels:
-    """Read judgments from a file, a collection folder or ``irds:ID``.
-
-    Raises:
-        InputError: as the reader says.
-    """
-    source = part_of(source, "qrels")
-    if source.startswith("irds:"):
-        from longrank.formats.irds import irds_qrels
-
-        return irds_qrels(source.removeprefix("irds:"))
-    from longrank.formats.trec import read_qrels
-
-    return read_qrels(Path(source), notes)
-
-
-def load_runs(paths: Sequence[Path], notes: Notes) -> dict[Path, Run]:
-    """Read each run once, however often and under whatever path it is named.
-
-    Raises:
-        InputError: as `read_run`.
-    """
-    from longrank.formats.trec import read_run
-
-    files: dict[str, Path] = {}
-    for path in paths:
-        files.setdefault(os.path.realpath(path), path)  # Path.resolve fails on a link to itself
-    return {path: read_run(path, notes) for path in files.values()}
-
-
-def about_coverage(qrels: Qrels, run: Run, path: Path, notes: Notes, *, complete: bool) -> None:
-    """Say of how many topics a run has nothing, and how many of its queries nobody judged.
-
-    `complete`: whether those topics count as 0; else they are left out.
-    """
-    from longrank.evaluation.measures import coverage
-
-    seen = coverage(qrels, run)
-    if seen.missing:
-        fate = "count as 0" if complete else "left out"
-        notes.say(f"{seen.missing} of {seen.topics} topics missing from {path} ({fate})")
-    if seen.unjudged:
-        notes.say(f"{seen.unjudged} of {len(run)} queries of {path} have no judgments (ignored)")
-
-
-def run_names(runs: Mapping[Path, Run]) -> list[str]:
-    """Name each run by its tag; by its file where tags collide, and by the whole path where those do."""
-    tags = Counter(run.tag for run in runs.values())
-    files = Counter(path.name for path in runs)
-    names = [
-        run.tag if tags[run.tag] == 1 else path.name if files[path.name] == 1 else str(path)
-        for path, run in runs.items()
-    ]
-    return names if len(set(names)) == len(names) else [str(path) for path in runs]
-
-
-def part_of(source: str, part: Literal["queries", "qrels", "passage_qrels"]) -> str:
-    """Return the file that a collection folder stands for where one of its parts is wanted, else `source`.
-
-    Raises:
-        InputError: the collection has no such part.
-    """
-    from longrank.formats.collection import documents_of, open_collection
-
-    if not os.path.isdir(source) or documents_of(Path(source)) is None:  # noqa: PTH112 - Path fails on odd names
-        return source
-    found: str | None = getattr(open_collection(source), part)
-    if found is None:
-        raise InputError(f"this collection folder has no {part}", path=source)
-    return found
 
 
 def output_file(output: Path, *inputs: Path | str | None) -> None:

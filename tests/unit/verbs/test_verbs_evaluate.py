@@ -51,21 +51,26 @@ def test_a_measure_of_one_of_several_runs_is_asked_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "runs",
+    ("runs", "baseline"),
     [
-        lambda: ["bm25.run", Path("maxp.run")],
-        lambda: (BM25, "maxp.run"),
-        lambda: {"bm25": BM25, "maxp": "maxp.run"},
-        lambda: {
-            tag: {q: {row.doc_id: row.score for row in system[q]} for q in system}
-            for tag, system in (("bm25", BM25), ("maxp", MAXP))
-        },
+        (["bm25.run", Path("maxp.run")], "bm25.run"),
+        ((BM25, "maxp.run"), BM25),
+        ({"bm25": BM25, "maxp": "maxp.run"}, "bm25"),
+        (
+            {
+                tag: {q: {row.doc_id: row.score for row in system[q]} for q in system}
+                for tag, system in (("bm25", BM25), ("maxp", MAXP))
+            },
+            "bm25",
+        ),
     ],
     ids=["paths", "mixed", "named", "mappings"],
 )
-def test_files_and_values_give_the_same_table(folder: Path, runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_and_values_give_the_same_table(
+    folder: Path, runs: Any, baseline: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     expected = evaluate("qrels.txt", [BM25, MAXP], baseline=BM25)
-    found = evaluate(QRELS, runs(), baseline="bm25" if isinstance(runs(), dict) else "bm25.run")
+    found = evaluate(QRELS, runs, baseline=baseline)
     assert [row.name for row in found.rows] == ["bm25", "maxp"]
     assert (found.rows, found.baseline, found.per_query) == (expected.rows, "bm25", expected.per_query)
     assert capsys.readouterr() == ("", "")
@@ -74,10 +79,10 @@ def test_files_and_values_give_the_same_table(folder: Path, runs: Any, capsys: p
 def test_the_text_is_the_commands_table_below_its_notes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = evaluate("qrels.txt", ["bm25.run", "maxp.run"], "RR", baseline="bm25.run")
     assert main(["evaluate", "qrels.txt", "bm25.run", "maxp.run", "-m", "RR", "--baseline", "bm25.run"]) == 0
-    note = "note: 1 of 3 topics missing from bm25.run (count as 0; --intersection leaves them out)\n"
     captured = capsys.readouterr()
-    assert f"{result}\n" == f"{note}\n{captured.out}"
-    assert captured.err == f"longrank: {note}"
+    notes = captured.err.replace("longrank: note: ", "note: ")
+    assert f"{result}\n" == f"{notes}\n{captured.out}"
+    assert "note: 1 of 3 topics missing from bm25.run (count as 0; --intersection leaves them out)\n" in notes
 
 
 def test_the_note_of_missing_topics_precedes_the_table_on_a_terminal(
