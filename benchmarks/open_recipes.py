@@ -30,7 +30,7 @@ from benchmarks.training_examples import sample
 from benchmarks.training_pools import read_collection
 from longrank.reproduction.asked import ask
 from longrank.reproduction.folders import fingerprint, identity_of
-from longrank.reproduction.recipe import load_recipe
+from longrank.reproduction.recipe_files import load_recipe
 
 PARTLY_TRAINED_ON = {
     **{name: task for name, task in TASKS.items() if name != "time"},

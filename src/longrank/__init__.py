@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from longrank.index import Index as Index
     from longrank.index import build_index as build_index
     from longrank.index import index_files as index_files
-    from longrank.ranking.explain import search as search
     from longrank.ranking.pipeline import open_pipeline as open_pipeline
-    from longrank.ranking.pipeline import rerank as rerank
+    from longrank.ranking.texts import Reranker as Reranker
     from longrank.types import Document as Document
     from longrank.types import Evidence as Evidence
     from longrank.types import Notes as Notes
@@ -30,8 +29,12 @@ if TYPE_CHECKING:
     from longrank.types import ScoredDoc as ScoredDoc
     from longrank.verbs.aggregate import aggregate as aggregate
     from longrank.verbs.analyze import analyze as analyze
+    from longrank.verbs.check import check as check
     from longrank.verbs.evaluate import evaluate as evaluate
     from longrank.verbs.fuse import fuse as fuse
+    from longrank.verbs.rerank import rerank as rerank
+    from longrank.verbs.retrieve import retrieve as retrieve
+    from longrank.verbs.search import search as search
     from longrank.verbs.tune import tune as tune
     from longrank.verbs.weigh import weigh as weigh
 
@@ -42,12 +45,14 @@ _PUBLIC = {
     "Notes": "longrank.types",
     "Passage": "longrank.types",
     "Query": "longrank.types",
+    "Reranker": "longrank.ranking.texts",
     "Run": "longrank.types",
     "ScoredDoc": "longrank.types",
     "aggregate": "longrank.verbs.aggregate",
     "aggregate_run": "longrank.aggregation.run",
     "analyze": "longrank.verbs.analyze",
     "build_index": "longrank.index",
+    "check": "longrank.verbs.check",
     "evaluate": "longrank.verbs.evaluate",
     "fuse": "longrank.verbs.fuse",
     "index_files": "longrank.index",
@@ -56,8 +61,9 @@ _PUBLIC = {
     "read_qrels": "longrank.collections",
     "read_queries": "longrank.collections",
     "read_run": "longrank.collections",
-    "rerank": "longrank.ranking.pipeline",
-    "search": "longrank.ranking.explain",
+    "rerank": "longrank.verbs.rerank",
+    "retrieve": "longrank.verbs.retrieve",
+    "search": "longrank.verbs.search",
     "tune": "longrank.verbs.tune",
     "weigh": "longrank.verbs.weigh",
     "write_run": "longrank.formats.trec",

@@ -33,6 +33,7 @@ def latency(
 
     Example: longrank analyze latency --size small --size tiny --dtype bf16
     """
+    from longrank.processes import cores
     from longrank.verbs.analyze import analyze
 
     check_output(output)
@@ -43,7 +44,7 @@ def latency(
         tokens=tokens,
         dtype=dtype,
         device=device,
-        threads=threads or console.cores(),
+        threads=threads or cores(),
         seconds=seconds,
         progress=lambda row: console.note(f"{row.size}: {row.milliseconds:,.1f} ms per document"),
     )

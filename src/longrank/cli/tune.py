@@ -98,6 +98,7 @@ def tune(
     from longrank.collections import read_queries
     from longrank.config import override
     from longrank.evaluation.tuning.report import RENDERERS
+    from longrank.processes import cores
     from longrank.types import Notes
     from longrank.verbs.tune import tune as tune_index
 
@@ -120,7 +121,7 @@ def tune(
             sample_size=sample_size,
             seed=seed,
             folder=output,
-            workers=workers or console.cores(),
+            workers=workers or cores(),
             progress=advance,
             notes=notes,
         )
