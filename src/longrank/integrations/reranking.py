@@ -72,13 +72,8 @@ class LazyReranker:
             return []
         reranker = self.load()
         with self._lock:
-<<<<<<< HEAD
             ranked = reranker.rank(query, documents, top_n, passages=passages)
-        return [(one, evidence_of(one, reranker)) for one in ranked]
-=======
-            ranked = reranker.rank(query, documents, top_n=top_n, passages=passages)
         return [(result, evidence_of(result, reranker)) for result in ranked]
->>>>>>> main
 
 
 def _again(pipeline: str | None, model: str | None, index: str | None, assignments: Sequence[str]) -> LazyReranker:
@@ -96,11 +91,7 @@ def document(doc_id: object, text: object, title: object = "") -> Document:
     return Document(str(doc_id), title if isinstance(title, str) else "", text)
 
 
-<<<<<<< HEAD
-def evidence_of(one: RankedText, reranker: Reranker) -> dict[str, Any]:
-=======
-def evidence_of(result: RankedText, reranker: TextReranker) -> dict[str, Any]:
->>>>>>> main
+def evidence_of(result: RankedText, reranker: Reranker) -> dict[str, Any]:
     """Return a document's score and best passages as JSON values; ``text[start:end]`` is a passage.
 
     The score is in the scorer's unit; `truncated` is True if some tokens of the document were not read.

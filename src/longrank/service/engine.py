@@ -161,11 +161,7 @@ class Engine:
             if isinstance(pipeline.scorer, PassageDocumentScorer):
                 reranker = Reranker(pipeline)
         else:
-<<<<<<< HEAD
-            reranker = Reranker(settings, model=wanted.model, notes=self._notes)
-=======
-            reranker = open_text_reranker(settings, model=choice.model, notes=self._notes)
->>>>>>> main
+            reranker = Reranker(settings, model=choice.model, notes=self._notes)
         if reranker is None:
             return Served(name, settings, choice.model, pipeline, None, 1.0)
         prepared = reranker.prepare("long documents", [_SAMPLE], TextLimits())

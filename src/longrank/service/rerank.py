@@ -218,19 +218,12 @@ def _n_tokens(reranker: Reranker, texts: PreparedTexts) -> int:
 
 
 def _finished(
-<<<<<<< HEAD
-    reranker: Reranker, texts: PreparedTexts, scores: Sequence[PassageScores], asked: Asked
-) -> tuple[list[RankedText], list[str]]:
-    evidence = reranker.scorer.finish(texts.block, scores)
-    results = reranker.ranked(texts, evidence, k=asked.top_n, passages=asked.passages, aggregator=asked.aggregator)
-=======
-    reranker: TextReranker, texts: PreparedTexts, scores: Sequence[PassageScores], request: RerankRequest
+    reranker: Reranker, texts: PreparedTexts, scores: Sequence[PassageScores], request: RerankRequest
 ) -> tuple[list[RankedText], list[str]]:
     evidence = reranker.scorer.finish(texts.block, scores)
     results = reranker.ranked(
-        texts, evidence, top_n=request.top_n, passages=request.passages, aggregator=request.aggregator
+        texts, evidence, k=request.top_n, passages=request.passages, aggregator=request.aggregator
     )
->>>>>>> main
     return results, _cuts(texts, evidence)
 
 
