@@ -12,12 +12,12 @@ import pytest
 from longrank.cli.main import COMMANDS, build_app
 from longrank.collections.collection import Collection
 from longrank.errors import InputError
-from longrank.reproduction.asked import ask
+from longrank.reproduction.assignments import assignments
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
 from longrank.reproduction.recipe_files import recipe_names
 from longrank.reproduction.reproduce import program_of
-from longrank.reproduction.sets import assignments
+from longrank.reproduction.selection import select_recipes
 from longrank.reproduction.workbench import Workbench
 from longrank.training.settings import load_training
 
@@ -200,7 +200,7 @@ class Noted(Phases):
 def test_no_recipe_makes_one_thing_in_two_ways_or_reads_less_of_queries_than_they_are(
     tmp_path: Path, name: str
 ) -> None:
-    asked = ask([name], [], {})[0]
+    asked = select_recipes([name], [], {})[0]
     if asked.recipe.program is None:
         return
     for file in ("docs.jsonl", "judged-before.txt", "triples.train.small.tsv", "snippets.txt"):
