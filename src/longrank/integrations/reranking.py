@@ -77,7 +77,7 @@ class LazyReranker:
         reranker = self.load()
         with self._lock:
             ranked = reranker.rank(query, documents, top_n=top_n, passages=passages)
-        return [(one, evidence_of(one, reranker)) for one in ranked]
+        return [(result, evidence_of(result, reranker)) for result in ranked]
 
 
 def _again(pipeline: str | None, model: str | None, index: str | None, assignments: Sequence[str]) -> LazyReranker:
@@ -95,16 +95,16 @@ def document(doc_id: object, text: object, title: object = "") -> Document:
     return Document(str(doc_id), title if isinstance(title, str) else "", text)
 
 
-def evidence_of(one: RankedText, reranker: TextReranker) -> dict[str, Any]:
+def evidence_of(result: RankedText, reranker: TextReranker) -> dict[str, Any]:
     """Return a document's score and best passages as JSON values; ``text[start:end]`` is a passage.
 
     The score is in the scorer's unit; `truncated` is True if some tokens of the document were not read.
     """
-    shown = [{"start": p.start, "end": p.end, "score": p.score, "text": p.text} for p in one.passages]
+    shown = [{"start": p.start, "end": p.end, "score": p.score, "text": p.text} for p in result.passages]
     return {
-        "score": one.score,
+        "score": result.score,
         "unit": reranker.unit,
         "aggregator": reranker.aggregator_name,
-        "truncated": one.cut or one.n_truncated > 0,
+        "truncated": result.cut or result.n_truncated > 0,
         "passages": shown,
     }
