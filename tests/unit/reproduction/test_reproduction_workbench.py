@@ -52,7 +52,7 @@ def test_every_method_asks_for_a_command_that_the_command_line_takes(tmp_path: P
     first = at.retrieve("first", "bm25-anserini", {"b": 0.4}, k=10)
     tuned = at.tuned("tuned", "bm25-anserini", {"k1": "0.3:3:0.3"}, "AP", "--choose-by", "yang19")
     read = at.rerank(
-        "maxp", tuned, "maxp", model=at.model("encoder"), depth=5, sets={"title": True}, more=("--tail", "drop")
+        "maxp", tuned, "maxp", model=at.model("encoder"), depth=5, overrides={"title": True}, more=("--tail", "drop")
     )
     at.aggregate("sum", read.evidence, "sump", first=first, alpha=0.2, normalize="minmax")
     at.weighed("birch", [read.evidence], first, {"alpha": "0:1:0.1"})
