@@ -163,8 +163,8 @@ def _engine(
     assignments: Sequence[str],
     notes: Notes,
 ) -> Engine:
-    from longrank.cli.search import default_pipeline
     from longrank.index import Index
+    from longrank.ranking.settings import default_pipeline
     from longrank.service.engine import Engine
 
     if (index is None) != rerank_only:

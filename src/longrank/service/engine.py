@@ -21,7 +21,7 @@ from longrank.networks.model_files import find_model
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.settings import PipelineSettings, load_pipeline
-from longrank.ranking.texts import TextLimits, TextReranker, open_text_reranker
+from longrank.ranking.texts import Reranker, TextLimits
 from longrank.scoring import scorer_class
 from longrank.types import Notes, Query
 
@@ -52,7 +52,7 @@ class Served:
     settings: PipelineSettings
     model: str | None
     pipeline: Pipeline | None
-    reranker: TextReranker | None
+    reranker: Reranker | None
     overlap: float
 
     def describe(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class Engine:
         """Load all models, and score a passage with each, so that the first request is not slow.
 
         Raises:
-            InputError, MissingExtra, IntegrityError: as `open_pipeline` and `open_text_reranker`.
+            InputError, MissingExtra, IntegrityError: as `open_pipeline` and `Reranker`.
         """
         loaded = {}
         for name, choice, settings in zip(self._names, self._choices, self._settings, strict=True):
@@ -159,9 +159,9 @@ class Engine:
             pipeline = open_pipeline(self.index, settings, model=choice.model, notes=self._notes)
             pipeline.retriever.retrieve(Query("q", "long documents"), 1)
             if isinstance(pipeline.scorer, PassageDocumentScorer):
-                reranker = TextReranker(pipeline.scorer, pipeline.aggregator, settings.aggregate.name)
+                reranker = Reranker(pipeline)
         else:
-            reranker = open_text_reranker(settings, model=choice.model, notes=self._notes)
+            reranker = Reranker(settings, model=choice.model, notes=self._notes)
         if reranker is None:
             return Served(name, settings, choice.model, pipeline, None, 1.0)
         prepared = reranker.prepare("long documents", [_SAMPLE], TextLimits())

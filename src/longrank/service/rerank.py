@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from longrank.protocols import PassageScores, ScoringTask
+from longrank.ranking.explain import RankedText
 from longrank.ranking.passages import PassageDocumentScorer
-from longrank.ranking.texts import PreparedTexts, RankedText, TextLimits, TextReranker
+from longrank.ranking.texts import PreparedTexts, Reranker, TextLimits
 from longrank.service.admission import Admission
 from longrank.service.engine import Engine, Served
 from longrank.service.errors import Refusal, not_ready
@@ -211,17 +212,17 @@ def _cost(request: RerankRequest, overlap: float) -> int:
     return int(overlap * sum(read)) + len(read) * tokens_of(request.query)
 
 
-def _n_tokens(reranker: TextReranker, texts: PreparedTexts) -> int:
+def _n_tokens(reranker: Reranker, texts: PreparedTexts) -> int:
     documents = (candidate.document.text for candidate in texts.block.candidates)
     return reranker.n_tokens(texts.query.text) + sum(map(reranker.n_tokens, documents))
 
 
 def _finished(
-    reranker: TextReranker, texts: PreparedTexts, scores: Sequence[PassageScores], request: RerankRequest
+    reranker: Reranker, texts: PreparedTexts, scores: Sequence[PassageScores], request: RerankRequest
 ) -> tuple[list[RankedText], list[str]]:
     evidence = reranker.scorer.finish(texts.block, scores)
     results = reranker.ranked(
-        texts, evidence, top_n=request.top_n, passages=request.passages, aggregator=request.aggregator
+        texts, evidence, k=request.top_n, passages=request.passages, aggregator=request.aggregator
     )
     return results, _cuts(texts, evidence)
 

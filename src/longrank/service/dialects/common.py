@@ -8,8 +8,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 from pydantic_core import PydanticCustomError
 
 from longrank.config import suggestion
-from longrank.ranking.explain import passage_json
-from longrank.ranking.texts import RankedText, relevance_of
+from longrank.ranking.explain import RankedText, passage_json
+from longrank.ranking.relevance import relevance_of
 from longrank.service.engine import simple_aggregators
 from longrank.service.rerank import EVIDENCE_PASSAGES, Answer, is_truncated
 
