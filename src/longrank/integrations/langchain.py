@@ -29,7 +29,7 @@ class LongRankCompressor(BaseDocumentCompressor):  # type: ignore[misc]  # types
     Attributes:
         pipeline: the name of a shipped pipeline, or a TOML file; of it the passage scorer and aggregator count.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
-        index: the folder of an index, whose statistics BM25 of a passage takes; models need none.
+        index: the folder of an index that gives BM25 its statistics; None: the documents of each call do.
         assignments: ``section.key=value`` on top of the pipeline.
         top_n: how many documents are kept; None: all.
         passages: how many passages to show of each, best first.

@@ -28,7 +28,7 @@ class LazyReranker:
     Args:
         pipeline: the name of a shipped pipeline, or a TOML file.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
-        index: the folder of an index, whose statistics BM25 of a passage takes; models need none.
+        index: the folder of an index that gives BM25 its statistics; None: the documents of each call do.
         assignments: ``section.key=value`` on top of the pipeline.
 
     Raises:
