@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.aggregation import make_aggregator
+from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.errors import InputError, LongRankError, shown
 from longrank.index import Index
 from longrank.models.description import FILE, describe
@@ -156,11 +156,11 @@ def open_aggregator(settings: PipelineSettings) -> Aggregator:
     Raises:
         InputError: unknown, an option that is wrong, or ``document`` where the scorer scores passages only.
     """
-    aggregate = settings.aggregate
-    aggregator = make_aggregator(aggregate.name, k=aggregate.k, weights=aggregate.weights)
-    scorer = settings.scorer
-    if scorer is not None and aggregate.name == "document" and not scorer_class(scorer.name).scores_documents:
-        raise InputError(f"the {scorer.name} scorer scores passages, not documents", got="aggregate.name=document")
+    name, scorer = settings.aggregate.name, settings.scorer
+    aggregator = make_aggregator(name, **settings.aggregate.options)
+    needs_document_score = find_aggregation(name).needs_document_score
+    if needs_document_score and scorer is not None and not scorer_class(scorer.name).scores_documents:
+        raise InputError(f"the {scorer.name} scorer scores passages, not documents", got=f"aggregate.name={name}")
     return aggregator
 
 

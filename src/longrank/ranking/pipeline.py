@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from longrank.aggregation import find_aggregation
 from longrank.aggregation.run import aggregate_run
 from longrank.aggregation.unread import counting_unread
 from longrank.errors import InputError
@@ -88,10 +89,10 @@ def open_pipeline(
         raise InputError(f"pipeline '{pipeline}' has no passage scorer, so --score-cache means nothing")
     retriever = make_retriever(index, first_stage(first.preset, first.settings), notes=notes)
     aggregator = open_aggregator(settings)
-    if settings.stop is not None and settings.aggregate.name == "document":
+    if settings.stop is not None and find_aggregation(settings.aggregate.name).needs_document_score:
         raise InputError(
             "stop bounds a document by its passages' scores, which a network that aggregates has no rule for",
-            got="aggregate.name=document",
+            got=f"aggregate.name={settings.aggregate.name}",
             fix="leave stop out",
         )
     # last: it takes long

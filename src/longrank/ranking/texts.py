@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from longrank.aggregation import make_aggregator
+from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.protocols import Aggregator, Candidate, CollectionStatistics
@@ -26,9 +26,6 @@ from longrank.text.analysis import ANALYZERS
 from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
 from longrank.text.words import readable
 from longrank.types import Document, Evidence, Notes, Query
-
-MEANS = frozenset({"firstp", "maxp", "avgp", "kmaxp", "max", "wmean", "document"})
-"""Aggregators whose scores stay in the range of the passages' scores."""
 
 _ANALYZER = ANALYZERS["porter"]
 _CHARACTERS_PER_TOKEN = 100  # more than most have; text beyond is not tokenised where that suffices
