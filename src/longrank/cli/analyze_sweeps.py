@@ -131,22 +131,24 @@ def _setup(
     how: tuple[float | None, str, bool],
     notes: Notes,
 ) -> Setup:
-    from longrank.aggregation import make_aggregator
+    from longrank.aggregation import find_aggregation, make_aggregator
     from longrank.analysis.sweeps import Setup
-    from longrank.cli.inputs import load_qrels, numbers
+    from longrank.cli.inputs import numbers
+    from longrank.collections import read_qrels
     from longrank.errors import InputError
 
     names = list(dict.fromkeys(aggregators or ["maxp"]))
     alpha, normalize, complete = how
     if normalize != "none" and alpha is None:
         raise InputError("--normalize means nothing without --interpolate", got=normalize)
-    if weights is not None and "birch" not in names:
+    weighted = [name for name in names if "weights" in keyword_options(find_aggregation(name).function)]
+    if weights is not None and not weighted:
         raise InputError("--weights belongs to the aggregator birch", got=weights)
-    of_birch = None if weights is None else numbers("--weights", weights)
+    best = None if weights is None else numbers("--weights", weights)
     queries: Queries = "complete" if complete else "intersection"
     return Setup(
-        {name: make_aggregator(name, weights=of_birch if name == "birch" else None) for name in names},
-        load_qrels(qrels, notes),
+        {name: make_aggregator(name, weights=best if name in weighted else None) for name in names},
+        read_qrels(qrels, notes),
         tuple(measures or ["nDCG@10"]),
         first_stage,
         alpha,

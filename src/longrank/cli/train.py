@@ -69,7 +69,8 @@ def train(
 
     Example: longrank train parade my.index topics.jsonl qrels.txt bm25.run -o parade --make-folds 5
     """
-    from longrank.cli.inputs import load_qrels, load_queries, output_folder, part_of
+    from longrank.cli.inputs import output_folder
+    from longrank.collections import places, read_qrels, read_queries
     from longrank.formats.trec import read_run
     from longrank.index import Index
     from longrank.training.experiment import open_experiment
@@ -78,10 +79,10 @@ def train(
     from longrank.types import Notes
 
     notes = Notes()
-    output_folder(output, part_of(queries, "queries"), part_of(qrels, "qrels"), run, index, folds, score_cache)
+    output_folder(output, *places(queries, "queries"), *places(qrels, "qrels"), run, index, folds, score_cache)
     settings = load_training(training, assignments or ())
-    query_list = load_queries(queries, notes, query_format, field)
-    judged = load_qrels(qrels, notes)
+    query_list = read_queries(queries, notes, format=query_format, field=field)
+    judged = read_qrels(qrels, notes)
     known = {query.query_id: query for query in query_list}
     if not judged.keys() & known.keys():
         raise InputError("no query of the query file is judged", got=next(iter(judged), None))

@@ -261,9 +261,7 @@ def _choose_scorer(
         return scorer.name, model, scorer.options
     if scorer.without_model is None:
         raise InputError(f"this pipeline's {scorer.name} needs a model", fix="name one with --model")
+    notes.say(f"no model given: the {scorer.without_model} {DEFAULT_MODEL} scores the passages, not a {scorer.name}")
     own = {*options_of(scorer.name)} - {*options_of(scorer.without_model)}
-    left_out = [f"{option}={value}" for option, value in scorer.options.items() if option in own]
-    without = f", without the {scorer.name}'s {', '.join(left_out)}" if left_out else ""
-    notes.say(f"no --model given: passages are scored by the {scorer.without_model} {DEFAULT_MODEL}{without}")
     options = {option: value for option, value in scorer.options.items() if option not in own}
     return scorer.without_model, DEFAULT_MODEL, options

@@ -19,7 +19,7 @@ from longrank.index import Index
 from longrank.protocols import Aggregator, Candidate, CollectionStatistics
 from longrank.ranking.explain import ShownPassage, best_passages
 from longrank.ranking.passages import PassageDocumentScorer, Prepared, open_aggregator, open_document_scorer
-from longrank.ranking.settings import PipelineSettings, load_pipeline
+from longrank.ranking.settings import Aggregate, PipelineSettings, load_pipeline
 from longrank.scoring.lexical import TextStatistics
 from longrank.storage import digest_of
 from longrank.text.analysis import ANALYZERS
@@ -159,7 +159,7 @@ class TextReranker:
         *,
         top_n: int | None = None,
         passages: int,
-        aggregator: str | None = None,
+        aggregator: Aggregate | None = None,
     ) -> list[RankedText]:
         """Rank the documents by their evidence, best first; ties keep the order given.
 
@@ -168,13 +168,13 @@ class TextReranker:
             evidence: of each of them, in order.
             top_n: how many to return; None: all.
             passages: how many passages to show of each.
-            aggregator: the name of another than the pipeline's own.
+            aggregator: replaces the pipeline's own.
 
         Raises:
-            InputError: `aggregator` is unknown, or needs what the evidence lacks.
+            InputError: `aggregator` reads document scores, which the scorer does not give, or lacks an option.
         """
         aggregate = self.aggregator if aggregator is None else self.other_aggregator(aggregator)
-        bounded = (aggregator or self.aggregator_name) in MEANS
+        bounded = find_aggregation(self.aggregator_name if aggregator is None else aggregator.name).bounded
         scores = [float(aggregate(one)) for one in evidence]
         best = sorted(range(len(scores)), key=lambda n: -scores[n])[:top_n]
         terms = frozenset(_ANALYZER(prepared.query.text))
@@ -200,15 +200,15 @@ class TextReranker:
     def _units(self, text: str) -> Units:
         return whitespace_words(text) if self.tokenizer is None else wordpieces(text, self.tokenizer)
 
-    def other_aggregator(self, name: str) -> Aggregator:
-        """Return an aggregator that replaces the pipeline's own, without options.
+    def other_aggregator(self, settings: Aggregate) -> Aggregator:
+        """Return an aggregator that replaces the pipeline's own.
 
         Raises:
-            InputError: it is unknown, has no meaning for this scorer, or needs options.
+            InputError: it reads document scores, which the scorer does not give, or lacks an option.
         """
-        if name == "document" and self.aggregator_name != "document":
-            raise InputError("this pipeline scores passages, not documents", got=name)
-        return make_aggregator(name)
+        if find_aggregation(settings.name).needs_document_score and not self.scorer.scorer.scores_documents:
+            raise InputError("this pipeline scores passages, not documents", got=settings.name)
+        return make_aggregator(settings.name, **settings.options)
 
     def _shortened(self, text: str, n_tokens: int | None) -> tuple[str, bool]:
         """Return the beginning of a text that has so many tokens, and whether that is not all of it."""

@@ -25,7 +25,7 @@ from longrank.training.passage_settings import load_passage_training
 from longrank.training.settings import load_training
 
 if TYPE_CHECKING:
-    from longrank.reproduction.given import Given
+    from longrank.collections.collection import Collection
 
 
 class Reranked(NamedTuple):
@@ -71,7 +71,7 @@ class Workbench:
         models: Mapping[str, str],
         phases: Phases,
         scores: Path,
-        given: Given,
+        given: Collection,
         fold_names: Sequence[str],
         n_queries: int,
     ) -> None:

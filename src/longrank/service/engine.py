@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from longrank.aggregation import AGGREGATORS, make_aggregator
+from longrank.aggregation import AGGREGATORS
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.index import Index
@@ -171,15 +171,8 @@ class Engine:
 
 
 def simple_aggregators() -> list[str]:
-    """Return the aggregators of passages that need no options, so that any request may name them."""
-    found = []
-    for name in (one for one in AGGREGATORS if one != "document"):
-        try:
-            make_aggregator(name)
-        except InputError:
-            continue
-        found.append(name)
-    return found
+    """Return the aggregators of passage scores that need no options."""
+    return [name for name, one in AGGREGATORS.items() if not one.needs_document_score and not one.example]
 
 
 def _names(wanted: Sequence[Wanted]) -> list[str]:

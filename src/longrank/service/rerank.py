@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.passages import PassageDocumentScorer
+from longrank.ranking.settings import Aggregate
 from longrank.ranking.texts import PreparedTexts, RankedText, TextLimits, TextReranker
 from longrank.service.admission import Admission
 from longrank.service.engine import Engine, Served
@@ -46,7 +47,7 @@ class Asked:
     top_n: int | None = None
     model: str | None = None
     limits: TextLimits = field(default_factory=TextLimits)
-    aggregator: str | None = None
+    aggregator: Aggregate | None = None
     passages: int = 0
     may_cut: bool = True
     warnings: Sequence[str] = ()
@@ -104,7 +105,7 @@ async def rerank(desk: Desk, asked: Asked, deadline: float) -> Answer:
     if cut and not asked.may_cut:
         raise Refusal(422, "invalid", f"truncation is off, but {'; '.join(cut)}")
     desk.metrics.truncated(sum(is_truncated(one) for one in results))
-    aggregator = asked.aggregator or reranker.aggregator_name
+    aggregator = reranker.aggregator_name if asked.aggregator is None else asked.aggregator.name
     return Answer(results, served, aggregator, [*warnings, *asked.warnings, *cut], n_tokens)
 
 

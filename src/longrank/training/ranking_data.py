@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from longrank.aggregation import make_aggregator
+from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
 from longrank.index import Index
@@ -19,8 +19,6 @@ from longrank.training.loss_terms import loss_kind
 from longrank.training.samples import LCE_NEGATIVES, Samples, make_samples
 from longrank.training.settings import TeacherSettings, TrainingSettings
 from longrank.types import Notes, Qrels, Query, Run
-
-_ONE_PROBABILITY = ("document", "maxp", "firstp")  # aggregators whose score is the probability of one reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +134,7 @@ def taught_scores(
     header, evidence = read_evidence(Path(teacher.evidence))
     if header.get("collection") != index.digest:
         notes.say("the teacher has read another index: its documents are taken for these by their ids")
-    if learns_two_outputs(settings) and (header["unit"] != "logprob" or teacher.aggregator not in _ONE_PROBABILITY):
+    if learns_two_outputs(settings) and (header["unit"] != "logprob" or not find_aggregation(teacher.aggregator).picks):
         raise InputError(
             "a loss learns two outputs of the teacher, which the log-probability of a document or of one passage gives",
             path=Path(teacher.evidence),
