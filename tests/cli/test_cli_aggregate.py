@@ -97,7 +97,7 @@ def test_json_prints_one_object_per_document(files: Files, capsys: pytest.Captur
         (["-a", "maxpp"], "did you mean 'maxp'"),
         (["-a", "birch"], "needs weights"),
         (["-a", "birch", "--weights", "1,x"], "--weights takes numbers"),
-        (["-a", "maxp", "--weights", "1"], "takes no weights"),
+        (["-a", "maxp", "--weights", "1"], "has no option 'weights'"),
         (["-a", "maxp", "--interpolate", "2"], "between 0 and 1"),
         (["-a", "maxp", "--normalize", "minmax"], "without --interpolate"),
         (["-a", "maxp", "--interpolate", "0.5", "--normalize", "max"], "unknown normalisation"),

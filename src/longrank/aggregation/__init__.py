@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from inspect import getdoc
+from inspect import Parameter, getdoc
 from typing import Any
 
 from longrank.aggregation.network import document
 from longrank.aggregation.pooling import avgp, firstp, kmaxp, maxp, sump
 from longrank.aggregation.sentence import weighted_mean
 from longrank.aggregation.weighted import birch
-from longrank.config import check_options, defaults_of, keyword_options, lookup
+from longrank.config import check_options, keyword_options, lookup
 from longrank.errors import InputError
 from longrank.protocols import Aggregator
 
@@ -36,13 +36,14 @@ class Aggregation:
     example: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def options(self) -> dict[str, Parameter]:
+        """The options of the function."""
+        return keyword_options(self.function)
+
+    @property
     def about(self) -> str:
-        """The first line of the function's docstring, and the options with their defaults."""
-        options = [
-            f"`{name}` = {self.example.get(name, default)}" for name, default in defaults_of(self.function).items()
-        ]
-        line = (getdoc(self.function) or "").partition("\n")[0]
-        return f"{line} Options: {', '.join(options)}." if options else line
+        """The first line of the function's docstring."""
+        return (getdoc(self.function) or "").partition("\n")[0]
 
 
 AGGREGATORS: dict[str, Aggregation] = {
@@ -73,7 +74,7 @@ def make_aggregator(name: str, **options: Any) -> Aggregator:
     """
     entry, given = find_aggregation(name), {option: value for option, value in options.items() if value is not None}
     check_options(entry.function, f"aggregator '{name}'", given)
-    for option, parameter in keyword_options(entry.function).items():
+    for option, parameter in entry.options.items():
         if option not in given and parameter.default is parameter.empty:
             raise InputError(f"aggregator '{name}' needs {option}", fix=f"give {option}, e.g. {_shown(entry, option)}")
     return partial(entry.function, **given) if given else entry.function

@@ -23,6 +23,9 @@ def aggregate(
         str | None, typer.Option("--weights", help="1,W2,W3: what birch's best sentences weigh.", metavar="1,W2,W3")
     ] = None,
     k: Annotated[int | None, typer.Option("-k", help="How many passages kmaxp averages. [default: 3]")] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value, any option of the aggregator; may be repeated.")
+    ] = None,
     interpolate: Annotated[
         float | None,
         typer.Option("--interpolate", help="ALPHA * first stage + (1 - ALPHA) * passages; 0 to 1.", metavar="ALPHA"),
@@ -69,14 +72,18 @@ def aggregate(
     from longrank.aggregation.run import aggregate_run
     from longrank.aggregation.unread import counting_unread
     from longrank.cli.inputs import numbers, output_file
+    from longrank.config import override
     from longrank.formats.trec import read_run, write_run
 
     notes = Notes()
+    options = override({}, (one.removeprefix("aggregate.") for one in assignments or ()))
+    options |= {} if k is None else {"k": k}
+    options |= {} if weights is None else {"weights": numbers("--weights", weights)}
     output_file(output, evidence, first_stage)
     stage = None if first_stage is None else read_run(first_stage, notes)
     run = aggregate_run(
         counting_unread(records if stage is None else comparing_first_stage(records, stage, notes), notes),
-        make_aggregator(aggregator, k=k, weights=None if weights is None else numbers("--weights", weights)),
+        make_aggregator(aggregator, **options),
         first_stage=stage,
         alpha=interpolate,
         normalize=normalize,

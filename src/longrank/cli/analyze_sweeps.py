@@ -141,7 +141,7 @@ def _setup(
     alpha, normalize, complete = how
     if normalize != "none" and alpha is None:
         raise InputError("--normalize means nothing without --interpolate", got=normalize)
-    weighted = [name for name in names if "weights" in keyword_options(find_aggregation(name).function)]
+    weighted = [name for name in names if "weights" in find_aggregation(name).options]
     if weights is not None and not weighted:
         raise InputError("--weights belongs to the aggregator birch", got=weights)
     best = None if weights is None else numbers("--weights", weights)

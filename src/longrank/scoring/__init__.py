@@ -71,4 +71,3 @@ def scorer_class(name: str) -> type[PassageScorer]:
         InputError: no such scorer.
     """
     return lookup(PASSAGE_SCORERS, name, "passage scorer")
-

@@ -15,7 +15,7 @@ import numpy as np
 from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.aggregation.interpolate import check_alpha
 from longrank.aggregation.run import aggregate_run
-from longrank.config import keyword_options, lookup
+from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.evaluation.tuning.grids import Axes, Setting
 from longrank.evaluation.tuning.rankings import Floats
@@ -114,8 +114,10 @@ def make_formula(axes: Axes, aggregator: str | None, normalize: str) -> Formula:
     for expected, found in zip(PASSAGES, weighed, strict=False):
         if expected != found:
             raise InputError(f"the grid has {found}, but not {expected}", fix=f"add --grid {expected}=...")
-    if not weighed and aggregator is not None and "weights" in keyword_options(find_aggregation(aggregator).function):
-        raise InputError(f"{aggregator}'s weights are what is learned", fix="add --grid w2=..., and leave the aggregator out")
+    if not weighed and aggregator is not None and "weights" in find_aggregation(aggregator).options:
+        raise InputError(
+            f"{aggregator}'s weights are what is learned", fix="add --grid w2=..., and leave the aggregator out"
+        )
     if weighed and aggregator is not None:
         raise InputError("passages with weights take no other aggregator", got=aggregator, fix="leave one of them out")
     formula = Formula(1 + len(weighed), "birch" if weighed else aggregator or "maxp", normalize)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from pydantic_core import PydanticCustomError
 
 from longrank.aggregation import AGGREGATORS, make_aggregator
-from longrank.config import keyword_options, suggestion
+from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.ranking.explain import passage_json
 from longrank.ranking.settings import Aggregate
@@ -28,10 +28,10 @@ _NAME_SCHEMA = {"type": "string", "enum": _NAMES}
 def _aggregate(value: Any) -> Aggregate:
     """Read an aggregator's name, or an object with its name and its options."""
     given = value if isinstance(value, dict) else {"name": value}
-    name, options = given.get("name"), {key: one for key, one in given.items() if key != "name"}
+    name, options = given.get("name"), {key: _whole(one) for key, one in given.items() if key != "name"}
     if not isinstance(name, str) or name not in _NAMES:
         raise PydanticCustomError("aggregate", f"unknown aggregator; {suggestion(str(name)[:100], _NAMES)}")
-    if unknown := options.keys() - keyword_options(AGGREGATORS[name].function):
+    if unknown := options.keys() - AGGREGATORS[name].options.keys():
         raise PydanticCustomError("aggregate", f"aggregator '{name}' has no option {min(unknown)[:100]!r}")
     try:
         make_aggregator(name, **options)
@@ -64,7 +64,11 @@ class Strict(BaseModel):
             return value
         unknown = next((key for key in value if key not in cls.model_fields), None)
         kept = {key: one for key, one in value.items() if key in cls.model_fields or key == unknown}
-        return {key: int(one) if isinstance(one, float) and one.is_integer() else one for key, one in kept.items()}
+        return {key: _whole(one) for key, one in kept.items()}
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class Request(Strict):
