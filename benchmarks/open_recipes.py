@@ -1,4 +1,4 @@
-"""The papers' recipes on open collections: what their tables and figures look like there.
+"""Run the papers' recipes on open collections.
 
     python -m benchmarks.open_recipes DATA --model FOLDER [--recipe NAME ...] [--collection NAME ...]
 
@@ -30,7 +30,7 @@ from benchmarks.training_examples import sample
 from benchmarks.training_pools import read_collection
 from longrank.reproduction.asked import ask
 from longrank.reproduction.folders import fingerprint, identity_of
-from longrank.reproduction.recipe import load_recipe
+from longrank.reproduction.recipe_files import load_recipe
 
 PARTLY_TRAINED_ON = {
     **{name: task for name, task in TASKS.items() if name != "time"},
@@ -40,7 +40,7 @@ PARTLY_TRAINED_ON = {
 
 
 def main() -> None:
-    """Run the cases, write what all that were run have come to."""
+    """Run the cases, and write the figures of all cases that have run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--model", type=Path, required=True, help="the cross-encoder")
@@ -186,7 +186,7 @@ def shown_command(case: Case) -> str:
 
 
 def as_row(case: Case, folder: Path) -> dict[str, Any]:
-    """Return what is kept of a case: how it was run, what was published and obtained."""
+    """Return the record of a case: its settings, published figures and obtained figures."""
     result = json.loads(result_of(case, folder).read_text(encoding="utf-8"))
     kept = {key: result[key] for key in ("recipe", "paper", "item", "about", "collection", "queries")}
     rows = [

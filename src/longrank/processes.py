@@ -5,6 +5,7 @@ A process that is killed is an error, never a result that is missing or an endle
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,11 @@ T = TypeVar("T")
 R = TypeVar("R")
 _Pipe: TypeAlias = Any  # Connection is generic in some versions of Python and not in others
 _Numbered: TypeAlias = Iterator[tuple[int, T]]
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def distributed(function: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iterator[tuple[int, R]]:

@@ -62,7 +62,7 @@ def reproduce(
     from longrank.collections.available import open_whole
     from longrank.reproduction.asked import ask, fitting
     from longrank.reproduction.folders import reproducing
-    from longrank.reproduction.recipe import named, recipe_names
+    from longrank.reproduction.recipe_files import named, recipe_names
     from longrank.reproduction.report import as_text
 
     if listed:
@@ -173,6 +173,6 @@ def _run(command: Sequence[str], number: str) -> None:
 
 def _list(names: Sequence[str]) -> None:
     from longrank.reproduction.listing import listing
-    from longrank.reproduction.recipe import load_recipe
+    from longrank.reproduction.recipe_files import load_recipe
 
     typer.echo(listing([(name, load_recipe(name)[0]) for name in names]), nl=False)

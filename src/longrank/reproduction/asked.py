@@ -9,7 +9,8 @@ from typing import Any
 
 from longrank.config import suggestion
 from longrank.errors import InputError
-from longrank.reproduction.recipe import Recipe, load_recipe
+from longrank.reproduction.recipe import Recipe
+from longrank.reproduction.recipe_files import load_recipe
 
 
 @dataclass(frozen=True, slots=True)

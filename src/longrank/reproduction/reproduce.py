@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 
 from longrank.collections.catalogue import CatalogueEntry
 from longrank.collections.collection import Collection
 from longrank.collections.judgments import read_judgments
 from longrank.collections.queries import read_queries_or_text
+from longrank.config import lookup
 from longrank.errors import InputError, MissingExtra
 from longrank.index import Index
 from longrank.reproduction.asked import Asked
@@ -30,6 +30,7 @@ from longrank.reproduction.data import (
 from longrank.reproduction.folders import check_models, claim, fingerprint, replace, state_of
 from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of, tested
 from longrank.reproduction.made_by import made_by
+from longrank.reproduction.papers import PROGRAMS
 from longrank.reproduction.phases import Phases, RunCommand
 from longrank.reproduction.recipe import NOT_PUBLISHED
 from longrank.reproduction.results import Result, as_json, departures, inputs_given, lines
@@ -118,19 +119,13 @@ def program_of(asked: Asked) -> Callable[[Workbench], Iterator[Row]]:
     """Return what a recipe runs.
 
     Raises:
-        InputError: it runs nothing, for a reason that is given, or there is no such program.
+        InputError: it runs nothing, for a reason that is given.
     """
     recipe = asked.recipe
     if recipe.program is None:
         what = f"{recipe.paper}, {recipe.item}: nothing is to be obtained"
         raise InputError(what, got=asked.name, fix=recipe.expected[0].reason)
-    module, _, function = recipe.program.partition(":")
-    try:
-        papers = import_module(f"longrank.reproduction.papers.{module}")
-        found: Callable[[Workbench], Iterator[Row]] = getattr(papers, function)
-    except (ModuleNotFoundError, AttributeError):
-        raise InputError("there is no such program", path=asked.name, got=recipe.program) from None
-    return found
+    return lookup(PROGRAMS, recipe.program, "program")
 
 
 def _bench(asked: Asked, folder: Path, given: Collection, inputs: Mapping[str, str], phases: Phases) -> Workbench:

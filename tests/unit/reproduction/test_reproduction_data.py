@@ -18,7 +18,7 @@ from longrank.reproduction.data import (
     folds_of,
     n_folds_of,
 )
-from longrank.reproduction.recipe import load_recipe
+from longrank.reproduction.recipe_files import load_recipe
 
 
 def queries_of(folder: Path, *queries: dict[str, str]) -> Path:

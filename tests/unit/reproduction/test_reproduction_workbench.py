@@ -14,7 +14,8 @@ from longrank.collections.collection import Collection
 from longrank.errors import InputError
 from longrank.reproduction.asked import ask
 from longrank.reproduction.phases import Phases
-from longrank.reproduction.recipe import Recipe, recipe_names
+from longrank.reproduction.recipe import Recipe
+from longrank.reproduction.recipe_files import recipe_names
 from longrank.reproduction.reproduce import program_of
 from longrank.reproduction.sets import assignments
 from longrank.reproduction.workbench import Workbench
