@@ -21,7 +21,6 @@ from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
 from longrank.reproduction.rows import Row, measured_by_query, ranked_row
 from longrank.reproduction.sets import Sets, assignments, flat
-from longrank.training.passage_settings import load_passage_training
 from longrank.training.settings import load_training
 
 if TYPE_CHECKING:
@@ -253,7 +252,7 @@ class Workbench:
 
     def train_passages(self, name: str, training: str, examples: Path, sets: Sets | None = None, *more: object) -> Path:
         """Train a model on examples of passages; return the model's folder."""
-        load_passage_training(training, assignments(sets or {}))
+        load_training(training, assignments(sets or {}))
         output = self.folder / name
         return self.do(
             *("train-passages", training, examples, "-o", output, *more, *self.assigned(sets)), output=output / "model"

@@ -8,14 +8,14 @@ from longrank.errors import InputError
 from longrank.formats.folds import Fold
 from longrank.index import Index
 from longrank.training.candidates import Candidates
-from longrank.training.loss_terms import loss_kind
-from longrank.training.settings import TrainingSettings
+from longrank.training.loss_terms import check_reads, loss_fault, loss_kind
+from longrank.training.settings import DocumentTraining
 from longrank.types import Qrels, Run
 
 _NO_VALIDATION = "leave validation out: --set loop.validate_every= (and loop.patience=)"
 
 
-def check_losses(settings: TrainingSettings, width: int) -> None:
+def check_losses(settings: DocumentTraining, width: int) -> None:
     """Refuse losses that want other instances than the samples are, and a teacher too few or too many.
 
     Args:
@@ -25,23 +25,16 @@ def check_losses(settings: TrainingSettings, width: int) -> None:
     Raises:
         InputError: as said; or a loss that is not of documents' scores or outputs.
     """
-    kinds = {term.name: loss_kind(term) for term in settings.loss}
-    for name, kind in kinds.items():
-        if kind.reads == "vectors":
-            raise InputError(f"the loss {name} is of texts' vectors, which document networks do not give")
-        if kind.group not in (0, width) or (kind.group == 0 and width < 2):
-            wanted = {0: "groups of two documents or more", 1: "single documents"}.get(kind.group, "pairs")
-            raise InputError(f"the loss {name} needs {wanted}", got=f"samples.kind = {settings.samples.kind}")
-    taught = [name for name, kind in kinds.items() if kind.needs == "teacher"]
-    if taught and settings.teacher is None:
-        raise InputError(f"the loss {taught[0]} needs a teacher", fix="set teacher.evidence")
+    check_reads(settings.loss, ("scores", "logits"), "document network")
+    taught = any(loss_kind(term).needs == "teacher" for term in settings.loss)
+    if fault := loss_fault(settings.loss, "documents", width, taught=settings.teacher is not None):
+        raise InputError(fault, got=f"samples.kind = {settings.samples.kind}", fix="set samples.kind or teacher.evidence")
     if not taught and settings.teacher is not None:
-        raise InputError(
-            "no loss learns from the teacher", got=f"loss {', '.join(kinds)}", fix="add mse, margin-mse or kl"
-        )
+        names = ", ".join(term.name for term in settings.loss)
+        raise InputError("no loss learns from the teacher", got=f"loss {names}", fix="add mse, margin-mse or kl")
 
 
-def check_outputs(settings: TrainingSettings, n_outputs: int) -> None:
+def check_outputs(settings: DocumentTraining, n_outputs: int) -> None:
     """Refuse losses of outputs that the network, or its teacher, does not have.
 
     Args:

@@ -26,7 +26,7 @@ from longrank.training.ranking_data import Data, make_training_samples, sampled_
 from longrank.training.ranking_setup import open_task
 from longrank.training.ranking_task import RankingTask
 from longrank.training.schedules import schedule
-from longrank.training.settings import TrainingSettings
+from longrank.training.settings import DocumentTraining
 from longrank.types import Notes, Qrels, Query, Run
 
 
@@ -47,7 +47,7 @@ class Experiment:
         kept: those that trainings have read, in memory.
     """
 
-    settings: TrainingSettings
+    settings: DocumentTraining
     index: Index
     queries: Mapping[str, Query]
     qrels: Qrels
@@ -151,7 +151,7 @@ class Experiment:
 
 
 def open_experiment(
-    settings: TrainingSettings,
+    settings: DocumentTraining,
     index: Index,
     queries: Mapping[str, Query],
     qrels: Qrels,
@@ -185,7 +185,7 @@ def open_experiment(
     return Experiment(settings, index, queries, qrels, run, folds, learned, model_run, score_cache)
 
 
-def _sampled(settings: TrainingSettings, qrels: Qrels, folds: Mapping[str, Fold], notes: Notes) -> Sampled:
+def _sampled(settings: DocumentTraining, qrels: Qrels, folds: Mapping[str, Fold], notes: Notes) -> Sampled:
     """Return the judgments to learn from: all, unless the settings sample them."""
     wanted = settings.judgments
     if wanted is None:

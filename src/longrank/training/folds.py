@@ -23,7 +23,7 @@ from longrank.training.loop import check_loop, identity_of, train
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
 from longrank.training.run_folder import FOLDS, MODEL, TEST_RUN, check_alike, check_begun
-from longrank.training.settings import TrainingSettings
+from longrank.training.settings import DocumentTraining
 from longrank.types import Notes, Run
 
 _NAME = re.compile(r"[\w][\w.-]*")
@@ -188,7 +188,7 @@ def _rerank_test(
     write_run(run, folder / TEST_RUN)
 
 
-def _pipeline(settings: TrainingSettings) -> PipelineSettings:
+def _pipeline(settings: DocumentTraining) -> PipelineSettings:
     """Return the pipeline that reads as the training does."""
     read = settings.read
     options = {"network": settings.network.name, "max_tokens": read.max_tokens}

@@ -17,7 +17,7 @@ from longrank.training.candidates import CandidateOptions, Candidates, Sources, 
 from longrank.training.checks import check_losses
 from longrank.training.loss_terms import loss_kind
 from longrank.training.samples import LCE_NEGATIVES, Samples, make_samples
-from longrank.training.settings import TeacherSettings, TrainingSettings
+from longrank.training.settings import TeacherSettings, DocumentTraining
 from longrank.types import Notes, Qrels, Query, Run
 
 _ONE_PROBABILITY = ("document", "maxp", "firstp")  # aggregators whose score is the probability of one reading
@@ -48,7 +48,7 @@ class Data:
     model_run: Run | None = None
 
 
-def make_training_samples(settings: TrainingSettings, data: Data, notes: Notes) -> Samples:
+def make_training_samples(settings: DocumentTraining, data: Data, notes: Notes) -> Samples:
     """Return what is learned from, after checking that the losses can learn from it.
 
     Args:
@@ -66,7 +66,7 @@ def make_training_samples(settings: TrainingSettings, data: Data, notes: Notes) 
     return samples
 
 
-def sampled_from(settings: TrainingSettings, data: Data) -> list[Candidates]:
+def sampled_from(settings: DocumentTraining, data: Data) -> list[Candidates]:
     """Return what the samples are drawn from, of the queries that have enough.
 
     Raises:
@@ -80,7 +80,7 @@ def sampled_from(settings: TrainingSettings, data: Data) -> list[Candidates]:
     return with_both_sides(found, n_negatives, notes)
 
 
-def _sources(settings: TrainingSettings, data: Data, notes: Notes) -> tuple[Sources, CandidateOptions]:
+def _sources(settings: DocumentTraining, data: Data, notes: Notes) -> tuple[Sources, CandidateOptions]:
     wanted = settings.samples
     options = CandidateOptions(
         relevance_level=wanted.relevance_level,
@@ -107,13 +107,13 @@ def _judged_here(data: Data, notes: Notes) -> Qrels:
     return here
 
 
-def learns_two_outputs(settings: TrainingSettings) -> bool:
+def learns_two_outputs(settings: DocumentTraining) -> bool:
     """Say whether a loss learns both outputs of a teacher, of which evidence holds the second's log-probability."""
     return any(loss_kind(term).outputs == (2,) for term in settings.loss)
 
 
 def taught_scores(
-    settings: TrainingSettings, index: Index, queries: Mapping[str, Query], query_ids: Container[str], notes: Notes
+    settings: DocumentTraining, index: Index, queries: Mapping[str, Query], query_ids: Container[str], notes: Notes
 ) -> dict[tuple[str, str], float]:
     """Return what the teacher of a training says of each document of these queries, (query_id, doc_id) -> score.
 

@@ -23,11 +23,11 @@ from longrank.training.dropout import set_dropout
 from longrank.training.ranking_data import Data, make_training_samples, taught_scores
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
-from longrank.training.settings import NetworkSettings, TrainingSettings
+from longrank.training.settings import NetworkSettings, DocumentTraining
 from longrank.types import Notes
 
 
-def open_task(settings: TrainingSettings, data: Data, notes: Notes) -> RankingTask:
+def open_task(settings: DocumentTraining, data: Data, notes: Notes) -> RankingTask:
     """Build what a training names; models are loaded now.
 
     Args:
@@ -75,7 +75,7 @@ def open_task(settings: TrainingSettings, data: Data, notes: Notes) -> RankingTa
     )
 
 
-def _reader(settings: TrainingSettings, model: Model, network: Any, tokenizer: Any) -> NetworkReader:
+def _reader(settings: DocumentTraining, model: Model, network: Any, tokenizer: Any) -> NetworkReader:
     """Return what reads as the settings say.
 
     Raises:
@@ -98,7 +98,7 @@ def _reader(settings: TrainingSettings, model: Model, network: Any, tokenizer: A
     return reader
 
 
-def _network(settings: TrainingSettings, model: Model, notes: Notes) -> tuple[Any, Any]:
+def _network(settings: DocumentTraining, model: Model, notes: Notes) -> tuple[Any, Any]:
     """Return the network to train and its tokenizer: the one in a folder, or a new one on a pretrained model."""
     wanted = settings.network
     if (model.path / FILE).is_file():

@@ -22,7 +22,7 @@ from longrank.training.losses import log_probabilities
 from longrank.training.passages import Reading, make_passage_choice
 from longrank.training.ranking_data import Data, learns_two_outputs
 from longrank.training.samples import Samples
-from longrank.training.settings import TrainingSettings
+from longrank.training.settings import DocumentTraining
 from longrank.types import Notes, Run, ScoredDoc
 
 _KEPT_DOCUMENTS = 4096  # whose passages are kept in memory
@@ -70,7 +70,7 @@ class RankingTask:
         *,
         samples: Samples,
         data: Data,
-        settings: TrainingSettings,
+        settings: DocumentTraining,
         fingerprint: str,
         lineage: Sequence[Mapping[str, str]],
         notes: Notes,

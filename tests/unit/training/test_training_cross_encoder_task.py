@@ -11,7 +11,7 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.training.passage_data.examples import Example, ExampleFile, ExampleSamples, group, write_examples
-from longrank.training.passage_settings import PassageTrainingSettings, load_passage_training
+from longrank.training.settings import PassageTraining, load_training
 from longrank.types import Notes
 
 pytestmark = pytest.mark.neural
@@ -36,7 +36,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_encoder(tmp_path_factory.mktemp("passages") / "encoder")
 
 
-def settings(model: Path, *losses: dict[str, Any], **sections: Any) -> PassageTrainingSettings:
+def settings(model: Path, *losses: dict[str, Any], **sections: Any) -> PassageTraining:
     network = {"name": "cross-encoder", "model": str(model), "dropout": 0.0} | sections.pop("network", {})
     found = {
         "network": network,
@@ -45,21 +45,21 @@ def settings(model: Path, *losses: dict[str, Any], **sections: Any) -> PassageTr
         "loop": {"steps": 2, "batch": 2, "optimizer": {"learning_rate": 0.01}},
         **sections,
     }
-    return PassageTrainingSettings.model_validate(found)
+    return PassageTraining.model_validate(found)
 
 
 def opened(
     folder: Path,
-    found: PassageTrainingSettings,
+    found: PassageTraining,
     examples: Sequence[Example],
     dev: Sequence[Example] = (),
     notes: Any = None,
 ) -> tuple[Any, ExampleSamples]:
-    from longrank.training.cross_encoder_task import open_cross_encoder
+    from longrank.training.cross_encoder_task import CrossEncoderTask
 
     write_examples(examples, folder / "examples.jsonl")
     samples = ExampleSamples(ExampleFile(folder / "examples.jsonl", Notes()), found.loop.seed)
-    return open_cross_encoder(found, samples, dev, Notes() if notes is None else notes), samples
+    return CrossEncoderTask(found, samples, dev, Notes() if notes is None else notes), samples
 
 
 def logits_of(task: Any, model: Path, example: Example) -> Any:
@@ -190,7 +190,7 @@ def test_the_protocols_keep_their_trajectories(encoder: Path, tmp_path: Path, na
 
     small = [f"network.model={encoder}", "network.dropout=0.0", "read.max_tokens=32", "loop.steps=4", "loop.batch=4"]
     small += ["loop.optimizer.learning_rate=0.01"]
-    found = load_passage_training(name, small)
+    found = load_training(name, small)
     write_examples(ROWS, tmp_path / "rows.jsonl")
     dev = None if found.loop.validate_every is None else tmp_path / "rows.jsonl"
     train_passages(found, tmp_path / "rows.jsonl", dev, tmp_path / "out", progress=lambda n: None, notes=Notes())

@@ -35,7 +35,7 @@ def opened(
     **samples: Any,
 ) -> Any:
     from longrank.training.experiment import open_experiment
-    from longrank.training.settings import TrainingSettings
+    from longrank.training.settings import DocumentTraining
 
     found: dict[str, Any] = {
         "network": {"name": "parade-max"},
@@ -47,7 +47,7 @@ def opened(
         found["judgments"] = judgments
     queries = {query.query_id: query for query in read_queries(folder / "queries.jsonl", Notes())}
     return open_experiment(
-        TrainingSettings.model_validate(found),
+        DocumentTraining.model_validate(found),
         Index.open(folder / "index"),
         queries,
         read_qrels(folder / "qrels.txt", Notes()),

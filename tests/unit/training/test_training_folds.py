@@ -42,7 +42,7 @@ def experiment(
     from longrank.formats.queries import read_queries
     from longrank.formats.trec import read_qrels
     from longrank.training.experiment import open_experiment
-    from longrank.training.settings import TrainingSettings
+    from longrank.training.settings import DocumentTraining
 
     loop = {"steps": 2, "batch": 2, "validate_every": 1, "optimizer": {"learning_rate": 0.01}}
     found: dict[str, Any] = {
@@ -56,7 +56,7 @@ def experiment(
     queries = {query.query_id: query for query in read_queries(folder / "queries.jsonl", Notes())}
     qrels, run = read_qrels(folder / "qrels.txt", Notes()), read_run(folder / "first.run", Notes())
     given = {"queries": queries, "qrels": qrels, "run": run} | changes
-    settings, index = TrainingSettings.model_validate(found), Index.open(folder / "index")
+    settings, index = DocumentTraining.model_validate(found), Index.open(folder / "index")
     return open_experiment(settings, index, folds=folds, notes=Notes() if notes is None else notes, **given)
 
 

@@ -46,7 +46,7 @@ def read_data(folder: Path) -> Any:
 
 
 def settings(folder: Path, losses: Sequence[dict[str, Any]], **sections: Any) -> Any:
-    from longrank.training.settings import TrainingSettings
+    from longrank.training.settings import DocumentTraining
 
     network = {"name": "parade-max", "model": str(folder / "encoder")} | sections.pop("network", {})
     read = {"passages": "windows", "options": {"length": 12, "stride": 8}, "max_tokens": 32}
@@ -57,7 +57,7 @@ def settings(folder: Path, losses: Sequence[dict[str, Any]], **sections: Any) ->
         "loop": {"steps": 2, "batch": 2, "optimizer": {"learning_rate": 0.01}},
         **sections,
     }
-    return TrainingSettings.model_validate(found)
+    return DocumentTraining.model_validate(found)
 
 
 def opened(folder: Path, data: Any, *losses: str | dict[str, Any], notes: Notes | None = None, **sections: Any) -> Any:
