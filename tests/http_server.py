@@ -1,6 +1,6 @@
 """A server of a small application, in a process of its own, and a client that speaks HTTP byte by byte.
 
-python tests/http_server.py '{"header_timeout": 1}'      prints where it listens; serves until a signal
+python tests/http_server.py '{"idle_timeout": 1}'      prints where it listens; serves until a signal
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
-
-LINGERING = 1.0  # seconds, instead of five
 
 
 class Answer:
@@ -194,13 +192,11 @@ def application() -> Any:
 
 
 def main(settings: str) -> int:
-    from longrank.service import lingering
     from longrank.service.log import log_to
     from longrank.service.server import serve
     from longrank.service.settings import ServiceSettings
     from longrank.service.transport import Transport
 
-    lingering.SECONDS = LINGERING
     log_to(sys.stderr)
     limits = ServiceSettings(**json.loads(settings))
     return serve(Transport(application(), limits), limits, load=lambda: None, say=lambda line: print(line, flush=True))

@@ -423,7 +423,7 @@ def test_a_folder_of_other_settings_or_of_something_else_is_refused_and_left_alo
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     assert train(folder, tmp_path / "mine", *THREE) == 2
-    assert "is a folder of something else" in capsys.readouterr().err
+    assert "is not empty and holds no training" in capsys.readouterr().err
     assert train(folder, folder / "index" / "t", *THREE) == 2
     assert "lies inside an input" in capsys.readouterr().err
 

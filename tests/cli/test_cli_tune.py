@@ -232,7 +232,7 @@ def test_a_folder_of_something_else_is_left_alone(folder: Path, capsys: pytest.C
     Path("out").mkdir()
     Path("out/thesis.tex").write_text("years of work")
     assert tune() == 2
-    assert "is a folder of something else, not of tune" in capsys.readouterr().err
+    assert "is not empty and holds no result of tune" in capsys.readouterr().err
     assert contents() == {"thesis.tex": b"years of work"}
 
 

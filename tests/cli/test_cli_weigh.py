@@ -197,7 +197,7 @@ def test_only_a_folder_of_its_own_is_written_again(
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "run.txt").write_text("dear")
     assert weigh(folder, tmp_path / "mine") == 2
-    assert "is a folder of something else, not of weigh" in capsys.readouterr().err
+    assert "is not empty and holds no result of weigh" in capsys.readouterr().err
     assert (tmp_path / "mine" / "run.txt").read_text() == "dear"
 
 

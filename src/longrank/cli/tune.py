@@ -105,7 +105,7 @@ def tune(
     from longrank.config import override
     from longrank.evaluation.folds import make_folds
     from longrank.evaluation.measures import parse_measure
-    from longrank.evaluation.tuning.folder import JOURNAL, check_own, locked, write_outcome
+    from longrank.evaluation.tuning.folder import JOURNAL, check_own, write_outcome
     from longrank.evaluation.tuning.grids import parse_axes
     from longrank.evaluation.tuning.report import RENDERERS, as_json
     from longrank.evaluation.tuning.search import (
@@ -117,6 +117,7 @@ def tune(
         tunable,
         untried,
     )
+    from longrank.storage.workplace import working_in
     from longrank.types import Notes
 
     notes = Notes()
@@ -137,7 +138,7 @@ def tune(
     given |= {"--folds": folds, "--make-folds": made, "--choose-by": rule}
     how = _protocol(protocol, given, seed, notes)
     how.choose(untried(search, axes))  # what these queries do not allow is refused before any work
-    with locked(output):
+    with working_in(output):
         with console.progress("tuning", math.prod(map(len, axes.values())), "settings") as advance:
             table = tabulate(search, axes, output / JOURNAL, workers=workers or console.cores(), progress=advance)
         outcome = how.conclude(table, how.choose(table), search.figure)

@@ -92,12 +92,13 @@ def weigh(
     """
     from longrank.cli.inputs import apart, choice, load_qrels
     from longrank.evaluation.folds import make_folds
-    from longrank.evaluation.tuning.folder import RUN, check_own, locked, write_outcome
+    from longrank.evaluation.tuning.folder import RUN, check_own, write_outcome
     from longrank.evaluation.tuning.formula import ALPHA, PASSAGES, make_formula
     from longrank.evaluation.tuning.grids import parse_axes
     from longrank.evaluation.tuning.report import RENDERERS, as_json
     from longrank.evaluation.tuning.reranked import open_reranked
     from longrank.evaluation.tuning.weights import Weighing, weighed_run
+    from longrank.storage.workplace import working_in
     from longrank.types import Notes
 
     notes = Notes()
@@ -122,7 +123,7 @@ def weigh(
     everything = as_json(table, outcome, {"protocol": about, **here.about()})
     setting_of = outcome.setting_of if outcome.setting is None else dict.fromkeys(here.first_stage, outcome.setting)
     rankings = list(weighed_run(here, setting_of))  # before what an earlier call has left is removed
-    with locked(output):
+    with working_in(output):
         write_outcome(output, everything, rankings, made, folds, name=_WEIGHTS)
     print(everything if format == "json" else RENDERERS[format](table, outcome), end="")
     console.show_notes(notes)

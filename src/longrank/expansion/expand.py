@@ -24,7 +24,8 @@ from longrank.expansion.reading import Read, Reading
 from longrank.formats.corpora import CorpusOptions, read_documents
 from longrank.formats.expansions import expansion_line
 from longrank.index import Index
-from longrank.storage import MANIFEST, Journal, atomic_write, check_writable, lock, read_journal
+from longrank.storage import MANIFEST, Journal, atomic_write, read_journal
+from longrank.storage.workplace import working_on
 from longrank.types import Document, Notes
 
 _BLOCK = 64  # passages, about, whose queries are lost at most when work is interrupted
@@ -112,20 +113,14 @@ def expand(
 @contextmanager
 def _begun(path: Path, collection: Collection, predictor: QueryPredictor, reading: Reading) -> Iterator[Journal]:
     """Open the journal, which no other process may write meanwhile."""
-    check_writable(path)
     header = {
         "format": "longrank-expansions-unfinished",
         "model": predictor.fingerprint,
         "reading": reading.fingerprint,
         "documents": collection.digest,
     }
-    beside = path.with_name(f".{path.name}.lock")
-    with lock(beside):
-        try:
-            with Journal(path, header) as journal:
-                yield journal
-        finally:
-            beside.unlink(missing_ok=True)
+    with working_on(path), Journal(path, header) as journal:
+        yield journal
 
 
 def _blocks(documents: Iterable[Document], reading: Reading, n_texts: int) -> Iterator[list[tuple[str, Read]]]:

@@ -28,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError, IntegrityError, LongRankError
-from longrank.storage import Journal, check_writable, lock, read_header, read_journal
+from longrank.storage import Journal, read_header, read_journal
+from longrank.storage.workplace import working_on
 from longrank.types import Evidence
 
 FORMAT, VERSION = "longrank-evidence", 1
@@ -104,11 +105,8 @@ class EvidenceWriter:
             InputError: the file cannot be written, is being written by another process, or was begun
                 with another header (names what changed).
         """
-        check_writable(self._path)
-        beside = self._path.with_name(f".{self._path.name}.lock")
         with ExitStack() as opening:
-            opening.enter_context(lock(beside))
-            opening.callback(beside.unlink, missing_ok=True)
+            opening.enter_context(working_on(self._path))
             self._journal = opening.enter_context(Journal(self._path, self._header))
             self._open = opening.pop_all()
         return self

@@ -27,18 +27,18 @@ from longrank.storage import (
     atomic_write,
     check_parent,
     digest_of,
-    lock,
     open_manifest,
     sha256_of,
     sync_folder,
     verify,
 )
 from longrank.storage import write_manifest as write_folder_manifest
+from longrank.storage.workplace import LOCK, working_in
 
 FORMAT = "longrank index"
 VERSION = 2
 VECTORS = "vectors"
-_DATA, _BUILDING, _LOCK = "data-", ".building-", ".lock"
+_DATA, _BUILDING = "data-", ".building-"
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -108,26 +108,13 @@ def building(folder: Path) -> Iterator[Path]:
             or another process is writing to it.
     """
     _refuse_other(folder)
-    created = not folder.exists()
-    folder.mkdir(exist_ok=True)
-    with lock(folder / _LOCK):
+    with working_in(folder, keep_lock_with=MANIFEST):
         _remove_leftovers(folder)
         work = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=folder))
         try:
             yield work
         finally:
             shutil.rmtree(work, ignore_errors=True)
-            _tidy(folder, created)
-
-
-def _tidy(folder: Path, created: bool) -> None:
-    """Leave no trace in a folder without an index, and an empty lock file in one with."""
-    if (folder / MANIFEST).exists():
-        (folder / _LOCK).write_bytes(b"")
-        return
-    (folder / _LOCK).unlink()
-    if created and not any(folder.iterdir()):
-        folder.rmdir()
 
 
 def _refuse_other(folder: Path) -> None:
@@ -147,7 +134,7 @@ def _refuse_other(folder: Path) -> None:
 
 def _is_ours(name: str) -> bool:
     temporary = name.startswith(f".{MANIFEST}.")
-    return name in (MANIFEST, VECTORS, _LOCK) or name.startswith((_DATA, _BUILDING)) or temporary
+    return name in (MANIFEST, VECTORS, LOCK) or name.startswith((_DATA, _BUILDING)) or temporary
 
 
 def _remove_leftovers(folder: Path) -> None:

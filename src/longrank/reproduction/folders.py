@@ -1,4 +1,4 @@
-"""Whose a folder is: one process works in it, and what it holds is of one collection, or of one recipe's inputs."""
+"""Lock a reproduction folder and refuse to mix collections or inputs in it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from longrank.errors import InputError, IntegrityError
+from longrank.errors import InputError
 from longrank.networks.model_files import find_model
 from longrank.reproduction.given import Given
 from longrank.reproduction.phases import PHASES
-from longrank.storage import atomic_write, check_folder, digest_of, lock, sha256_of
+from longrank.reproduction.sets import flat
+from longrank.storage import atomic_write, digest_of, sha256_of
+from longrank.storage.workplace import check_own, read_json, refuse_changed, working_in, write_json
 
 IDENTITY = "reproduction.json"
-_LOCK = ".lock"
 _END = 1 << 20  # bytes; the last eight of a .gz file hold the checksum of all
 
 
@@ -33,23 +34,11 @@ def reproducing(folder: Path, given: Given) -> Iterator[None]:
             written.
         IntegrityError: what it says of itself is damaged.
     """
-    check_folder(folder)
-    begun = (folder / IDENTITY).exists()
-    if folder.is_dir() and not begun and any(path.name[0] != "." for path in folder.iterdir()):
-        what = "is a folder of something else, not of reproductions"
-        raise InputError(what, path=folder, fix="choose a new folder")
-    created = not folder.exists()
-    folder.mkdir(exist_ok=True)
-    with lock(folder / _LOCK):
-        try:
-            documents = [*given.sources, *given.index_options]
-            claim(folder, {"collection": given.key, "documents": documents, "state of the documents": _state(given)})
-            yield
-        finally:
-            (folder / _LOCK).unlink()
-            if created and [path.name for path in folder.iterdir()] == [IDENTITY]:  # nothing was done
-                (folder / IDENTITY).unlink()
-                folder.rmdir()
+    check_own(folder, "reproduction", begun=(folder / IDENTITY).exists())
+    with working_in(folder, worthless=[IDENTITY]):
+        documents = [*given.sources, *given.index_options]
+        claim(folder, {"collection": given.key, "documents": documents, "state of the documents": _state(given)})
+        yield
 
 
 def _state(given: Given) -> str:
@@ -89,13 +78,12 @@ def claim(folder: Path, identity: Mapping[str, object], inputs: Collection[str] 
     path = folder / IDENTITY
     free = bool(inputs) and {one.name for one in folder.iterdir()} <= {IDENTITY, *inputs}
     if free or not path.exists():
-        replace(path, json.dumps(identity, indent=1, ensure_ascii=False) + "\n")
+        write_json(path, identity)
         return
-    known = identity_of(folder)
-    other = sorted(key for key in identity if known.get(key) != json.loads(json.dumps(identity[key])))
-    if other:
-        what = f"holds a reproduction with other {', '.join(other)}"
-        raise InputError(what, path=folder, fix="choose another folder, or delete it")
+    begun = identity_of(folder)
+    refuse_changed(
+        path, dict(flat({key: begun.get(key) for key in identity})), dict(flat(json.loads(json.dumps(identity))))
+    )
 
 
 def identity_of(folder: Path) -> Mapping[str, Any]:
@@ -104,15 +92,7 @@ def identity_of(folder: Path) -> Mapping[str, Any]:
     Raises:
         IntegrityError: it cannot be read.
     """
-    path = folder / IDENTITY
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        fix = f"delete it and {PHASES} above it, and all is done again"
-        raise IntegrityError(f"{path}: does not say what was begun here; {fix}")
-    return found
+    return read_json(folder / IDENTITY, f"delete it and {PHASES} beside it to run everything again")
 
 
 def replace(path: Path, text: str) -> None:

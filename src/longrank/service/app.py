@@ -22,12 +22,12 @@ from longrank.errors import InputError
 from longrank.service.dialects import cohere, jina, tei
 from longrank.service.dialects.common import NonEmpty, Strict
 from longrank.service.dialects.jina import TEXT_TAGS
-from longrank.service.errors import Refusal, error_body, not_ready
+from longrank.service.errors import Refusal, not_ready
 from longrank.service.replies import CohereReply, DocumentReply, JinaReply, Problem, SearchReply, TeiResult
 from longrank.service.rerank import Answer, Asked, Desk, rerank, seconds_left
 from longrank.service.search import document, find, found_json
 from longrank.service.strict_json import parse
-from longrank.service.transport import Transport, arrival_of, refused, request_id_of
+from longrank.service.transport import Transport, arrival_of, request_id_of
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
@@ -59,8 +59,8 @@ def create_app(desk: Desk) -> Transport:
     app.include_router(_rankings(desk))
     app.include_router(_facts(desk))
     app.include_router(_page())
-    for kind in (Refusal, RequestValidationError, HTTPException, InputError):
-        app.add_exception_handler(kind, _refused)
+    for kind in (RequestValidationError, HTTPException, InputError):
+        app.add_exception_handler(kind, _refuse)
     return Transport(app, desk.settings, admission=desk.admission, metrics=desk.metrics)
 
 
@@ -212,16 +212,12 @@ def _deadline(desk: Desk, request: Request) -> float:
     return arrival_of(request.scope) + seconds_left(desk.settings, request.headers.get("x-timeout-seconds"))
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    refusal = _refusal_of(error)
-    refused(request.scope, refusal)
-    body = error_body(request.url.path, refusal, request_id_of(request.scope))
-    return JSONResponse(body, refusal.status, refusal.headers)
+async def _refuse(_: Request, error: Exception) -> Response:
+    """Raise the refusal that stands for an error; the transport answers it."""
+    raise _refusal_of(error) from None
 
 
 def _refusal_of(error: Exception) -> Refusal:
-    if isinstance(error, Refusal):
-        return error
     if isinstance(error, HTTPException):
         code = {404: "not_found", 405: "method"}.get(error.status_code, "bad_request")
         return Refusal(error.status_code, code, str(error.detail), error.headers)

@@ -1,49 +1,61 @@
-"""What a server answers when it does not rank: a status, a code for programs, a sentence for people."""
+"""Refusals: a status, a code for programs, and a sentence for people, in the shape of each dialect."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias
 
 from longrank.errors import printable
 
-_LONGEST = 500  # characters of a message
+Headers: TypeAlias = list[tuple[bytes, bytes]]
+
+CLOSE = {"Connection": "close"}
+"""Headers of an answer after which the connection is closed."""
+
+_MAX_CHARACTERS = 500  # of a message
 
 
 class Refusal(Exception):
-    """A request that is not answered with a ranking.
+    """A request that is refused.
 
     Args:
-        status: of HTTP; 5xx only where the fault, or the overload, is the server's.
-        code: a short name of the reason, for programs: ``too_large``, ``overloaded``, ...
-        message: a sentence for people; whatever comes from the request is shown escaped.
-        headers: more headers of the answer, ``Retry-After`` above all.
+        status: HTTP status; 5xx only where the fault, or the overload, is the server's.
+        code: short name of the reason, for programs: ``too_large``, ``overloaded``, ...
+        message: sentence for people; text from the request is shown escaped.
+        headers: more headers of the answer, such as ``Retry-After``.
     """
 
     def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status, self.code, self.headers = status, code, dict(headers or {})
-        self.message = printable(message[:_LONGEST])[:_LONGEST]
+        self.message = printable(message[:_MAX_CHARACTERS])[:_MAX_CHARACTERS]
+
+    def answer(self, path: str, request_id: str) -> tuple[Headers, bytes]:
+        """Return headers and body as the dialect of `path` has them; ours is {code, message, request_id}.
+
+        Cohere's clients read ``message``, Jina's ``detail``, vLLM's and text-embeddings-inference's ``error``.
+        """
+        value = {"code": self.code, "message": self.message, "request_id": request_id}
+        if path == "/rerank":
+            value |= {"error": self.message, "error_type": self.code}
+        if path == "/v1/rerank":
+            value |= {"detail": self.message}
+        body = json.dumps(value).encode()
+        headers = {"content-type": "application/json", "content-length": str(len(body)), **self.headers}
+        return encoded(headers), body
+
+
+def encoded(headers: Mapping[str, str]) -> Headers:
+    """Return headers as ASGI has them."""
+    return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
 
 
 def not_ready() -> Refusal:
-    """Return what rankings are answered while the models load."""
+    """Return the refusal of rankings while models load."""
     return Refusal(503, "not_ready", "the models are still loading", {"Retry-After": "2"})
 
 
 def stopping() -> Refusal:
-    """Return what requests are answered that come after the signal to stop."""
+    """Return the refusal of requests after the signal to stop."""
     return Refusal(503, "stopping", "the server is stopping", {"Retry-After": "1"})
-
-
-def error_body(path: str, refusal: Refusal, request_id: str) -> dict[str, Any]:
-    """Return the body of an answer as the dialect of `path` has it; ours is {code, message, request_id}.
-
-    Cohere's clients read ``message``, Jina's ``detail``, vLLM's and text-embeddings-inference's ``error``.
-    """
-    body: dict[str, Any] = {"code": refusal.code, "message": refusal.message, "request_id": request_id}
-    if path == "/rerank":
-        body |= {"error": refusal.message, "error_type": refusal.code}
-    if path == "/v1/rerank":
-        body |= {"detail": refusal.message}
-    return body

@@ -60,7 +60,7 @@ def url_of(listener: socket.socket) -> str:
 def allow_open_files(max_connections: int) -> None:
     """Let this process open as many files as it needs, as far as the system lets it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 2 * max_connections + _OTHER_FILES  # as many as are open may be closing
+    wanted = max_connections + _OTHER_FILES
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -24,9 +24,8 @@ class ServiceSettings:
         max_request_tokens: estimated tokens of one request (413).
         max_query_characters: of a query (422).
         deadline: from a request's arrival to its answer, else 504; a client may ask for less.
-        header_timeout: for the head of a request to arrive.
+        idle_timeout: for the head of a request to arrive, from the start of the connection or from the last answer.
         body_timeout: for its body to arrive.
-        keep_alive: for which an idle connection stays open.
         drain: in which what is in flight is completed after a signal to stop.
         batch_tokens: estimated tokens that are scored between two looks at who is waiting or has left.
     """
@@ -45,9 +44,8 @@ class ServiceSettings:
     max_request_tokens: int = 2_000_000
     max_query_characters: int = 10_000
     deadline: float = 30.0
-    header_timeout: float = 9.0
+    idle_timeout: float = 9.0
     body_timeout: float = 28.0
-    keep_alive: float = 20.0
     drain: float = 30.0
     batch_tokens: int = 8192
 

@@ -1,8 +1,8 @@
-"""Between the network and the application: what every request must be, and what every answer is.
+"""The ASGI application around the routes: checks of requests, bounded bodies, security headers, the log.
 
 head -> request id, host, key -> route -> type, size, room -> body, read whole -> application -> answer, log line
 
-Whatever goes wrong on the way is a `Refusal`, written down as the dialect of its path has it.
+A `Refusal` that is raised anywhere on the way becomes an answer here.
 """
 
 from __future__ import annotations
@@ -10,33 +10,105 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import time
 import traceback
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from starlette.applications import Starlette
 from starlette.routing import Match
 
 from longrank.errors import LongRankError, printable
-from longrank.service.bodies import Bodies, ClientGone, Message, Receive, Send
-from longrank.service.errors import Refusal, stopping
-from longrank.service.exchange import Exchange
-from longrank.service.head import check_body_head, check_host, check_key, check_version_and_size, head_of
+from longrank.service.errors import CLOSE, Headers, Refusal, encoded, stopping
+from longrank.service.head import (
+    MAX_HEAD_BYTES,
+    SECURITY_HEADERS,
+    Head,
+    check_body_head,
+    check_host,
+    check_key,
+    head_of,
+    head_too_large,
+    request_id,
+    too_large,
+)
 from longrank.service.settings import ServiceSettings
 
 if TYPE_CHECKING:
     from longrank.service.admission import Admission
     from longrank.service.metrics import Metrics
 
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+
+_DISCARD_SECONDS = 5.0
+_SECURITY_HEADERS = encoded(SECURITY_HEADERS)
 _logger = logging.getLogger("longrank.service")
+
+
+class ClientGone(Exception):
+    """The client has closed the connection before its answer."""
+
+
+class Exchange:
+    """One request and its answer.
+
+    Attributes:
+        head: head of the request.
+        id: id of the request, in the log and in the answer.
+        status: status of the answer; 499 before an answer has begun.
+        code: reason of a refusal, or empty.
+        complete: True when the answer has been sent.
+        arrival: time of `time.monotonic` when the head was read.
+        unread: True while a part of the body may still arrive.
+    """
+
+    def __init__(self, head: Head, send: Send) -> None:
+        self.head, self._send = head, send
+        self.id = request_id(head)
+        self.status, self.code = 499, ""
+        self.complete = False
+        self.unread = head.has_body
+        self.arrival = time.monotonic()
+
+    @property
+    def begun(self) -> bool:
+        """True if an answer has begun."""
+        return self.status != 499
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the application's answer; Starlette's own 500 is left out, `refuse` sends ours."""
+        if message["type"] == "http.response.start":
+            if message["status"] != 500:
+                await self._start(message["status"], list(message.get("headers", ())))
+        elif self.begun:
+            await self._send(message)
+            self.complete = not message.get("more_body")
+
+    async def refuse(self, refusal: Refusal) -> None:
+        """Answer with a refusal, unless an answer has begun."""
+        if not self.begun:
+            headers, body = refusal.answer(self.head.path, self.id)
+            self.code = refusal.code
+            await self._start(refusal.status, headers)
+            await self._send({"type": "http.response.body", "body": body})
+            self.complete = True
+
+    async def _start(self, status: int, headers: Headers) -> None:
+        self.status = status
+        headers = [*headers, *_SECURITY_HEADERS, (b"x-request-id", self.id.encode())]
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
 
 class Transport:
     """The ASGI application that a server serves: checks around `app`.
 
     Args:
-        app: answers what has passed all checks.
+        app: answers requests that have passed all checks.
         settings: the limits.
-        admission: says whether rankings are taken at all at the moment.
+        admission: refuses rankings under overload.
         metrics: counts answers and refusals.
     """
 
@@ -49,37 +121,40 @@ class Transport:
     ) -> None:
         self.app, self.settings, self.admission, self.metrics = app, settings, admission, metrics
         self.stopping = False
-        self._bodies = Bodies(settings)
+        self._received = 0  # bytes of all bodies that are arriving
         self._key = None if settings.key is None else hashlib.sha256(settings.key.encode()).digest()
 
     def stop(self) -> None:
-        """Say from now on that the server is not ready; requests that come are still answered."""
+        """Make ``/ready`` fail from now on; other requests are still answered."""
         self.stopping = True
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
-            raise RuntimeError(f"no {scope['type']} is spoken here")
+            raise RuntimeError(f"{scope['type']} is not supported")
         exchange = Exchange(head_of(scope), send)
         try:
             await self._answer(exchange, scope, receive)
             if not exchange.begun:
                 raise RuntimeError("the application has not answered")
         except Refusal as refusal:
+            if exchange.unread and exchange.head.closes and refusal.status != 408:
+                await _discard(receive)
             await exchange.refuse(refusal)
-        except ClientGone:  # nobody is there to be answered; the log line below says 499
+        except ClientGone:  # the log line says 499
             pass
         except asyncio.CancelledError:  # only the server's end cancels requests
             await exchange.refuse(stopping())
         except Exception as error:
             _logger.error("%s failed: %s", exchange.id, _described(error))
-            await exchange.refuse(Refusal(500, "internal", "an error inside the server; its log knows more"))
+            await exchange.refuse(Refusal(500, "internal", "an error inside the server; see its log"))
         finally:
-            self._record(exchange, scope)
+            self._record(exchange)
 
     async def _answer(self, exchange: Exchange, scope: dict[str, Any], receive: Receive) -> None:
         head, settings = exchange.head, self.settings
-        check_version_and_size(scope)
+        if head.n_bytes > MAX_HEAD_BYTES:
+            raise head_too_large()
         if not head.is_probe:
             check_host(head, settings.allowed_hosts)
         if self._key is not None and not head.is_open:
@@ -87,31 +162,61 @@ class Transport:
         if head.path == "/ready" and self.stopping:
             raise stopping()
         state = {**scope.get("state", {}), "request_id": exchange.id, "arrival": exchange.arrival}
-        # The server leaves the body of an answer to HEAD out, whatever the application sends.
+        # uvicorn leaves out the body of an answer to HEAD.
         inner = {**scope, "state": state, "method": "GET" if head.method == "HEAD" else head.method}
         body = b""
         if head.method == "POST" and self._is_served(inner):
             check_body_head(head, settings.max_body_bytes)
             if self.admission is not None:
                 self.admission.refuse_if_full()
-            body = await self._bodies.read(receive)
+            body = await self._body(receive)
             exchange.unread = False
         await _run(self.app, inner, body, receive, exchange)
-        exchange.code = state.get("refused", "")
 
     def _is_served(self, scope: dict[str, Any]) -> bool:
-        """Say whether there is such a path that takes this method; if not, the application says what there is."""
+        """Return True if a route takes this path and method; else the application answers 404 or 405."""
         return any(route.matches(dict(scope))[0] is Match.FULL for route in self.app.routes)
 
-    def _record(self, exchange: Exchange, scope: dict[str, Any]) -> None:
-        head = exchange.head
+    async def _body(self, receive: Receive) -> bytes:
+        """Return a request's body.
+
+        Raises:
+            Refusal: 413, too large; 408, too slow; 503, too many bytes are arriving at once.
+            ClientGone: before the end of the body.
+        """
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self.settings.body_timeout):
+                await self._receive(receive, body)
+            return bytes(body)
+        except TimeoutError:
+            fault = f"the body took more than {self.settings.body_timeout:g} seconds to arrive"
+            raise Refusal(408, "slow", fault, CLOSE) from None
+        finally:
+            self._received -= len(body)
+
+    async def _receive(self, receive: Receive, body: bytearray) -> None:
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            body += message["body"]
+            self._received += len(message["body"])
+            if len(body) > self.settings.max_body_bytes:
+                raise too_large(self.settings.max_body_bytes)
+            if self._received > self.settings.max_buffered_bytes:
+                raise Refusal(503, "overloaded", "too many bytes are arriving at once", {"Retry-After": "1"})
+            more = message["more_body"]
+
+    def _record(self, exchange: Exchange) -> None:
+        head, seconds = exchange.head, time.monotonic() - exchange.arrival
         if self.metrics is not None:
-            self.metrics.answered(head.path, exchange.status, exchange.seconds)
+            self.metrics.answered(head.path, exchange.status, seconds)
             if exchange.code:
                 self.metrics.refused(exchange.code)
-        milliseconds = f"{1000 * exchange.seconds:.0f} ms"
-        said = (head.client, head.method, head.path[:200], exchange.status, exchange.code, milliseconds, exchange.id)
-        _logger.info("%s", " ".join(printable(str(one)) for one in said if one != ""))
+        fields = (head.client, head.method, head.path[:200], exchange.status, exchange.code, f"{1000 * seconds:.0f} ms")
+        _logger.info("%s", " ".join(printable(str(field)) for field in (*fields, exchange.id) if field != ""))
 
 
 def request_id_of(scope: Any) -> str:
@@ -120,13 +225,8 @@ def request_id_of(scope: Any) -> str:
 
 
 def arrival_of(scope: Any) -> float:
-    """Return when the head of the request was read, of `time.monotonic`."""
+    """Return the time of `time.monotonic` when the head of the request was read."""
     return float(scope["state"]["arrival"])
-
-
-def refused(scope: Any, refusal: Refusal) -> None:
-    """Remember, for the log and the metrics, why an application refuses a request."""
-    scope["state"]["refused"] = refusal.code
 
 
 async def _run(app: Starlette, scope: dict[str, Any], body: bytes, receive: Receive, exchange: Exchange) -> None:
@@ -147,7 +247,7 @@ async def _run(app: Starlette, scope: dict[str, Any], body: bytes, receive: Rece
         await asyncio.wait({gone, work}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done() and not exchange.complete:
             raise ClientGone
-        await work  # a complete answer, too, ends what `receive` gives
+        await work  # after a complete answer `receive` says disconnect, too
     finally:
         gone.cancel()
         work.cancel()
@@ -160,12 +260,20 @@ async def _disconnect(receive: Receive) -> Message:
     return message
 
 
-def _described(error: Exception) -> str:
-    """Return the error and where it was raised, on one line that a log can hold.
+async def _discard(receive: Receive) -> None:
+    """Read the rest of a body: a connection that is closed before would be reset, and the answer lost."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DISCARD_SECONDS):
+            while (await receive()).get("more_body"):
+                pass
 
-    What others than LongRank and the system say may quote what was asked: a key, a term that is not there.
+
+def _described(error: Exception) -> str:
+    """Return the error and the place that raised it, on one line of the log.
+
+    Messages of other libraries are left out: they may quote the key or the query.
     """
-    said = f": {str(error)[:200]}" if isinstance(error, LongRankError | OSError) else ""
+    message = f": {str(error)[:200]}" if isinstance(error, LongRankError | OSError) else ""
     frames = traceback.extract_tb(error.__traceback__)[-5:]
     places = " < ".join(f"{frame.name} {frame.filename}:{frame.lineno}" for frame in reversed(frames))
-    return printable(f"{type(error).__name__}{said} in {places}")[:1900]
+    return printable(f"{type(error).__name__}{message} in {places}")[:1900]

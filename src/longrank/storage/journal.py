@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.storage.files import atomic_write
+from longrank.storage.workplace import refuse_changed
 
 _MAX_HEADER = 64 << 20  # bytes
-_MAX_SHOWN = 500  # characters of a setting that differs
 _FRAME = struct.Struct("<cII")
 _RECORD, _COMMIT = b"R", b"C"
 
@@ -49,9 +48,8 @@ class Journal:
         if not path.exists():
             with atomic_write(path) as stream:
                 stream.write(_header_line(header))
-        found = read_header(path)
         fix = "give the old settings to resume, or remove the file to start afresh"
-        refuse_changed(path, found, json.loads(_header_line(header)), show=_short, fix=fix)
+        refuse_changed(path, read_header(path), json.loads(_header_line(header)), fix)
         self.n_committed, self.n_marks, end = _scan(path)
         self._stream: BinaryIO = path.open("r+b")
         self._stream.truncate(end)
@@ -124,33 +122,6 @@ def read_header(path: Path) -> dict[str, Any]:
     if not isinstance(header, dict) or not line.endswith(b"\n"):
         raise InputError("does not begin with a JSON header line; not a file written by longrank", path=path)
     return header
-
-
-def refuse_changed(
-    path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any], *, show: Callable[[object], str], fix: str
-) -> None:
-    """Refuse to go on with what was begun with other settings.
-
-    Args:
-        path: what is gone on with.
-        found: the settings that it was begun with.
-        wanted: those of now.
-        show: how a value is shown.
-        fix: what to do.
-
-    Raises:
-        InputError: they differ; names the first key that does.
-    """
-    for key in sorted(found.keys() | wanted.keys()):
-        if found.get(key) != wanted.get(key):
-            then, now = show(found.get(key)), show(wanted.get(key))
-            raise InputError(f"was begun with other {key}: {then} then, {now} now", path=path, fix=fix)
-
-
-def _short(value: object) -> str:
-    """Return a header's value as it is shown: not all of a long one; of a SHA-256, the first digits."""
-    text = re.sub(r"\b([0-9a-f]{12})[0-9a-f]{52}\b", r"\1...", json.dumps(value))
-    return f"{text[:_MAX_SHOWN]}..." if len(text) > _MAX_SHOWN else text
 
 
 def _frames(path: Path) -> Iterator[tuple[bytes, bytes, int]]:

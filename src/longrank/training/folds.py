@@ -17,7 +17,7 @@ from longrank.formats.folds import Fold, read_folds, write_folds
 from longrank.formats.trec import read_run, write_run
 from longrank.ranking.pipeline import open_pipeline, rerank
 from longrank.ranking.settings import Aggregate, Final, Passages, PipelineSettings, Scorer
-from longrank.storage import check_folder
+from longrank.storage.workplace import check_own
 from longrank.training.experiment import Experiment
 from longrank.training.loop import check_loop, identity_of, train
 from longrank.training.ranking_task import RankingTask
@@ -238,11 +238,7 @@ def _check_folder(folder: Path, folds: Mapping[str, Fold]) -> None:
     Raises:
         InputError: as said.
     """
-    check_folder(folder)
-    if (folder / FOLDS).exists():
-        if read_folds(folder / FOLDS, Notes()) != folds:
-            raise InputError("was begun with other folds", path=folder, fix="give those, or choose a new folder")
-    elif folder.exists() and any(not path.name.startswith(".") for path in folder.iterdir()):
-        raise InputError(
-            "is a folder of something else, not of a training over folds", path=folder, fix="choose a new folder"
-        )
+    begun = (folder / FOLDS).exists()
+    check_own(folder, "training over folds", begun=begun)
+    if begun and read_folds(folder / FOLDS, Notes()) != folds:
+        raise InputError("was begun with other folds", path=folder, fix="give those, or choose a new folder")

@@ -20,13 +20,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from longrank.errors import InputError, IntegrityError, shown
-from longrank.storage import atomic_write, check_folder, lock
-from longrank.storage.journal import refuse_changed
+from longrank.errors import InputError
+from longrank.storage.workplace import check_own, read_json, refuse_changed, working_in, write_json
 
 CHECKPOINTS, LOG, MODEL = "checkpoints", "log.jsonl", "model"
 TEST_RUN, FOLDS = "test.run", "folds.json"
-_RUN, _RECORD, _LOCK = "run.json", "record.json", ".lock"
+_RUN, _RECORD = "run.json", "record.json"
 _FORMAT = "longrank training"
 
 
@@ -43,16 +42,12 @@ def begun(folder: Path, identity: Mapping[str, Any]) -> Iterator[None]:
             being written by another process, or cannot be written.
     """
     check_begun(folder, identity)
-    folder.mkdir(exist_ok=True)
-    with lock(folder / _LOCK):
-        try:
-            check_begun(folder, identity)
-            if not (folder / _RUN).exists():
-                _write(folder / _RUN, _begun_with(identity))
-            _remove_halves(folder)
-            yield
-        finally:
-            (folder / _LOCK).unlink()
+    with working_in(folder):
+        check_begun(folder, identity)
+        if not (folder / _RUN).exists():
+            write_json(folder / _RUN, _begun_with(identity), sort_keys=True)
+        _remove_halves(folder)
+        yield
 
 
 def check_begun(folder: Path, identity: Mapping[str, Any]) -> None:
@@ -63,16 +58,12 @@ def check_begun(folder: Path, identity: Mapping[str, Any]) -> None:
         IntegrityError: what it was begun with cannot be read.
     """
     path = folder / _RUN
-    check_folder(folder)
+    if (folder / FOLDS).exists() and not path.exists():
+        fix = "give --make-folds or --folds, or choose a new folder"
+        raise InputError("was begun with folds", path=folder, fix=fix)
+    check_own(folder, "training", begun=path.exists())
     if path.exists():
-        fix = "give the old settings to resume, or choose a new folder"
-        refuse_changed(path, _settings(_read(path)), _settings(_begun_with(identity)), show=shown, fix=fix)
-    elif (folder / FOLDS).exists():
-        raise InputError(
-            "was begun with folds", path=folder, fix="give --make-folds or --folds, or choose a new folder"
-        )
-    elif folder.is_dir() and any(p.name[0] != "." for p in folder.iterdir()):
-        raise InputError("is a folder of something else, not of a training", path=folder, fix="choose a new folder")
+        refuse_changed(path, _settings(read_json(path)), _settings(_begun_with(identity)))
 
 
 def check_alike(folder: Path, identity: Mapping[str, Any], but: Sequence[str]) -> None:
@@ -89,10 +80,9 @@ def check_alike(folder: Path, identity: Mapping[str, Any], but: Sequence[str]) -
     """
     path = folder / _RUN
     if path.exists():
-        both = _settings(_read(path)), _settings(_begun_with(identity))
-        found, wanted = ({k: v for k, v in one.items() if not f"{k}.".startswith(tuple(but))} for one in both)
-        fix = "all folds are trained alike: give its settings, or choose a new folder"
-        refuse_changed(path, found, wanted, show=shown, fix=fix)
+        settings = _settings(read_json(path)), _settings(_begun_with(identity))
+        other, own = ({k: v for k, v in each.items() if not f"{k}.".startswith(tuple(but))} for each in settings)
+        refuse_changed(path, other, own, "all folds need the same settings: give its settings, or choose a new folder")
 
 
 def finished(folder: Path) -> dict[str, Any] | None:
@@ -101,12 +91,12 @@ def finished(folder: Path) -> dict[str, Any] | None:
     Raises:
         IntegrityError: the record cannot be read.
     """
-    return _read(folder / _RECORD) if (folder / _RECORD).exists() else None
+    return read_json(folder / _RECORD) if (folder / _RECORD).exists() else None
 
 
 def finish(folder: Path, record: Mapping[str, Any]) -> None:
     """Write the record, which ends a training; remove the checkpoints, which no one needs then."""
-    _write(folder / _RECORD, record)
+    write_json(folder / _RECORD, record, sort_keys=True)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
 
 
@@ -135,18 +125,3 @@ def _flat(value: Any, key: str = "") -> dict[str, Any]:
     if not isinstance(value, dict) or not value:
         return {key: value}
     return {k: v for name, below in value.items() for k, v in _flat(below, f"{key}.{name}" if key else name).items()}
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        value.keys()
-    except (OSError, ValueError, AttributeError) as error:
-        raise IntegrityError(f"{path}: cannot be read ({error})") from error
-    return value
-
-
-def _write(path: Path, value: Mapping[str, Any]) -> None:
-    with atomic_write(path, "w") as stream:
-        json.dump(value, stream, indent=1, sort_keys=True, ensure_ascii=False)
-        stream.write("\n")

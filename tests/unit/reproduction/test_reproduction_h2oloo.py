@@ -92,7 +92,7 @@ def test_documents_are_weighed_as_the_paper_or_another_set_says(
     given = ["--collection", str(folder / "tiny"), *(part for model in models for part in ("--model", model))]
     again = [*given, *(part for one in (*sets, *learn) for part in ("--set", one))]
     assert main(["reproduce", name, *again, "-o", str(tmp_path / "learned")]) == 2
-    assert "holds a reproduction with other files that settings name" in capsys.readouterr().err
+    assert "was begun with other files that settings name" in capsys.readouterr().err
     judged.write_text(kept)
     inputs = ["--collection", str(folder / "tiny"), "-o", str(tmp_path / "table")]
     assert main(["reproduce", "h2oloo/table2-document", *inputs, "--dry-run"]) == 0

@@ -250,7 +250,7 @@ def test_a_folder_of_other_folds_settings_or_things_is_refused_and_left_alone(fo
     with pytest.raises(InputError, match=r"s1/run.json: was begun with other loop.steps: 2 then, 3 now"):
         validated(experiment(folder, loop={"steps": 3}), tmp_path / "t", only=["s2"])
     assert contents(tmp_path / "t") == before
-    with pytest.raises(InputError, match="is a folder of something else, not of a training over folds"):
+    with pytest.raises(InputError, match="is not empty and holds no training over folds"):
         validated(experiment(folder), tmp_path / "t" / "s1")
     (tmp_path / "file").write_text("dear")
     with pytest.raises(InputError, match="is a file; a folder is needed"):
@@ -353,7 +353,7 @@ def test_a_training_without_folds_in_a_folder_of_something_else_makes_no_score_c
     of = experiment(folder, None, sections=frozen, loop={"validate_every": None}, score_cache=cache)
     output.mkdir()
     (output / "letter.txt").write_text("dear")
-    with pytest.raises(InputError, match="is a folder of something else, not of a training"):
+    with pytest.raises(InputError, match="is not empty and holds no training"):
         train_once(of, output, progress=no_progress, notes=Notes(), tensorboard=False)
     assert not cache.exists() and [path.name for path in output.iterdir()] == ["letter.txt"]
 

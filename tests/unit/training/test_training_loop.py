@@ -211,9 +211,9 @@ def test_a_resumed_training_says_how_far_it_is_and_does_only_the_rest(tmp_path: 
         ({"seed": 4}, "was begun with other loop.seed: 3 then, 4 now"),
         (
             {"optimizer": {"learning_rate": 0.5}},
-            "was begun with other loop.optimizer.head_learning_rate: 0.03 then",
+            "was begun with other loop.optimizer.learning_rate: 0.01 then",
         ),
-        ({"run": {"data": {"sha256": "b"}}}, "was begun with other run.data.sha256: 'a' then, 'b' now"),
+        ({"run": {"data": {"sha256": "b"}}}, 'was begun with other run.data.sha256: "a" then, "b" now'),
         ({"schedule": {"name": "constant"}}, "was begun with other loop.schedule.name"),
     ],
 )
@@ -267,7 +267,7 @@ def test_a_folder_holds_no_more_than_it_must_when_the_training_is_finished(tmp_p
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("precious")
-    with pytest.raises(InputError, match="is a folder of something else"):
+    with pytest.raises(InputError, match="is not empty and holds no training"):
         run(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 

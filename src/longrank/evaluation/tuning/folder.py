@@ -10,14 +10,12 @@ heatmap.*        the grid drawn, when the outcome is safe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from longrank.errors import InputError
 from longrank.formats.folds import Fold, write_folds
 from longrank.formats.trec import write_rankings
-from longrank.storage import atomic_write, check_folder, lock
+from longrank.storage import atomic_write, workplace
 from longrank.types import ScoredDoc
 
 JOURNAL, FOLDS, RUN, TUNING = "values.journal", "folds.json", "run.txt", "tuning.json"
@@ -35,31 +33,9 @@ def check_own(folder: Path, mark: str = JOURNAL, command: str = "tune") -> None:
     Raises:
         InputError: as said; a folder that is absent, empty, or of an earlier call is fine.
     """
-    check_folder(folder)
-    if not folder.exists():
-        return
     unfinished = folder / _UNFINISHED
     begun = (folder / mark).exists() or (unfinished.exists() and unfinished.read_text(encoding="utf-8") == mark)
-    if not begun and any(not path.name.startswith(".") for path in folder.iterdir()):  # a kill may leave .lock
-        raise InputError(f"is a folder of something else, not of {command}", path=folder, fix="choose another output")
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Create the folder if need be, and keep other processes from writing to it.
-
-    Raises:
-        InputError: another process is writing to it.
-    """
-    folder.mkdir(exist_ok=True)
-    beside = folder / ".lock"
-    with lock(beside):
-        try:
-            yield
-        finally:
-            beside.unlink()
-            if not any(folder.iterdir()):
-                folder.rmdir()
+    workplace.check_own(folder, f"result of {command}", begun=begun)
 
 
 def write_outcome(

@@ -1,0 +1,131 @@
+"""The guard of an output: refuse a folder of something else, lock it, and resume only what was begun alike.
+
+A folder is locked by ``.lock`` inside it, a file ``NAME`` by ``.NAME.lock`` beside it. The lock file is removed at the
+end; one that a killed process has left is free.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from longrank.errors import InputError, IntegrityError
+from longrank.storage.files import atomic_write, check_folder, check_writable, lock
+
+LOCK = ".lock"
+RESUME = "give the old settings to resume, or choose a new folder"
+_MAX_SHOWN = 500  # characters of a setting that differs
+
+
+def check_own(folder: Path, kind: str, *, begun: bool) -> None:
+    """Refuse a folder that cannot be written to, or that holds something else; write nothing.
+
+    Args:
+        folder: absent, empty or begun earlier; the folder above must exist. Hidden files do not count.
+        kind: noun for what belongs in the folder, such as ``"training"``.
+        begun: whether the folder holds the file that marks an earlier beginning.
+
+    Raises:
+        InputError: the folder holds something else, or cannot be written to.
+    """
+    check_folder(folder)
+    if not begun and folder.is_dir() and any(path.name[0] != "." for path in folder.iterdir()):
+        raise InputError(f"is not empty and holds no {kind}", path=folder, fix="choose a new folder")
+
+
+@contextmanager
+def working_in(folder: Path, *, keep_lock_with: str = "", worthless: Collection[str] = ()) -> Iterator[None]:
+    """Create a folder if need be and lock it; remove it at the end if it was created here and holds nothing.
+
+    Args:
+        folder: checked before; the folder above must exist.
+        keep_lock_with: name of a file; if it exists at the end, the lock file stays, emptied.
+        worthless: names of files that are removed with the folder if it holds nothing else.
+
+    Raises:
+        InputError: another process works in the folder.
+    """
+    created = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    with lock(folder / LOCK):
+        try:
+            yield
+        finally:
+            _leave(folder, created, keep_lock_with, worthless)
+
+
+def _leave(folder: Path, created: bool, keep_lock_with: str, worthless: Collection[str]) -> None:
+    if keep_lock_with and (folder / keep_lock_with).exists():
+        (folder / LOCK).write_bytes(b"")
+        return
+    (folder / LOCK).unlink()
+    if created and {path.name for path in folder.iterdir()} <= set(worthless):
+        for path in folder.iterdir():
+            path.unlink()
+        folder.rmdir()
+
+
+@contextmanager
+def working_on(path: Path) -> Iterator[None]:
+    """Lock a file that may not exist yet.
+
+    Raises:
+        InputError: another process writes the file, or it cannot be written.
+    """
+    check_writable(path)
+    beside = path.with_name(f".{path.name}.lock")
+    with lock(beside):
+        try:
+            yield
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: object, *, sort_keys: bool = False) -> None:
+    """Write a JSON file that is whole or as it was before."""
+    with atomic_write(path, "w") as stream:
+        json.dump(value, stream, indent=1, sort_keys=sort_keys, ensure_ascii=False)
+        stream.write("\n")
+
+
+def read_json(path: Path, cure: str = "restore or delete the file") -> dict[str, Any]:
+    """Read a JSON object that LongRank wrote.
+
+    Raises:
+        IntegrityError: the file cannot be read; the message ends with `cure`.
+    """
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise IntegrityError(f"{path}: cannot be read ({error}); {cure}") from error
+    if not isinstance(value, dict):
+        raise IntegrityError(f"{path}: cannot be read (no JSON object); {cure}")
+    return value
+
+
+def refuse_changed(path: Path, begun: Mapping[str, Any], now: Mapping[str, Any], fix: str = RESUME) -> None:
+    """Refuse to resume an output that was begun with other settings.
+
+    Args:
+        path: the output, or the file that holds its identity.
+        begun: settings at the beginning.
+        now: settings of this call.
+        fix: cure for the message.
+
+    Raises:
+        InputError: the settings differ; names the first key that does.
+    """
+    for key in dict.fromkeys([*now, *begun]):
+        if begun.get(key) != now.get(key):
+            then, today = _short(begun.get(key)), _short(now.get(key))
+            raise InputError(f"was begun with other {key}: {then} then, {today} now", path=path, fix=fix)
+
+
+def _short(value: object) -> str:
+    """Return a setting as JSON of limited length, SHA-256 digests shortened."""
+    text = re.sub(r"\b([0-9a-f]{12})[0-9a-f]{52}\b", r"\1...", json.dumps(value, ensure_ascii=False))
+    return f"{text[:_MAX_SHOWN]}..." if len(text) > _MAX_SHOWN else text
