@@ -91,4 +91,3 @@ class CrossEncoderTask(PassageTask):
 def _scores(logits: torch.Tensor) -> torch.Tensor:
     """Return the scores [N] of logits [N, 1 or 2]."""
     return logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
-

@@ -57,7 +57,7 @@ class PassageTask(ABC):
         model: Model,
         settings: PassageTraining,
         notes: Notes,
-        limits: tuple[int | None, int | None] | None = None,
+        limits: tuple[int | None, ...] | None = None,
     ) -> None:
         self.network, self.fingerprint = network.to(Ranks().device), model.fingerprint
         self._tokenizer, self._cuts = tokenizer, Cuts(notes)

@@ -10,14 +10,18 @@ from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.storage import sha256_of
 from longrank.training import PASSAGE_NETWORKS
-from longrank.training.loop import train
+from longrank.training.loop import note_best, train
 from longrank.training.passage_data.examples import Example, ExampleFile, ExampleSamples
 from longrank.training.schedules import schedule
 from longrank.training.settings import PassageTraining
 from longrank.types import Notes
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from longrank.training.passage_task import PassageTask
+
+    _OpenTask: TypeAlias = Callable[[PassageTraining, ExampleSamples, Sequence[Example], Notes], PassageTask]
 
 
 def train_passages(
@@ -48,8 +52,7 @@ def train_passages(
             examples, a model that cannot be read; or as `longrank.training.loop.train`.
         LongRankError: as `train`.
     """
-    open_task: Callable[[PassageTraining, ExampleSamples, Sequence[Example], Notes], PassageTask]
-    open_task = lookup(PASSAGE_NETWORKS, settings.network.name, "passage network")
+    open_task: _OpenTask = lookup(PASSAGE_NETWORKS, settings.network.name, "passage network")
     schedule(settings.loop.schedule.name, settings.loop.schedule.options)
     if (dev is None) != (settings.loop.validate_every is None):
         fix = (
@@ -68,4 +71,7 @@ def train_passages(
     }
     if identity["dev"] == identity["examples"]:
         notes.say("--dev is the training file: validation will only measure training fit")
-    return train(task, settings.loop, folder, run=identity, progress=progress, notes=notes, tensorboard=tensorboard)
+    options: dict[str, Any] = {"run": identity, "progress": progress, "notes": notes, "tensorboard": tensorboard}
+    record = train(task, settings.loop, folder, **options)
+    note_best(record, settings.validation.measure, notes)
+    return record

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar, overload
+from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -191,7 +191,6 @@ class PassageTraining(Section):
 
 
 Training: TypeAlias = DocumentTraining | PassageTraining
-T = TypeVar("T", DocumentTraining, PassageTraining)
 
 
 def shipped_protocols() -> list[str]:
@@ -199,35 +198,37 @@ def shipped_protocols() -> list[str]:
     return shipped(_SHIPPED)
 
 
-@overload
-def load_training(training: str | Mapping[str, Any], assignments: Sequence[str] = ()) -> Training: ...
-@overload
-def load_training(training: str | Mapping[str, Any], assignments: Sequence[str] = (), *, kind: type[T]) -> T: ...
-def load_training(
-    training: str | Mapping[str, Any], assignments: Sequence[str] = (), *, kind: type[Training] | None = None
-) -> Training:
+def load_training(training: str | Mapping[str, Any], assignments: Sequence[str] = ()) -> Training:
     """Read the settings of a training.
 
     Args:
         training: a name of `shipped_protocols`, a TOML file, or the settings as a dict.
         assignments: ``section.key=value``, applied on top.
-        kind: the kind of training that is needed; None: either.
 
     Raises:
-        InputError: no such name or file, a network of another kind, or a setting is unknown or wrong (suggests the
-            nearest).
+        InputError: no such name or file, or a setting is unknown or wrong (suggests the nearest).
     """
     if isinstance(training, str):
         data, origin = read_settings("training", _SHIPPED, training, assignments), training
     else:
         data, origin = override(training, assignments), "training"
     network = data["network"].get("name") if isinstance(data.get("network"), dict) else None
-    if isinstance(network, str) and network not in (known := [*DOCUMENT_NETWORKS, *PASSAGE_NETWORKS]):
-        raise InputError("unknown network", path=origin, got=network, fix=suggestion(network, known))
-    model = PassageTraining if isinstance(network, str) and network in PASSAGE_NETWORKS else DocumentTraining
-    settings: Training = validated(model, data, origin)
-    if kind is DocumentTraining and model is not kind:
-        raise InputError(f"{network} learns from examples, not from rankings", path=origin, fix="give a document network")
-    if kind is PassageTraining and model is not kind:
-        raise InputError(f"{network} learns from rankings (longrank train), not from examples", path=origin)
+    if not isinstance(network, str):
+        return validated(DocumentTraining, data, origin)  # which names the fault
+    if network in PASSAGE_NETWORKS:
+        return validated(PassageTraining, data, origin)
+    if network not in DOCUMENT_NETWORKS:
+        raise InputError("unknown network", path=origin, got=network, fix=suggestion(network, [*DOCUMENT_NETWORKS, *PASSAGE_NETWORKS]))
+    return validated(DocumentTraining, data, origin)
+
+
+def load_document_training(training: str, assignments: Sequence[str] = ()) -> DocumentTraining:
+    """Read the settings of a training of a document network.
+
+    Raises:
+        InputError: as `load_training`, or the network learns from examples.
+    """
+    settings = load_training(training, assignments)
+    if isinstance(settings, PassageTraining):
+        raise InputError("is no document network", path=training, got=settings.network.name)
     return settings

@@ -154,18 +154,18 @@ def test_what_is_cut_is_counted_once(encoder: Path, tmp_path: Path) -> None:
     ("losses", "examples", "what"),
     [
         ([], ROWS, "a training needs a loss"),
-        ([{"name": "triplet"}], GROUPS, "the loss triplet is of texts' vectors"),
+        ([{"name": "triplet"}], GROUPS, "the loss triplet reads vectors"),
         ([{"name": "lce"}], ROWS, "examples.jsonl:1: the loss lce learns from groups of texts"),
-        ([{"name": "hinge"}], GROUPS, "examples.jsonl:1: the loss hinge learns from groups of two texts"),
-        ([{"name": "cross-entropy"}], GROUPS, "the loss cross-entropy learns from single texts with labels"),
+        ([{"name": "hinge"}], GROUPS, "examples.jsonl:1: the loss hinge learns from groups of 2 texts"),
+        ([{"name": "cross-entropy"}], GROUPS, "the loss cross-entropy learns from single texts"),
         ([{"name": "lce"}], [GROUPS[0], ROWS[0]], "examples.jsonl:2: examples of different sizes: the first has 3"),
         (
             [{"name": "kl"}],
             [GROUPS[0], GROUPS[1]._replace(taught=None)],
             "examples.jsonl:2: the loss kl learns from a teacher's scores",
         ),
-        ([{"name": "mse"}], ROWS, "the loss mse is of single texts, which have no teacher here; learn from groups"),
-        ([{"name": "mse"}], GROUPS, "the loss mse is of single texts, which have no teacher here; learn from groups"),
+        ([{"name": "mse"}], ROWS, "the loss mse is of single texts, which have no teacher here; use groups"),
+        ([{"name": "mse"}], GROUPS, "the loss mse is of single texts, which have no teacher here; use groups"),
         ([{"name": "lce"}, {"name": "cross-entropy"}], GROUPS, "losses that read different things"),
     ],
 )

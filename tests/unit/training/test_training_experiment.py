@@ -59,9 +59,7 @@ def opened(
 
 def candidates(experiment: Any, name: str) -> dict[str, tuple[set[str], set[str]]]:
     """Return the positives and negatives of each query that a fold learns from."""
-    from longrank.training.ranking_data import sampled_from
-
-    found = sampled_from(experiment.settings, experiment._data(name))
+    found = experiment.material(name).samples.candidates
     return {query_id: (set(positives), set(negatives)) for query_id, positives, negatives in found}
 
 

@@ -63,10 +63,11 @@ def settings(folder: Path, losses: Sequence[dict[str, Any]], **sections: Any) ->
 def opened(folder: Path, data: Any, *losses: str | dict[str, Any], notes: Notes | None = None, **sections: Any) -> Any:
     """Return a task; its network's weights are drawn again, large enough for the scores of documents to differ."""
     from document_networks import scaled_up
+    from longrank.training.ranking_data import make_material
     from longrank.training.ranking_setup import open_task
 
-    terms = [{"name": one} if isinstance(one, str) else one for one in losses]
-    task = open_task(settings(folder, terms, **sections), data, Notes() if notes is None else notes)
+    found = settings(folder, [{"name": one} if isinstance(one, str) else one for one in losses], **sections)
+    task = open_task(found, data, make_material(found, data), Notes() if notes is None else notes)
     scaled_up(task.network)
     return task
 
@@ -305,14 +306,14 @@ def test_a_teacher_needs_to_have_read_what_may_be_drawn_and_no_more(folder: Path
 @pytest.mark.parametrize(
     ("losses", "sections", "said"),
     [
-        (["hinge"], {"samples": {"kind": "pointwise"}}, "the loss hinge needs pairs"),
-        (["hinge"], {"samples": {"kind": "groups", "n_negatives": 2}}, "the loss hinge needs pairs"),
-        (["cross-entropy"], {}, "the loss cross-entropy needs single documents"),
-        (["lce"], {"samples": {"kind": "pointwise"}}, "the loss lce needs groups of two documents or more"),
-        (["triplet"], {"samples": {"kind": "groups", "n_negatives": 2}}, "the loss triplet is of texts' vectors"),
-        (["mse"], {"samples": {"kind": "pointwise"}}, "the loss mse needs a teacher; set teacher.evidence"),
+        (["hinge"], {"samples": {"kind": "pointwise"}}, "the loss hinge learns from groups of 2 documents"),
+        (["hinge"], {"samples": {"kind": "groups", "n_negatives": 2}}, "the loss hinge learns from groups of 2 documents"),
+        (["cross-entropy"], {}, "the loss cross-entropy learns from single documents"),
+        (["lce"], {"samples": {"kind": "pointwise"}}, "the loss lce learns from groups of documents"),
+        (["triplet"], {"samples": {"kind": "groups", "n_negatives": 2}}, "the loss triplet reads vectors"),
+        (["mse"], {"samples": {"kind": "pointwise"}}, "the loss mse learns from a teacher's scores, which are missing"),
         (["hinge"], {"teacher": {"evidence": "e"}}, "no loss learns from the teacher"),
-        (["hinge", "mse"], {"teacher": {"evidence": "e"}}, "needs single documents"),
+        (["hinge", "mse"], {"teacher": {"evidence": "e"}}, "losses that read different things cannot be added"),
         (["hnige"], {}, "unknown loss (got 'hnige'); did you mean 'hinge'?"),
         ([{"name": "hinge", "options": {"margn": 1.0}}], {}, "did you mean 'margin'?"),
         (["hinge"], {"samples": {"kind": "piars"}}, "unknown kind of samples"),
@@ -342,17 +343,18 @@ def test_what_does_not_fit_together_is_refused_in_one_line(
 
 
 @pytest.mark.parametrize(
-    ("loss", "n_outputs", "said"),
+    ("loss", "n_outputs", "unit", "said"),
     [
-        ("mse", 2, "needs a network of one output"),
-        ("soft-cross-entropy", 1, "needs a network of two outputs"),
-        ("soft-cross-entropy", 2, r"learns two outputs of the teacher.*\(got .unit logit, aggregator document"),
+        ("mse", 2, "logit", "needs a network of one output"),
+        ("soft-cross-entropy", 1, "logprob", "needs a network of two outputs"),
+        ("soft-cross-entropy", 2, "logit", r"learns two outputs of the teacher.*\(got .unit logit, aggregator document"),
     ],
 )
 def test_one_score_of_the_teacher_is_never_taken_for_two_outputs(
-    folder: Path, data: Any, tmp_path: Path, loss: str, n_outputs: int, said: str
+    folder: Path, data: Any, tmp_path: Path, loss: str, n_outputs: int, unit: str, said: str
 ) -> None:
-    network, teacher = {"options": {"outputs": n_outputs}}, teacher_of(data, tmp_path / "e")
+    network = {"options": {"outputs": n_outputs}}
+    teacher = {"evidence": str(write_teacher(tmp_path / "e", taught_scores(data), data.index, unit=unit))}
     with pytest.raises(InputError, match=said):
         opened(folder, data, loss, samples={"kind": "pointwise"}, teacher=teacher, network=network)
 
@@ -427,11 +429,13 @@ def test_a_document_network_is_trained_on_from_its_weights(folder: Path, data: A
 
     first = opened(folder, data, "hinge", network={"options": {"outputs": 2}})
     first.save(tmp_path / "a", {"steps": 1})
+    from longrank.training.ranking_data import make_material
     from longrank.training.ranking_setup import open_task
 
     for options in ({"outputs": 2}, {}):  # as it was, or not said
         network = {"model": str(tmp_path / "a"), "options": options}
-        again = open_task(settings(folder, [{"name": "hinge"}], network=network), data, Notes())
+        found = settings(folder, [{"name": "hinge"}], network=network)
+        again = open_task(found, data, make_material(found, data), Notes())
         assert torch.equal(again.network.head.weight, first.network.head.weight)
     for network, said in [
         ({"options": {"outputs": 1}}, "is a network whose outputs is 2"),

@@ -1,0 +1,1 @@
+"""The commands as functions: paths or values in, values out; nothing is printed."""
