@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from longrank.formats.corpora import read_documents
+from longrank.collections.documents import locate_documents
 from longrank.formats.queries import read_queries
 from longrank.models.folders import load_network
 from longrank.models.network import DocumentNetwork
@@ -92,7 +92,7 @@ class Published:
 def tasks_of(folder: Path, scorer: DocumentNetworkScorer, n: int) -> list[ScoringTask]:
     """Return documents spread over the collection, each with the next query."""
     segmenter = make_segmenter("parade-paper", None, scorer.offset_tokenizer)
-    documents = [one.document for one in read_documents([str(folder / "docs.jsonl.gz")], Notes())]
+    documents = [one.document for one in locate_documents([str(folder / "docs.jsonl.gz")], Notes())]
     queries = read_queries(folder / "queries.jsonl", Notes())
     chosen = documents[:: max(1, len(documents) // n)][:n]
     tasks = []

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.texts import Collection, generated, real
+from benchmarks.texts import WordCollection, generated, real
 from benchmarks.worker import Failure, Worker, watched
 
 PROGRAM = Path(__file__).resolve().with_name("engines.py")
@@ -47,7 +47,7 @@ class Measuring:
         values: quantity -> engine -> one value per round; times are in ms, memory in MiB.
     """
 
-    def __init__(self, args: argparse.Namespace, collection: Collection, work: Path) -> None:
+    def __init__(self, args: argparse.Namespace, collection: WordCollection, work: Path) -> None:
         self.args, self.collection, self.work = args, collection, work
         self.k = min(args.k, collection.n_docs)
         self.status: dict[str, str] = {}

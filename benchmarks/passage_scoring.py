@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import kendalltau
 
-from longrank.formats.corpora import read_documents
+from longrank.collections.documents import locate_documents
 from longrank.formats.queries import read_queries
 from longrank.index import Index, build_index
 from longrank.networks.model_files import find_model
@@ -159,7 +159,7 @@ def _query(queries: list[Query], n: int) -> Query:
 
 
 def _documents(folder: Path) -> Iterator[Document]:
-    return (located.document for located in read_documents([str(folder / "docs.jsonl.gz")], Notes()))
+    return (located.document for located in locate_documents([str(folder / "docs.jsonl.gz")], Notes()))
 
 
 def bi_encoder(int8: Path, data: Path, sentences: int) -> tuple[str, Work, dict[str, Work]]:
@@ -214,7 +214,7 @@ def quantized(model: str, scorer: str, data: Path, work: Path) -> Path:
     """Write the model in int8; return its folder."""
     collection, index = data / CALIBRATED_ON, work / f"{CALIBRATED_ON}.index"
     if not index.exists():
-        build_index(read_documents([str(collection / "docs.jsonl.gz")], Notes()), index)
+        build_index(locate_documents([str(collection / "docs.jsonl.gz")], Notes()), index)
     queries = read_queries(collection / "queries.jsonl", Notes())
     quantize_model(model, scorer, Index.open(index), queries, work / f"{scorer}-int8", notes=Notes())
     return work / f"{scorer}-int8"

@@ -18,13 +18,10 @@ from pathlib import Path
 
 from longrank.aggregation import make_aggregator
 from longrank.aggregation.run import aggregate_run
-from longrank.errors import InputError
+from longrank.collections import open_collection, read_qrels, read_queries
 from longrank.evaluation.measures import evaluate
 from longrank.evaluation.significance import differences, t_test
-from longrank.formats.collection import open_collection
 from longrank.formats.evidence import read_evidence
-from longrank.formats.queries import read_queries
-from longrank.formats.trec import read_qrels
 from longrank.index import Index, index_files
 from longrank.ranking.build import add_vectors
 from longrank.ranking.pipeline import open_pipeline, rerank
@@ -56,12 +53,12 @@ def main() -> None:
 
 def _measure(args: argparse.Namespace, work: Path) -> None:
     notes, folder = Notes(), open_collection(args.data / args.collection)
-    index_files(folder.sources, work / "index", notes=notes)
+    index_files(folder, work / "index", notes=notes)
     add_vectors(work / "index", "minilm", "windows", notes, lambda n: None)
     index = Index.open(work / "index")
-    queries = sampled(read_queries(_path(folder.queries), notes), args.queries)
+    queries = sampled(read_queries(folder, notes), args.queries)
     wanted = {query.query_id for query in queries}
-    qrels = {q: docs for q, docs in read_qrels(_path(folder.qrels), notes).items() if q in wanted}
+    qrels = {q: docs for q, docs in read_qrels(folder, notes).items() if q in wanted}
     print(f"{args.collection}: {index.n_docs} documents, {len(qrels)} judged queries, {args.measure}\n")
     print(f"| system | {args.measure} | - BM25 | p (paired t) |\n|---|---|---|---|")
     for preset in ("bm25-anserini", "bm25-lucene"):
@@ -74,12 +71,6 @@ def _measure(args: argparse.Namespace, work: Path) -> None:
     print()
     for line in notes.lines():
         print(f"note: {line}")
-
-
-def _path(part: str | None) -> Path:
-    if part is None:
-        raise InputError("the collection needs queries and qrels")
-    return Path(part)
 
 
 def _table(args: argparse.Namespace, first: Run, evidence: Path, qrels: Qrels) -> None:

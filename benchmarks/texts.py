@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.million import BLOCK, ranks, word
-from longrank.formats.collection import open_collection
-from longrank.formats.corpora import read_documents
-from longrank.formats.queries import read_queries
+from longrank.collections.collection import open_collection
+from longrank.collections.documents import locate_documents
+from longrank.collections.queries import read_queries
 from longrank.text.analysis import ANALYZERS
 from longrank.types import Notes
 
@@ -28,7 +28,7 @@ QUERY_LENGTHS = {2: 0.10, 3: 0.16, 4: 0.18, 5: 0.16, 6: 0.13, 7: 0.09, 8: 0.07, 
 FILES = 4  # Anserini reads files in parallel, but each by itself
 
 
-class Collection(NamedTuple):
+class WordCollection(NamedTuple):
     """A folder of JSONL files, how many documents they hold, and queries."""
 
     name: str
@@ -37,20 +37,20 @@ class Collection(NamedTuple):
     queries: list[str]
 
 
-def generated(n: int, n_queries: int, seed: int, folder: Path) -> Collection:
+def generated(n: int, n_queries: int, seed: int, folder: Path) -> WordCollection:
     """Make `n` documents of words from a Zipf-Mandelbrot distribution, and queries from the same."""
     source = _written(folder / f"generated-{n}-{seed}", _documents(n, seed), n)
-    return Collection(f"generated, {n:,} documents", source, n, _queries(n_queries, seed))
+    return WordCollection(f"generated, {n:,} documents", source, n, _queries(n_queries, seed))
 
 
-def real(path: Path, n_queries: int, folder: Path) -> Collection:
+def real(path: Path, n_queries: int, folder: Path) -> WordCollection:
     """Read a collection folder and analyse it as LongRank and Lucene do: stop words dropped, Porter stems."""
     opened = open_collection(path)
-    documents = [one.document for one in read_documents(opened.sources, Notes())]
+    documents = [one.document for one in locate_documents(opened, Notes())]
     texts = ((one.doc_id, _analysed(f"{one.title}\n{one.text}")) for one in documents)
     source = _written(folder / path.name, texts, len(documents))
-    queries = [_analysed(query.text) for query in read_queries(Path(str(opened.queries)), Notes())]
-    return Collection(f"{path.name}, {len(documents):,} documents", source, len(documents), queries[:n_queries])
+    queries = [_analysed(query.text) for query in read_queries(opened)]
+    return WordCollection(f"{path.name}, {len(documents):,} documents", source, len(documents), queries[:n_queries])
 
 
 def _analysed(text: str) -> str:

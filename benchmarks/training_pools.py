@@ -24,7 +24,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.training_examples import Pool, Settings, sample
-from longrank.formats.corpora import read_documents
+from longrank.collections.documents import locate_documents
 from longrank.formats.queries import read_queries
 from longrank.formats.trec import read_qrels
 from longrank.types import Document, Notes, Qrels, Query
@@ -131,7 +131,7 @@ def sentence_pools(data: Path, settings: Settings) -> list[Pool]:
 def read_collection(folder: Path) -> tuple[list[Document], list[Query], Qrels]:
     """Return the documents, queries and judgments of a collection folder."""
     notes = Notes()
-    documents = [located.document for located in read_documents([str(folder)], notes)]
+    documents = [located.document for located in locate_documents([str(folder)], notes)]
     return documents, read_queries(folder / "queries.jsonl", notes), read_qrels(folder / "qrels.txt", notes)
 
 

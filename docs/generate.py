@@ -152,7 +152,7 @@ CATALOGUE = "## The catalogue\n"
 
 def collections_page() -> str:
     """Return the page of collections: what is written by hand, then the catalogue."""
-    from longrank.reproduction.collections import catalogue
+    from longrank.collections.catalogue import catalogue
 
     by_hand = (DOCS / "collections.md").read_text(encoding="utf-8").partition(CATALOGUE)[0]
     rows, details = [], []
@@ -169,7 +169,7 @@ def collections_page() -> str:
         }
         details.append(f"- `{key}`. " + " ".join(f"{name}: {what}." for name, what in about.items() if what) + "\n")
     head = "| name | what | documents | queries | judged | judgments | ir_datasets |\n|---|---|---|---|---|---|---|\n"
-    made = "Made from `src/longrank/reproduction/collections.toml` by `python docs/generate.py`.\n\n"
+    made = "Made from `src/longrank/collections/catalogue.toml` by `python docs/generate.py`.\n\n"
     return f"{by_hand}{CATALOGUE}\n{made}{head}{''.join(rows)}\n{''.join(details)}"
 
 

@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import sync_playwright
 
-from longrank.demo.collection import Collection, load, write
+from longrank.demo.collection import DemoCollection, load, write
 from longrank.types import Notes
 
 LONGRANK = (sys.executable, "-m", "longrank")
@@ -82,7 +82,7 @@ def asking(view: str, *pipelines: str, **more: str) -> str:
 
 
 @contextmanager
-def serving(collection: Collection, folder: Path) -> Iterator[str]:
+def serving(collection: DemoCollection, folder: Path) -> Iterator[str]:
     """Index the collection and serve it until the block ends; the value is the server's address."""
     write(collection, folder / "collection")
     subprocess.run(

@@ -57,6 +57,7 @@ class CountingScorer:
 
     unit = "count"
     fingerprint = "counting"
+    needs_model, scores_documents = False, False
 
     def __init__(self) -> None:
         self.n_scored = 0

@@ -63,7 +63,7 @@ def to_obtain(name: str) -> set[str]:
 
 def planned(name: str, collection: Path) -> set[str]:
     """Return the rows that a recipe's program makes, with the paper's settings; none of its commands is run."""
-    from longrank.reproduction.given import open_collection
+    from longrank.collections.available import open_whole
 
     recipe, _ = load_recipe(name)
     program = "" if recipe.program is None else recipe.program
@@ -76,7 +76,7 @@ def planned(name: str, collection: Path) -> set[str]:
         models={},
         phases=Phases(collection / "none", _refuse, dry=True),
         scores=collection / "scores",
-        given=open_collection(str(collection)),
+        given=open_whole(str(collection)),
         fold_names=["s1", "s2", "s3"],
         n_queries=10_000,
     )

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from longrank.formats.corpora import CorpusOptions, read_documents
+from longrank.collections.documents import locate_documents
+from longrank.formats.corpora import CorpusOptions
 from longrank.formats.queries import read_queries
 from longrank.index import IndexOptions
 from longrank.types import Notes
@@ -19,7 +20,7 @@ def texts_of(folder: Path) -> dict[str, Iterator[str]]:
     """The texts of the documents, as they are indexed, and of the queries; each in the order of its file."""
     fields = FIELDS.get(folder.name, ("title", "text"))
     options = IndexOptions(index_title="title" in fields, fields=fields)
-    documents = read_documents([str(folder / "docs.jsonl.gz")], Notes(), CorpusOptions(fields=fields))
+    documents = locate_documents([str(folder / "docs.jsonl.gz")], Notes(), CorpusOptions(fields=fields))
     queries = read_queries(folder / "queries.jsonl", Notes())
     return {
         "documents": (options.indexed(located.document.title, located.document.text) for located in documents),

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from longrank.aggregation.run import aggregate_run as aggregate_run
+    from longrank.collections import read_qrels as read_qrels
+    from longrank.collections import read_queries as read_queries
+    from longrank.collections import read_run as read_run
     from longrank.evaluation.measures import evaluate as evaluate
     from longrank.formats.evidence import read_evidence as read_evidence
-    from longrank.formats.queries import read_queries as read_queries
-    from longrank.formats.trec import read_qrels as read_qrels
-    from longrank.formats.trec import read_run as read_run
     from longrank.formats.trec import write_run as write_run
     from longrank.index import Index as Index
     from longrank.index import build_index as build_index
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from longrank.types import Query as Query
     from longrank.types import Run as Run
     from longrank.types import ScoredDoc as ScoredDoc
+    from longrank.verbs.train import train as train
 
 _PUBLIC = {
     "Document": "longrank.types",
@@ -45,11 +46,12 @@ _PUBLIC = {
     "index_files": "longrank.index",
     "open_pipeline": "longrank.ranking.pipeline",
     "read_evidence": "longrank.formats.evidence",
-    "read_qrels": "longrank.formats.trec",
-    "read_queries": "longrank.formats.queries",
-    "read_run": "longrank.formats.trec",
+    "read_qrels": "longrank.collections",
+    "read_queries": "longrank.collections",
+    "read_run": "longrank.collections",
     "rerank": "longrank.ranking.pipeline",
     "search": "longrank.ranking.explain",
+    "train": "longrank.verbs.train",
     "write_run": "longrank.formats.trec",
 }
 

@@ -68,7 +68,9 @@ class InputError(LongRankError):
 
 
 class MissingExtra(InputError):
-    """A feature was asked for whose optional dependency is not installed.
+    """An optional dependency is not installed.
+
+    The cure works wherever LongRank is installed, from a checkout or a wheel: pip takes the installed version.
 
     Args:
         what: the feature, e.g. ``"reading HTML"``.

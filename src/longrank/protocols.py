@@ -7,7 +7,7 @@ Query --Retriever--> [ScoredDoc] --DocumentStore--> Document --Segmenter--> [Pas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -51,17 +51,46 @@ class Segmenter(Protocol):
         ...
 
 
-class ScoringTask(NamedTuple):
-    """One (query, document) pair as a passage scorer sees it.
+class CollectionStatistics(Protocol):
+    """The statistics of a collection that BM25 reads; an index has them."""
 
-    ``texts[i]`` is what it reads of ``passages[i]``: the passage, with the title before it if the
-    pipeline says so.
+    @property
+    def n_nonempty(self) -> int:
+        """Number of documents that hold a term, N."""
+        ...
+
+    @property
+    def avgdl(self) -> float:
+        """Mean number of terms of these documents; 0 if there are none."""
+        ...
+
+    @property
+    def analyzer(self) -> Callable[[str], list[str]]:
+        """Turns text into terms."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Names the content of the collection."""
+        ...
+
+    def df(self, term: str) -> int:
+        """Return the number of documents that hold `term`."""
+        ...
+
+
+class ScoringTask(NamedTuple):
+    """One (query, document) pair for a passage scorer.
+
+    ``texts[i]`` is the text to read for ``passages[i]``: the passage, after the title if the pipeline sets
+    ``title = true``. ``statistics`` are those of the documents that came with the query; None: use the index's.
     """
 
     query: Query
     doc_id: str
     passages: tuple[Passage, ...]
     texts: tuple[str, ...]
+    statistics: CollectionStatistics | None = None
 
 
 class Selected(NamedTuple):
@@ -106,7 +135,15 @@ class PassageScorer(Protocol):
 
     A call gets one block of tasks. Scores may depend (in their last bits) on the composition of
     the block but on nothing before it, so that a resumed run gives the bytes of an undisturbed one.
+
+    Attributes:
+        needs_model: true: built as ``(model, *, notes, **options)``; false: as ``(index or None, **options)``.
+        example: a model to suggest; only with `needs_model`.
+        scores_documents: true: `PassageScores.document` is set, for the aggregator ``document``.
     """
+
+    needs_model: bool
+    scores_documents: bool
 
     @property
     def unit(self) -> str:

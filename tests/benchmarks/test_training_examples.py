@@ -190,7 +190,7 @@ def odd_questions(data: Path) -> set[str]:
 
 
 def paragraphs_of_odd_articles(data: Path) -> set[str]:
-    from longrank.formats.corpora import read_documents
+    from longrank.collections.documents import locate_documents
 
-    documents = [located.document for located in read_documents([str(data / "squad-dev-v1.1")], Notes())]
+    documents = [located.document for located in locate_documents([str(data / "squad-dev-v1.1")], Notes())]
     return {one.text[start:end] for one in documents if is_odd(one.doc_id) for start, end in one.passages}

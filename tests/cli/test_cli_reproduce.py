@@ -186,7 +186,7 @@ def test_an_interrupt_ends_it_with_130_and_the_same_command_goes_on(
     whole = contents()
     shutil.rmtree("out")
     with monkeypatch.context() as patched:
-        patched.setattr("longrank.cli.inputs.load_queries", _interrupted)
+        patched.setattr("longrank.collections.read_queries", _interrupted)
         assert reproduce("table.toml", "fails.toml") == 130
     assert "run the same command to go on" in capsys.readouterr().err
     assert not Path("out/fails").exists()  # the other recipes do not go on

@@ -70,7 +70,6 @@ def test_help_states_the_defaults_that_hold(
         (["INDEX", "--pipeline", "lexical", "--model", "x/y"], "no pipeline takes this model (got 'x/y')"),
         (["INDEX", "--pipeline", "lexical", "--pipeline", "lexical"], "a pipeline is named twice"),
         (["INDEX", "--set", "final.dept=3"], "did you mean"),
-        (["--rerank-only", "--pipeline", "lexical"], "the lexical scorer needs a collection's statistics"),
         (["--rerank-only", "--pipeline", "bm25"], "this pipeline has no passage scorer"),
         (
             ["INDEX", "--pipeline", "lexical", "--host", "0.0.0.0"],
@@ -99,6 +98,22 @@ def test_what_cannot_be_served_is_one_line_before_anything_listens(
     assert shown.err.startswith("longrank: error: ")
     assert message in shown.err
     assert shown.err.count("\n") == 1
+
+
+def test_lexical_reranks_without_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    from longrank.service.engine import Engine
+
+    def serve(engine: Engine, *_: object) -> int:
+        engine.load()
+        reranker = engine.served("lexical").reranker
+        assert reranker is not None
+        best, last = reranker.rank("wug", ["no such word", "the wug"])
+        assert (best.index, last.score) == (1, 0)
+        assert best.score > 0
+        return 0
+
+    monkeypatch.setattr("longrank.cli.serve._serve", serve)
+    assert main(["serve", "--rerank-only", "--pipeline", "lexical"]) == 0
 
 
 @pytest.mark.parametrize(("deadline", "drain"), [(100.0, 100.0), (1.0, 30.0)])

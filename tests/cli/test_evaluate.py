@@ -165,7 +165,7 @@ def test_a_collection_folder_stands_for_its_queries_and_qrels(
 def test_a_collection_folder_without_qrels_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "docs.jsonl").write_text('{"id": "d1", "text": "stone"}\n')
     assert main(["evaluate", str(tmp_path), str(tmp_path / "run")]) == 2
-    assert "this collection folder has no qrels" in capsys.readouterr().err
+    assert "is a folder without qrels" in capsys.readouterr().err
 
 
 def test_residual_leaves_out_what_was_judged_before_and_says_how_much(

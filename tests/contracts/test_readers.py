@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from longrank.collections.documents import locate_documents
 from longrank.errors import InputError
-from longrank.formats.corpora import READERS, CorpusOptions, read_documents
+from longrank.formats.corpora import READERS, CorpusOptions
 from longrank.formats.lines import TextOptions
 from longrank.types import Document, Notes
 
@@ -41,7 +42,7 @@ def sample(name: str, title: str = "Dogs", text: str = "They bark.") -> str:
 
 def read(path: Path, name: str, text: TextOptions | None = None, notes: Notes | None = None) -> list[Document]:
     options = CorpusOptions(name, text=text or TextOptions())
-    return [one.document for one in read_documents([str(path)], Notes() if notes is None else notes, options)]
+    return [one.document for one in locate_documents([str(path)], Notes() if notes is None else notes, options)]
 
 
 def expected(name: str, file: str, title: str = "Dogs", text: str = "They bark.") -> list[Document]:

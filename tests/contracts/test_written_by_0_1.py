@@ -1,4 +1,4 @@
-"""Folders and files that version 0.1 wrote, half finished: they are opened, resumed and re-aggregated to the same bytes.
+"""Folders that version 0.1 wrote, half finished: they are opened, resumed and aggregated to the same bytes.
 
 ``written_by_0.1.tar.gz`` holds ``before`` (inputs, and what interrupted commands left) and ``after`` (what version 0.1
 itself made of it). The texts are random words. Trained weights differ from one processor to another in their last

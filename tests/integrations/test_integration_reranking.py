@@ -1,4 +1,4 @@
-"""What the integrations share: loading once, at the first use; evidence; and what is said where an extra is missing."""
+"""The reranker of the integrations: loading once, at the first use; evidence; notes; missing extras."""
 
 from __future__ import annotations
 
@@ -45,9 +45,8 @@ def test_a_mistake_is_told_before_anything_is_loaded() -> None:
         LazyReranker("maxp", assignments=["aggregate.nmae=maxp"])
 
 
-def test_a_pipeline_that_needs_a_collection_says_so(index: str) -> None:
-    with pytest.raises(InputError, match=r"index|collection"):
-        LazyReranker("lexical").rank(QUERY, DOCUMENTS, passages=1)
+def test_lexical_takes_the_statistics_of_the_documents_where_there_is_no_index() -> None:
+    assert order(LazyReranker("lexical")) == ORDER
 
 
 def test_no_documents_are_ranked_without_loading_anything() -> None:
@@ -58,7 +57,14 @@ def test_no_documents_are_ranked_without_loading_anything() -> None:
 def test_the_model_that_is_taken_where_none_is_named_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "longrank"):
         assert order(LazyReranker("maxp"))[0] == "long"
-    assert "minilm" in caplog.text
+    assert caplog.messages == ["no model given: the bi-encoder minilm scores the passages, not a cross-encoder"]
+
+
+@pytest.mark.neural
+def test_who_chooses_nothing_is_warned_of_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "longrank"):
+        assert order(LazyReranker())[0] == "long"
+    assert caplog.messages == []
 
 
 def test_a_document_without_text_is_named() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longrank.errors import LongRankError
+from longrank.errors import InputError, LongRankError
 from longrank.types import Document, Notes, Run, ScoredDoc
 
 SCORES = st.one_of(
@@ -94,3 +94,34 @@ def test_remarks_are_merged_in_order() -> None:
     second.say("chosen")
     first.merge(second)
     assert first.lines() == ["odd: 3 (first: a)", "other: 1 (first: c)", "chosen"]
+
+
+# --- runs as tables -----------------------------------------------------------------------------------
+
+
+def test_a_run_as_a_table_has_pyterriers_columns() -> None:
+    pandas = pytest.importorskip("pandas")
+    run = Run("mine", [ScoredDoc("q", "a", 1), ScoredDoc("q", "b", 2), ScoredDoc("p", "c", 3)])
+    table = run.to_frame()
+    assert list(table.columns) == ["qid", "docno", "score", "rank", "tag"]
+    assert table.values.tolist() == [["q", "b", 2, 0, "mine"], ["q", "a", 1, 1, "mine"], ["p", "c", 3, 0, "mine"]]
+    again = Run.from_frame(table)
+    assert (again.tag, list(again.rows())) == ("mine", list(run.rows()))
+    assert Run.from_frame(table, tag="other").tag == "other"
+    direct = pandas.DataFrame(run)
+    assert direct.equals(table[["qid", "docno", "score", "rank"]].astype({"score": "float64"}))
+
+
+@pytest.mark.parametrize("columns", [{"qid": ["q"]}, {"qid": ["q"], "docno": ["d"]}, {}])
+def test_a_table_of_other_columns_is_no_run(columns: dict[str, list[str]]) -> None:
+    frame = pytest.importorskip("pandas").DataFrame(columns)
+    with pytest.raises(InputError, match="the table has no column"):
+        Run.from_frame(frame)
+
+
+def test_a_run_in_a_notebook_is_escaped_and_says_how_many_rows_are_hidden() -> None:
+    run = Run("<t>", [ScoredDoc("q", f"<b>{n:02}", n) for n in range(1500)])
+    html = run._repr_html_()
+    assert "<b>" not in html and "<t>" not in html and "&lt;b&gt;1499" in html
+    assert "run &lt;t&gt;: 1 queries, 1,490 more rows" in html
+    assert repr(run) == "Run(tag='<t>', queries=1, rows=1500)"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longrank.analysis.collection import Count, words
+from longrank.collections.collection import IRDS, Collection, documents_of, open_collection
+from longrank.collections.documents import locate_documents
 from longrank.errors import InputError
-from longrank.formats.collection import IRDS, Collection, documents_of, open_collection
-from longrank.formats.corpora import read_documents
 from longrank.index import Index, IndexOptions
 from longrank.text.analysis import ANALYZERS
 from longrank.types import Document, Notes
@@ -22,14 +22,14 @@ class Source:
     Attributes:
         documents: gives all of them, in order, as often as it is called.
         counts: unit -> length: ``words``, and ``terms`` as the index counts them, or the default index would.
-        queries: those of a collection, as commands take them.
-        qrels: its judgments.
+        queries: the collection, if it has queries.
+        qrels: the collection, if it has judgments.
     """
 
     documents: Callable[[], Iterable[Document]]
     counts: dict[str, Count]
-    queries: str | None = None
-    qrels: str | None = None
+    queries: Collection | None = None
+    qrels: Collection | None = None
 
 
 def open_source(source: str, notes: Notes) -> Source:
@@ -59,13 +59,14 @@ def _of_collection(parts: Collection, notes: Notes) -> Source:
     porter, options = ANALYZERS["porter"], IndexOptions()
 
     def documents() -> Iterator[Document]:
-        for located in read_documents(parts.sources, next(remarks, Notes())):
+        for located in locate_documents(parts.sources, next(remarks, Notes())):
             yield located.document
 
     def terms(number: int, document: Document) -> int:
         return len(porter(options.indexed(document.title, document.text)))
 
-    return Source(documents, {"words": words, "terms": terms}, parts.queries, parts.qrels)
+    queries, qrels = parts if parts.queries else None, parts if parts.qrels else None
+    return Source(documents, {"words": words, "terms": terms}, queries, qrels)
 
 
 def wordpieces(model: str) -> Count:

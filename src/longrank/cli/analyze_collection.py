@@ -47,15 +47,15 @@ def collection(
     from longrank.analysis.collection import asked, judged_documents, judgments, measured
     from longrank.analysis.plots import plot_distributions
     from longrank.analysis.sources import open_source, wordpieces
-    from longrank.cli.inputs import load_qrels, load_queries
+    from longrank.collections import read_qrels, read_queries
     from longrank.types import Notes
 
     notes = Notes()
     check_output(output, source, queries, qrels)
     opened = open_source(source, notes)
-    queries, qrels, counts = queries or opened.queries, qrels or opened.qrels, dict(opened.counts)
-    topics = load_queries(queries, notes, field=field) if queries else None
-    grades = load_qrels(qrels, notes) if qrels else None
+    query_source, qrels_source, counts = queries or opened.queries, qrels or opened.qrels, dict(opened.counts)
+    topics = read_queries(query_source, notes, field=field) if query_source else None
+    grades = read_qrels(qrels_source, notes) if qrels_source else None
     if show_text and grades is None:
         raise InputError("--show-text shows judged documents", fix="name the judgments, too")
     if model is not None:

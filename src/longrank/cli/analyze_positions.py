@@ -39,7 +39,7 @@ def positions(
     """
     from longrank.analysis import positions as places
     from longrank.analysis.plots import plot_tenths
-    from longrank.cli.inputs import load_qrels
+    from longrank.collections import read_qrels
     from longrank.errors import InputError
     from longrank.formats.evidence import read_evidence
     from longrank.formats.trec import read_run
@@ -57,7 +57,7 @@ def positions(
     found = places.winners(read_evidence(evidence)[1])
     groups = {"all reranked": found}
     if qrels is not None:
-        groups["relevant"] = places.relevant(found, load_qrels(qrels, notes), level)
+        groups["relevant"] = places.relevant(found, read_qrels(qrels, notes), level)
     ranking = None if run is None else read_run(run, notes)
     groups |= {f"first {k}": places.top(found, k, ranking) for k in top or ()}
     results = {name: places.positions(group) for name, group in groups.items()}

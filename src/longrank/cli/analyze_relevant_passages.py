@@ -47,10 +47,10 @@ def relevant_passages(
     from longrank.analysis.plots import plot_counts
     from longrank.analysis.relevant_passages import before, mapped
     from longrank.analysis.relevant_passages import relevant_passages as count
-    from longrank.cli.inputs import load_qrels, part_of
+    from longrank.collections import places, read_qrels
+    from longrank.collections.judgments import read_judgments
     from longrank.errors import InputError
     from longrank.formats.passage_documents import read_passage_documents
-    from longrank.formats.trec import read_qrels
     from longrank.types import Notes
 
     notes = Notes()
@@ -58,7 +58,7 @@ def relevant_passages(
     if document_level is not None and qrels is None:
         raise InputError("--document-level is of --qrels", got=document_level, fix="give --qrels")
     document_level = 1 if document_level is None else document_level
-    judged = read_qrels(Path(part_of(passage_qrels, "passage_qrels")), notes)
+    judged = read_judgments(places(passage_qrels, "passage_qrels"), notes)
     if mapping is None:
         document_of = before(separator)
     else:
@@ -68,7 +68,7 @@ def relevant_passages(
         judged,
         document_of,
         level=level,
-        qrels=None if qrels is None else load_qrels(qrels, notes),
+        qrels=None if qrels is None else read_qrels(qrels, notes),
         document_level=document_level,
     )
     typer.echo(f"{found.n:,} relevant documents have a relevant passage, {found.per_document.mean:.2f} on average")

@@ -37,7 +37,8 @@ def deltas(
     """
     from longrank.analysis.deltas import deltas as differences
     from longrank.analysis.plots import plot_deltas
-    from longrank.cli.inputs import about_coverage, load_qrels
+    from longrank.cli.inputs import about_coverage
+    from longrank.collections import read_qrels
     from longrank.evaluation.measures import evaluate, is_count, parse_measure
     from longrank.formats.trec import read_run
     from longrank.types import Notes
@@ -47,7 +48,7 @@ def deltas(
     wanted = parse_measure(measure)
     if is_count(str(wanted)):
         raise InputError("a count is not compared query by query", got=measure)
-    judged = load_qrels(qrels, notes)
+    judged = read_qrels(qrels, notes)
     both = [(path, read_run(path, notes)) for path in (run, baseline)]
     one, other = (evaluate(judged, of, [wanted], origin=path)[str(wanted)] for path, of in both)
     for path, of in both:
@@ -97,13 +98,14 @@ def judged(
     Example: longrank analyze judged qrels.txt bm25.run maxp.run -k 10 -k 20 -k 100
     """
     from longrank.analysis.plots import plot_lines
-    from longrank.cli.inputs import about_coverage, load_qrels, load_runs, run_names
+    from longrank.cli.inputs import about_coverage, load_runs, run_names
+    from longrank.collections import read_qrels
     from longrank.evaluation.measures import evaluate, summarise
     from longrank.types import Notes
 
     notes = Notes()
     check_output(output, qrels, *runs)
-    grades = load_qrels(qrels, notes)
+    grades = read_qrels(qrels, notes)
     measures = {k: f"Judged@{k}" for k in sorted(set(cutoffs or [10, 20]))}
     found = {}
     loaded = load_runs(runs, notes)

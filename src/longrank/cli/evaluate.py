@@ -71,7 +71,8 @@ def evaluate(
 
     Example: longrank evaluate qrels.txt bm25.run maxp.run -m nDCG@10 -m AP --baseline bm25.run
     """
-    from longrank.cli.inputs import about_coverage, choice, load_qrels, load_runs, run_names
+    from longrank.cli.inputs import about_coverage, choice, load_runs, run_names
+    from longrank.collections import read_qrels
     from longrank.errors import InputError
     from longrank.evaluation.measures import DEFAULT_MEASURES, parse_measures
     from longrank.evaluation.measures import evaluate as evaluate_run
@@ -91,9 +92,8 @@ def evaluate(
     wanted = parse_measures(measures or DEFAULT_MEASURES, level)
     queries: Queries = "complete" if complete else "intersection"
     notes = Notes()
-    judgments = load_qrels(qrels, notes)
-    before = judged_documents(load_qrels(one, notes) for one in residual or ())
-    judgments = _residual_qrels(judgments, before, qrels, notes)
+    before = judged_documents(read_qrels(one, notes) for one in residual or ())
+    judgments = _residual_qrels(read_qrels(qrels, notes), before, qrels, notes)
     _about_level(judgments, level, notes)
     loaded = load_runs([*([] if baseline is None else [baseline]), *runs], notes)
     results = {}

@@ -6,46 +6,11 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.storage import check_folder, check_writable
-from longrank.types import Notes, Qrels, Query, Run
-
-
-def load_queries(
-    source: str, notes: Notes, query_format: str | None = None, field: str | None = None, allow_empty: bool = False
-) -> list[Query]:
-    """Read queries from a file, a collection folder or ``irds:ID``.
-
-    Raises:
-        InputError: as the reader says.
-    """
-    source = part_of(source, "queries")
-    if source.startswith("irds:"):
-        from longrank.formats.irds import irds_queries
-
-        return irds_queries(source.removeprefix("irds:"), field)
-    from longrank.formats.queries import read_queries
-
-    return read_queries(Path(source), notes, format=query_format, field=field, allow_empty=allow_empty)
-
-
-def load_qrels(source: str, notes: Notes) -> Qrels:
-    """Read judgments from a file, a collection folder or ``irds:ID``.
-
-    Raises:
-        InputError: as the reader says.
-    """
-    source = part_of(source, "qrels")
-    if source.startswith("irds:"):
-        from longrank.formats.irds import irds_qrels
-
-        return irds_qrels(source.removeprefix("irds:"))
-    from longrank.formats.trec import read_qrels
-
-    return read_qrels(Path(source), notes)
+from longrank.types import Notes, Qrels, Run
 
 
 def load_runs(paths: Sequence[Path], notes: Notes) -> dict[Path, Run]:
@@ -86,22 +51,6 @@ def run_names(runs: Mapping[Path, Run]) -> list[str]:
         for path, run in runs.items()
     ]
     return names if len(set(names)) == len(names) else [str(path) for path in runs]
-
-
-def part_of(source: str, part: Literal["queries", "qrels", "passage_qrels"]) -> str:
-    """Return the file that a collection folder stands for where one of its parts is wanted, else `source`.
-
-    Raises:
-        InputError: the collection has no such part.
-    """
-    from longrank.formats.collection import documents_of, open_collection
-
-    if not os.path.isdir(source) or documents_of(Path(source)) is None:  # noqa: PTH112 - Path fails on odd names
-        return source
-    found: str | None = getattr(open_collection(source), part)
-    if found is None:
-        raise InputError(f"this collection folder has no {part}", path=source)
-    return found
 
 
 def output_file(output: Path, *inputs: Path | str | None) -> None:

@@ -35,14 +35,15 @@ def quantize(
     Example: longrank quantize ./monobert other.index other.jsonl -o ./monobert-int8, then
     longrank rerank ... --model ./monobert-int8 --set scorer.options.backend=openvino --set scorer.options.dtype=int8
     """
-    from longrank.cli.inputs import choice, load_queries
+    from longrank.cli.inputs import choice
+    from longrank.collections import read_queries
     from longrank.index import Index
     from longrank.ranking.quantization import SCORERS, quantize_model
     from longrank.types import Notes
 
     notes = Notes()
     choice("--scorer", scorer, list(SCORERS))
-    wanted = load_queries(queries, notes, query_format, field)
+    wanted = read_queries(queries, notes, format=query_format, field=field)
     quantize_model(
         model, scorer, Index.open(index), wanted, output, pairs=pairs, seed=seed, passages=passages, notes=notes
     )

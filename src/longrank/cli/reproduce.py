@@ -14,8 +14,8 @@ from longrank.cli import console
 from longrank.errors import InputError
 
 if TYPE_CHECKING:
+    from longrank.collections import Collection
     from longrank.reproduction.asked import Asked
-    from longrank.reproduction.given import Given
     from longrank.reproduction.results import Result
 
 _STOPPED = {130, 143}  # exit codes of a process that was told to stop
@@ -59,9 +59,9 @@ def reproduce(
     Example: longrank reproduce birch/results-robust04 --collection robust04=disks45 -o birch --dry-run
     """
     from longrank.cli.inputs import apart
+    from longrank.collections.available import open_whole
     from longrank.reproduction.asked import ask, fitting
     from longrank.reproduction.folders import reproducing
-    from longrank.reproduction.given import open_collection
     from longrank.reproduction.recipe import named, recipe_names
     from longrank.reproduction.report import as_text
 
@@ -74,10 +74,10 @@ def reproduce(
         raise InputError("--collection and -o are needed", fix="longrank reproduce --list says what a recipe needs")
     roles = dict(_pair("--model", one) for one in models or ())
     asked = ask(named(recipes), assignments or (), roles)
-    given = open_collection(collection)
-    chosen = fitting(asked, recipes, given.key)
+    given = open_whole(collection)
+    chosen = fitting(asked, recipes, given.name)
     if len(chosen) < len(asked):
-        console.note(f"{len(asked) - len(chosen)} of {len(asked)} recipes are left out: not of {given.key}")
+        console.note(f"{len(asked) - len(chosen)} of {len(asked)} recipes are left out: not of {given.name}")
     if dry:
         _print_scripts(chosen, output, given)
         return
@@ -91,7 +91,7 @@ def reproduce(
         raise typer.Exit(code)
 
 
-def _run_one(one: Asked, output: Path, given: Given) -> Result:
+def _run_one(one: Asked, output: Path, given: Collection) -> Result:
     from longrank.reproduction.reproduce import reproduce as run_recipe
     from longrank.types import Notes
 
@@ -102,7 +102,7 @@ def _run_one(one: Asked, output: Path, given: Given) -> Result:
     return result
 
 
-def _run_several(asked: Sequence[Asked], output: Path, given: Given) -> int:
+def _run_several(asked: Sequence[Asked], output: Path, given: Collection) -> int:
     """Run recipes one after the other, though one fails; return the exit code of the first that does, or 0."""
     from longrank.errors import LongRankError
     from longrank.reproduction.summary import finished_before, nothing_of, outcome_in, summary_text, write_summary
@@ -121,13 +121,13 @@ def _run_several(asked: Sequence[Asked], output: Path, given: Given) -> int:
             outcomes.append(nothing_of(one, f"failed: {error}"))
             code = code or error.exit_code
     earlier = finished_before(output, {one.place for one in asked})
-    write_summary([*outcomes, *earlier], given.key, output)
+    write_summary([*outcomes, *earlier], given.name, output)
     typer.echo(summary_text(outcomes), nl=False)
     console.note(f"{output}: index.html, summary.md")
     return code
 
 
-def _print_scripts(asked: Sequence[Asked], output: Path, given: Given) -> None:
+def _print_scripts(asked: Sequence[Asked], output: Path, given: Collection) -> None:
     """Print the commands of recipes, what they share once; one that cannot be run is left out and said."""
     from longrank.errors import LongRankError
     from longrank.reproduction.reproduce import script

@@ -51,7 +51,8 @@ def rerank(
 
     Example: longrank rerank my.index topics.jsonl bm25.run -o maxp.run --pipeline maxp --model ./monobert
     """
-    from longrank.cli.inputs import choice, load_queries, output_file, part_of
+    from longrank.cli.inputs import choice, output_file
+    from longrank.collections import places, read_queries
     from longrank.formats.trec import read_run, write_run
     from longrank.index import Index
     from longrank.ranking.pipeline import open_pipeline
@@ -60,13 +61,13 @@ def rerank(
 
     notes = Notes()
     evidence = evidence or output.with_name(output.name + ".evidence")
-    output_file(output, part_of(queries, "queries"), run, evidence, index, score_cache)
+    output_file(output, *places(queries, "queries"), run, evidence, index, score_cache)
     choice("--missing", missing, ("error", "keep"))
     assignments = list(assignments or ())
     assignments += [f"final.depth={depth}"] if depth is not None else []
     assignments += [f"final.tail={tail}"] if tail is not None else []
     assignments += ["scorer.options.allow_untrained=true"] if allow_untrained else []
-    query_list = load_queries(queries, notes, query_format, field)
+    query_list = read_queries(queries, notes, format=query_format, field=field)
     first_stage = read_run(run, notes)
     bound = open_pipeline(
         Index.open(index), pipeline, model=model, assignments=assignments, notes=notes, score_cache=score_cache

@@ -74,16 +74,17 @@ def retrieve(
 
     Example: longrank retrieve my.index topics.jsonl -o rm3.run --feedback rm3 --set fb_docs=5
     """
-    from longrank.cli.inputs import load_queries, output_file, part_of
+    from longrank.cli.inputs import output_file
+    from longrank.collections import places, read_queries
     from longrank.config import override
     from longrank.formats.trec import write_rankings
     from longrank.retrieval import Searcher, WithFeedback, first_stage, open_retriever, retrieve_all
     from longrank.types import Notes
 
     notes = Notes()
-    output_file(output, part_of(queries, "queries"), index, expanded_queries)
+    output_file(output, *places(queries, "queries"), index, expanded_queries)
     if expanded_queries:
-        output_file(expanded_queries, part_of(queries, "queries"), index)
+        output_file(expanded_queries, *places(queries, "queries"), index)
     if k < 1:
         raise InputError("-k must be at least 1", got=k)
     options = {"similarity": similarity, "k1": k1, "b": b, "mu": mu, "doc_lengths": doc_lengths, "feedback": feedback}
@@ -92,7 +93,7 @@ def retrieve(
     explained = retriever if explain_query or expanded_queries else None
     if explained is not None and not isinstance(explained, Searcher | WithFeedback):
         raise InputError("only for an index of our own can queries be shown as they are searched for", got=str(index))
-    wanted = load_queries(queries, notes, query_format, field, allow_empty_query)
+    wanted = read_queries(queries, notes, format=query_format, field=field, allow_empty=allow_empty_query)
     with console.progress("retrieving", len(wanted), "queries") as advance:
         rankings = retrieve_all(retriever, wanted, k, threads or console.cores())
         write_rankings(tag, _found(rankings, wanted, notes, advance), output)

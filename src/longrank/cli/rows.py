@@ -152,10 +152,11 @@ def car(
 
 
 def _tweets(sources: list[str], format: str | None, notes: Notes) -> Iterator[Document]:
-    from longrank.formats.corpora import CorpusOptions, read_documents
+    from longrank.collections.documents import locate_documents
+    from longrank.formats.corpora import CorpusOptions
 
     with console.progress("reading", None, "tweets") as advance:
-        located = read_documents(sources, notes, CorpusOptions(format, ("text",)))
+        located = locate_documents(sources, notes, CorpusOptions(format, ("text",)))
         for one in _counted(located, advance):
             yield one.document
 

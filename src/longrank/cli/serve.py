@@ -172,13 +172,14 @@ def _engine(
 def _wanted(names: Sequence[str], model: str | None, assignments: Sequence[str]) -> list[Wanted]:
     """Give `model` to the pipelines that take one and name none."""
     from longrank.ranking.settings import load_pipeline
+    from longrank.scoring import scorer_class
     from longrank.service.engine import Wanted
 
     wanted = []
     for one in names:
         name, _, own = one.partition("=")
         scorer = load_pipeline(name, assignments).scorer
-        takes = scorer is not None and scorer.name != "lexical"
+        takes = scorer is not None and scorer_class(scorer.name).needs_model
         wanted.append(Wanted(name, own or (model if takes else None)))
     if model is not None and all(one.model != model for one in wanted):
         raise InputError("no pipeline takes this model", got=model, fix="see --pipeline NAME=MODEL")

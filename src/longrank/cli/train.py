@@ -72,13 +72,11 @@ def train(
 
     Example: longrank train parade my.index topics.jsonl qrels.txt bm25.run -o parade --make-folds 5
     """
-    from longrank.cli.inputs import output_folder, part_of
+    from longrank.cli.inputs import output_folder
+    from longrank.collections import places
     from longrank.errors import InputError
 
-    files = [
-        None if queries is None else part_of(queries, "queries"),
-        None if qrels is None else part_of(qrels, "qrels"),
-    ]
+    files = () if queries is None or qrels is None else (*places(queries, "queries"), *places(qrels, "qrels"))
     output_folder(output, *files, run, data, folds, score_cache, dev)
     if folds is not None and n_folds is not None:
         raise InputError("--folds and --make-folds are two ways to the same: give one of them")

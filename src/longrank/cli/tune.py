@@ -101,7 +101,8 @@ def tune(
     Example: longrank tune my.index topics.jsonl qrels.txt -o tuned --grid k1=0.6:1.2:0.1 --grid b=0.5:0.9:0.1
     --protocol folds --make-folds 5
     """
-    from longrank.cli.inputs import choice, load_qrels, load_queries
+    from longrank.cli.inputs import choice
+    from longrank.collections import read_qrels, read_queries
     from longrank.config import override
     from longrank.evaluation.folds import make_folds
     from longrank.evaluation.measures import parse_measure
@@ -128,8 +129,10 @@ def tune(
     fixed = override({}, assignments or ())
     axes = parse_axes(grid, tunable(preset, fixed))
     measure = str(parse_measure(measure))
-    judgments = load_qrels(qrels, notes)
-    judged = judged_queries(load_queries(queries, notes, query_format, field, allow_empty_query), judgments, notes)
+    judgments = read_qrels(qrels, notes)
+    judged = judged_queries(
+        read_queries(queries, notes, format=query_format, field=field, allow_empty=allow_empty_query), judgments, notes
+    )
     wanted = {query.query_id: judgments[query.query_id] for query in judged}
     search = Search(index, preset, fixed, judged, wanted, measure, k)
     check_axes(search, axes)

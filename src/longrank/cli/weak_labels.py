@@ -64,7 +64,8 @@ def weak_labels(
     Example: longrank weak-labels my.index topics.jsonl qrels.txt bm25.run santos.run.evidence -o train.jsonl
     --dev dev.jsonl --folds folds.json --fold s1
     """
-    from longrank.cli.inputs import load_qrels, load_queries, output_file, part_of
+    from longrank.cli.inputs import output_file
+    from longrank.collections import places, read_qrels, read_queries
     from longrank.formats.trec import read_run
     from longrank.index import Index
     from longrank.training.passage_data.examples import write_examples
@@ -74,15 +75,15 @@ def weak_labels(
     from longrank.types import Notes
 
     notes = Notes()
-    inputs = (index, part_of(queries, "queries"), part_of(qrels, "qrels"), run, evidence, folds)
+    inputs = (index, *places(queries, "queries"), *places(qrels, "qrels"), run, evidence, folds)
     check_not_packed(output)
     output_file(output, *inputs, dev)
     options = WeakLabelOptions(relevance_level, depth, repeats, unjudged, _share(dev, dev_share))
     if dev is not None:
         check_not_packed(dev)
         output_file(dev, *inputs)
-    known = {query.query_id: query for query in load_queries(queries, notes, query_format, field)}
-    judged = load_qrels(qrels, notes)
+    known = {query.query_id: query for query in read_queries(queries, notes, format=query_format, field=field)}
+    judged = read_qrels(qrels, notes)
     chosen = _chosen(known, judged, folds, fold, notes)
     documents = Index.open(index)
     found = evidence_of(documents, evidence)

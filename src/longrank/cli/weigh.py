@@ -90,7 +90,8 @@ def weigh(
     Example: longrank weigh qrels.txt bm25.run maxp.run.evidence -o birch --make-folds 5 --grid alpha=0:1:0.1
     --grid w2=0:1:0.1 --grid w3=0:1:0.1
     """
-    from longrank.cli.inputs import apart, choice, load_qrels
+    from longrank.cli.inputs import apart, choice
+    from longrank.collections import read_qrels
     from longrank.evaluation.folds import make_folds
     from longrank.evaluation.tuning.folder import RUN, check_own, write_outcome
     from longrank.evaluation.tuning.formula import ALPHA, PASSAGES, make_formula
@@ -112,7 +113,7 @@ def weigh(
     if ALPHA not in axes:
         notes.say("alpha is not in the grid: the first stage counts nothing")
     formula = make_formula(axes, aggregator, normalize)
-    here = Weighing(open_reranked(run, reranked, depth=depth, notes=notes), load_qrels(qrels, notes), formula, measure)
+    here = Weighing(open_reranked(run, reranked, depth=depth, notes=notes), read_qrels(qrels, notes), formula, measure)
     made = None if n_folds is None else make_folds(here.query_ids, n_folds, 42 if seed is None else seed)
     if learn_on is None:
         about, table, outcome = _learned_here(here, axes, folds, made, rule, notes)
@@ -154,7 +155,7 @@ def _learned_elsewhere(
     here: Weighing, axes: Axes, files: str, depth: int | None, notes: Notes
 ) -> tuple[Mapping[str, object], GridValues, Outcome]:
     """Choose on another judged set."""
-    from longrank.cli.inputs import load_qrels
+    from longrank.collections import read_qrels
     from longrank.evaluation.tuning.protocols import frozen
     from longrank.evaluation.tuning.reranked import open_reranked
 
@@ -163,7 +164,7 @@ def _learned_elsewhere(
         raise InputError("--learn-on takes judgments, a first stage and what reranked it", got=files)
     run, *reranked = map(Path, runs)
     there = replace(
-        here, reranked=open_reranked(run, reranked, depth=depth, notes=notes), qrels=load_qrels(qrels, notes)
+        here, reranked=open_reranked(run, reranked, depth=depth, notes=notes), qrels=read_qrels(qrels, notes)
     )
     if both := set(there.query_ids) & set(here.query_ids):
         notes.say(f"{len(both)} query ids are in both sets ({min(both)}, ...): make sure that they are other queries")

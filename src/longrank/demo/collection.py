@@ -29,7 +29,7 @@ MARK, DOCS, QUERIES, QRELS = "demo.json", "docs.jsonl", "queries.jsonl", "qrels.
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class DemoCollection:
     """Documents, queries and judgments; `digest` changes with any of them and with the version of longrank."""
 
     documents: Sequence[Document]
@@ -38,7 +38,7 @@ class Collection:
     digest: str
 
 
-def load(notes: Notes, root: Path | None = None) -> Collection:
+def load(notes: Notes, root: Path | None = None) -> DemoCollection:
     """Read documents, queries and judgments; nothing is written.
 
     Args:
@@ -54,7 +54,7 @@ def load(notes: Notes, root: Path | None = None) -> Collection:
         raise InputError("this Python has no sources of its standard library, so the demo has no documents")
     queries, qrels = _judged(found, notes)
     shipped = [version("longrank"), [(d.doc_id, d.title, d.text) for d in found], [q.text for q in queries], qrels]
-    return Collection(found, queries, qrels, digest_of(shipped))
+    return DemoCollection(found, queries, qrels, digest_of(shipped))
 
 
 def _judged(found: Sequence[Document], notes: Notes) -> tuple[list[Query], Qrels]:
@@ -72,7 +72,7 @@ def _judged(found: Sequence[Document], notes: Notes) -> tuple[list[Query], Qrels
     return answered, {query.query_id: qrels[query.query_id] for query in answered}
 
 
-def write(collection: Collection, folder: Path) -> None:
+def write(collection: DemoCollection, folder: Path) -> None:
     """Write the collection into a folder, unless it is there already.
 
     Raises:

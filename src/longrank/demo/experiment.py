@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from longrank.aggregation import make_aggregator
 from longrank.aggregation.run import aggregate_run
-from longrank.demo.collection import DOCS, Collection
+from longrank.demo.collection import DOCS, DemoCollection
 from longrank.errors import InputError
 from longrank.formats.corpora import Located
 from longrank.formats.evidence import read_evidence
@@ -47,7 +47,7 @@ SYSTEMS = (
 )
 
 
-def open_index(collection: Collection, folder: Path) -> Index:
+def open_index(collection: DemoCollection, folder: Path) -> Index:
     """Return the index of the collection in `folder`, built now if it is not there.
 
     Raises:
@@ -63,7 +63,7 @@ def open_index(collection: Collection, folder: Path) -> Index:
 
 
 def rank(
-    pipeline: Pipeline, collection: Collection, folder: Path, *, progress: Callable[[int], object], notes: Notes
+    pipeline: Pipeline, collection: DemoCollection, folder: Path, *, progress: Callable[[int], object], notes: Notes
 ) -> dict[str, Run]:
     """Rank the collection by BM25 and by every system of `SYSTEMS`; also writes the runs into `folder`.
 

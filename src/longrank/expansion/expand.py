@@ -17,11 +17,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from longrank.collections.documents import locate_documents
 from longrank.errors import InputError
 from longrank.expansion.decoding import TextKey
 from longrank.expansion.predictor import Prediction, QueryPredictor
 from longrank.expansion.reading import Read, Reading
-from longrank.formats.corpora import CorpusOptions, read_documents
+from longrank.formats.corpora import CorpusOptions
 from longrank.formats.expansions import expansion_line
 from longrank.index import Index
 from longrank.storage import MANIFEST, Journal, atomic_write, read_journal
@@ -32,7 +33,7 @@ _BLOCK = 64  # passages, about, whose queries are lost at most when work is inte
 _NO_TEXT = "documents without text, for which nothing is predicted"
 
 
-class Collection(NamedTuple):
+class Documents(NamedTuple):
     """Documents that can be read more than once: how, how many there are, and a digest of all that is read of them."""
 
     documents: Callable[[], Iterator[Document]]
@@ -40,7 +41,7 @@ class Collection(NamedTuple):
     digest: str
 
 
-def open_documents(sources: Sequence[str], options: CorpusOptions, notes: Notes) -> Collection:
+def open_documents(sources: Sequence[str], options: CorpusOptions, notes: Notes) -> Documents:
     """Return the documents of an index, or of sources as `longrank.formats.corpora` reads them.
 
     Sources are read through once, to count and to digest them.
@@ -58,19 +59,19 @@ def open_documents(sources: Sequence[str], options: CorpusOptions, notes: Notes)
         index = Index.open(sources[0])
         if not index.n_docs:
             raise InputError("holds no document", path=index.path)
-        return Collection(lambda: iter(index), index.n_docs, index.digest)
+        return Documents(lambda: iter(index), index.n_docs, index.digest)
     digest, n_documents = hashlib.sha256(), 0
-    for one in read_documents(sources, notes, options):
+    for one in locate_documents(sources, notes, options):
         parts = [one.document.doc_id, one.document.title, one.document.text, one.document.passages]
         digest.update(json.dumps(parts).encode())
         n_documents += 1
-    return Collection(
-        lambda: (one.document for one in read_documents(sources, Notes(), options)), n_documents, digest.hexdigest()
+    return Documents(
+        lambda: (one.document for one in locate_documents(sources, Notes(), options)), n_documents, digest.hexdigest()
     )
 
 
 def expand(
-    collection: Collection,
+    collection: Documents,
     predictor: QueryPredictor,
     reading: Reading,
     output: Path,
@@ -111,7 +112,7 @@ def expand(
 
 
 @contextmanager
-def _begun(path: Path, collection: Collection, predictor: QueryPredictor, reading: Reading) -> Iterator[Journal]:
+def _begun(path: Path, collection: Documents, predictor: QueryPredictor, reading: Reading) -> Iterator[Journal]:
     """Open the journal, which no other process may write meanwhile."""
     header = {
         "format": "longrank-expansions-unfinished",

@@ -1,28 +1,27 @@
-"""Documents from files, folders, collection folders and ``irds:ID``, in any of the formats below, as one stream.
+"""Files of documents, in any of the formats below, as one stream.
 
 To add a format, write a function that yields `Record`s of a file and add a line to `READERS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from longrank.config import lookup
 from longrank.errors import InputError
-from longrank.formats.collection import IRDS
 from longrank.formats.documents_jsonl import read_jsonl
 from longrank.formats.html import read_html
-from longrank.formats.irds import irds_records
-from longrank.formats.records import Composer, CorpusOptions, Reader
+from longrank.formats.lines import open_bytes
+from longrank.formats.records import CorpusOptions, Reader
 from longrank.formats.sgml import read_trectext, read_trecweb
-from longrank.formats.sources import files_of
 from longrank.formats.text_files import read_text
 from longrank.formats.tsv import read_msmarco_docs, read_tsv
-from longrank.types import Document, Notes
+from longrank.types import Document
 
-__all__ = ["READERS", "CorpusOptions", "Located", "read_documents"]
+__all__ = ["EXTENSIONS", "READERS", "CorpusOptions", "Located", "format_of", "may_be"]
 
 READERS: dict[str, Reader] = {
     "jsonl": read_jsonl,
@@ -33,6 +32,22 @@ READERS: dict[str, Reader] = {
     "html": read_html,
     "text": read_text,
 }
+EXTENSIONS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".tsv": "tsv",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".txt": "text",
+    ".md": "text",
+    ".markdown": "text",
+}
+"""The format that a file name's ending tells."""
+
+_KIND = {"msmarco-docs": "tsv", "trecweb": "trectext"}  # formats whose files look like files of another format
+_SNIFFED = 4096  # bytes
 
 
 class Located(NamedTuple):
@@ -47,40 +62,23 @@ class Located(NamedTuple):
     expansion: str = ""
 
 
-_DEFAULT = CorpusOptions()
+def format_of(path: Path) -> str | None:
+    """Return the format of a file by its name, or by its first bytes if the name does not tell; None if unknown."""
+    by_name = EXTENSIONS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
+    return _trec_format(path) or by_name if by_name in (None, "text") else by_name
 
 
-def read_documents(sources: Sequence[str], notes: Notes, options: CorpusOptions = _DEFAULT) -> Iterator[Located]:
-    """Yield the documents of all sources, one after the other, in bounded memory.
-
-    Args:
-        sources: files, folders, collection folders, or ``irds:ID``.
-        notes: counts what was accepted with a remark.
-        options: format, fields, encoding.
-
-    Raises:
-        InputError: whatever is wrong with a source, with file and line; no document at all; a field
-            that no document has (said at the end). Ids that occur twice are for the caller to find.
-        MissingExtra: HTML or ir_datasets is asked for and not installed.
-    """
-    if options.format is not None:
-        lookup(READERS, options.format, "format")
-    composer = Composer(options.fields)
-    for source in sources:
-        n_documents = 0
-        for located in _documents(source, composer, notes, options):
-            n_documents += 1
-            yield located
-        if not n_documents:
-            raise InputError("holds no document", path=source)
-    composer.check_seen()
+def may_be(path: Path, format: str) -> bool:
+    """Tell whether a file may have a format; TREC files are recognised by their first bytes alone."""
+    kind, format_found = _KIND.get(format, format), format_of(path)
+    return kind != "trectext" if format_found is None else _KIND.get(format_found, format_found) == kind
 
 
-def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOptions) -> Iterator[Located]:
-    if source.startswith(IRDS):
-        for record in irds_records(source.removeprefix(IRDS)):
-            yield Located(composer.document(record, Path(source), notes), source, None)
-        return
-    for file, format in files_of(source, options, notes):
-        for record in READERS[format](file, notes, options):
-            yield Located(composer.document(record, file.path, notes), str(file.path), record.line)
+def _trec_format(path: Path) -> str | None:
+    head = b""
+    if path.is_file():  # a pipe can be read only once
+        with suppress(InputError, OSError, EOFError, zlib.error), open_bytes(path) as stream:
+            head = stream.read(_SNIFFED).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if not re.match(rb"<doc[\s>]", head):
+        return None
+    return "trecweb" if b"<dochdr>" in head else "trectext"

@@ -26,12 +26,12 @@ from longrank.formats.columns import INTEGER, REAL, Table, numbers, split_column
 from longrank.formats.ids import check_id, check_ids
 from longrank.formats.lines import DEFAULT_TEXT, Block, TextOptions, read_blocks
 from longrank.storage import atomic_write
-from longrank.types import Notes, Run, ScoredDoc
+from longrank.types import Notes, Qrels, Run, ScoredDoc
 
 _QRELS = ("query_id", "iteration", "doc_id", "grade")
 _BEIR = ("query-id", "corpus-id", "score")
 _RUN = ("query_id", "Q0", "doc_id", "rank", "score", "tag")
-_MAX_GRADE = 127
+MAX_GRADE = 127
 
 
 class _Pairs:
@@ -87,7 +87,7 @@ def read_qrels(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) ->
         qrels.setdefault(query_id, {})[doc_id] = grade
     if sum(map(len, qrels.values())) < len(grades):
         _check_repetitions(pairs, grades, path, notes)
-    _note_judgments(qrels, path, notes)
+    note_judgments(qrels, path, notes)
     return qrels
 
 
@@ -103,9 +103,9 @@ def _judgments(path: Path, notes: Notes, options: TextOptions) -> Iterator[Table
 
 def _grades(column: Sequence[str], lines: Sequence[int], path: Path) -> list[int]:
     grades: list[int] = numbers(column, lines, INTEGER, "grade", path)
-    if max(map(abs, grades), default=0) > _MAX_GRADE:
-        wrong = next(i for i, grade in enumerate(grades) if abs(grade) > _MAX_GRADE)
-        raise InputError(f"grade is beyond {_MAX_GRADE}", path=path, line=lines[wrong], got=grades[wrong])
+    if max(map(abs, grades), default=0) > MAX_GRADE:
+        wrong = next(i for i, grade in enumerate(grades) if abs(grade) > MAX_GRADE)
+        raise InputError(f"grade is beyond {MAX_GRADE}", path=path, line=lines[wrong], got=grades[wrong])
     return grades
 
 
@@ -118,7 +118,8 @@ def _check_repetitions(pairs: _Pairs, grades: Sequence[int], path: Path, notes: 
         notes.add("judgments given twice alike", f"{path}:{pairs.lines[row]}")
 
 
-def _note_judgments(qrels: dict[str, dict[str, int]], path: Path, notes: Notes) -> None:
+def note_judgments(qrels: Qrels, path: Path, notes: Notes) -> None:
+    """Count negative grades, and queries without a relevant document."""
     negative = sum(grade < 0 for judged in qrels.values() for grade in judged.values())
     notes.add("negative grades, read as not judged", str(path), negative)
     barren = [query_id for query_id, judged in qrels.items() if max(judged.values()) < 1]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from longrank.formats.corpora import CorpusOptions, read_documents
+from longrank.collections.documents import locate_documents
+from longrank.formats.corpora import CorpusOptions
 from longrank.formats.expansions import read_expansions
 from longrank.formats.lines import TextOptions
 from longrank.index.builder import build_index
@@ -47,7 +48,7 @@ def index_files(
     """
     corpus, notes = corpus or CorpusOptions(), Notes() if notes is None else notes
     options = IndexOptions(analyzer, "title" in corpus.fields, corpus.fields, original_copies)
-    documents = read_documents(sources, notes, corpus)
+    documents = locate_documents(sources, notes, corpus)
     predicted = read_expansions(expansions, notes, TextOptions(limits=corpus.text.limits)) if expansions else None
     return build_index(
         documents, folder, options=options, expansions=predicted, notes=notes, progress=progress, workers=workers

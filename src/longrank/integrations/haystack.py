@@ -1,4 +1,4 @@
-"""A Haystack component that ranks whole documents by their passages and says which ones counted.
+"""A Haystack component that ranks whole documents by their passages, with the best passages as evidence.
 
 ranker = LongRankRanker("maxp", model="./my-cross-encoder", top_k=5)
 best = ranker.run(query="how are hurricanes named", documents=documents)["documents"]
@@ -22,17 +22,18 @@ except ImportError:
 
 @component
 class LongRankRanker:
-    """Ranks documents, best first; ties keep the order given.
+    """Ranks documents, best first; ties keep the order of the input.
 
     Each result is a copy whose `score` is between 0 and 1 and whose `meta` has the evidence under `longrank`.
 
     Args:
-        pipeline: the name of a shipped pipeline, or a TOML file; of it the passage scorer and aggregator count.
+        pipeline: a shipped pipeline's name or a TOML file; only its passage scorer and aggregator are used.
+            None: ``maxp`` with a model, ``minilm`` without.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
-        index: the folder of an index, whose statistics BM25 of a passage takes; models need none.
+        index: folder of an index whose statistics the ``lexical`` pipeline takes; None: those of each call's documents.
         assignments: ``section.key=value`` on top of the pipeline.
-        top_k: how many documents are kept; None: all.
-        passages: how many passages to show of each, best first.
+        top_k: documents to return; None: all.
+        passages: passages in the evidence of each document, best first.
 
     Raises:
         InputError: no such pipeline, or a setting is unknown or wrong.
@@ -40,7 +41,7 @@ class LongRankRanker:
 
     def __init__(
         self,
-        pipeline: str = "maxp",
+        pipeline: str | None = None,
         *,
         model: str | None = None,
         index: str | None = None,
@@ -52,23 +53,23 @@ class LongRankRanker:
         self.top_k, self.passages = top_k, passages
 
     def warm_up(self) -> None:
-        """Load the model; raises InputError if it cannot be had."""
+        """Load the model; raises InputError if it cannot be loaded."""
         self.reranker.load()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `from_dict` makes an equal component of."""
+        """Return the settings as `from_dict` reads them."""
         options = {name: getattr(self.reranker, name) for name in ("pipeline", "model", "index")}
         options |= {"assignments": list(self.reranker.assignments), "top_k": self.top_k, "passages": self.passages}
         return default_to_dict(self, **options)  # type: ignore[no-any-return]
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> LongRankRanker:
-        """Return the component that `to_dict` described."""
+        """Return a component with the settings of `to_dict`."""
         return default_from_dict(cls, data)  # type: ignore[no-any-return]
 
     @component.output_types(documents=list[Document])  # type: ignore[untyped-decorator]
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
-        """Return ``{"documents": [...]}``; the title a pipeline may read is ``meta["title"]``.
+        """Return ``{"documents": [...]}``; a document's title is ``meta["title"]``.
 
         Args:
             query: the query.
@@ -76,11 +77,11 @@ class LongRankRanker:
             top_k: replaces the component's own.
 
         Raises:
-            InputError: the query is empty, a document has no text, or the model cannot be had.
+            InputError: the query is empty, a document has no text, or the model cannot be loaded.
         """
-        given = [document(one.id, one.content, one.meta.get("title")) for one in documents]
+        texts = [document(one.id, one.content, one.meta.get("title")) for one in documents]
         top_n = self.top_k if top_k is None else top_k
-        ranked = self.reranker.rank(query, given, top_n=top_n, passages=self.passages)
+        ranked = self.reranker.rank(query, texts, top_n=top_n, passages=self.passages)
         return {"documents": [_with(documents[one.index], one.relevance, evidence) for one, evidence in ranked]}
 
 

@@ -1,4 +1,4 @@
-"""A LangChain document compressor that ranks whole documents by their passages and says which ones counted.
+"""A LangChain document compressor that ranks whole documents by their passages, with the best ones as evidence.
 
 compressor = LongRankCompressor(pipeline="maxp", model="./my-cross-encoder", top_n=5)
 best = compressor.compress_documents(documents, "how are hurricanes named")
@@ -22,22 +22,23 @@ except ImportError:
 
 
 class LongRankCompressor(BaseDocumentCompressor):  # type: ignore[misc]  # types of langchain_core are not read
-    """Ranks documents, best first; ties keep the order given.
+    """Ranks documents, best first; ties keep the order of the input.
 
-    Each result is a copy whose metadata has `relevance_score`, between 0 and 1, and under `longrank` the evidence.
+    Each result is a copy whose metadata has `relevance_score`, between 0 and 1, and the evidence under `longrank`.
 
     Attributes:
-        pipeline: the name of a shipped pipeline, or a TOML file; of it the passage scorer and aggregator count.
+        pipeline: a shipped pipeline's name or a TOML file; only its passage scorer and aggregator are used.
+            None: ``maxp`` with a model, ``minilm`` without.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
-        index: the folder of an index, whose statistics BM25 of a passage takes; models need none.
+        index: folder of an index whose statistics the ``lexical`` pipeline takes; None: those of each call's documents.
         assignments: ``section.key=value`` on top of the pipeline.
-        top_n: how many documents are kept; None: all.
-        passages: how many passages to show of each, best first.
+        top_n: documents to return; None: all.
+        passages: passages in the evidence of each document, best first.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    pipeline: str = "maxp"
+    pipeline: str | None = None
     model: str | None = None
     index: str | None = None
     assignments: tuple[str, ...] = ()
@@ -53,13 +54,13 @@ class LongRankCompressor(BaseDocumentCompressor):  # type: ignore[misc]  # types
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: object = None
     ) -> Sequence[Document]:
-        """Return the `top_n` best documents; the title a pipeline may read is ``metadata["title"]``.
+        """Return the `top_n` best documents; a document's title is ``metadata["title"]``.
 
         Raises:
-            InputError: the query is empty, or the model cannot be had.
+            InputError: the query is empty, or the model cannot be loaded.
         """
-        given = [document(one.id, one.page_content, one.metadata.get("title")) for one in documents]
-        ranked = self._reranker.rank(query, given, top_n=self.top_n, passages=self.passages)
+        texts = [document(one.id, one.page_content, one.metadata.get("title")) for one in documents]
+        ranked = self._reranker.rank(query, texts, top_n=self.top_n, passages=self.passages)
         return [_with(documents[one.index], one.relevance, evidence) for one, evidence in ranked]
 
 

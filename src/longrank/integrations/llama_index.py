@@ -1,4 +1,4 @@
-"""A LlamaIndex node postprocessor that ranks whole documents by their passages and says which ones counted.
+"""A LlamaIndex node postprocessor that ranks whole documents by their passages, with the best ones as evidence.
 
 postprocessor = LongRankPostprocessor(pipeline="maxp", model="./my-cross-encoder", top_n=5)
 best = postprocessor.postprocess_nodes(nodes, query_str="how are hurricanes named")
@@ -24,23 +24,24 @@ _EXCLUDED = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
 
 
 class LongRankPostprocessor(BaseNodePostprocessor):  # type: ignore[misc]  # types of llama_index are not read
-    """Ranks nodes, best first; ties keep the order given.
+    """Ranks nodes, best first; ties keep the order of the input.
 
-    Each result is a copy whose `score` is between 0 and 1 and whose metadata has the evidence under `longrank`, which
-    is not part of the text that models are shown. What is read of a node is its text without metadata.
+    Each result is a copy whose `score` is between 0 and 1 and whose metadata has the evidence under `longrank`,
+    which is hidden from embedding models and language models. Only the node's text is read, not its metadata.
 
     Attributes:
-        pipeline: the name of a shipped pipeline, or a TOML file; of it the passage scorer and aggregator count.
+        pipeline: a shipped pipeline's name or a TOML file; only its passage scorer and aggregator are used.
+            None: ``maxp`` with a model, ``minilm`` without.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
-        index: the folder of an index, whose statistics BM25 of a passage takes; models need none.
+        index: folder of an index whose statistics the ``lexical`` pipeline takes; None: those of each call's documents.
         assignments: ``section.key=value`` on top of the pipeline.
-        top_n: how many nodes are kept; None: all.
-        passages: how many passages to show of each, best first.
+        top_n: nodes to return; None: all.
+        passages: passages in the evidence of each node, best first.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    pipeline: str = "maxp"
+    pipeline: str | None = None
     model: str | None = None
     index: str | None = None
     assignments: tuple[str, ...] = ()
@@ -61,15 +62,15 @@ class LongRankPostprocessor(BaseNodePostprocessor):  # type: ignore[misc]  # typ
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        """Return the `top_n` best nodes; the title a pipeline may read is ``metadata["title"]``.
+        """Return the `top_n` best nodes; a node's title is ``metadata["title"]``.
 
         Raises:
-            InputError: there is no query, or the model cannot be had.
+            InputError: there is no query, or the model cannot be loaded.
         """
         if query_bundle is None:
             raise InputError("reranking needs the query", fix="give query_bundle or query_str")
-        given = [document(n.node_id, n.node.get_content(MetadataMode.NONE), n.metadata.get("title")) for n in nodes]
-        ranked = self._reranker.rank(query_bundle.query_str, given, top_n=self.top_n, passages=self.passages)
+        texts = [document(n.node_id, n.node.get_content(MetadataMode.NONE), n.metadata.get("title")) for n in nodes]
+        ranked = self._reranker.rank(query_bundle.query_str, texts, top_n=self.top_n, passages=self.passages)
         return [_with(nodes[one.index], one.relevance, evidence) for one, evidence in ranked]
 
 

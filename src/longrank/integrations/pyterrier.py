@@ -4,7 +4,7 @@
 
 Documents come as rows with `qid`, `query`, `docno`, `text` and, if there is one, `title`. All columns are kept but
 `score` and `rank`, which are new; `longrank_score`, `longrank_unit`, `longrank_aggregator`, `longrank_truncated` and
-`longrank_passages` say why.
+`longrank_passages` are the evidence.
 """
 
 from __future__ import annotations
@@ -26,22 +26,23 @@ _NEW = {f"{KEY}_{name}": kind for name, kind in _EVIDENCE.items()} | {"score": "
 
 
 class LongRankReranker(pt.Transformer):  # type: ignore[misc]  # pyterrier has no types
-    """Reranks the documents of each query, best first; scores are in the scorer's unit, ties keep the order given.
+    """Reranks the documents of each query, best first; scores are in the scorer's unit.
 
     Args:
-        pipeline: the name of a shipped pipeline, or a TOML file; of it the passage scorer and aggregator count.
+        pipeline: a shipped pipeline's name or a TOML file; only its passage scorer and aggregator are used.
+            None: ``maxp`` with a model, ``minilm`` without.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
-        index: the folder of an index, whose statistics BM25 of a passage takes; models need none.
+        index: folder of an index whose statistics the ``lexical`` pipeline takes; None: those of each call's documents.
         assignments: ``section.key=value`` on top of the pipeline.
-        passages: how many passages `longrank_passages` shows of each document, best first.
+        passages: passages in `longrank_passages` of each document, best first.
 
     Raises:
-        InputError: no such pipeline, or a setting is unknown or wrong; when first used, a model that cannot be had.
+        InputError: no such pipeline, or a setting is unknown or wrong; at the first use: a model cannot be loaded.
     """
 
     def __init__(
         self,
-        pipeline: str = "maxp",
+        pipeline: str | None = None,
         *,
         model: str | None = None,
         index: str | None = None,
@@ -51,13 +52,13 @@ class LongRankReranker(pt.Transformer):  # type: ignore[misc]  # pyterrier has n
         super().__init__()
         self.reranker = LazyReranker(pipeline, model=model, index=index, assignments=assignments)
         self.passages = passages
-        self.schematic = {"label": f"LongRank {pipeline}"}
+        self.schematic = {"label": f"LongRank {self.reranker.name}"}
 
     def __repr__(self) -> str:
-        return f"LongRankReranker({self.reranker.pipeline!r}, model={self.reranker.model!r})"
+        return f"LongRankReranker({self.reranker.name!r}, model={self.reranker.model!r})"
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows in their new order, with the columns of the module's description.
+        """Return the rows in their new order, with the new columns.
 
         Raises:
             InputError: a text is missing; or as the constructor.

@@ -1,4 +1,4 @@
-"""What the integrations share: a reranker that is loaded at its first use, and its evidence as plain values."""
+"""A reranker that the integrations share: loaded at its first use, with its evidence as plain values."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from longrank.ranking.texts import RankedText, TextReranker, open_text_reranker
 from longrank.types import Document, Notes
 
 KEY = "longrank"
-"""Where a document's metadata keeps its evidence."""
+"""Key of the evidence in a document's metadata."""
 
 _log = logging.getLogger("longrank")
 
 
 class LazyReranker:
-    """A reranker that is loaded at its first use and asked by one thread at a time; copies load their own.
+    """A reranker that is loaded at its first use and called by one thread at a time; copies load their own.
 
-    What was decided on the user's behalf while loading is logged as warnings.
+    Notes of loading, such as a model that is replaced, are logged as warnings.
 
     Args:
-        pipeline: the name of a shipped pipeline, or a TOML file.
+        pipeline: a shipped pipeline's name or a TOML file; None: ``maxp`` with a model, ``minilm`` without.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
-        index: the folder of an index, whose statistics BM25 of a passage takes; models need none.
+        index: folder of an index whose statistics the ``lexical`` pipeline takes; None: those of each call's documents.
         assignments: ``section.key=value`` on top of the pipeline.
 
     Raises:
@@ -36,10 +36,16 @@ class LazyReranker:
     """
 
     def __init__(
-        self, pipeline: str, *, model: str | None = None, index: str | None = None, assignments: Sequence[str] = ()
+        self,
+        pipeline: str | None = None,
+        *,
+        model: str | None = None,
+        index: str | None = None,
+        assignments: Sequence[str] = (),
     ) -> None:
-        load_pipeline(pipeline, assignments)  # a mistake is told here, before anything is loaded
         self.pipeline, self.model, self.index, self.assignments = pipeline, model, index, tuple(assignments)
+        self.name = pipeline or ("maxp" if model else "minilm")
+        load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
         self._lock = Lock()
         self._loaded: TextReranker | None = None
 
@@ -47,13 +53,13 @@ class LazyReranker:
         return _again, (self.pipeline, self.model, self.index, self.assignments)
 
     def load(self) -> TextReranker:
-        """Return the reranker; raises as `open_text_reranker` and `Index.open` do."""
+        """Return the loaded reranker; raises as `open_text_reranker` and `Index.open` do."""
         with self._lock:
             if self._loaded is None:
                 notes = Notes()
                 index = None if self.index is None else Index.open(Path(self.index))
                 options = {"model": self.model, "assignments": self.assignments, "index": index}
-                self._loaded = open_text_reranker(self.pipeline, notes=notes, **options)  # type: ignore[arg-type]
+                self._loaded = open_text_reranker(self.name, notes=notes, **options)  # type: ignore[arg-type]
                 for line in notes.lines():
                     _log.warning("%s", line)
             return self._loaded
@@ -61,7 +67,7 @@ class LazyReranker:
     def rank(
         self, query: str, documents: Sequence[Document], *, top_n: int | None = None, passages: int
     ) -> list[tuple[RankedText, dict[str, Any]]]:
-        """Rank documents, best first, each with its evidence (`evidence_of`); no documents: an empty list.
+        """Rank documents, best first, each with its evidence (`evidence_of`); an empty list if there are none.
 
         Raises:
             InputError: the query is empty; or as `load`.
@@ -74,15 +80,15 @@ class LazyReranker:
         return [(one, evidence_of(one, reranker)) for one in ranked]
 
 
-def _again(pipeline: str, model: str | None, index: str | None, assignments: Sequence[str]) -> LazyReranker:
+def _again(pipeline: str | None, model: str | None, index: str | None, assignments: Sequence[str]) -> LazyReranker:
     return LazyReranker(pipeline, model=model, index=index, assignments=assignments)
 
 
 def document(doc_id: object, text: object, title: object = "") -> Document:
-    """Return a document as rerankers take it; a title that is no string counts as none.
+    """Return a document for a reranker; a title that is not a string is ignored.
 
     Raises:
-        InputError: the text is no string: an image, a missing value.
+        InputError: the text is not a string, but an image or a missing value.
     """
     if not isinstance(text, str):
         raise InputError(f"document {str(doc_id)!r} has no text to rerank", got=type(text).__name__)
@@ -90,9 +96,9 @@ def document(doc_id: object, text: object, title: object = "") -> Document:
 
 
 def evidence_of(one: RankedText, reranker: TextReranker) -> dict[str, Any]:
-    """Return why a document is where it is, as values that JSON has; ``text[start:end]`` is a passage.
+    """Return a document's score and best passages as JSON values; ``text[start:end]`` is a passage.
 
-    The score is in the scorer's unit; `truncated` says that not every token of the document was read.
+    The score is in the scorer's unit; `truncated` is True if some tokens of the document were not read.
     """
     shown = [{"start": p.start, "end": p.end, "score": p.score, "text": p.text} for p in one.passages]
     return {

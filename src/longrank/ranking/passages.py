@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.aggregation import make_aggregator
-from longrank.config import lookup
 from longrank.errors import InputError, LongRankError, shown
 from longrank.index import Index
 from longrank.models.description import FILE, describe
 from longrank.protocols import (
     Aggregator,
     Candidate,
+    CollectionStatistics,
     DocumentScorer,
     PassageScorer,
     PassageScores,
@@ -32,7 +32,7 @@ from longrank.ranking.cascade import CheapScorers, open_selector
 from longrank.ranking.settings import DEFAULT_MODEL, PipelineSettings
 from longrank.ranking.settings import Scorer as ScorerSettings
 from longrank.ranking.stopping import open_stopping
-from longrank.scoring import PASSAGE_SCORERS, SCORES_DOCUMENTS, make_scorer, options_of
+from longrank.scoring import make_scorer, options_of, scorer_class
 from longrank.scoring.document_network import DocumentNetworkScorer
 from longrank.scoring.score_cache import ScoreCache
 from longrank.text.segment import make_segmenter
@@ -83,13 +83,18 @@ class PassageDocumentScorer:
         cuts = getattr(self.scorer, "cuts_query", None)
         return cuts is not None and bool(cuts(query))
 
-    def prepare(self, block: Sequence[Candidate]) -> Prepared:
-        """Split the documents and select the passages to score; `finish` takes the scores of its tasks."""
+    def prepare(self, block: Sequence[Candidate], statistics: CollectionStatistics | None = None) -> Prepared:
+        """Split the documents and select the passages to score; `finish` takes the scores of its tasks.
+
+        Args:
+            block: the candidates.
+            statistics: of the collection, if it is not the scorer's index.
+        """
         segmented: dict[str, Segmentation] = {}
         for _, document, _ in block:
             if document.doc_id not in segmented:
                 segmented[document.doc_id] = self.segmenter.segment(document)
-        tasks = [self._task(candidate, segmented[candidate.document.doc_id]) for candidate in block]
+        tasks = [self._task(candidate, segmented[candidate.document.doc_id], statistics) for candidate in block]
         selected = self.selector.select(tasks)
         chosen = [_narrowed(task, one.positions) for task, one in zip(tasks, selected, strict=True)]
         return Prepared(block, chosen, selected, [segmented[task.doc_id].n_passages for task in tasks])
@@ -105,9 +110,11 @@ class PassageDocumentScorer:
             for candidate, task, one, n_passages, scores in zip(*prepared, scored, strict=True)
         ]
 
-    def _task(self, candidate: Candidate, segmentation: Segmentation) -> ScoringTask:
+    def _task(
+        self, candidate: Candidate, segmentation: Segmentation, statistics: CollectionStatistics | None
+    ) -> ScoringTask:
         texts = tuple(text_read(candidate.document, one.text, title=self.title) for one in segmentation.passages)
-        return ScoringTask(candidate.query, candidate.document.doc_id, segmentation.passages, texts)
+        return ScoringTask(candidate.query, candidate.document.doc_id, segmentation.passages, texts, statistics)
 
 
 def text_read(document: Document, passage: str, *, title: bool) -> str:
@@ -151,10 +158,9 @@ def open_aggregator(settings: PipelineSettings) -> Aggregator:
     """
     aggregate = settings.aggregate
     aggregator = make_aggregator(aggregate.name, k=aggregate.k, weights=aggregate.weights)
-    if settings.scorer is not None and aggregate.name == "document" and settings.scorer.name not in SCORES_DOCUMENTS:
-        raise InputError(
-            f"the {settings.scorer.name} scorer scores passages, not documents", got="aggregate.name=document"
-        )
+    scorer = settings.scorer
+    if scorer is not None and aggregate.name == "document" and not scorer_class(scorer.name).scores_documents:
+        raise InputError(f"the {scorer.name} scorer scores passages, not documents", got="aggregate.name=document")
     return aggregator
 
 
@@ -246,19 +252,16 @@ def _choose_scorer(
     scorer: ScorerSettings, model: str | None, notes: Notes
 ) -> tuple[str, str | None, Mapping[str, object]]:
     """Return name, model and options of the scorer: the pipeline's own, or what stands in for one without a model."""
-    lookup(PASSAGE_SCORERS, scorer.name, "passage scorer")
-    if scorer.name == "lexical":
+    if not scorer_class(scorer.name).needs_model:
         if model is not None:
-            raise InputError("the lexical scorer takes no --model", got=model)
-        return "lexical", None, scorer.options
+            raise InputError(f"the {scorer.name} scorer takes no --model", got=model)
+        return scorer.name, None, scorer.options
     model = model or scorer.model
     if model is not None:
         return scorer.name, model, scorer.options
     if scorer.without_model is None:
         raise InputError(f"this pipeline's {scorer.name} needs a model", fix="name one with --model")
+    notes.say(f"no model given: the {scorer.without_model} {DEFAULT_MODEL} scores the passages, not a {scorer.name}")
     own = {*options_of(scorer.name)} - {*options_of(scorer.without_model)}
-    left_out = [f"{option}={value}" for option, value in scorer.options.items() if option in own]
-    without = f", without the {scorer.name}'s {', '.join(left_out)}" if left_out else ""
-    notes.say(f"no --model given: passages are scored by the {scorer.without_model} {DEFAULT_MODEL}{without}")
     options = {option: value for option, value in scorer.options.items() if option not in own}
     return scorer.without_model, DEFAULT_MODEL, options

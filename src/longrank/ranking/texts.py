@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from longrank.aggregation import make_aggregator
 from longrank.errors import InputError
 from longrank.index import Index
-from longrank.protocols import Aggregator, Candidate
+from longrank.protocols import Aggregator, Candidate, CollectionStatistics
 from longrank.ranking.explain import ShownPassage, best_passages
 from longrank.ranking.passages import PassageDocumentScorer, Prepared, open_aggregator, open_document_scorer
 from longrank.ranking.settings import PipelineSettings, load_pipeline
+from longrank.scoring.lexical import TextStatistics
 from longrank.storage import digest_of
 from longrank.text.analysis import ANALYZERS
 from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
@@ -86,10 +87,18 @@ class TextReranker:
         scorer: splits documents and scores their passages.
         aggregator: makes a document's score of them.
         aggregator_name: its name.
+        statistics: of a collection, for scorers that read them; None: those of the documents of each call.
     """
 
-    def __init__(self, scorer: PassageDocumentScorer, aggregator: Aggregator, aggregator_name: str) -> None:
+    def __init__(
+        self,
+        scorer: PassageDocumentScorer,
+        aggregator: Aggregator,
+        aggregator_name: str,
+        statistics: CollectionStatistics | None = None,
+    ) -> None:
         self.scorer, self.aggregator, self.aggregator_name = scorer, aggregator, aggregator_name
+        self._statistics = statistics
         self.tokenizer: OffsetTokenizer | None = getattr(scorer.scorer, "offset_tokenizer", None)
 
     @property
@@ -141,7 +150,8 @@ class TextReranker:
             read, shorter = self._shortened(whole, limits.document_tokens)
             candidates.append(Candidate(asked, Document(_id_of(title, read), title, read), 0.0))
             cut.append(shorter)
-        block, fewer = _at_most(self.scorer.prepare(candidates), limits.passages)
+        statistics = self._statistics or TextStatistics([candidate.document for candidate in candidates])
+        block, fewer = _at_most(self.scorer.prepare(candidates, statistics), limits.passages)
         both = tuple(a or b for a, b in zip(cut, fewer, strict=True))
         return PreparedTexts(asked, block, both, query_cut or self.scorer.cuts_query(text))
 
@@ -228,11 +238,12 @@ def open_text_reranker(
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
         assignments: ``section.key=value`` on top of a name or a file.
         notes: what was decided on the user's behalf.
-        index: whose statistics BM25 of a passage takes; models need none.
+        index: gives BM25 of a passage its statistics, where words that the index lacks weigh nothing. None: the
+            documents of each call give them. Models need none.
 
     Raises:
-        InputError: unknown names, settings out of range, a model that cannot be had; a pipeline without a passage
-            scorer, or one that needs a collection where none is given.
+        InputError: unknown names, settings out of range, a model that cannot be had, or a pipeline without a passage
+            scorer.
         MissingExtra: the scorer's libraries are not installed.
     """
     notes = Notes() if notes is None else notes
@@ -243,7 +254,7 @@ def open_text_reranker(
     scorer = open_document_scorer(index, settings, model, aggregator, notes)
     if not isinstance(scorer, PassageDocumentScorer):
         raise InputError("early stopping needs a first stage", got="stop", fix="leave it out")
-    return TextReranker(scorer, aggregator, settings.aggregate.name)
+    return TextReranker(scorer, aggregator, settings.aggregate.name, index)
 
 
 def relevance_of(score: float, unit: str, *, bounded: bool = True) -> float:

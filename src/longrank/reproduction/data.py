@@ -6,18 +6,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from longrank.collections.catalogue import FOLDS
+from longrank.collections.collection import IRDS
 from longrank.errors import InputError
-from longrank.formats.collection import IRDS
 from longrank.formats.folds import read_folds
 from longrank.formats.queries import read_queries
-from longrank.reproduction.collections import FOLDS
 from longrank.reproduction.inputs import N_FOLDS
 from longrank.reproduction.recipe import NOT_PUBLISHED
 from longrank.types import Notes
 
 if TYPE_CHECKING:
-    from longrank.reproduction.collections import Collection
-    from longrank.reproduction.given import Given
+    from longrank.collections.catalogue import CatalogueEntry
+    from longrank.collections.collection import Collection
     from longrank.reproduction.recipe import Recipe
     from longrank.types import Query
 
@@ -26,7 +26,7 @@ LEARNED_ON = ("heldout", "train_on", "learn_on")
 
 
 def data_departures(
-    known: Collection | None, tested: Iterable[str], settings: Mapping[str, Any], *, all_queries: bool = True
+    known: CatalogueEntry | None, tested: Iterable[str], settings: Mapping[str, Any], *, all_queries: bool = True
 ) -> list[str]:
     """Say in what the data are not the paper's.
 
@@ -62,10 +62,10 @@ def check_heldout(query_ids: Iterable[str], settings: Mapping[str, Any]) -> None
         raise InputError(what, path=Path(settings["heldout"]), got=both[0], fix="give them ids of their own")
 
 
-def folds_of(recipe: Recipe, given: Given) -> Path | None:
+def folds_of(recipe: Recipe, given: Collection) -> Path | None:
     """Return the folds to use: those of the collection's folder, else the paper's, else the catalogue's, if any."""
-    own = recipe.folds if given.key == recipe.collection and recipe.folds != NOT_PUBLISHED else None
-    known = own or (given.known.folds if given.known else None)
+    own = recipe.folds if given.name == recipe.collection and recipe.folds != NOT_PUBLISHED else None
+    known = own or (given.entry.folds if given.entry else None)
     return given.folds or (FOLDS / known if known else None)
 
 
@@ -75,15 +75,15 @@ def n_folds_of(recipe: Recipe) -> int:
     return len(read_folds(FOLDS / str(recipe.folds), Notes())) if known else N_FOLDS
 
 
-def fold_departures(recipe: Recipe, given: Given, judged: Iterable[str]) -> list[str]:
+def fold_departures(recipe: Recipe, given: Collection, judged: Iterable[str]) -> list[str]:
     """Say whether the folds of `folds_of` test other judged queries together than the paper's, or nobody can know.
 
     Raises:
         InputError: no folds.
     """
-    if given.known is None or given.key != recipe.collection:
+    if given.entry is None or given.name != recipe.collection:
         return []
-    published = recipe.folds or given.known.folds
+    published = recipe.folds or given.entry.folds
     if published == NOT_PUBLISHED:
         return [] if given.folds else ["folds that come with the package, the paper's are not published"]
     if published is None or given.folds is None:
@@ -96,7 +96,7 @@ def _tested_together(folds: Path, judged: frozenset[str]) -> set[frozenset[str]]
     return {judged.intersection(fold.test) for fold in read_folds(folds, Notes()).values()}
 
 
-def document_departures(known: Collection | None, n_docs: int) -> list[str]:
+def document_departures(known: CatalogueEntry | None, n_docs: int) -> list[str]:
     """Say whether another number of documents was indexed than the collection has; one in a thousand may be lost."""
     if known is None or known.documents is None or abs(n_docs - known.documents) * 1000 <= known.documents:
         return []
@@ -107,7 +107,7 @@ def _queries(place: str | None) -> list[Query]:
     if not place:
         return []
     if place.startswith(IRDS):
-        from longrank.formats.irds import irds_queries
+        from longrank.collections.irds import irds_queries
 
         return irds_queries(place.removeprefix(IRDS))
     path = Path(place) / "queries.jsonl"

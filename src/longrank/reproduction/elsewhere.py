@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from longrank.collections.collection import IRDS
 from longrank.errors import InputError, shown
-from longrank.formats.collection import IRDS
 from longrank.reproduction.folders import fingerprint, identity_of
 from longrank.reproduction.inputs import QRELS, QUERIES
 
 if TYPE_CHECKING:
-    from longrank.reproduction.given import Given
+    from longrank.collections.collection import Collection
     from longrank.reproduction.recipe import Recipe
 
 
@@ -32,7 +32,7 @@ class Elsewhere:
         files: those that were found so far, in the order in which they were asked for.
     """
 
-    def __init__(self, recipe: Recipe, models: Mapping[str, str], given: Given) -> None:
+    def __init__(self, recipe: Recipe, models: Mapping[str, str], given: Collection) -> None:
         self._recipe, self._models, self._given = recipe, models, given
         self.files: list[Path] = []
 
@@ -47,7 +47,7 @@ class Elsewhere:
         found = next((path for path in (*(folder / name for folder in folders), Path(name)) if path.is_file()), None)
         if found is None:
             what = f"{self._recipe.paper}, {self._recipe.item}, reads a file that the collection does not have"
-            raise InputError(what, path=self._given.key, got=name)
+            raise InputError(what, path=self._given.name, got=name)
         self.files.append(found)
         return found
 

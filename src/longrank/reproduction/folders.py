@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from longrank.collections.collection import Collection
 from longrank.errors import InputError
 from longrank.networks.model_files import find_model
-from longrank.reproduction.given import Given
 from longrank.reproduction.phases import PHASES
 from longrank.reproduction.sets import flat
 from longrank.storage import atomic_write, digest_of, sha256_of
@@ -22,7 +22,7 @@ _END = 1 << 20  # bytes; the last eight of a .gz file hold the checksum of all
 
 
 @contextmanager
-def reproducing(folder: Path, given: Given) -> Iterator[None]:
+def reproducing(folder: Path, given: Collection) -> Iterator[None]:
     """Hold the folder of all recipes alone, for one collection.
 
     Args:
@@ -37,11 +37,11 @@ def reproducing(folder: Path, given: Given) -> Iterator[None]:
     check_own(folder, "reproduction", begun=(folder / IDENTITY).exists())
     with working_in(folder, worthless=[IDENTITY]):
         documents = [*given.sources, *given.index_options]
-        claim(folder, {"collection": given.key, "documents": documents, "state of the documents": _state(given)})
+        claim(folder, {"collection": given.name, "documents": documents, "state of the documents": _state(given)})
         yield
 
 
-def _state(given: Given) -> str:
+def _state(given: Collection) -> str:
     """Return a digest of the documents' files: names and states."""
     files = [
         path for source in map(Path, given.sources) for path in (source, *sorted(source.rglob("*"))) if path.is_file()
@@ -62,7 +62,7 @@ def _ends(path: Path) -> str:
     return digest.hexdigest()
 
 
-def claim(folder: Path, identity: Mapping[str, object], inputs: Collection[str] = ()) -> None:
+def claim(folder: Path, identity: Mapping[str, object], inputs: Sequence[str] = ()) -> None:
     """Refuse a folder in which something else was reproduced.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from longrank.reproduction.collections import catalogue
+from longrank.collections.catalogue import catalogue
 from longrank.reproduction.recipe import Recipe
 from longrank.reproduction.results import is_input
 

@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from longrank.collections.catalogue import FOLDS
 from longrank.config import read_toml, validated
 from longrank.errors import InputError
 from longrank.reproduction.changes import changed
-from longrank.reproduction.collections import FOLDS
 
 RECIPES = Path(__file__).parent / "recipes"
 NOT_PUBLISHED = "not published"
@@ -105,7 +105,7 @@ class Recipe(_Part):
         about: what it shows, in a line.
         program: ``"module:function"`` in `longrank.reproduction.papers`; None: nothing is to be obtained, for a reason
             that each expected row gives.
-        collection: a key of the catalogue (`longrank.reproduction.collections`).
+        collection: a key of the catalogue (`longrank.collections.catalogue`).
         query_field: which field of a topic is the query; None: its text.
         measures: names of measures of rankings, as ``longrank evaluate`` takes them.
         quantities: other columns, such as milliseconds or a share.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from longrank.collections.catalogue import catalogue
 from longrank.evaluation.render import aligned, markdown_text, pipes
-from longrank.reproduction.collections import catalogue
 from longrank.reproduction.results import Result
 from longrank.reproduction.table import Cell, Table, how_matched, how_tested, in_words, table_of, title
 

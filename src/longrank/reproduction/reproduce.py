@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
+from longrank.collections.catalogue import CatalogueEntry
+from longrank.collections.collection import Collection
+from longrank.collections.judgments import read_judgments
+from longrank.collections.queries import read_queries_or_text
 from longrank.errors import InputError, MissingExtra
 from longrank.index import Index
 from longrank.reproduction.asked import Asked
-from longrank.reproduction.collections import Collection
 from longrank.reproduction.data import (
     check_heldout,
     data_departures,
@@ -25,7 +28,6 @@ from longrank.reproduction.data import (
     n_folds_of,
 )
 from longrank.reproduction.folders import check_models, claim, fingerprint, replace, state_of
-from longrank.reproduction.given import Given, read_qrels, read_queries
 from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of, tested
 from longrank.reproduction.made_by import made_by
 from longrank.reproduction.phases import Phases, RunCommand
@@ -37,7 +39,7 @@ from longrank.storage import digest_of
 from longrank.types import Notes
 
 
-def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: Notes) -> Result:
+def reproduce(asked: Asked, folder: Path, given: Collection, run: RunCommand, notes: Notes) -> Result:
     """Run a recipe's program, going on where it was left; call it within `reproducing`.
 
     Args:
@@ -75,12 +77,12 @@ def reproduce(asked: Asked, folder: Path, given: Given, run: RunCommand, notes: 
     opened = inputs_given(asked.recipe, asked.changes)
     if asked.recipe.folds == NOT_PUBLISHED and given.folds is not None:
         opened.append(f"folds {given.folds}")
-    result = Result(asked.name, asked.recipe, given.key, n_queries, models, departed, table, opened)
+    result = Result(asked.name, asked.recipe, given.name, n_queries, models, departed, table, opened)
     _write(result, place, phases.script(), phases.commands)
     return result
 
 
-def script(asked: Asked, folder: Path, given: Given, notes: Notes) -> str:
+def script(asked: Asked, folder: Path, given: Collection, notes: Notes) -> str:
     """Return a recipe's commands as a shell script; none is run and nothing is written.
 
     Raises:
@@ -91,7 +93,7 @@ def script(asked: Asked, folder: Path, given: Given, notes: Notes) -> str:
     return _dry(asked, folder, given, inputs)[0].script()
 
 
-def _dry(asked: Asked, folder: Path, given: Given, inputs: Mapping[str, str]) -> tuple[Phases, Workbench]:
+def _dry(asked: Asked, folder: Path, given: Collection, inputs: Mapping[str, str]) -> tuple[Phases, Workbench]:
     """Return the commands that the program would run, and the workbench, which knows what models and files it asks for.
 
     Raises:
@@ -131,7 +133,7 @@ def program_of(asked: Asked) -> Callable[[Workbench], Iterator[Row]]:
     return found
 
 
-def _bench(asked: Asked, folder: Path, given: Given, inputs: Mapping[str, str], phases: Phases) -> Workbench:
+def _bench(asked: Asked, folder: Path, given: Collection, inputs: Mapping[str, str], phases: Phases) -> Workbench:
     return Workbench(
         asked.recipe,
         folder / asked.place,
@@ -145,19 +147,19 @@ def _bench(asked: Asked, folder: Path, given: Given, inputs: Mapping[str, str], 
     )
 
 
-def _read_inputs(asked: Asked, given: Given, notes: Notes) -> tuple[dict[str, str], bool]:
+def _read_inputs(asked: Asked, given: Collection, notes: Notes) -> tuple[dict[str, str], bool]:
     """Return the recipe's files, and whether queries lack its field."""
-    queries, lacking = read_queries(given, asked.recipe.query_field, notes)
+    queries, lacking = read_queries_or_text(given, asked.recipe.query_field, notes)
     n: int | None = asked.recipe.settings.get("queries") or None  # 0: all
-    qrels, before = read_qrels(given.qrels, notes), read_qrels(given.judged_before, notes)
+    qrels, before = read_judgments(given.qrels, notes), read_judgments(given.judged_before, notes)
     folds, n_folds = folds_of(asked.recipe, given), n_folds_of(asked.recipe)
     return inputs_of(queries, qrels, before, folds=folds, n_folds=n_folds, n_queries=n, notes=notes), lacking
 
 
-def _departures(asked: Asked, given: Given, inputs: Mapping[str, str], lacking: bool) -> list[str]:
+def _departures(asked: Asked, given: Collection, inputs: Mapping[str, str], lacking: bool) -> list[str]:
     """Say in what the reproduction differs from the paper: by what was asked for, and by its data."""
     recipe = asked.recipe
-    found = departures(recipe, given.key, asked.models, asked.changes)
+    found = departures(recipe, given.name, asked.models, asked.changes)
     queries = [json.loads(line) for line in inputs[QUERIES].split("\n") if line]
     texts = [query["text"] for query in queries]
     known = _known(asked, given)
@@ -169,9 +171,9 @@ def _departures(asked: Asked, given: Given, inputs: Mapping[str, str], lacking: 
     return found + ([f"queries have no field '{recipe.query_field}': their text is taken"] if lacking else [])
 
 
-def _known(asked: Asked, given: Given) -> Collection | None:
+def _known(asked: Asked, given: Collection) -> CatalogueEntry | None:
     """Return the catalogue's entry of the recipe's own collection, if that was given."""
-    return given.known if given.key == asked.recipe.collection else None
+    return given.entry if given.name == asked.recipe.collection else None
 
 
 def _identity(asked: Asked, inputs: Mapping[str, str], named: Sequence[Path]) -> dict[str, object]:

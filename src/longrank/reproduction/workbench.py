@@ -24,7 +24,7 @@ from longrank.reproduction.sets import Sets, assignments, flat
 from longrank.training.settings import load_training
 
 if TYPE_CHECKING:
-    from longrank.reproduction.given import Given
+    from longrank.collections.collection import Collection
 
 
 class Reranked(NamedTuple):
@@ -70,7 +70,7 @@ class Workbench:
         models: Mapping[str, str],
         phases: Phases,
         scores: Path,
-        given: Given,
+        given: Collection,
         fold_names: Sequence[str],
         n_queries: int,
     ) -> None:

@@ -1,7 +1,7 @@
-"""Passage scorers: how relevant is each passage to a query?
+"""Passage scorers: the relevance of each passage to a query.
 
-To add one, write a class with the `PassageScorer` seam whose options are keywords, and add a line to
-`PASSAGE_SCORERS`. One that has an ``example`` of a model is made with a `Model` and ``notes``, else with the index.
+To add a scorer, write a class that follows the `PassageScorer` protocol and add a line to `PASSAGE_SCORERS`. Its
+options are its keyword-only parameters. With ``needs_model`` it also names an ``example`` of a model.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from longrank.index import Index
     from longrank.protocols import PassageScorer
 
-PASSAGE_SCORERS: dict[str, str] = {
+PASSAGE_SCORERS: dict[str, type[PassageScorer] | str] = {
     "lexical": "longrank.scoring.lexical:LexicalScorer",
     "bi-encoder": "longrank.scoring.bi_encoder:BiEncoder",
     "cross-encoder": "longrank.scoring.cross_encoder:CrossEncoder",
@@ -28,9 +28,6 @@ PASSAGE_SCORERS: dict[str, str] = {
     "document-network": "longrank.scoring.document_network:DocumentNetworkScorer",
 }
 """Passage scorers by name; each is imported when it is used."""
-
-SCORES_DOCUMENTS = frozenset({"document-network"})
-"""Those that give a score of the document, too, for the aggregator ``document``."""
 
 
 def make_scorer(
@@ -45,8 +42,8 @@ def make_scorer(
 
     Args:
         name: a key of `PASSAGE_SCORERS`.
-        index: the collection whose passages are scored; None: there is none, and only models can score.
-        model: a Hugging Face name, a folder or an alias; needed by the neural ones, refused by others.
+        index: the collection of the passages; None: documents come with the queries.
+        model: a Hugging Face name, a folder or an alias; for scorers with ``needs_model`` only.
         options: keyword options of the scorer.
         notes: counts queries that a model could not read to their end.
 
@@ -55,23 +52,30 @@ def make_scorer(
         MissingExtra: the scorer's optional dependency is not installed.
         IntegrityError: the model's files are damaged.
     """
-    kind: Callable[..., PassageScorer] = lookup(PASSAGE_SCORERS, name, "passage scorer")
+    kind: Any = scorer_class(name)
     options = options or {}
     known = options_of(name)
     for option in options:
         if option not in known:
             raise InputError(f"the {name} scorer has no option", got=option, fix=suggestion(option, known))
     _check_types(name, kind, options)
-    example = getattr(kind, "example", None)
-    if example is None and model is not None:
-        raise InputError(f"the {name} scorer takes no model", got=model)
-    if example is None and index is None:
-        raise InputError(f"the {name} scorer needs a collection's statistics", fix="give an index, or another scorer")
-    if example is None:
-        return kind(index, **options)
+    make: Callable[..., PassageScorer] = kind
+    if not kind.needs_model:
+        if model is not None:
+            raise InputError(f"the {name} scorer takes no model", got=model)
+        return make(index, **options)
     if model is None:
-        raise InputError(f"the {name} scorer needs a model", fix=f"name one, such as {example}")
-    return kind(find_model(model), notes=Notes() if notes is None else notes, **options)
+        raise InputError(f"the {name} scorer needs a model", fix=f"name one, such as {kind.example}")
+    return make(find_model(model), notes=Notes() if notes is None else notes, **options)
+
+
+def scorer_class(name: str) -> type[PassageScorer]:
+    """Return the class of a passage scorer.
+
+    Raises:
+        InputError: no such scorer.
+    """
+    return lookup(PASSAGE_SCORERS, name, "passage scorer")
 
 
 def _check_types(name: str, kind: Callable[..., PassageScorer], options: Mapping[str, Any]) -> None:
@@ -92,5 +96,5 @@ def options_of(name: str) -> list[str]:
     Raises:
         InputError: no such scorer.
     """
-    parameters = inspect.signature(lookup(PASSAGE_SCORERS, name, "passage scorer")).parameters.values()
+    parameters = inspect.signature(scorer_class(name)).parameters.values()
     return [one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.name != "notes"]

@@ -54,6 +54,7 @@ class BiEncoder:
         IntegrityError: the files of a quantised model are damaged.
     """
 
+    needs_model, scores_documents = True, False
     example, unit = "minilm", "cosine"
 
     def __init__(

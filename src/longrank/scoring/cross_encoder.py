@@ -57,6 +57,7 @@ class CrossEncoder:
         IntegrityError: the files of a quantised model are damaged.
     """
 
+    needs_model, scores_documents = True, False
     example = "cross-encoder/ms-marco-MiniLM-L6-v2"
 
     def __init__(

@@ -42,6 +42,7 @@ class DocumentNetworkScorer:
         MissingExtra: torch or transformers are not installed.
     """
 
+    needs_model, scores_documents = True, True
     example = "./parade"
 
     def __init__(

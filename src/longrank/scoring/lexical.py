@@ -6,7 +6,8 @@ and Zaragoza 2009, without the constant factor k1 + 1):
     score(q, p) = sum over terms t of  qtf * idf(t) * tf / (tf + k1 * (1 - b + b * |p| / avgdl))
     idf(t)      = ln(1 + (N - df + 0.5) / (df + 0.5))
 
-N, df and avgdl are those of the whole documents; tf and |p|, the number of terms, are the passage's own.
+N, df and avgdl count whole documents: those of the index, or those that came with the query (`TextStatistics`).
+tf and |p|, the number of terms, are the passage's own.
 """
 
 from __future__ import annotations
@@ -14,59 +15,63 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol
+from functools import cached_property
 
 import numpy as np
 
 from longrank.errors import InputError
 from longrank.index.similarity import idf
-from longrank.protocols import PassageScores, ScoringTask
-from longrank.text.analysis import Analyzer
+from longrank.protocols import CollectionStatistics, PassageScores, ScoringTask
+from longrank.text.analysis import ANALYZERS
+from longrank.types import Document
 
 
-class CollectionStatistics(Protocol):
-    """What BM25 knows of a collection; an index offers it."""
+class TextStatistics:
+    """Statistics of the documents that came with a query, as an index of them would have; counted at first use."""
+
+    analyzer, digest = ANALYZERS["porter"], "texts"
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._documents = documents
+
+    @cached_property
+    def _counts(self) -> tuple[Counter[str], int, int]:
+        """Documents per term, terms of all documents, documents that hold a term."""
+        terms = [self.analyzer(f"{document.title}\n{document.text}") for document in self._documents]
+        dfs = Counter(term for some in terms for term in set(some))
+        return dfs, sum(map(len, terms)), sum(map(bool, terms))
 
     @property
     def n_nonempty(self) -> int:
-        """Documents that hold a term, N."""
-        ...
+        """Number of documents that hold a term, N."""
+        return self._counts[2]
 
     @property
     def avgdl(self) -> float:
-        """Mean number of terms of a document."""
-        ...
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """How text becomes terms."""
-        ...
-
-    @property
-    def digest(self) -> str:
-        """Names the content of the collection."""
-        ...
+        """Mean number of terms of these documents; 0 if there are none."""
+        return self._counts[1] / max(1, self._counts[2])
 
     def df(self, term: str) -> int:
-        """Return how many documents hold `term`."""
-        ...
+        """Return the number of documents that hold `term`."""
+        return self._counts[0][term]
 
 
 class LexicalScorer:
-    """BM25 of the passage with the statistics of the index; no torch.
+    """BM25 of the passage with the statistics of the index, or of the texts that came with the query; no torch.
 
     Args:
-        statistics: usually an index.
-        k1: how slowly repeated terms saturate, >= 0.
-        b: how much long passages are held back, 0 (not at all) .. 1.
+        statistics: an index; None: every task must bring its own statistics.
+        k1: saturation of repeated terms, >= 0.
+        b: weight of passage length, 0 to 1.
 
     Raises:
         InputError: `k1` or `b` out of range.
     """
 
+    needs_model, scores_documents = False, False
     unit = "bm25"
 
-    def __init__(self, statistics: CollectionStatistics, *, k1: float = 0.9, b: float = 0.4) -> None:
+    def __init__(self, statistics: CollectionStatistics | None, *, k1: float = 0.9, b: float = 0.4) -> None:
         if not 0 <= k1 < math.inf:
             raise InputError("k1 must be 0 or more", got=k1)
         if not 0 <= b <= 1:
@@ -76,29 +81,37 @@ class LexicalScorer:
     @property
     def fingerprint(self) -> str:
         """Names the collection, k1 and b."""
-        return f"lexical k1={self._k1} b={self._b} collection={self._statistics.digest}"
+        digest = TextStatistics.digest if self._statistics is None else self._statistics.digest
+        return f"lexical k1={self._k1} b={self._b} collection={digest}"
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
-        """Return BM25 per passage, >= 0; nothing is ever cut. Passages met before are analysed once."""
-        analysed: dict[str, Counter[str]] = {}
+        """Return BM25 per passage, >= 0; nothing is truncated. Each distinct passage text is analysed once.
+
+        Raises:
+            InputError: no index was given, and a task has no statistics.
+        """
+        analysed: dict[tuple[object, str], Counter[str]] = {}
         return [self._score(task, analysed) for task in tasks]
 
-    def _score(self, task: ScoringTask, analysed: dict[str, Counter[str]]) -> PassageScores:
-        weights = self._query_weights(task.query.text)
+    def _score(self, task: ScoringTask, analysed: dict[tuple[object, str], Counter[str]]) -> PassageScores:
+        statistics = task.statistics or self._statistics
+        if statistics is None:
+            raise InputError("BM25 of a passage needs the statistics of a collection", fix="give an index")
+        weights, analyzer = _query_weights(statistics, task.query.text), statistics.analyzer
         for text in task.texts:
-            if text not in analysed:
-                analysed[text] = Counter(self._statistics.analyzer(text))
-        scores = [self._bm25(weights, analysed[text]) for text in task.texts]
+            if (analyzer, text) not in analysed:
+                analysed[analyzer, text] = Counter(analyzer(text))
+        scores = [self._bm25(statistics.avgdl, weights, analysed[analyzer, text]) for text in task.texts]
         return PassageScores(np.array(scores, dtype=np.float32), np.zeros(len(scores), dtype=np.bool_))
 
-    def _query_weights(self, text: str) -> dict[str, float]:
-        n_docs = self._statistics.n_nonempty
-        counts = Counter(self._statistics.analyzer(text))
-        found = {term: self._statistics.df(term) for term in counts}
-        return {term: count * float(idf(found[term], n_docs)) for term, count in counts.items() if found[term]}
-
-    def _bm25(self, weights: dict[str, float], counts: Counter[str]) -> float:
-        relative = counts.total() / self._statistics.avgdl if self._statistics.avgdl else 0.0
+    def _bm25(self, avgdl: float, weights: dict[str, float], counts: Counter[str]) -> float:
+        relative = counts.total() / avgdl if avgdl else 0.0
         saturation = self._k1 * (1 - self._b + self._b * relative)
         present = ((weight, counts[term]) for term, weight in weights.items() if term in counts)
         return math.fsum(weight * tf / (tf + saturation) for weight, tf in present)
+
+
+def _query_weights(statistics: CollectionStatistics, text: str) -> dict[str, float]:
+    counts = Counter(statistics.analyzer(text))
+    dfs = {term: statistics.df(term) for term in counts}
+    return {term: n * float(idf(dfs[term], statistics.n_nonempty)) for term, n in counts.items() if dfs[term]}

@@ -68,6 +68,7 @@ class PromptedScorer(ABC):
         MissingExtra: torch or transformers are not installed.
     """
 
+    needs_model, scores_documents = True, False
     name: ClassVar[str]
     family: ClassVar[str]
     prompts: ClassVar[Mapping[str, Prompt]]

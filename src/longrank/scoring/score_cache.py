@@ -60,6 +60,8 @@ class ScoreCache:
         IntegrityError: the file is damaged.
     """
 
+    needs_model, scores_documents = True, False
+
     def __init__(self, scorer: PassageScorer, path: Path, notes: Notes) -> None:
         if not isinstance(scorer, Cacheable):
             raise InputError(

@@ -1,1 +1,1 @@
-"""Ranking over HTTP, with evidence: the dialects that clients speak, limits that hold, and a page to look at it."""
+"""The HTTP service: rerank dialects, search, limits and the web page."""

@@ -1,7 +1,7 @@
-"""Which rankings are begun: as many as can be held, and answered in time.
+"""Admit rankings, or refuse them with 429 where they could not be answered in time.
 
-A request that would wait is refused at once with 429 and a ``Retry-After``, instead of being computed for a client
-that has left. One that finds the server idle is always begun, whatever it costs and whatever was measured before.
+A refusal comes at once, with ``Retry-After``; a ranking that waits too long would be computed for a client that has
+left. An idle server always admits a ranking, whatever its cost.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from longrank.service.settings import ServiceSettings
 if TYPE_CHECKING:
     from longrank.service.metrics import Metrics
 
-_MARGIN = 0.8  # of the time left: a prediction that fails wastes all the work it promised
-_LONGEST = 60  # seconds of Retry-After
+_MARGIN = 0.8  # share of the time left that a predicted wait may take
+_MAX_RETRY_AFTER = 60  # seconds
 
 
 class Load(Protocol):
-    """What is known of the work at hand: `longrank.service.scheduler.Scheduler`."""
+    """The work of a `longrank.service.scheduler.Scheduler`."""
 
     @property
     def rate(self) -> float | None:
-        """Tokens per second; None: not known."""
+        """Tokens per second, or None if not known."""
         ...
 
     @property
     def waiting_tokens(self) -> int:
-        """Tokens that are still to be scored."""
+        """Tokens that are not scored yet."""
         ...
 
     def waiting_before(self, cost: int) -> int:
-        """Return those that would be scored before a job of so many that came now."""
+        """Return the tokens that would be scored before a new job of `cost` tokens."""
         ...
 
 
 class Admission:
-    """Counts the rankings in flight; all its methods are called on the event loop.
+    """Counts the rankings in flight; its methods are called on the event loop.
 
     Args:
-        settings: how many, and how many tokens of them.
-        scheduler: says what waits and how fast it is.
-        metrics: shows what is in flight.
+        settings: the limits.
+        scheduler: the waiting work and its speed.
+        metrics: shows the rankings in flight.
     """
 
     def __init__(self, settings: ServiceSettings, scheduler: Load, metrics: Metrics | None = None) -> None:
@@ -57,16 +57,16 @@ class Admission:
 
     @property
     def active(self) -> int:
-        """How many rankings are in flight."""
+        """Rankings in flight."""
         return self._active
 
     @property
     def full(self) -> bool:
-        """Whether any further request would be refused, whatever it asks."""
+        """True if every further request would be refused."""
         return self._why_full() is not None
 
     def refuse_if_full(self) -> None:
-        """Refuse a request of which nothing is known yet.
+        """Refuse a request before its body is read.
 
         Raises:
             Refusal: 429, overloaded.
@@ -79,8 +79,8 @@ class Admission:
         """Count a ranking while it is in flight.
 
         Args:
-            tokens: an estimate of what a model will read.
-            deadline: when it is no longer wanted, of `time.monotonic`.
+            tokens: estimated tokens that a model will read.
+            deadline: time of `time.monotonic` until which the answer is useful.
 
         Raises:
             Refusal: 429, overloaded.
@@ -98,23 +98,23 @@ class Admission:
 
     def _why_full(self) -> str | None:
         if self._active >= self._settings.max_requests:
-            return "as many rankings as it can hold are in flight"
+            return "as many rankings as it admits are in flight"
         if self._active and self._tokens >= self._settings.max_tokens:
-            return "the rankings in flight hold as much text as it can hold"
+            return "the rankings in flight hold as much text as it admits"
         if self._active and (wait := self._wait(0)) > self._settings.max_wait:
             return f"{wait:.0f} seconds of work are waiting"
         return None
 
     def _refuse_if_too_much(self, tokens: int, deadline: float) -> None:
         if self._tokens + tokens > self._settings.max_tokens:
-            raise self._overloaded("with this ranking, those in flight would hold more text than it can hold")
+            raise self._overloaded("with this ranking, more text would be in flight than it admits")
         if (wait := self._wait(tokens)) > self._settings.max_wait:
             raise self._overloaded(f"{wait:.0f} seconds of work are waiting")
         if wait and wait + tokens / (self._scheduler.rate or math.inf) > _MARGIN * (deadline - time.monotonic()):
-            raise self._overloaded("what waits before this ranking takes longer than its deadline allows")
+            raise self._overloaded("the work before this ranking takes longer than its deadline allows")
 
     def _wait(self, tokens: int) -> float:
-        """Return the seconds of work that wait; 0 for a ranking that goes before all of it, or if no rate is known."""
+        """Return the seconds of waiting work; 0 for a ranking that overtakes all of it, or without a known rate."""
         if not self._scheduler.waiting_before(tokens):
             return 0.0
         return self._scheduler.waiting_tokens / (self._scheduler.rate or math.inf)
@@ -123,10 +123,10 @@ class Admission:
         return Refusal(429, "overloaded", f"the server is overloaded: {why}; try again later", self._retry_after())
 
     def _retry_after(self) -> dict[str, str]:
-        """Return a whole number of seconds after which half to all of what waits is done.
+        """Return the seconds after which half to all of the waiting work is done.
 
-        There is room again then, and still work to do; and those who are refused together do not come back together.
+        Then there is room, and still work to do. Clients that are refused together get different numbers.
         """
         half = math.ceil(self._scheduler.waiting_tokens / (self._scheduler.rate or math.inf) / 2)
         self._refused += 1
-        return {"Retry-After": str(max(1, min(_LONGEST, half + self._refused % (half + 1))))}
+        return {"Retry-After": str(max(1, min(_MAX_RETRY_AFTER, half + self._refused % (half + 1))))}

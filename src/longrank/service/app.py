@@ -153,7 +153,7 @@ def _facts(desk: Desk) -> APIRouter:
             "name": "longrank",
             "version": version("longrank"),
             **desk.engine.describe(),
-            "limits": desk.settings.told,
+            "limits": desk.settings.public,
         }
 
     @routes.get("/document", summary="A document of the index, whole", responses={404: _REFUSALS[404]})

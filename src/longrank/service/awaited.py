@@ -1,4 +1,4 @@
-"""What a coroutine waits for until a deadline, and the worker thread gives it."""
+"""A result that a worker thread sets and a coroutine awaits until a deadline."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 
 class Awaited(Generic[T]):
-    """A result on its way from the worker thread to the event loop; made on the loop.
+    """A result; constructed on the event loop, set from any thread.
 
     Args:
-        deadline: when it is no longer wanted, of `time.monotonic`.
+        deadline: time of `time.monotonic` until which the result is useful.
     """
 
     def __init__(self, deadline: float) -> None:
@@ -28,11 +28,11 @@ class Awaited(Generic[T]):
 
     @property
     def gone(self) -> bool:
-        """Whether nobody waits any more: the task was cancelled, the deadline has passed, or there is an answer."""
+        """True if nobody waits: the task was cancelled, the deadline has passed, or the result was taken."""
         return self._left or time.monotonic() >= self.deadline
 
     async def result(self) -> T:
-        """Wait for it.
+        """Wait for the result.
 
         Raises:
             Refusal: 504, the deadline passes.
@@ -40,26 +40,26 @@ class Awaited(Generic[T]):
         try:
             await asyncio.wait((self._future,), timeout=self.deadline - time.monotonic())
             if not self._future.done():
-                raise Refusal(504, "deadline", "the deadline has passed before the ranking was computed")
+                raise Refusal(504, "deadline", "the deadline passed before the ranking was computed")
             return self._future.result()
         finally:
             self._left = True
 
     def give(self, value: T) -> None:
-        """Answer; from any thread."""
+        """Set the result."""
         self._settle(self._future.set_result, value)
 
     def fail(self, error: BaseException) -> None:
-        """Let `result` raise; from any thread."""
+        """Let `result` raise an error."""
         if not isinstance(error, Exception) or isinstance(error, StopIteration):
-            # A future refuses the one, and what is no Exception (a Rust panic) would end the event loop.
+            # A future refuses StopIteration, and a BaseException (a Rust panic) would end the event loop.
             wrapped = RuntimeError(f"{type(error).__name__}: {error}")
             wrapped.__cause__ = error
             error = wrapped
         self._settle(self._future.set_exception, error)
 
     def _settle(self, settle: Callable[[Any], None], value: object) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits
+        with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._unless_left, settle, value)
 
     def _unless_left(self, settle: Callable[[Any], None], value: object) -> None:

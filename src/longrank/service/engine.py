@@ -22,6 +22,7 @@ from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.ranking.texts import TextLimits, TextReranker, open_text_reranker
+from longrank.scoring import scorer_class
 from longrank.types import Notes, Query
 
 _SAMPLE = "Long documents are read whole, passage by passage. " * 300
@@ -206,14 +207,12 @@ def _check(wanted: Wanted, settings: PipelineSettings, index: Index | None) -> N
         raise InputError("this pipeline has no passage scorer: without an index it can do nothing", got=wanted.pipeline)
     if scorer is None and wanted.model is not None:
         raise InputError(f"pipeline '{wanted.pipeline}' has no passage scorer, so it takes no model", got=wanted.model)
-    if scorer is not None and scorer.name == "lexical" and index is None:
-        raise InputError("the lexical scorer needs a collection's statistics", fix="give an index, or another pipeline")
     if settings.stop is not None:
         raise InputError("a server does not stop early", got="stop", fix="leave [stop] out of the pipeline")
     model = wanted.model or (None if scorer is None else scorer.model)
     if model is not None:
         find_model(model)
-    elif scorer is not None and scorer.name != "lexical" and scorer.without_model is None:
+    elif scorer is not None and scorer_class(scorer.name).needs_model and scorer.without_model is None:
         fix = f"name one: --pipeline {wanted.pipeline}=MODEL"
         raise InputError(f"the {scorer.name} of pipeline '{wanted.pipeline}' needs a model", fix=fix)
 

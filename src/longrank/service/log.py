@@ -1,4 +1,4 @@
-"""The server's log: one line each, whatever a client sends.
+"""The server's log: one escaped line per request.
 
 2026-11-22T04:50:00 127.0.0.1 POST /v2/rerank 200 56 ms 7d0c2b...
 """
@@ -10,19 +10,19 @@ from typing import TextIO
 
 from longrank.errors import printable
 
-_MOST_CHARACTERS = 2000
+_MAX_CHARACTERS = 2000
 
 
 class OneLine(logging.Formatter):
-    """Escapes whatever could end a line, steer a terminal or turn the direction of writing."""
+    """Escapes control characters, line ends and changes of the writing direction."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return one line of at most 2000 characters."""
-        return printable(super().format(record))[:_MOST_CHARACTERS]
+        return printable(super().format(record))[:_MAX_CHARACTERS]
 
 
 def log_to(stream: TextIO) -> None:
-    """Write the log to `stream`, together with what the libraries beneath complain of."""
+    """Write the log to `stream`, with the errors of uvicorn and asyncio."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(OneLine("%(asctime)s %(message)s", "%Y-%m-%dT%H:%M:%S"))
     for name, level in (("longrank.service", logging.INFO), ("uvicorn", logging.ERROR), ("asyncio", logging.ERROR)):

@@ -1,4 +1,4 @@
-"""The shapes of answers, for the OpenAPI description; requests are in `dialects`."""
+"""Schemas of the answers, for the OpenAPI description; requests are in `dialects`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-Place = Annotated[int, Field(ge=0, description="Code points from the beginning of the document's text.")]
+Place = Annotated[int, Field(ge=0, description="Offset in code points from the start of the document's text.")]
 Relevance = Annotated[float, Field(ge=0, le=1)]
 
 
 class Problem(BaseModel):
-    """Why a request is not answered; `error` and `error_type` only on /rerank, `detail` only on /v1/rerank."""
+    """A refusal; `error` and `error_type` only on /rerank, `detail` only on /v1/rerank."""
 
     code: str
     message: str
@@ -22,7 +22,7 @@ class Problem(BaseModel):
 
 
 class ShownPassage(BaseModel):
-    """A passage: ``document[start:end] == text``; `words` are the query's, in the same offsets."""
+    """A passage: ``document[start:end] == text``; `words` are offsets of the query's words."""
 
     index: int
     start: Place
@@ -40,7 +40,7 @@ class RelevantPassage(ShownPassage):
 
 
 class Reading(BaseModel):
-    """How much of a document was read, and how its score came about."""
+    """Passages read of a document, and the origin of its score."""
 
     unit: str
     aggregator: str
@@ -50,7 +50,7 @@ class Reading(BaseModel):
 
 
 class OwnFields(BaseModel):
-    """What LongRank adds to a result of any dialect; the last two where evidence was asked for."""
+    """Fields that LongRank adds to each result; `evidence` and `passages` only with ``evidence: true``."""
 
     index: int
     aggregate: float
@@ -68,7 +68,7 @@ class Span(BaseModel):
 
 
 class CohereResult(OwnFields):
-    """A document's place."""
+    """A ranked document."""
 
     relevance_score: Relevance
     relevant_spans: list[Span] | None = None
@@ -76,7 +76,7 @@ class CohereResult(OwnFields):
 
 
 class Meta(BaseModel):
-    """Remarks above all: whatever was cut, or answered by another model than was asked for."""
+    """Metadata; `warnings` counts text that was cut and names a model that replaces the requested one."""
 
     api_version: dict[str, str]
     billed_units: dict[str, int]
@@ -85,7 +85,7 @@ class Meta(BaseModel):
 
 
 class CohereReply(BaseModel):
-    """Cohere's v2, best first."""
+    """Reply of Cohere v2; results best first."""
 
     id: str
     results: list[CohereResult]
@@ -93,14 +93,14 @@ class CohereReply(BaseModel):
 
 
 class JinaResult(OwnFields):
-    """A document's place."""
+    """A ranked document."""
 
     relevance_score: float
     document: dict[str, Any] | None = None
 
 
 class JinaReply(BaseModel):
-    """Cohere's v1, Jina's, vLLM's and Infinity's, best first."""
+    """Reply of Cohere v1, Jina, vLLM and Infinity; results best first."""
 
     id: str
     object: str
@@ -111,14 +111,14 @@ class JinaReply(BaseModel):
 
 
 class TeiResult(OwnFields):
-    """A text's place."""
+    """A ranked text."""
 
     score: float
     text: str | None = None
 
 
 class SearchResult(BaseModel):
-    """A document of the index; `strip` is [start, end, score] of every scored passage, in order."""
+    """A document of the index; `strip` has [start, end, score] of every scored passage, by position."""
 
     rank: int
     doc_id: str
@@ -135,7 +135,7 @@ class SearchResult(BaseModel):
 
 
 class SearchReply(BaseModel):
-    """Documents, best first; `command` searches the same on the command line."""
+    """Documents, best first; `command` is the equal command line."""
 
     request_id: str
     index: str
@@ -149,7 +149,7 @@ class SearchReply(BaseModel):
 
 
 class DocumentReply(BaseModel):
-    """A document of the index, whole."""
+    """A whole document of the index."""
 
     doc_id: str
     title: str

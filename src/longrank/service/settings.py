@@ -1,4 +1,4 @@
-"""What a server allows and how much of it at a time: every limit, with its default, in one place."""
+"""The limits of the server, with their defaults."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """The limits of a server; sizes in bytes, times in seconds.
+    """Limits; sizes in bytes, times in seconds.
 
     Attributes:
-        host: the address that it listens on.
-        port: 0: any free one.
-        key: what a client must send as ``Authorization: Bearer KEY``; None: nothing.
-        allowed_hosts: names that a request's ``Host`` may have, without port; ``*``: any.
-        max_requests: rankings that wait or are computed at a time; more are refused with 429.
-        max_tokens: estimated tokens of all of them; more are refused with 429.
-        max_wait: for which a ranking may be expected to wait before it is computed; more are refused with 429.
-        max_connections: open connections; more are refused with 503.
-        max_body_bytes: of one request; a larger one is refused with 413 before it is read to its end.
-        max_buffered_bytes: of all bodies that are being received; more are refused with 503.
-        max_documents: of one request (413).
-        max_request_tokens: estimated tokens of one request (413).
-        max_query_characters: of a query (422).
-        deadline: from a request's arrival to its answer, else 504; a client may ask for less.
-        idle_timeout: for the head of a request to arrive, from the start of the connection or from the last answer.
-        body_timeout: for its body to arrive.
-        drain: in which what is in flight is completed after a signal to stop.
-        batch_tokens: estimated tokens that are scored between two looks at who is waiting or has left.
+        host: address to listen on.
+        port: port to listen on; 0: any free port.
+        key: key that clients send as ``Authorization: Bearer KEY``; None: no key.
+        allowed_hosts: accepted names in a request's ``Host``, without port; ``*``: any.
+        max_requests: rankings that wait or are computed; more get 429.
+        max_tokens: estimated tokens of these rankings; more get 429.
+        max_wait: predicted wait before a ranking is computed; longer waits get 429.
+        max_connections: open connections; more get 503.
+        max_body_bytes: bytes of a body; larger bodies get 413 before they are read to their end.
+        max_buffered_bytes: bytes of all arriving bodies; more get 503.
+        max_documents: documents of a request; more get 413.
+        max_request_tokens: estimated tokens of a request; more get 413.
+        max_query_characters: characters of a query; more get 422.
+        deadline: time from a request's arrival to its answer; later answers are 504. Clients may ask for less.
+        idle_timeout: time for a request's head to arrive, from the start of the connection or the last answer.
+        body_timeout: time for a body to arrive; slower bodies get 408.
+        drain: time to complete requests in flight after a signal to stop.
+        batch_tokens: estimated tokens of a batch; between batches, cancelled and late requests are dropped.
     """
 
     host: str = "127.0.0.1"
@@ -50,7 +50,7 @@ class ServiceSettings:
     batch_tokens: int = 8192
 
     @property
-    def told(self) -> dict[str, float]:
-        """The limits that a client may want to know."""
+    def public(self) -> dict[str, float]:
+        """The limits that ``/info`` shows."""
         names = ("max_documents", "max_body_bytes", "max_query_characters", "max_request_tokens", "deadline")
         return {name: getattr(self, name) for name in names}

@@ -1,4 +1,4 @@
-"""Bodies of requests as JSON, as strictly as files are read."""
+"""Parse bodies of requests as strict JSON."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from longrank.service.errors import Refusal
 
 
 def parse(body: bytes) -> Any:
-    """Return the JSON value that is the whole of `body`.
+    """Return the JSON value of `body`.
 
     Raises:
         Refusal: 400, not UTF-8, a byte order mark, not JSON, a key twice in an object, ``NaN`` or an infinity, a
-            number of more than 1000 digits, nesting deeper than 100, or a lone surrogate, which is no text.
+            number of more than 1000 digits, nesting deeper than 100, or a lone surrogate.
     """
     try:
         text = body.decode("utf-8")
@@ -29,5 +29,5 @@ def parse(body: bytes) -> Any:
     except json.JSONDecodeError as error:
         raise Refusal(400, "bad_json", f"the body {explained(error)} of line {error.lineno}") from None
     if lone:
-        raise Refusal(400, "bad_json", "the body: half of a surrogate pair is no text")
+        raise Refusal(400, "bad_json", "the body: a lone surrogate is not valid text")
     return value

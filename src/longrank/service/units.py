@@ -8,8 +8,6 @@ import numpy as np
 
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.passages import PassageDocumentScorer
-from longrank.scoring.document_network import DocumentNetworkScorer
-from longrank.scoring.lexical import LexicalScorer
 from longrank.service.scheduler import Unit
 
 CHARACTERS_PER_TOKEN = 4
@@ -32,7 +30,7 @@ def weight_of(scorer: PassageDocumentScorer, *, indexed: bool) -> float:
         indexed: whether the documents are those of the index.
     """
     stored = indexed and getattr(scorer.scorer, "has_stored_vectors", False)
-    return _LIGHT if stored or isinstance(scorer.scorer, LexicalScorer) else 1.0
+    return _LIGHT if stored or not scorer.scorer.needs_model else 1.0
 
 
 def units_of(
@@ -42,7 +40,7 @@ def units_of(
 
     A network that aggregates passages gets its documents whole.
     """
-    whole = isinstance(scorer.scorer, DocumentNetworkScorer)
+    whole = scorer.scorer.scores_documents
     return [
         Unit(scorer.scorer, piece, _cost(piece, weight))
         for task in tasks

@@ -39,7 +39,8 @@ def test_an_index_and_its_collection_have_the_same_words_and_terms(collection: P
 
 def test_a_collection_brings_its_queries_and_can_be_read_again(collection: Path) -> None:
     opened = open_source(str(collection), Notes())
-    assert (opened.queries, opened.qrels) == (str(collection / "queries.jsonl"), None)
+    assert opened.queries is not None and opened.queries.queries == (str(collection / "queries.jsonl"),)
+    assert opened.qrels is None
     assert [one.doc_id for one in opened.documents()] == [one.doc_id for one in opened.documents()] == ["a", "b"]
 
 

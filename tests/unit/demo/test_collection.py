@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from longrank.demo.collection import Collection, load, write
+from longrank.collections.documents import locate_documents
+from longrank.demo.collection import DemoCollection, load, write
 from longrank.demo.stdlib import MISSING, module_names
 from longrank.errors import InputError
-from longrank.formats.corpora import read_documents
 from longrank.formats.queries import read_queries
 from longrank.formats.trec import read_qrels
 from longrank.types import Notes
 
 
 @pytest.fixture(scope="module")
-def collection() -> Collection:
+def collection() -> DemoCollection:
     notes = Notes()
     found = load(notes)
     assert not notes.lines()
@@ -28,20 +28,20 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_at_least_sixty_different_queries_are_asked_and_every_one_has_an_answer(collection: Collection) -> None:
+def test_at_least_sixty_different_queries_are_asked_and_every_one_has_an_answer(collection: DemoCollection) -> None:
     assert len({query.text for query in collection.queries}) == len(collection.queries) >= 60
     assert [query.query_id for query in collection.queries] == list(collection.qrels)
     assert all(max(judged.values()) >= 1 for judged in collection.qrels.values())
 
 
-def test_judgments_are_graded_0_to_2_and_about_modules_of_the_list(collection: Collection) -> None:
+def test_judgments_are_graded_0_to_2_and_about_modules_of_the_list(collection: DemoCollection) -> None:
     judged = {doc_id for row in collection.qrels.values() for doc_id in row}
     assert judged <= set(module_names())
     assert {grade for row in collection.qrels.values() for grade in row.values()} == {0, 1, 2}
     assert min(map(len, collection.qrels.values())) >= 10  # the pool holds ten of each system
 
 
-def test_few_queries_name_the_module_that_answers_them(collection: Collection) -> None:
+def test_few_queries_name_the_module_that_answers_them(collection: DemoCollection) -> None:
     naming = [
         query.query_id
         for query in collection.queries
@@ -52,18 +52,20 @@ def test_few_queries_name_the_module_that_answers_them(collection: Collection) -
     assert len(naming) <= len(collection.queries) // 10
 
 
-def test_what_is_written_is_read_back_by_the_readers_of_every_command(collection: Collection, tmp_path: Path) -> None:
+def test_what_is_written_is_read_back_by_the_readers_of_every_command(
+    collection: DemoCollection, tmp_path: Path
+) -> None:
     write(collection, tmp_path / "demo")
     notes = Notes()
     assert read_queries(tmp_path / "demo" / "queries.jsonl", notes) == list(collection.queries)
     assert read_qrels(tmp_path / "demo" / "qrels.txt", notes) == collection.qrels
-    found = read_documents([str(tmp_path / "demo" / "docs.jsonl")], notes)
+    found = locate_documents([str(tmp_path / "demo" / "docs.jsonl")], notes)
     assert [located.document for located in found] == list(collection.documents)
     assert not notes.lines()
 
 
 def test_writing_again_changes_nothing_and_finishes_what_was_interrupted(
-    collection: Collection, tmp_path: Path
+    collection: DemoCollection, tmp_path: Path
 ) -> None:
     write(collection, tmp_path)
     before = contents(tmp_path)
@@ -75,20 +77,20 @@ def test_writing_again_changes_nothing_and_finishes_what_was_interrupted(
     assert contents(tmp_path) == before
 
 
-def test_what_a_kill_left_of_the_first_file_is_no_obstacle(collection: Collection, tmp_path: Path) -> None:
+def test_what_a_kill_left_of_the_first_file_is_no_obstacle(collection: DemoCollection, tmp_path: Path) -> None:
     (tmp_path / ".demo.json.k3j2h1.tmp").write_text("{")
     write(collection, tmp_path)
     assert (tmp_path / "qrels.txt").is_file()
 
 
-def test_a_folder_of_something_else_is_refused_and_left_alone(collection: Collection, tmp_path: Path) -> None:
+def test_a_folder_of_something_else_is_refused_and_left_alone(collection: DemoCollection, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("mine")
     with pytest.raises(InputError, match="is not a demo; name a new folder"):
         write(collection, tmp_path)
     assert contents(tmp_path) == {"thesis.tex": b"mine"}
 
 
-def test_the_demo_of_another_python_is_refused_and_left_alone(collection: Collection, tmp_path: Path) -> None:
+def test_the_demo_of_another_python_is_refused_and_left_alone(collection: DemoCollection, tmp_path: Path) -> None:
     (tmp_path / "demo.json").write_text('{"format": "longrank demo", "digest": "of another"}')
     with pytest.raises(InputError, match="another Python"):
         write(collection, tmp_path)

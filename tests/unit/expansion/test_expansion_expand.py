@@ -10,7 +10,7 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.expansion.decoding import Decoding, TextKey
-from longrank.expansion.expand import Collection, expand, open_documents
+from longrank.expansion.expand import Documents, expand, open_documents
 from longrank.expansion.predictor import Prediction
 from longrank.expansion.reading import Reading
 from longrank.formats.corpora import CorpusOptions
@@ -55,7 +55,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def opened(source: Path) -> Collection:
+def opened(source: Path) -> Documents:
     return open_documents([str(source)], CorpusOptions(), Notes())
 
 

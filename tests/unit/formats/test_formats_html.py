@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from longrank.collections.documents import locate_documents
 from longrank.errors import InputError, MissingExtra
-from longrank.formats.corpora import CorpusOptions, read_documents
+from longrank.formats.corpora import CorpusOptions
 from longrank.formats.html_pages import page_text
 from longrank.formats.lines import TextOptions
 from longrank.types import Document, Notes
@@ -32,7 +33,7 @@ def _html_extra() -> None:
 def read(folder: Path, content: bytes | str, notes: Notes | None = None, text: TextOptions | None = None) -> Document:
     (folder / "page.html").write_bytes(content.encode() if isinstance(content, str) else content)
     options = CorpusOptions(text=text or TextOptions())
-    [one] = read_documents([str(folder)], Notes() if notes is None else notes, options)
+    [one] = locate_documents([str(folder)], Notes() if notes is None else notes, options)
     return one.document
 
 

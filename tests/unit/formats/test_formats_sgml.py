@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from longrank.collections.documents import locate_documents
 from longrank.errors import InputError
-from longrank.formats.corpora import CorpusOptions, read_documents
+from longrank.formats.corpora import CorpusOptions
 from longrank.formats.lines import Limits, TextOptions
 from longrank.types import Document, Notes
 
@@ -116,7 +117,7 @@ def read(
     path = folder / "fb396001"
     path.write_text(content, encoding="utf-8")
     options = CorpusOptions(format, fields or ("title", "text"))
-    return [one.document for one in read_documents([str(path)], Notes() if notes is None else notes, options)]
+    return [one.document for one in locate_documents([str(path)], Notes() if notes is None else notes, options)]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +178,7 @@ def test_lines_are_right_across_blocks_of_a_long_file(tmp_path: Path) -> None:
     path = tmp_path / "long.trec"
     one = "<DOC>\n<DOCNO>{}</DOCNO>\n<TEXT>\n" + "some words of a line\n" * 60 + "</TEXT>\n</DOC>\n"
     path.write_text("".join(one.format(i) for i in range(2500)) + "</DOC>\n")
-    stream = read_documents([str(path)], Notes(), CorpusOptions("trectext"))
+    stream = locate_documents([str(path)], Notes(), CorpusOptions("trectext"))
     lines = [(one.document.doc_id, one.line) for one in islice(stream, 2500)]
     assert path.stat().st_size > 3 << 20
     assert lines == [(str(i), 65 * i + 1) for i in range(2500)]
@@ -190,7 +191,7 @@ def test_a_document_that_never_ends_is_refused_before_it_fills_the_memory(tmp_pa
     path.write_text("<DOC>\n" + "words\n" * 1000)
     options = CorpusOptions("trectext", text=TextOptions(limits=Limits(max_line=5000)))
     with pytest.raises(InputError, match=":1: <DOC> is longer than 5000 characters"):
-        list(read_documents([str(path)], Notes(), options))
+        list(locate_documents([str(path)], Notes(), options))
 
 
 def test_a_file_without_doc_is_refused(tmp_path: Path) -> None:
@@ -223,7 +224,7 @@ def test_web_files_are_told_from_newswire_by_their_header(tmp_path: Path) -> Non
     pytest.importorskip("resiliparse", reason="needs the extra html")
     (tmp_path / "00").write_text(WEB)
     (tmp_path / "01").write_text(WSJ)
-    found = [one.document.doc_id for one in read_documents([str(tmp_path)], Notes())]
+    found = [one.document.doc_id for one in locate_documents([str(tmp_path)], Notes())]
     assert found == ["GX000-00-0000000", "WSJ900101-0001"]
 
 

@@ -312,14 +312,12 @@ def test_birch_without_a_model_says_how_to_name_one(index: Index) -> None:
 
 
 @pytest.mark.neural
-def test_what_stands_in_for_a_model_takes_the_options_it_knows_and_says_which_it_does_not(index: Index) -> None:
+def test_what_stands_in_for_a_model_takes_the_options_it_knows_and_is_named(index: Index) -> None:
     notes = Notes()
     pipeline = open_pipeline(index, "maxp", assignments=["scorer.options.max_tokens=64"], notes=notes)
     assert pipeline.scorer is not None
     assert (pipeline.scorer.unit, "max_tokens=64 " in pipeline.scorer.fingerprint) == ("cosine", True)
-    assert notes.lines() == [
-        "no --model given: passages are scored by the bi-encoder minilm, without the cross-encoder's score=logit"
-    ]
+    assert notes.lines() == ["no model given: the bi-encoder minilm scores the passages, not a cross-encoder"]
     with pytest.raises(InputError, match="did you mean 'max_tokens'"):
         open_pipeline(index, "maxp", assignments=["scorer.options.max_token=64"], notes=Notes())
 

@@ -14,6 +14,7 @@ from fakes import index_of
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.ranking.explain import search
+from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import open_pipeline
 from longrank.ranking.texts import TextLimits, TextReranker, open_text_reranker, relevance_of
 from longrank.types import Document, Notes
@@ -31,8 +32,26 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
 
 
 @pytest.fixture(scope="module")
-def reranker(index: Index) -> TextReranker:
-    return open_text_reranker("lexical", assignments=SET, index=index)
+def reranker() -> TextReranker:
+    return open_text_reranker("lexical", assignments=SET)
+
+
+@pytest.mark.parametrize("settings", [SET, [*SET, "title=true", "select.name=bm25", "select.n=1"]])
+def test_texts_bring_the_statistics_that_an_index_of_them_would_have(settings: list[str], tmp_path: Path) -> None:
+    documents = [Document(f"d{n}", title, text) for n, (title, text) in enumerate([("wugs", TEXTS[0]), ("", TEXTS[1])])]
+    documents.append(Document("d2", "a fox", ""))
+    pipeline = open_pipeline(index_of(documents, tmp_path / "index"), "lexical", assignments=settings, notes=Notes())
+    found = {one.doc_id: one.score for one in search(pipeline, "a fox, a wug", k=5)}
+    ranked = open_text_reranker("lexical", assignments=settings).rank("a fox, a wug", documents)
+    assert {f"d{one.index}": one.score for one in ranked} == found
+
+
+def test_a_word_that_a_served_index_lacks_counts_in_texts_that_come_with_the_query(index: Index) -> None:
+    pipeline = open_pipeline(index, "lexical", notes=Notes())
+    assert isinstance(pipeline.scorer, PassageDocumentScorer)
+    reranker = TextReranker(pipeline.scorer, pipeline.aggregator, "maxp")
+    best, last = reranker.rank("wug", ["no such word", "the wug"])
+    assert (best.index, best.score > 0, last.score) == (1, True, 0)
 
 
 def test_texts_are_ranked_as_the_same_documents_of_an_index(index: Index, reranker: TextReranker) -> None:
@@ -110,17 +129,10 @@ def test_another_aggregator_needs_no_scoring(reranker: TextReranker) -> None:
         reranker.ranked(prepared, evidence, passages=0, aggregator="document")
 
 
-@pytest.mark.parametrize(
-    ("pipeline", "indexed", "message"),
-    [
-        ("bm25", True, "no passage scorer"),
-        ("lexical", False, "needs a collection's statistics"),
-        ("maxp-of-nowhere", True, "pipeline"),
-    ],
-)
-def test_what_cannot_rerank_texts_is_refused(index: Index, pipeline: str, indexed: bool, message: str) -> None:
+@pytest.mark.parametrize(("pipeline", "message"), [("bm25", "no passage scorer"), ("maxp-of-nowhere", "pipeline")])
+def test_what_cannot_rerank_texts_is_refused(pipeline: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        open_text_reranker(pipeline, index=index if indexed else None)
+        open_text_reranker(pipeline)
 
 
 def test_an_empty_query_and_no_documents_are_refused(reranker: TextReranker) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from longrank.collections.catalogue import FOLDS, find_entry
+from longrank.collections.collection import Collection
 from longrank.errors import InputError
-from longrank.reproduction.collections import FOLDS, find_collection
 from longrank.reproduction.data import (
     check_heldout,
     data_departures,
@@ -17,7 +18,6 @@ from longrank.reproduction.data import (
     folds_of,
     n_folds_of,
 )
-from longrank.reproduction.given import Given
 from longrank.reproduction.recipe import load_recipe
 
 
@@ -28,7 +28,7 @@ def queries_of(folder: Path, *queries: dict[str, str]) -> Path:
 
 
 def test_another_number_of_judged_queries_departs_unless_a_part_was_asked_for() -> None:
-    known = find_collection("gov-2002")  # 50 are judged
+    known = find_entry("gov-2002")  # 50 are judged
     assert data_departures(known, [f"query {i}" for i in range(50)], {}) == []
     assert data_departures(known, ["one"], {}) == ["1 judged queries, gov-2002 has 50"]
     assert data_departures(known, ["one"], {}, all_queries=False) == []
@@ -61,8 +61,8 @@ JUDGED = [f"{n}" for n in (*range(301, 451), *range(601, 672), *range(673, 701),
 """Topics of robust04 and gov2, but for 672, of which nothing is relevant."""
 
 
-def of(key: str, folds: Path | None = None) -> Given:
-    return Given(key, find_collection(key), folds=folds)
+def of(key: str, folds: Path | None = None) -> Collection:
+    return Collection(name=key, entry=find_entry(key), folds=folds)
 
 
 def test_folds_of_a_folder_depart_if_other_queries_are_tested_together(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_folds_of_a_folder_depart_if_other_queries_are_tested_together(tmp_path:
     published = json.loads((FOLDS / "robust04.json").read_text())
     own.write_text(json.dumps(dict(reversed(published.items()))))  # in another order, under the same names
     assert fold_departures(recipe, of("robust04", own), JUDGED) == fold_departures(recipe, of("robust04"), JUDGED) == []
-    assert fold_departures(recipe, Given("mine", None, folds=own), JUDGED) == []
+    assert fold_departures(recipe, Collection(name="mine", folds=own), JUDGED) == []
     own.write_text(json.dumps([["301", "302"], ["303", "304"]]))
     departed = [f"folds of {own}, published are other ones"]
     assert fold_departures(recipe, of("robust04", own), JUDGED) == departed
@@ -85,7 +85,7 @@ def test_where_a_paper_has_other_folds_than_the_catalogue_its_own_are_used_and_c
     assert folds_of(recipe, of("robust04")) == two
     assert folds_of(recipe, of("robust04", own)) == own
     assert folds_of(recipe, of("gov2")) == FOLDS / "gov2.json"
-    assert folds_of(recipe, Given("mine")) is None and n_folds_of(recipe) == 2
+    assert folds_of(recipe, Collection(name="mine")) is None and n_folds_of(recipe) == 2
     own.write_text((FOLDS / "robust04.json").read_text())
     assert fold_departures(recipe, of("robust04", own), JUDGED) == [f"folds of {own}, published are other ones"]
     own.write_text((FOLDS / "robust04-huston14-title.json").read_text())  # CEDR's, and topic 672
@@ -108,7 +108,7 @@ def test_where_the_papers_folds_are_not_published_those_of_the_package_depart_an
 
 
 def test_another_number_of_documents_departs() -> None:
-    robust = find_collection("robust04")
+    robust = find_entry("robust04")
     assert document_departures(robust, 528155) == document_departures(robust, 528000) == []
     assert document_departures(robust, 500000) == ["500000 documents, robust04 has 528155"]
     assert document_departures(None, 1) == []

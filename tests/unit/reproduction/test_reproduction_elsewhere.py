@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from longrank.collections.collection import Collection
 from longrank.errors import InputError
 from longrank.reproduction.elsewhere import Elsewhere
-from longrank.reproduction.given import Given
 from longrank.reproduction.recipe import Recipe
 
 
@@ -20,7 +20,7 @@ def elsewhere(
     about = {"paper": "MAXP", "item": "Table 9", "about": "made up", "collection": "tiny", "measures": ["RR"]}
     expected = [{"row": "x", "values": {"RR": 1}}]
     recipe = Recipe.model_validate({**about, "expected": expected, "settings": settings, **more})
-    return Elsewhere(recipe, given or {}, Given("tiny", sources=(str(folder / "docs.jsonl"),)))
+    return Elsewhere(recipe, given or {}, Collection(name="tiny", sources=(str(folder / "docs.jsonl"),)))
 
 
 def test_a_file_of_the_collections_folder_is_found_or_named(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_a_file_of_the_collections_folder_is_found_or_named(tmp_path: Path) -> N
 
 def test_a_file_is_found_in_the_folder_also_if_documents_come_from_elsewhere(tmp_path: Path) -> None:
     found = elsewhere(tmp_path, {})
-    found._given = Given("dl19-document", sources=("irds:msmarco-document",), folder=tmp_path)
+    found._given = Collection(name="dl19-document", sources=("irds:msmarco-document",), folder=tmp_path)
     (tmp_path / "passage_qrels.txt").touch()
     assert found.file("passage_qrels.txt") == tmp_path / "passage_qrels.txt"
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from longrank.collections.catalogue import catalogue
 from longrank.errors import InputError
 from longrank.evaluation.measures import parse_measures
 from longrank.reproduction.asked import ask, fitting
-from longrank.reproduction.collections import catalogue
 from longrank.reproduction.recipe import RECIPES, load_recipe, named, recipe_names
 
 NAMES = recipe_names()

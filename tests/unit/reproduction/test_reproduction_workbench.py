@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from longrank.cli.main import COMMANDS, build_app
+from longrank.collections.collection import Collection
 from longrank.errors import InputError
 from longrank.reproduction.asked import ask
-from longrank.reproduction.given import Given
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe, recipe_names
 from longrank.reproduction.reproduce import program_of
@@ -26,7 +26,9 @@ def bench(
 ) -> Workbench:
     given = {"paper": "MAXP", "item": "Table 9", "about": "made up", "collection": "tiny", "measures": ["P@2", "RR"]}
     recipe = Recipe.model_validate({**given, "expected": [{"row": "x", "values": {"RR": 1}}], **more})
-    collection = Given("tiny", sources=(str(folder / "docs.jsonl"),), judged_before=("earlier.txt",) if before else ())
+    collection = Collection(
+        name="tiny", sources=(str(folder / "docs.jsonl"),), judged_before=("earlier.txt",) if before else ()
+    )
     return Workbench(
         recipe,
         folder,
@@ -212,7 +214,7 @@ def test_no_recipe_makes_one_thing_in_two_ways_or_reads_less_of_queries_than_the
         models={},
         phases=phases,
         scores=tmp_path / "scores.cache",
-        given=Given("tiny", sources=(str(tmp_path / "docs.jsonl"),), judged_before=("judged-before.txt",)),
+        given=Collection(name="tiny", sources=(str(tmp_path / "docs.jsonl"),), judged_before=("judged-before.txt",)),
         fold_names=["s1", "s2"],
         n_queries=10_000,
     )

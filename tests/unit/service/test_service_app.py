@@ -379,6 +379,7 @@ def slow(desk: Desk, seconds: float) -> list[int]:
 
     class Slow:
         unit, fingerprint = inner.unit, inner.fingerprint
+        needs_model, scores_documents = False, False
 
         def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
             sizes.append(sum(len(task.texts) for task in tasks))

@@ -24,6 +24,7 @@ class Network:
     """A scorer whose score of a text is its length."""
 
     unit, fingerprint = "logit", "network"
+    needs_model, scores_documents = True, False
 
     def score(self, tasks: Any) -> list[PassageScores]:
         return [

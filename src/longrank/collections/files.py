@@ -1,43 +1,26 @@
-"""Which files a source stands for, and what format each has.
+"""Find the document files of a source, and the format of each file.
 
-A source is a file, a folder (walked in sorted order) or a collection folder, whose ``docs.jsonl`` is meant. Without a
-format, a file's name says what it is, or its first bytes where TREC files need it. In a folder, files that
-are nothing we read are counted, never read as something they are not.
+A source is a file, a folder (walked in sorted order) or a collection folder, of which only ``docs.jsonl`` is read.
+Without a format, a file's name or its first bytes tell it. Files of a folder in no known format are counted and
+passed over.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import zlib
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
+from longrank.collections.collection import documents_of
 from longrank.errors import InputError, LongRankError
-from longrank.formats.collection import documents_of
-from longrank.formats.lines import open_bytes
+from longrank.formats.corpora import EXTENSIONS, format_of, may_be
 from longrank.formats.records import CorpusOptions, SourceFile
 from longrank.storage import MANIFEST, open_manifest
 from longrank.types import Notes
 
-_BY_EXTENSION = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".tsv": "tsv",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".txt": "text",
-    ".md": "text",
-    ".markdown": "text",
-}
-_TREC = ("trectext", "trecweb")
-_KIND = {"msmarco-docs": "tsv", "trecweb": "trectext"}  # formats whose files look like those of another
 _PACKED = re.compile(r"\.(\d?z|tar(\.\w+)?|t[gbx]z2?|zip|7z|rar|bz2|xz|zst|lz4)$", re.IGNORECASE)
 _UNFIT_IN_ID = re.compile(r"[\x00-\x20\x7f\udc80-\udcff]")
-_SNIFFED = 4096  # bytes
 
 
 def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tuple[SourceFile, str]]:
@@ -57,9 +40,9 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
     _refuse_packed(path)
     if not path.exists():
         raise InputError("no such file or folder", path=path)
-    format = options.format or _guess(path)
+    format = options.format or format_of(path)
     if format is None:
-        known = ", ".join(_BY_EXTENSION)
+        known = ", ".join(EXTENSIONS)
         raise InputError("its format cannot be told", path=path, fix=f"name it with --format, or end it in {known}")
     yield SourceFile(path, _as_id(path.name, notes, path)), format
 
@@ -75,14 +58,14 @@ def _in(folder: Path, options: CorpusOptions, notes: Notes) -> Iterator[tuple[So
     n_read = 0
     for path in _walk(folder, notes):
         _refuse_packed(path)
-        format = _format_in_folder(path, options.format)
-        if format is None:
+        format = options.format or format_of(path)
+        if format is None or (options.format and not may_be(path, format)):
             notes.add("files of no known format passed over", str(path))
             continue
         n_read += 1
         yield SourceFile(path, _as_id(path.relative_to(folder).as_posix(), notes, path)), format
     if not n_read:
-        wanted = f"{options.format} files" if options.format else f"files ending in {', '.join(_BY_EXTENSION)}"
+        wanted = f"{options.format} files" if options.format else f"files ending in {', '.join(EXTENSIONS)}"
         raise InputError("folder holds nothing to read", path=folder, fix=f"it should hold {wanted}; see --format")
 
 
@@ -109,31 +92,6 @@ def _is_written_by_us(folder: Path) -> bool:
     except LongRankError:
         return False
     return True
-
-
-def _format_in_folder(path: Path, format: str | None) -> str | None:
-    guess = _guess(path)
-    if format is None:
-        return guess
-    kind = _KIND.get(format, format)
-    looks = _KIND.get(guess, guess) if guess else None
-    return format if looks == kind or (looks is None and kind != "trectext") else None
-
-
-def _guess(path: Path) -> str | None:
-    """Return the format of a file by its name; TREC files, which are named anyhow, by their first bytes."""
-    by_name = _BY_EXTENSION.get(Path(path.name.lower().removesuffix(".gz")).suffix)
-    return _trec_format(path) or by_name if by_name in (None, "text") else by_name
-
-
-def _trec_format(path: Path) -> str | None:
-    head = b""
-    if path.is_file():  # a pipe can be read only once
-        with suppress(InputError, OSError, EOFError, zlib.error), open_bytes(path) as stream:
-            head = stream.read(_SNIFFED).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    if not re.match(rb"<doc[\s>]", head):
-        return None
-    return "trecweb" if b"<dochdr>" in head else "trectext"
 
 
 def _refuse_packed(path: Path) -> None:

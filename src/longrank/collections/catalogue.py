@@ -1,6 +1,6 @@
-"""The catalogue of collections: the papers' own, and open ones on which recipes are run where those are not at hand.
+"""The catalogue of collections: the papers' own collections, and open ones that can replace them.
 
-The entries stand in ``collections.toml``; `longrank.reproduction.given` opens what a user gives for one.
+The entries stand in ``catalogue.toml``; `longrank.collections.open_collection` finds their parts.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from longrank.config import lookup, read_toml
 _HERE = Path(__file__).parent
 FOLDS = _HERE / "folds"
 LAYOUT = "docs.jsonl or docs/, queries.jsonl or topics*, qrels.txt or qrels.*"
-"""What a folder of any collection holds; `longrank.reproduction.given` says it in full."""
+"""The files of any collection folder; `longrank.collections.collection` lists them all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collection:
+class CatalogueEntry:
     """An entry of the catalogue.
 
     Attributes:
@@ -69,20 +69,20 @@ class Collection:
 
 
 @cache
-def catalogue() -> Mapping[str, Collection]:
+def catalogue() -> Mapping[str, CatalogueEntry]:
     """Return the entries by key, in the order of the file."""
-    read = read_toml(_HERE / "collections.toml")
+    read = read_toml(_HERE / "catalogue.toml")
     return {key: _entry(key, values) for key, values in read.items()}
 
 
-def _entry(key: str, values: Mapping[str, Any]) -> Collection:
+def _entry(key: str, values: Mapping[str, Any]) -> CatalogueEntry:
     frozen: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
-    return Collection(key=key, **frozen)
+    return CatalogueEntry(key=key, **frozen)
 
 
-def find_collection(name: str) -> Collection:
+def find_entry(name: str) -> CatalogueEntry:
     """Return the entry of a name.
 
     Raises:

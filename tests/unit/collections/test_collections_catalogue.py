@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from longrank.collections.catalogue import FOLDS, catalogue, find_entry
 from longrank.errors import InputError
 from longrank.formats.folds import read_folds
 from longrank.formats.queries import QUERY_FORMATS
 from longrank.formats.trec import read_qrels
-from longrank.reproduction.collections import FOLDS, catalogue, find_collection
 from longrank.types import Notes
 
 OPEN = (
@@ -45,12 +45,12 @@ def test_the_papers_collections_are_listed() -> None:
 
 def test_a_misspelt_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(InputError, match=r"unknown collection \(got 'robust4'\); did you mean 'robust04'\?"):
-        find_collection("robust4")
+        find_entry("robust4")
 
 
 @pytest.mark.parametrize("key", catalogue())
 def test_an_entry_is_consistent(key: str) -> None:
-    entry = find_collection(key)
+    entry = find_entry(key)
     assert entry.licence in {"open", "on request", "licensed"}
     assert "http" in entry.obtain
     assert entry.judged <= entry.queries
@@ -64,7 +64,7 @@ def test_an_entry_is_consistent(key: str) -> None:
 def test_ids_are_those_of_ir_datasets(key: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
     ir_datasets = pytest.importorskip("ir_datasets", reason="needs the extra irds")
-    entry = find_collection(key)
+    entry = find_entry(key)
     documents = ir_datasets.load(entry.irds)
     topics = [ir_datasets.load(one) for one in entry.irds_queries or (entry.irds,)]
     assert documents.has_docs() and all(one.has_queries() for one in topics)
@@ -78,7 +78,7 @@ def test_ids_are_those_of_ir_datasets(key: str, monkeypatch: pytest.MonkeyPatch,
 
 @pytest.mark.parametrize("path", sorted(FOLDS.glob("*.json")), ids=lambda path: path.stem)
 def test_folds_test_every_query_once(path: Path) -> None:
-    entry = find_collection(path.stem.split("-")[0])
+    entry = find_entry(path.stem.split("-")[0])
     notes = Notes()
     folds = read_folds(path, notes).values()
     tested = [query_id for fold in folds for query_id in fold.test]
@@ -131,7 +131,7 @@ QRELS = {
 def test_judgments_are_as_many_as_listed(key: str, shared_data: Path) -> None:
     folder = shared_data / "trec-topics-qrels" / "qrels"
     judged = [one for name in QRELS[key] for one in read_qrels(folder / f"qrels.{name}.txt", Notes()).values()]
-    entry = find_collection(key)
+    entry = find_entry(key)
     assert (len(judged), sum(map(len, judged))) == (entry.judged, entry.judgments)
 
 
@@ -140,6 +140,6 @@ def test_open_collections_are_as_large_as_listed(key: str, shared_data: Path) ->
     import json
 
     found = json.loads((shared_data / key / "stats.json").read_text())
-    listed = find_collection(key)
+    listed = find_entry(key)
     counts = [found[name] for name in ("docs", "queries", "queries_with_relevant", "judgments")]
     assert counts == [listed.documents, listed.queries, listed.judged, listed.judgments]

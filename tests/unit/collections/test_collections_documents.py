@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from longrank.collections.documents import locate_documents
 from longrank.errors import InputError
-from longrank.formats.corpora import CorpusOptions, Located, read_documents
+from longrank.formats.corpora import CorpusOptions, Located
 from longrank.formats.lines import Limits, TextOptions
 from longrank.types import Document, Notes
 from malformed_documents import CASES, HTML, Case, by_id
@@ -20,7 +21,7 @@ COLLECTIONS += ["squad-dev-mixed", "squad-dev-sections", "squad-dev-v1.1"]
 
 def located(*sources: Path, notes: Notes | None = None, **options: Any) -> list[Located]:
     return list(
-        read_documents([str(s) for s in sources], Notes() if notes is None else notes, CorpusOptions(**options))
+        locate_documents([str(s) for s in sources], Notes() if notes is None else notes, CorpusOptions(**options))
     )
 
 
@@ -242,13 +243,13 @@ def test_of_a_collection_folder_the_documents_are_read(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("About")
     assert [d.doc_id for d in documents(tmp_path)] == ["1"]
     (tmp_path / "docs.jsonl.gz").write_bytes(gzip.compress(b""))
-    assert "lies there packed and unpacked" in refusal(tmp_path)
+    assert "lies there plain and gzipped" in refusal(tmp_path)
 
 
 def test_sources_are_read_one_after_the_other_and_lazily(tmp_path: Path) -> None:
     first = jsonl(tmp_path, {"id": 1, "text": "x"}, name="a.jsonl")
     (tmp_path / "b.jsonl").write_text("not JSON")
-    stream = read_documents([str(first), str(tmp_path / "b.jsonl")], Notes())
+    stream = locate_documents([str(first), str(tmp_path / "b.jsonl")], Notes())
     assert [one.document.doc_id for one in islice(stream, 1)] == ["1"]
     with pytest.raises(InputError):
         next(stream)

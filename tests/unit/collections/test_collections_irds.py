@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from longrank.collections.collection import Collection, open_collection
+from longrank.collections.documents import locate_documents
+from longrank.collections.irds import irds_qrels, irds_queries
 from longrank.errors import InputError, MissingExtra
-from longrank.formats.collection import Collection, open_collection
-from longrank.formats.corpora import CorpusOptions, Located, read_documents
-from longrank.formats.irds import irds_qrels, irds_queries
+from longrank.formats.corpora import CorpusOptions, Located
 from longrank.types import Document, Notes, Query
 
 _NUMBERS = count()
@@ -60,13 +61,13 @@ def dataset(**iterators: Callable[[], Iterator[Any]]) -> str:
 
 def test_documents_queries_and_judgments_of_a_local_dataset(local: str) -> None:
     source = f"irds:{local}"
-    assert list(read_documents([source], Notes())) == [
+    assert list(locate_documents([source], Notes())) == [
         Located(Document("d1", "", "dogs bark"), source, None),
         Located(Document("d2", "", "cats purr"), source, None),
     ]
     assert irds_queries(local) == [Query("q1", "barking dogs", {"text": "barking dogs"})]
     assert irds_qrels(local) == {"q1": {"d1": 2, "d2": 0}}
-    assert open_collection(source) == Collection(local, (source,), source, source)
+    assert open_collection(source) == Collection(name=source, sources=(source,), queries=(source,), qrels=(source,))
 
 
 class WebDoc(NamedTuple):
@@ -87,11 +88,13 @@ class Argument(NamedTuple):
 
 def test_fields_of_documents_are_named_as_in_the_dataset() -> None:
     web = dataset(docs=lambda: iter([WebDoc("d1", "Dogs", "They bark.", "http://x", b"...")]))
-    assert [one.document for one in read_documents([f"irds:{web}"], Notes())] == [Document("d1", "Dogs", "They bark.")]
+    assert [one.document for one in locate_documents([f"irds:{web}"], Notes())] == [
+        Document("d1", "Dogs", "They bark.")
+    ]
     options = CorpusOptions(fields=("url", "text"))
-    assert next(read_documents([f"irds:{web}"], Notes(), options)).document.text == "http://x\nThey bark."
+    assert next(locate_documents([f"irds:{web}"], Notes(), options)).document.text == "http://x\nThey bark."
     arguments = dataset(docs=lambda: iter([Argument("d1", ["Dogs", "bark."])]))
-    assert next(read_documents([f"irds:{arguments}"], Notes())).document.text == "Dogs bark."
+    assert next(locate_documents([f"irds:{arguments}"], Notes())).document.text == "Dogs bark."
 
 
 class Topic(NamedTuple):
@@ -112,7 +115,7 @@ def test_a_topic_is_searched_by_its_title_or_the_field_that_is_named() -> None:
     with pytest.raises(InputError, match="no field 'descripton' in its queries; did you mean 'description'"):
         irds_queries(topics, "descripton")
     with pytest.raises(InputError, match="this dataset has no docs"):
-        next(read_documents([f"irds:{topics}"], Notes()))
+        next(locate_documents([f"irds:{topics}"], Notes()))
     with pytest.raises(InputError, match="this dataset has no qrels"):
         irds_qrels(topics)
 
@@ -133,14 +136,14 @@ def test_judgments_that_contradict_each_other_are_refused() -> None:
 
 def test_an_unknown_id_is_answered_with_the_nearest() -> None:
     with pytest.raises(InputError) as caught:
-        next(read_documents(["irds:vaswany"], Notes()))
+        next(locate_documents(["irds:vaswany"], Notes()))
     assert str(caught.value) == "irds:vaswany: ir_datasets knows no such dataset; did you mean vaswani?"
 
 
 def test_ids_of_several_words_are_refused() -> None:
     bad = dataset(docs=lambda: iter([WebDoc("d 1", "", "", "", b"")]))
     with pytest.raises(InputError, match=f"irds:{bad}: doc_id holds white space"):
-        next(read_documents([f"irds:{bad}"], Notes()))
+        next(locate_documents([f"irds:{bad}"], Notes()))
 
 
 def noisy() -> Iterator[WebDoc]:
@@ -151,7 +154,7 @@ def noisy() -> Iterator[WebDoc]:
 
 
 def test_what_fails_in_ir_datasets_is_one_line_and_all_else_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
-    stream = read_documents([f"irds:{dataset(docs=noisy)}"], Notes())
+    stream = locate_documents([f"irds:{dataset(docs=noisy)}"], Notes())
     assert next(stream).document.doc_id == "d1"
     with pytest.raises(InputError, match=r"irds:.*: cannot be read \(ConnectionError: no route\); is the network"):
         next(stream)
@@ -164,7 +167,7 @@ def asking() -> Iterator[WebDoc]:
 
 def test_a_dataset_that_asks_for_a_password_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(InputError, match="has to be licensed"):
-        next(read_documents([f"irds:{dataset(docs=asking)}"], Notes()))
+        next(locate_documents([f"irds:{dataset(docs=asking)}"], Notes()))
     assert capsys.readouterr() == ("", "")
 
 
@@ -179,7 +182,7 @@ def test_files_that_cannot_be_fetched_are_one_line(
     download = Download([RequestsDownload("http://127.0.0.1:9/docs.tsv")], cache_path=str(tmp_path / "docs.tsv"))
     dataset_id = register(ir_datasets.Dataset(TsvDocs(download)))
     with pytest.raises(InputError, match="cannot be read"):
-        next(read_documents([f"irds:{dataset_id}"], Notes()))
+        next(locate_documents([f"irds:{dataset_id}"], Notes()))
     assert capsys.readouterr() == ("", "")
 
 

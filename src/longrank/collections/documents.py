@@ -1,0 +1,126 @@
+"""Read documents from files, folders, collections, ir_datasets or values in memory, as one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from longrank.collections.collection import IRDS, Collection, is_in_catalogue, open_collection
+from longrank.collections.files import files_of
+from longrank.collections.irds import irds_records
+from longrank.collections.values import rows
+from longrank.config import lookup
+from longrank.errors import InputError
+from longrank.formats.corpora import READERS, Located
+from longrank.formats.ids import check_id
+from longrank.formats.records import Composer, CorpusOptions, Record
+from longrank.types import Document, Notes, id_of
+
+_HERE = Path("documents")  # the place that messages name for values in memory
+_IDS = ("docno", "doc_id", "_id", "id")
+_FIX = "documents are files, folders, collections, irds:ID, Document values, mappings with an id, or (id, text) pairs"
+_PLACE = str | Path | Collection
+
+
+def read_documents(source: Any, options: CorpusOptions | None = None, notes: Notes | None = None) -> Iterator[Document]:
+    """Yield documents one after another, in bounded memory.
+
+    Args:
+        source: a file, a folder, a collection folder, a name of the catalogue or ``irds:ID``, or a list of these; or
+            a table with a column ``docno``, or an iterable of `Document`, mappings with an id, or (id, text) pairs.
+        options: format, fields and encoding.
+        notes: counts what was accepted with a remark.
+
+    Raises:
+        InputError: whatever is wrong with a source, with file and line; no document at all; a field
+            that no document has (after the last document). Ids that occur twice are for the caller to find.
+        MissingExtra: an extra for HTML or ir_datasets is needed and not installed.
+
+    Example:
+        >>> next(read_documents([("d1", "Dogs bark.")]))
+        Document(doc_id='d1', title='', text='Dogs bark.', passages=())
+    """
+    return (located.document for located in locate_documents(source, Notes() if notes is None else notes, options))
+
+
+def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = None) -> Iterator[Located]:
+    """Yield documents as `read_documents`, each with its file and line.
+
+    Raises:
+        InputError, MissingExtra: as `read_documents`.
+    """
+    options = options or CorpusOptions()
+    if options.format is not None:
+        lookup(READERS, options.format, "format")
+    composer, composed, number = Composer(options.fields), False, 0
+    items = [source] if isinstance(source, _PLACE) else rows(source, "documents", _FIX)
+    for number, item in enumerate(items, 1):
+        if isinstance(item, _PLACE):
+            for place in _places(item):
+                yield from _of_place(place, composer, notes, options)
+            composed = True
+        elif isinstance(item, Located):
+            yield item
+        elif isinstance(item, Document):
+            yield Located(_checked(item, number), str(_HERE), number)
+        else:
+            yield Located(composer.document(_record(item, number), _HERE, notes), str(_HERE), number)
+            composed = True
+    if not number:
+        raise InputError("there is no document", fix=f"{_FIX}; an iterator can be read only once")
+    if composed:
+        composer.check_seen()
+
+
+def _places(source: str | Path | Collection) -> tuple[str, ...]:
+    """Return the files, folders and datasets that hold the documents of a source."""
+    if not isinstance(source, Collection) and not is_in_catalogue(str(source)):
+        return (str(source),)
+    collection = open_collection(source)
+    if not collection.sources:
+        raise InputError("this collection has no documents", path=collection.name)
+    return collection.sources
+
+
+def _of_place(place: str, composer: Composer, notes: Notes, options: CorpusOptions) -> Iterator[Located]:
+    n_documents = 0
+    for located in _documents(place, composer, notes, options):
+        n_documents += 1
+        yield located
+    if not n_documents:
+        raise InputError("holds no document", path=place)
+
+
+def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOptions) -> Iterator[Located]:
+    if source.startswith(IRDS):
+        for record in irds_records(source.removeprefix(IRDS)):
+            yield Located(composer.document(record, Path(source), notes), source, None)
+        return
+    for file, format in files_of(source, options, notes):
+        for record in READERS[format](file, notes, options):
+            yield Located(composer.document(record, file.path, notes), str(file.path), record.line)
+
+
+def _checked(document: Document, number: int) -> Document:
+    for name, value in (("doc_id", document.doc_id), ("title", document.title), ("text", document.text)):
+        if not isinstance(value, str):
+            raise InputError(f"{name} is not a string", path=_HERE, line=number, got=repr(value))
+    check_id(document.doc_id, "doc_id", _HERE, number)
+    return document
+
+
+def _record(item: Any, number: int) -> Record:
+    if isinstance(item, tuple) and len(item) == 2:
+        doc_id, text = item
+        values = dict(text) if isinstance(text, Mapping) else {"text": text}
+    elif isinstance(item, Mapping):
+        key = next((key for key in _IDS if key in item), None)
+        if key is None:
+            raise InputError(
+                "no id", path=_HERE, line=number, got=dict(item), fix=f"one of {', '.join(_IDS)} is needed"
+            )
+        doc_id, values = item[key], {name: value for name, value in item.items() if name != key}
+    else:
+        raise InputError("is not a document", path=_HERE, line=number, got=item, fix=_FIX)
+    return Record(check_id(id_of(doc_id, "doc_id"), "doc_id", _HERE, number), values, number)

@@ -1,0 +1,153 @@
+"""Read queries from a file, a collection, ir_datasets or values in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from longrank.collections.collection import IRDS, Collection, open_collection, places
+from longrank.collections.values import rows
+from longrank.config import suggestion
+from longrank.errors import InputError
+from longrank.formats.ids import check_id
+from longrank.formats.queries import read_queries as read_file
+from longrank.formats.topics import field_among
+from longrank.types import Notes, Query, id_of
+
+_HERE = Path("queries")  # the place that messages name for values in memory
+_IDS = ("qid", "query_id", "_id", "id")
+_TEXTS = ("text", "query", "title")
+_FIX = "queries are a file, a collection, irds:ID, texts, id -> text, Query values, (id, text) pairs or a table"
+
+
+class Queries(list[Query]):
+    """Queries in their order; `notes` counts what was accepted with a remark."""
+
+    def __init__(self, queries: Iterable[Query], notes: Notes) -> None:
+        super().__init__(queries)
+        self.notes = notes
+
+
+def read_queries(
+    source: Any,
+    notes: Notes | None = None,
+    *,
+    format: str | None = None,
+    field: str | None = None,
+    allow_empty: bool = False,
+) -> Queries:
+    """Read queries.
+
+    Args:
+        source: a file, a collection folder, a name of the catalogue or ``irds:ID``; or a list of texts (ids 1, 2,
+            ...), a mapping id -> text or id -> fields, a table with columns ``qid`` and ``query``, or an iterable of
+            `Query`, mappings with an id and a text, or (id, text) pairs.
+        notes: counts what was accepted with a remark; the result carries it.
+        format: a name of `longrank.formats.queries.QUERY_FORMATS`; default: told from the file.
+        field: the field to search for, by any of its names; default: the title of a topic, else ``text``.
+        allow_empty: accept, and count, queries whose text is empty.
+
+    Raises:
+        InputError: no query, an unusable value or id, an id twice, an empty text, a field that no query has, or a
+            fault of the file.
+        MissingExtra: ir_datasets is needed and not installed.
+
+    Example:
+        >>> [query.query_id for query in read_queries(["dogs bark", "cats purr"])]
+        ['1', '2']
+    """
+    notes = Notes() if notes is None else notes
+    if not isinstance(source, str | Path | Collection):
+        return Queries(_in_memory(source, field, allow_empty, notes), notes)
+
+    def read(place: str, guessed: str | None) -> list[Query]:
+        if place.startswith(IRDS):
+            from longrank.collections.irds import irds_queries
+
+            return irds_queries(place.removeprefix(IRDS), field)
+        return read_file(Path(place), notes, format=format or guessed, field=field, allow_empty=allow_empty)
+
+    return Queries(_joined(source, read), notes)
+
+
+def read_queries_or_text(collection: Collection, field: str | None, notes: Notes) -> tuple[Queries, bool]:
+    """Read the queries of a collection by a field, or by their text in a file where no query has the field.
+
+    Returns:
+        The queries, and whether a file lacks the field.
+
+    Raises:
+        InputError, MissingExtra: as `read_queries`.
+    """
+    lacks = []
+
+    def read(place: str, guessed: str | None) -> list[Query]:
+        has_field = field is None or any(
+            field_among(field, query.fields) for query in read_queries(place, format=guessed)
+        )
+        lacks.append(not has_field)
+        return read_queries(place, notes, format=guessed, field=field if has_field else None)
+
+    return Queries(_joined(collection, read), notes), any(lacks)
+
+
+def _joined(source: str | Path | Collection, read: Callable[[str, str | None], list[Query]]) -> Iterable[Query]:
+    """Read every query file of a collection as if they were one file."""
+    parts = places(source, "queries")
+    entry = open_collection(source).entry if parts != (str(source),) else None
+    queries: dict[str, Query] = {}
+    for place in parts:
+        tells = place.removesuffix(".gz").endswith((".jsonl", ".tsv", ".xml"))
+        for query in read(place, entry.query_format if entry and not tells else None):
+            if queries.setdefault(query.query_id, query) is not query:
+                raise InputError("a query of this id is in another file, too", path=place, got=query.query_id)
+    return queries.values()
+
+
+def _in_memory(source: Any, field: str | None, allow_empty: bool, notes: Notes) -> Iterator[Query]:
+    seen: dict[str, int] = {}
+    for number, item in enumerate(rows(source, "queries", _FIX), 1):
+        query = _query(item, number)
+        check_id(query.query_id, "query id", _HERE, number)
+        if seen.setdefault(query.query_id, number) != number:
+            what = f"query id occurs twice, first as query {seen[query.query_id]}"
+            raise InputError(what, path=_HERE, line=number, got=query.query_id)
+        if field is not None:
+            name = field_among(field, query.fields)
+            if name is None:
+                fix = suggestion(field, query.fields)
+                raise InputError(f"query has no field '{field}'", path=_HERE, line=number, fix=fix)
+            query = replace(query, text=query.fields[name])
+        if not query.text.strip():
+            if not allow_empty:
+                raise InputError("query text is empty", path=_HERE, line=number, got=query.text)
+            notes.add("queries with an empty text", f"query {query.query_id}")
+        yield query
+    if not seen:
+        raise InputError("there is no query", fix=f"{_FIX}; an iterator can be read only once")
+
+
+def _query(item: Any, number: int) -> Query:
+    if isinstance(item, Query):
+        return item
+    if isinstance(item, str):
+        return Query(str(number), item, {"text": item})
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Mapping):
+        item = {"qid": item[0], **{key: value for key, value in item[1].items() if key not in _IDS}}
+    if isinstance(item, Mapping):
+        key = next((key for key in _IDS if key in item), None)
+        text = next((key for key in _TEXTS if key in item), None)
+        if key is None or text is None:
+            fix = f"an id ({', '.join(_IDS)}) and a text ({', '.join(_TEXTS)}) are needed"
+            raise InputError("query has no id or no text", path=_HERE, line=number, got=dict(item), fix=fix)
+        fields = {name: value for name, value in item.items() if isinstance(value, str) and name not in _IDS}
+        item = (item[key], item[text])
+    elif isinstance(item, tuple) and len(item) == 2:
+        fields = {"text": item[1]}
+    else:
+        raise InputError("is not a query", path=_HERE, line=number, got=item, fix=_FIX)
+    if not isinstance(item[1], str):
+        raise InputError("query text is not a string", path=_HERE, line=number, got=item[1])
+    return Query(id_of(item[0], "query id"), item[1], fields)

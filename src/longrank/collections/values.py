@@ -1,0 +1,26 @@
+"""Take values in memory apart: the rows of lists, mappings and tables (pandas or alike)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from longrank.errors import InputError
+from longrank.types import is_frame
+
+
+def rows(source: Any, kind: str, fix: str) -> Iterator[Any]:
+    """Yield the items of an iterable, the (key, value) pairs of a mapping, or the rows of a table as mappings.
+
+    Raises:
+        InputError: something else, or a text or bytes, whose items would be its characters.
+    """
+    if is_frame(source):
+        names = [str(name) for name in source.columns]
+        columns = (list(source[name]) for name in source.columns)
+        return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+    if isinstance(source, Mapping):
+        return iter(source.items())
+    if isinstance(source, str | bytes | bytearray) or not isinstance(source, Iterable):
+        raise InputError(f"no {kind} can be read from a {type(source).__name__}", got=source, fix=fix)
+    return iter(source)

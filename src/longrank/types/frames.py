@@ -1,0 +1,61 @@
+"""Tables (pandas, polars or alike) in and out, without an import of pandas until a table is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any
+
+from longrank.errors import InputError
+
+
+def is_frame(value: object) -> bool:
+    """Tell whether a value is a table: something with named columns."""
+    return hasattr(value, "columns") and hasattr(value, "__getitem__") and hasattr(value, "shape")
+
+
+def columns_of(frame: Any, *wanted: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of some columns of a table.
+
+    Args:
+        frame: the table.
+        wanted: for each column the names it may have.
+
+    Raises:
+        InputError: the table lacks a column.
+    """
+    names = [str(name) for name in frame.columns]
+    columns = []
+    for aliases in wanted:
+        name = next((alias for alias in aliases if alias in names), None)
+        if name is None:
+            fix = f"its columns are {', '.join(names) or 'none'}"
+            raise InputError(f"the table has no column {' or '.join(aliases)}", fix=fix)
+        columns.append(list(frame[name]))
+    return zip(*columns, strict=True)
+
+
+def id_of(value: Any, kind: str) -> str:
+    """Return an id as a string; the number 7 is the id "7".
+
+    Raises:
+        InputError: neither a string nor an integer; `kind` names it.
+    """
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return str(int(value))
+    if not isinstance(value, str):
+        raise InputError(f"{kind} is neither a string nor an integer", got=repr(value))
+    return value
+
+
+def pandas() -> Any:
+    """Import pandas.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise InputError("tables need pandas, which is not installed", fix="pip install pandas") from None
+    return pandas

@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from longrank.collections import read_documents, read_qrels, read_queries, read_run
+from longrank.errors import InputError
+from longrank.formats.records import CorpusOptions
+from longrank.types import Document, Notes, Query, Run
+
+
+def frame(**columns: Any) -> Any:
+    return pytest.importorskip("pandas").DataFrame(columns)
+
+
+# --- queries ----------------------------------------------------------------------------------------
+
+DOGS, CATS = Query("1", "dogs bark", {"text": "dogs bark"}), Query("2", "cats", {"text": "cats"})
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        ["dogs bark", "cats"],
+        ("dogs bark", "cats"),
+        {"1": "dogs bark", 2: "cats"},
+        {"1": {"text": "dogs bark"}, "2": {"text": "cats"}},
+        [("1", "dogs bark"), (np.int64(2), "cats")],
+        [{"qid": "1", "text": "dogs bark"}, {"_id": 2, "text": "cats"}],
+        [DOGS, CATS],
+    ],
+)
+def test_queries_in_memory(source: Any) -> None:
+    queries = read_queries(source)
+    assert queries == [DOGS, CATS]
+    assert queries.notes.lines() == []
+    assert read_queries(iter(source.items() if isinstance(source, dict) else source)) == queries
+
+
+def test_queries_of_a_table_have_pyterriers_columns() -> None:
+    queries = read_queries(frame(qid=[1, 2], query=["dogs", "cats"], narrative=["x", "y"]))
+    assert [(query.query_id, query.text) for query in queries] == [("1", "dogs"), ("2", "cats")]
+    assert queries[0].fields == {"query": "dogs", "narrative": "x"}
+    assert [query.text for query in read_queries(queries, field="narrative")] == ["x", "y"]
+
+
+def test_a_query_file_and_its_notes_are_read_without_notes(tmp_path: Path) -> None:
+    (tmp_path / "q.tsv").write_text("query_id\ttext\n1\tdogs bark\n")
+    for source in (tmp_path / "q.tsv", str(tmp_path / "q.tsv")):
+        queries = read_queries(source)
+        assert queries == [DOGS]
+        assert queries.notes["header lines skipped"] == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (None, "no queries can be read from a NoneType"),
+        (7, "no queries can be read from a int (got 7); queries are a file, a collection, irds:ID, texts"),
+        (b"dogs", "no queries can be read from a bytes"),
+        ([], "there is no query; "),
+        ({}, "there is no query; "),
+        (iter(()), "an iterator can be read only once"),
+        ([None], "queries:1: is not a query"),
+        (["dogs", 7], "queries:2: is not a query (got 7)"),
+        ([("1", "dogs"), ("1", "cats")], "queries:2: query id occurs twice, first as query 1 (got '1')"),
+        ([("a b", "dogs")], "queries:1: query id holds white space (got 'a b'); ids are one word"),
+        ([(None, "dogs")], "query id is neither a string nor an integer (got 'None')"),
+        ([(True, "dogs")], "query id is neither a string nor an integer"),
+        ({"1": None}, "queries:1: query text is not a string"),
+        ([" "], "queries:1: query text is empty (got ' ')"),
+        ([{"text": "dogs"}], "queries:1: query has no id or no text"),
+        ([{"qid": "1"}], "queries:1: query has no id or no text"),
+    ],
+)
+def test_unusable_queries_are_refused_in_a_sentence(source: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_queries(source)
+    assert message in str(caught.value)
+
+
+def test_empty_queries_are_kept_and_counted_on_demand() -> None:
+    queries = read_queries(["", "dogs"], allow_empty=True)
+    assert [query.text for query in queries] == ["", "dogs"]
+    assert queries.notes["queries with an empty text"] == 1
+
+
+def test_a_field_that_a_query_lacks_is_refused() -> None:
+    with pytest.raises(InputError, match="query has no field 'title'; one of text"):
+        read_queries(["dogs"], field="title")
+
+
+# --- judgments --------------------------------------------------------------------------------------
+
+
+def test_judgments_in_memory_and_of_a_table() -> None:
+    mapping = {"q1": {"d1": 1, "d2": np.int64(0)}, 2: {3: -1}}
+    expected = {"q1": {"d1": 1, "d2": 0}, "2": {"3": -1}}
+    qrels = read_qrels(mapping)
+    assert qrels == expected
+    assert qrels.notes["negative grades, read as not judged"] == 1
+    assert read_qrels(qrels) is qrels
+    table = frame(qid=["q1", "q1", 2], docno=["d1", "d2", "3"], label=[1, 0, -1])
+    assert read_qrels(table) == expected
+    assert read_qrels(table.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (None, "no judgments can be read from a NoneType"),
+        (7, "no judgments can be read from a int"),
+        ([("q", "d", 1)], "no judgments can be read from a list"),
+        ({}, "there is no judgment"),
+        ({"q": {}}, "there is no judgment"),
+        ({"q": ["d1"]}, "judgments of query q are not a mapping"),
+        ({"q": {"d": 1.5}}, "grade is not an integer from -127 to 127 (got '1.5')"),
+        ({"q": {"d": True}}, "grade is not an integer"),
+        ({"q": {"d": 1000}}, "grade is not an integer"),
+        ({"q": {"d": None}}, "grade is not an integer"),
+        ({"q r": {"d": 1}}, "query id holds white space"),
+        ({"q": {"": 1}}, "doc_id is empty"),
+        ({"q": {1: 1, "1": 2}}, "document 1 has two grades for query q: 1 and 2"),
+    ],
+)
+def test_unusable_judgments_are_refused_in_a_sentence(source: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_qrels(source)
+    assert message in str(caught.value)
+
+
+def test_a_table_without_a_column_is_refused_and_shows_its_columns() -> None:
+    with pytest.raises(InputError, match="the table has no column label or relevance or grade; its columns are qid, d"):
+        read_qrels(frame(qid=["q"], docno=["d"], score=[1]))
+
+
+# --- runs -------------------------------------------------------------------------------------------
+
+
+def test_runs_in_memory_and_of_a_table() -> None:
+    run = read_run({"q1": {"d1": 1.0, "d2": np.float32(2.0)}, 2: {3: 1}})
+    assert list(run.rows()) == [("q1", "d2", 2.0), ("q1", "d1", 1.0), ("2", "3", 1.0)]
+    assert read_run(run) is run
+    table = run.to_frame()
+    assert list(read_run(table).rows()) == list(run.rows())
+    assert list(Run.from_frame(table.sample(frac=1, random_state=1))["q1"]) == list(run["q1"])
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (None, "no run can be read from a NoneType"),
+        (7, "no run can be read from a int"),
+        ([("q", "d", 1)], "no run can be read from a list"),
+        ("", "the name of the run file is empty"),
+        ({}, "the run is empty"),
+        ({"q": {}}, "the run is empty"),
+        ({"q": ["d1"]}, "the ranking of query q is not a mapping"),
+        ({"q": {"d": "1"}}, "score of document d is not a number (got ''1'')"),
+        ({"q": {"d": None}}, "score of document d is not a number"),
+        ({"q": {"d": float("nan")}}, "score nan of document 'd' for query 'q' is not finite"),
+        ({"q": {"d": 1e300}}, "is not finite"),
+        ({"q": {1: 1.0, "1": 2.0}}, "document '1' occurs twice for query 'q'"),
+        ({"q": {None: 1.0}}, "doc_id is neither a string nor an integer"),
+    ],
+)
+def test_unusable_runs_are_refused_in_a_sentence(source: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_run(source)
+    assert message in str(caught.value)
+
+
+# --- documents --------------------------------------------------------------------------------------
+
+BARK = Document("d1", "", "Dogs bark.")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        [BARK],
+        iter([BARK]),
+        [("d1", "Dogs bark.")],
+        {"d1": "Dogs bark."},
+        {"d1": {"text": "Dogs bark."}},
+        [{"docno": "d1", "text": "Dogs bark."}],
+        [{"id": "d1", "title": None, "contents": "Dogs bark."}],
+    ],
+)
+def test_documents_in_memory(source: Any) -> None:
+    assert list(read_documents(source)) == [BARK]
+
+
+def test_documents_of_paths_and_of_a_table(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"id": "d1", "text": "Dogs bark."}\n')
+    (tmp_path / "b.txt").write_text("Cats purr.")
+    assert list(read_documents(tmp_path / "a.jsonl")) == [BARK]
+    assert [document.doc_id for document in read_documents(sorted(tmp_path.iterdir()))] == ["d1", "b.txt"]
+    assert [document.doc_id for document in read_documents(path for path in [str(tmp_path / "a.jsonl")])] == ["d1"]
+    table = frame(docno=[1], title=["Dogs"], text=["Dogs bark."])
+    assert list(read_documents(table)) == [Document("1", "Dogs", "Dogs bark.")]
+    assert next(read_documents(table, CorpusOptions(fields=("title",)))).text == ""
+
+
+def consumed() -> Iterator[Document]:
+    documents = (document for document in [BARK])
+    list(documents)
+    return documents
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (None, "no documents can be read from a NoneType"),
+        (7, "no documents can be read from a int"),
+        (b"x", "no documents can be read from a bytes"),
+        ([], "there is no document"),
+        (consumed(), "an iterator can be read only once"),
+        ("", "an empty name was given"),
+        ("no/such/file.jsonl", "no/such/file.jsonl: no such file or folder"),
+        ([7], "documents:1: is not a document (got 7)"),
+        ([BARK, None], "documents:2: is not a document"),
+        ([("d1", None)], "documents:1: 'text' is null"),
+        ([("d1", 7)], "documents:1: 'text' is not a string (got 7)"),
+        ([{"text": "x"}], "documents:1: no id"),
+        ([("a b", "x")], "documents:1: doc_id holds white space"),
+        ([Document(7, "", "x")], "documents:1: doc_id is not a string"),  # type: ignore[arg-type]
+        ([Document("d", "", None)], "documents:1: text is not a string"),  # type: ignore[arg-type]
+    ],
+)
+def test_unusable_documents_are_refused_in_a_sentence(source: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        list(read_documents(source))
+    assert message in str(caught.value)
+
+
+# --- tables without pandas --------------------------------------------------------------------------
+
+
+def test_without_pandas_a_table_is_refused_and_the_rest_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    run = read_run({"q": {"d": 1}}, Notes())
+    assert "<td" in run._repr_html_()
+    with pytest.raises(InputError, match="tables need pandas, which is not installed; pip install pandas"):
+        run.to_frame()
