@@ -95,7 +95,7 @@ def test_validation_on_what_is_learned_from_is_pointed_out(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert train(folder, tmp_path / "out", "--dev", str(folder / "e.jsonl")) == 0
-    assert "the development examples are those that are learned from" in capsys.readouterr().err
+    assert "--dev is the training file: validation will only measure training fit" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -114,10 +114,11 @@ def _check_losses(settings: DocumentTraining, width: int) -> None:
         InputError: such losses or such a teacher; or a loss that is not of documents' scores or outputs.
     """
     check_reads(settings.loss, ("scores", "logits"), "document network")
-    if fault := loss_fault(settings.loss, "documents", width, taught=settings.teacher is not None):
-        raise InputError(
-            fault, got=f"samples.kind = {settings.samples.kind}", fix="set samples.kind or teacher.evidence"
-        )
-    if settings.teacher is not None and all(loss_kind(term).needs != "teacher" for term in settings.loss):
+    if fault := loss_fault(settings.loss, "documents", width, taught=True):
+        raise InputError(fault, got=f"samples.kind = {settings.samples.kind}")
+    taught = [term.name for term in settings.loss if loss_kind(term).needs == "teacher"]
+    if taught and settings.teacher is None:
+        raise InputError(f"the loss {taught[0]} needs a teacher", fix="set teacher.evidence")
+    if settings.teacher is not None and not taught:
         names = ", ".join(term.name for term in settings.loss)
         raise InputError("no loss learns from the teacher", got=f"loss {names}", fix="add mse, margin-mse or kl")

@@ -218,7 +218,12 @@ def load_training(training: str | Mapping[str, Any], assignments: Sequence[str] 
     if network in PASSAGE_NETWORKS:
         return validated(PassageTraining, data, origin)
     if network not in DOCUMENT_NETWORKS:
-        raise InputError("unknown network", path=origin, got=network, fix=suggestion(network, [*DOCUMENT_NETWORKS, *PASSAGE_NETWORKS]))
+        raise InputError(
+            "unknown network",
+            path=origin,
+            got=network,
+            fix=suggestion(network, [*DOCUMENT_NETWORKS, *PASSAGE_NETWORKS]),
+        )
     return validated(DocumentTraining, data, origin)
 
 

@@ -106,6 +106,6 @@ def check_taught(candidates: Iterable[Candidates], taught: Taught) -> None:
             lacking = next((doc_id for doc_id in doc_ids if (query.query_id, doc_id) not in taught), None)
             if lacking is not None:
                 raise InputError(
-                    f"the teacher's evidence lacks document '{lacking}' of query '{query.query_id}', which may be drawn",
+                    f"the teacher lacks document '{lacking}' of query '{query.query_id}', which may be drawn",
                     fix="let samples.depth be at most the depth of the evidence, with in_run = true, negatives = run",
                 )

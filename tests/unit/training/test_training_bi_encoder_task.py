@@ -207,8 +207,16 @@ def test_writing_that_fails_costs_no_byte_even_of_a_pooler_that_the_model_lacks(
     ("sections", "examples", "said"),
     [
         ({"loss": []}, TRIPLETS, "a training needs a loss"),
-        ({"loss": [{"name": "hinge"}]}, TRIPLETS, r"the loss hinge reads scores, which a bi-encoder does not compute; use triplet"),
-        ({"loss": TRIPLET * 2}, [group("q", ["a", "b", "c"])], r"examples.jsonl:1: the loss triplet learns from groups of 2 texts"),
+        (
+            {"loss": [{"name": "hinge"}]},
+            TRIPLETS,
+            r"the loss hinge reads scores, which a bi-encoder does not compute; use triplet",
+        ),
+        (
+            {"loss": TRIPLET * 2},
+            [group("q", ["a", "b", "c"])],
+            r"examples.jsonl:1: the loss triplet learns from groups of 2 texts",
+        ),
         ({}, [TRIPLETS[0], Example("q", ("a",), (1.0,))], r"examples.jsonl:2: examples of different sizes"),
         ({"network": {"outputs": 2}}, TRIPLETS, "has no outputs to choose"),
         ({"read": {"max_query_tokens": 8}}, TRIPLETS, "reads queries as it reads texts"),

@@ -292,7 +292,7 @@ def test_a_teacher_needs_to_have_read_what_may_be_drawn_and_no_more(folder: Path
     whole = {key: score for key, score in taught_scores(data).items() if key[0] in data.train}
     check(whole)
     last = "q03", data.run["q03"][-1].doc_id
-    with pytest.raises(InputError, match=f"lacks document '{last[1]}' of query 'q03', which may be drawn"):
+    with pytest.raises(InputError, match=f"the teacher lacks document '{last[1]}' of query 'q03', which may be drawn"):
         check({key: score for key, score in whole.items() if key != last})
     first = {(row.query_id, row.doc_id): 0.0 for query_id in data.train for row in data.run[query_id][:10]}
     check(first, depth=10)
@@ -307,11 +307,15 @@ def test_a_teacher_needs_to_have_read_what_may_be_drawn_and_no_more(folder: Path
     ("losses", "sections", "said"),
     [
         (["hinge"], {"samples": {"kind": "pointwise"}}, "the loss hinge learns from groups of 2 documents"),
-        (["hinge"], {"samples": {"kind": "groups", "n_negatives": 2}}, "the loss hinge learns from groups of 2 documents"),
+        (
+            ["hinge"],
+            {"samples": {"kind": "groups", "n_negatives": 2}},
+            "the loss hinge learns from groups of 2 documents",
+        ),
         (["cross-entropy"], {}, "the loss cross-entropy learns from single documents"),
         (["lce"], {"samples": {"kind": "pointwise"}}, "the loss lce learns from groups of documents"),
         (["triplet"], {"samples": {"kind": "groups", "n_negatives": 2}}, "the loss triplet reads vectors"),
-        (["mse"], {"samples": {"kind": "pointwise"}}, "the loss mse learns from a teacher's scores, which are missing"),
+        (["mse"], {"samples": {"kind": "pointwise"}}, "the loss mse needs a teacher; set teacher.evidence"),
         (["hinge"], {"teacher": {"evidence": "e"}}, "no loss learns from the teacher"),
         (["hinge", "mse"], {"teacher": {"evidence": "e"}}, "losses that read different things cannot be added"),
         (["hnige"], {}, "unknown loss (got 'hnige'); did you mean 'hinge'?"),
@@ -347,7 +351,12 @@ def test_what_does_not_fit_together_is_refused_in_one_line(
     [
         ("mse", 2, "logit", "needs a network of one output"),
         ("soft-cross-entropy", 1, "logprob", "needs a network of two outputs"),
-        ("soft-cross-entropy", 2, "logit", r"learns two outputs of the teacher.*\(got .unit logit, aggregator document"),
+        (
+            "soft-cross-entropy",
+            2,
+            "logit",
+            r"learns two outputs of the teacher.*\(got .unit logit, aggregator document",
+        ),
     ],
 )
 def test_one_score_of_the_teacher_is_never_taken_for_two_outputs(
@@ -469,7 +478,10 @@ def test_judged_documents_that_the_index_lacks_are_left_out_and_counted(folder: 
 
 
 def test_random_negatives_come_from_the_whole_collection(folder: Path, data: Any) -> None:
-    task = opened(folder, data, "hinge", samples={"negatives": "random"})
+    from dataclasses import replace
+
+    whole = replace(data, doc_ids=sorted(TEXTS))
+    task = opened(folder, whole, "hinge", samples={"negatives": "random"})
     ranked = {row.doc_id for row in data.run["q00"]}
     seen = {doc_id for n in range(200) for doc_id in task._samples[n].doc_ids if task._samples[n].query_id == "q00"}
     assert seen - ranked
@@ -480,10 +492,11 @@ def test_what_a_frozen_encoder_makes_of_passages_is_kept_and_is_what_it_was(
 ) -> None:
     import torch
 
+    from longrank.training.ranking_data import make_material
     from longrank.training.ranking_setup import open_task
 
     found = settings(folder, [{"name": "hinge"}], network={"frozen": True})
-    cached, fresh = open_task(found, data, Notes()), open_task(found, data, Notes())
+    cached, fresh = (open_task(found, data, make_material(found, data), Notes()) for _ in range(2))
     cached.reader.use_cache(tmp_path / "rows.cache", "float32")
     cached.reader.keep_in_memory({})
     packed, read = cached.reader.packed, list[int]()
