@@ -1,4 +1,4 @@
-"""How few passages need the expensive model? Budgets and selectors of the cascade against scoring every passage.
+"""Compare budgets and selectors of the cascade with scoring every passage.
 
     make model
     python -m benchmarks.cascade DATA [--folder work/cascade] [--only time] [--dtype bf16]
@@ -88,7 +88,7 @@ Candidates = dict[str, list[Evidence]]
 
 
 def main() -> None:
-    """Score what is not scored yet, then derive, print and plot the trade-off."""
+    """Score missing passages; compute, print and plot the trade-off."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--folder", type=Path, default=Path("work/cascade"))
@@ -215,7 +215,7 @@ def trade_off(task: Task, queries: Sequence[Candidates], prepared: Prepared) -> 
 def early_stopping(
     task: Task, queries: Sequence[Candidates], selection: tuple[str, int] | None, prepared: Prepared
 ) -> Iterator[dict[str, Any]]:
-    """Yield for each risk what early stopping saves and costs, on every passage or on so many per document."""
+    """Yield savings and losses of early stopping for each risk, on every passage or on a budget per document."""
     every = [one for found in queries for one in found["cross-encoder"]]
     read = every
     if selection is not None:

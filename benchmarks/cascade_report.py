@@ -1,4 +1,4 @@
-"""What benchmarks.cascade found, as tables and as a plot."""
+"""Tables and a plot of the figures of benchmarks.cascade."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A student of half the layers: what does it lose, and does its teacher help?
+"""Compare a student of half the layers with its teacher, trained with and without the teacher's scores.
 
     python -m benchmarks.distilled DATA --model FOLDER --examples FILE [--folder work/gains] [--results docs/results]
 
-FOLDER is a cross-encoder that `longrank train-passages` has made, FILE what it learned from. A student begins with
+FOLDER is a cross-encoder that `longrank train-passages` has made, FILE its training examples. A student begins with
 three of its six layers; it is trained on some of the same examples, by the labels alone, or also by what the teacher
 says of the texts; each reranks TIME, as does the student untrained.
 """

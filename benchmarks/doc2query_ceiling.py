@@ -1,4 +1,4 @@
-"""Can expansion help? What a perfect doc2query would add: other questions that people asked about the same paragraphs.
+"""Measure the upper bound of doc2query: other people's questions about the same paragraphs as predictions.
 
     python -m benchmarks.doc2query_ceiling DATA [--folder work/ceiling] [--results docs/results]
 
@@ -105,7 +105,7 @@ def read_questions(data: Path) -> Questions:
 def groups_of(
     queries: Sequence[Query], articles: Mapping[str, str], terms: Mapping[str, frozenset[str]]
 ) -> dict[str, str]:
-    """Return query_id -> the id of one of its near-duplicates, the same for all of a group."""
+    """Return query_id -> the id of its group of near-duplicates."""
     leader = {one.query_id: one.query_id for one in queries}
 
     def find(name: str) -> str:
@@ -189,7 +189,7 @@ def rows(found: Mapping[tuple[str, str], Values]) -> list[dict[str, Any]]:
 
 
 def tuned_against_default(found: Mapping[tuple[str, str], Values]) -> dict[str, dict[str, float | None]]:
-    """Return what tuning gains with and without predictions, with Holm's p over these."""
+    """Return the gains of tuning with and without predictions, with Holm-corrected p."""
     gains = [differences(found[way, "tuned"][MEASURES[0]], found[way, "default"][MEASURES[0]]) for way in WAYS]
     p = corrected([t_test(one) for one in gains], "holm", len(WAYS))
     return {

@@ -1,4 +1,4 @@
-"""The whole way of doc2query: two models learn to write queries, predict them for a collection, and both are indexed.
+"""Train two doc2query models, predict queries for a collection, and index both predictions.
 
     python -m benchmarks.doc2query_path DATA [--folder work/doc2query] [--results docs/results]
 
@@ -48,7 +48,7 @@ N_QUERIES, MAX_QUERY_TOKENS = 2, 32  # of a passage; of a query
 
 
 def main() -> None:
-    """Make what is not there yet, and compare."""
+    """Make missing files, and compare the systems."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--folder", type=Path, default=Path("work/doc2query"))
@@ -161,7 +161,7 @@ def mean(values: dict[str, float]) -> float:
 
 
 def about(folder: Path) -> dict[str, Any]:
-    """Return what the models are, how well they learned, and how many queries they predicted."""
+    """Return the models' sizes, their dev losses, and the number of predicted queries."""
     records = [json.loads((folder / name / "model" / "training.json").read_text(encoding="utf-8")) for name in MODELS]
     n_queries = [
         sum(len(one.queries) for one in read_expansions([folder / f"{name}.jsonl"], Notes())) for name in MODELS

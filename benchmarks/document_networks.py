@@ -1,4 +1,4 @@
-"""What ragged documents save a document network, against padding every document to 16 passages of 256 tokens.
+"""Time document networks on ragged documents, and on documents padded to 16 passages of 256 tokens.
 
     python -m benchmarks.document_networks DATA [--network parade-transformer] [--documents 40] [--repeats 3] [-o FILE]
 

@@ -1,4 +1,4 @@
-"""What does training everything gain, encoder and aggregator together? One fixed split, or all folds.
+"""Train encoder and aggregator together, on one fixed split or on all folds.
 
     python -m benchmarks.end_to_end DATA --model FOLDER [--only COLLECTION] [--system NAME ...] [--all-folds]
 
@@ -43,7 +43,7 @@ UNTRAINED = ("BM25", "MiniLM vectors, MaxP + BM25", "cross-encoder, MaxP")
 
 
 class Trained(NamedTuple):
-    """A training: the protocol it is like, whether it begins with the cross-encoder, and what it changes."""
+    """A training: its protocol, its first weights (cross-encoder or not), and its changed settings."""
 
     protocol: str
     pretrained: bool
@@ -158,7 +158,7 @@ def measured(
     *,
     mixed: bool = False,
 ) -> dict[str, Any]:
-    """Return a row for each system that is trained, for those that need no training here, and for those known before.
+    """Return a row for each trained system, each untrained system, and each system of an earlier call.
 
     Args:
         prepared: the collection.
@@ -204,7 +204,7 @@ def measured(
 
 
 def untrained(prepared: Prepared, model: Path, query_ids: Collection[str], *, mixed: bool = False) -> dict[str, Path]:
-    """Return the runs of what needs no training here; the cross-encoder reads for these queries alone."""
+    """Return the runs of the untrained systems; the cross-encoder scores only these queries."""
     folder = prepared["end-to-end"] / ("all-folds" if set(query_ids) == set(prepared.qrels) else "")
     folder.mkdir(exist_ok=True)
     asked, output = folder / "queries.jsonl", folder / "maxp.run"

@@ -36,7 +36,7 @@ def passed_on(answers: Iterator[Any]) -> None:
 
 
 class Engine(ABC):
-    """An index that is open. Queries are text: their analysis is part of what is measured."""
+    """An open index. Queries are text, so that their analysis is measured, too."""
 
     batches: tuple[str, ...] = ("arrays", "rows")
 
@@ -64,7 +64,7 @@ class Engine(ABC):
 
 
 class LongRank(Engine):
-    """This package; `rows` are what `retrieve` returns."""
+    """LongRank; `rows` are the rankings of `retrieve`."""
 
     @staticmethod
     def build(source: str, folder: str, cores: int) -> None:

@@ -1,4 +1,4 @@
-"""What the differences that docs/findings.md speaks of amount to: paired t-tests, corrected by Holm for each question.
+"""Test the differences of docs/findings.md: paired t-tests, Holm-corrected for each question.
 
     python -m benchmarks.findings [--gains work/gains] [--open work/open] [--results docs/results]
 
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def questions() -> dict[str, Iterator[Comparison]]:
-    """Return what is compared, by question; p is corrected for a question's comparisons."""
+    """Return the comparisons by question; p is corrected over a question's comparisons."""
     readings = {f"MaxP against other readings, {name}": _readings(name) for name in TASKS}
     return {
         **readings,
@@ -240,7 +240,7 @@ too small.
 
 
 def _plain(name: str) -> str:
-    """Return a run's file without what is the same of all."""
+    """Return a run's path without the part that all runs share."""
     return name.removesuffix(".run").removesuffix("/run.txt").removesuffix("/test").removesuffix("/document")
 
 

@@ -40,10 +40,10 @@ WARM_UP = 2  # passes over all queries; Java compiles on the way
 
 
 class Measuring:
-    """One collection: what is asked of which engine, and what came of it.
+    """A collection, its queries, and the figures of each engine.
 
     Attributes:
-        status: what to say of an engine that drops out.
+        status: reason why an engine has no figures.
         values: quantity -> engine -> one value per round; times are in ms, memory in MiB.
     """
 
@@ -185,7 +185,7 @@ def python_of(args: argparse.Namespace, engine: str) -> str:
 
 
 def absent(args: argparse.Namespace, engine: str) -> str | None:
-    """Return what the row of an engine says that cannot be started."""
+    """Return the row of an engine that cannot be started."""
     if engine == "lucene" and args.lucene_python is None:
         return "not installed (--lucene-python)"
     command = [python_of(args, engine), str(PROGRAM), engine, "installed"]

@@ -1,4 +1,4 @@
-"""What does training gain? Trained systems beside tuned first stages and untrained ones, query by query.
+"""Compare trained systems with tuned first stages and untrained systems, query by query.
 
     python -m benchmarks.gains DATA --model FOLDER [--only time] [--folder work/gains] [--results docs/results]
 
@@ -132,7 +132,7 @@ def trained(prepared: Prepared, model: Path, name: str) -> Iterator[System]:
 
 
 def trained_end_to_end(prepared: Prepared) -> Iterator[System]:
-    """Yield what was trained end to end on all folds, alone and interpolated.
+    """Yield the systems trained end to end on all folds, alone and interpolated.
 
     Of a document network, the dev queries are ranked, too. Scorers of passages are left out of the choice: the reading
     that dev should choose was not what their training was validated by.

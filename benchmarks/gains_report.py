@@ -1,4 +1,4 @@
-"""What came of trained and untrained systems: values, tests against the best untrained one, as JSON, table and plot."""
+"""Values of trained and untrained systems, with tests against the best untrained system: JSON, table and plot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNTRAINED = ("first stage", "untrained")
 
 
 class System(NamedTuple):
-    """A system: its name, the run of all test queries, what kind it is, the folder of its training, its dev runs.
+    """A system: its name, the run of all test queries, its kind, the folder of its training, its dev runs.
 
     ``dev`` is the file in a fold's folder of the training with the ranking of its dev queries; of a system that is not
     trained, the run holds these, too.
@@ -69,7 +69,7 @@ def chosen_by_dev(prepared: Prepared, systems: Sequence[System]) -> System:
 
 
 def chosen_among(systems: Sequence[System]) -> list[System]:
-    """Return the systems that dev may choose: those that learned, if their dev queries are ranked."""
+    """Return the systems that dev may choose: trained systems with ranked dev queries."""
     unranked = [one for one in systems if one.kind == "end to end" and one.dev is None]
     return [one for one in systems if one.kind not in UNTRAINED and one not in unranked]
 

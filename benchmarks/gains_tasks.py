@@ -1,4 +1,4 @@
-"""The collections on which training is measured: which queries count, folds, first stages and what is compared with.
+"""Collections that measure training: their test queries, folds, first stages and baselines.
 
 No query of these was trained on (`benchmarks.training_pools`): of SQuAD, questions about articles that are for
 evaluation; of QMSum, the splits "val" and "test". Folds of SQuAD's questions keep an article's questions together.
@@ -67,7 +67,7 @@ class Prepared:
     """A collection's folder of inputs: queries.jsonl, qrels.txt, folds.json, index, bm25.run."""
 
     def __init__(self, data: Path, task: Task, folder: Path, index: Path | None = None) -> None:
-        """Write what is not there; `index` is one that was built elsewhere, with vectors for instance."""
+        """Write missing files; `index` may be an index built elsewhere, for instance with vectors."""
         self.task, self.folder = task, folder / task.collection
         self.folder.mkdir(parents=True, exist_ok=True)
         self.index = index or self.folder / "index"
@@ -127,7 +127,7 @@ class Prepared:
 
 
 def run(*arguments: object) -> None:
-    """Do what the command line would; stop if it fails."""
+    """Run a command; exit if it fails."""
     code = longrank([str(argument) for argument in arguments])
     if code:
         raise SystemExit(f"longrank {' '.join(map(str, arguments))}: exit code {code}")
@@ -175,7 +175,7 @@ def articles_of(data: Path, queries: list[Query]) -> dict[str, str]:
 
 
 def weights_of(model: Path) -> str:
-    """Return what tells a model's weights from others: how the SHA-256 of model.safetensors begins."""
+    """Return the first digits of the SHA-256 of model.safetensors, which identify a model's weights."""
     return sha256_of(model / "model.safetensors")[:8]
 
 

@@ -1,4 +1,4 @@
-"""Strings that tokenizers disagree on, by what is hard about them."""
+"""Strings on which tokenizers disagree, by kind of difficulty."""
 
 JOINER, EMOJI_STYLE, TEXT_STYLE, KEYCAP = "\u200d", "\ufe0f", "\ufe0e", "\u20e3"
 SCOTLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"

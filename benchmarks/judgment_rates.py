@@ -1,4 +1,4 @@
-"""Many judgments of few queries, or few of many? Deep and shallow samples of the judgments that are trained on.
+"""Train on deep and on shallow samples of the judgments: many for few queries, or few for many queries.
 
     python -m benchmarks.judgment_rates DATA --model FOLDER [--only cacm] [--folder work/gains] [--results docs/results]
 

@@ -1,4 +1,4 @@
-"""How much memory one very long document takes on top of a loaded model.
+"""Measure the memory of a very long document above that of a loaded model.
 
     python -m benchmarks.long_document --folder /tmp/long
     python -m benchmarks.long_document --folder /tmp/long --model ~/.cache/longrank/models/minilm-cross-encoder

@@ -1,4 +1,4 @@
-"""Our runs against Lucene's, query by query, and against Anserini's published figures.
+"""Compare LongRank's runs with Lucene's, query by query, and with Anserini's published figures.
 
     PYTHONPATH=tests python -m benchmarks.lucene_parity DATA
 

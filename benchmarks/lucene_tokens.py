@@ -1,4 +1,4 @@
-"""Our token streams against Lucene's: real collections, hard strings, every character, random strings.
+"""Compare token streams with Lucene's: real collections, hard strings, every character, random strings.
 
     python3.11 -m venv lucene && lucene/bin/pip install . pyserini==0.22.1 faiss-cpu torch      (and Java 17)
     PYTHONPATH=src:tests lucene/bin/python -m benchmarks.lucene_tokens DATA [--random 100000] [--write]
@@ -41,7 +41,7 @@ Tokens = Callable[[str, str], list[str]]
 
 
 def lucene() -> Tokens:
-    """Return what gives Lucene's terms of (analyzer, text).
+    """Return the function (analyzer, text) -> Lucene's terms.
 
     Texts go over as UTF-8: handed over as they are, pyjnius changes characters beyond the BMP.
     """
@@ -87,7 +87,7 @@ def digests(folder: Path, analyzer: str, tokens: Tokens) -> dict[str, Any]:
 
 
 def write(collections: dict[str, Any], strings: list[dict[str, Any]]) -> None:
-    """Write one hard string a line, all in ASCII: what is invisible is escaped."""
+    """Write a hard string a line in ASCII; invisible characters are escaped."""
     lines = ",\n".join(map(json.dumps, strings))
     parts = {
         "engine": json.dumps(ENGINE),

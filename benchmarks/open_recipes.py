@@ -1,4 +1,4 @@
-"""The papers' recipes on open collections: what their tables and figures look like there.
+"""Run the papers' recipes on open collections.
 
     python -m benchmarks.open_recipes DATA --model FOLDER [--recipe NAME ...] [--collection NAME ...]
 
@@ -28,9 +28,9 @@ from benchmarks.open_recipes_cases import CASES, CROSS, PREDICTORS, ROUND, UNTRA
 from benchmarks.open_recipes_report import as_markdown
 from benchmarks.training_examples import sample
 from benchmarks.training_pools import read_collection
-from longrank.reproduction.asked import ask
 from longrank.reproduction.folders import fingerprint, identity_of
-from longrank.reproduction.recipe import load_recipe
+from longrank.reproduction.recipe_files import load_recipe
+from longrank.reproduction.selection import select_recipes
 
 PARTLY_TRAINED_ON = {
     **{name: task for name, task in TASKS.items() if name != "time"},
@@ -40,7 +40,7 @@ PARTLY_TRAINED_ON = {
 
 
 def main() -> None:
-    """Run the cases, write what all that were run have come to."""
+    """Run the cases, and write the figures of all cases that have run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--model", type=Path, required=True, help="the cross-encoder")
@@ -173,7 +173,7 @@ def was_run(case: Case, folder: Path, models: Mapping[str, str]) -> bool:
         return False
     known = identity_of(result_of(case, folder).parent)
     own = {role: fingerprint(models[which]) for role, which in case.models.items()}
-    (asked,) = ask([case.recipe], case.settings, own)
+    (asked,) = select_recipes([case.recipe], case.settings, own)
     return bool((known["settings"], known["models"]) == (json.loads(json.dumps(asked.recipe.settings)), own))
 
 
@@ -186,7 +186,7 @@ def shown_command(case: Case) -> str:
 
 
 def as_row(case: Case, folder: Path) -> dict[str, Any]:
-    """Return what is kept of a case: how it was run, what was published and obtained."""
+    """Return the record of a case: its settings, published figures and obtained figures."""
     result = json.loads(result_of(case, folder).read_text(encoding="utf-8"))
     kept = {key: result[key] for key in ("recipe", "paper", "item", "about", "collection", "queries")}
     rows = [

@@ -1,4 +1,4 @@
-"""Which of the papers' recipes run on which open collections, with which models and reduced settings."""
+"""Recipes, open collections, models and reduced settings of each case."""
 
 from __future__ import annotations
 

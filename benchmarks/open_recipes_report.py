@@ -1,4 +1,4 @@
-"""docs/recipes.md: what the recipes have given on open collections, as tables."""
+"""Tables of docs/recipes.md: figures of the recipes on open collections."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from longrank.evaluation.render import markdown_text, pipes
 
 
 def as_markdown(found: Sequence[Mapping[str, Any]], still_to_run: Sequence[str] = ()) -> str:
-    """Return the figures as tables: obtained, and in brackets what the paper has on its own collection.
+    """Return the figures as tables: obtained, and in brackets the paper's on its own collection.
 
     Args:
         found: rows of `as_row`, in the order of `CASES`: those of one recipe follow each other.
-        still_to_run: what is to be run and was not.
+        still_to_run: cases that have not run.
     """
     parts = [INTRODUCTION]
     for paper, of_paper in groupby(found, key=lambda one: one["paper"]):

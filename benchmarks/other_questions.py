@@ -1,4 +1,4 @@
-"""Does what dev chooses hold on questions that nothing was chosen on? squad-dev-sections, 500 other questions.
+"""Test the system that dev chooses on 500 other questions of squad-dev-sections.
 
     python -m benchmarks.other_questions DATA --model FOLDER            train and choose
     python -m benchmarks.other_questions DATA --model FOLDER --test     test, once the choice is written
@@ -36,7 +36,7 @@ COMPARED = ("BM25 tuned", "BM25+RM3 tuned", "MiniLM vectors, MaxP + BM25")
 
 
 def main() -> None:
-    """Choose, or test what was chosen."""
+    """Choose a system, or test the chosen system."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--model", type=Path, required=True, help="the cross-encoder")
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def chosen(prepared: Prepared, found: list[System]) -> dict[str, Any]:
-    """Return the system whose dev rankings are best over the queries of all folds, and what each has there."""
+    """Return the system with the best dev rankings over all folds, and the dev value of each system."""
     means = {}
     for one in chosen_among(found):
         values = [value for fold in prepared.folds for value in dev_values(prepared, one, fold).values()]
@@ -69,12 +69,12 @@ def chosen(prepared: Prepared, found: list[System]) -> dict[str, Any]:
 
 
 def tested(prepared: Prepared, found: list[System], name: str, article_of: Mapping[str, str]) -> dict[str, Any]:
-    """Return what each system has on the other questions, and the tests of the chosen one.
+    """Return each system's value on the other questions, and the tests of the chosen system.
 
     Args:
         prepared: the collection; `prepared.tested` are the other questions.
         found: the systems, their runs made.
-        name: the chosen one.
+        name: the chosen system.
         article_of: query_id -> the article that it is about.
     """
     qrels = prepared.tested
@@ -106,7 +106,7 @@ def tested(prepared: Prepared, found: list[System], name: str, article_of: Mappi
 def _against_each(
     values: Mapping[str, Mapping[str, float]], name: str, unit_of: Mapping[str, str]
 ) -> dict[str, dict[str, float | int | None]]:
-    """Test a system against each of what was not trained, with one value for each unit: the mean over its queries."""
+    """Test a system against each untrained system, with one value for each unit: the mean over its queries."""
     means = {one: _unit_means(values[one], unit_of) for one in (name, *COMPARED)}
     found = {base: differences(means[name], means[base]) for base in COMPARED}
     holm = _tests(found)

@@ -1,4 +1,4 @@
-"""Reading passages as a ratio to sentence-transformers: same input, same process, same cores, in turn.
+"""Time passage scoring as a ratio to sentence-transformers: same input, process and cores, in turn.
 
     python -m benchmarks.passage_scoring DATA [--threads 1 2] [--repeats 5] [--passages 120] [-o FILE]
 
@@ -60,7 +60,7 @@ Work = Callable[[], np.ndarray]
 
 @dataclass(frozen=True)
 class Row:
-    """What one of ours did beside the peer."""
+    """Figures of a LongRank variant beside the peer."""
 
     work: str
     n: int
@@ -117,7 +117,7 @@ def _timed(work: Work) -> tuple[float, float]:
 
 
 def cross_encoder(folder: Path, int8: Path, data: Path, passages: int) -> Iterator[tuple[str, Work, dict[str, Work]]]:
-    """Yield what is compared: a name, the peer's work, and ours by a key of `OURS`; the results are logits."""
+    """Yield comparisons: a name, the peer's work, and LongRank's by a key of `OURS`; the results are logits."""
     import torch
     from sentence_transformers import CrossEncoder as Peer
 
@@ -163,7 +163,7 @@ def _documents(folder: Path) -> Iterator[Document]:
 
 
 def bi_encoder(int8: Path, data: Path, sentences: int) -> tuple[str, Work, dict[str, Work]]:
-    """Return what is compared; the results are the cosines with the first sentence."""
+    """Return a comparison; the results are the cosines with the first sentence."""
     from sentence_transformers import SentenceTransformer
 
     segmenter, texts = make_segmenter("sentences"), []

@@ -1,4 +1,4 @@
-"""Write what passage scorers are trained on, and what validates them, as files of `longrank train-passages`.
+"""Write training and dev examples of passage scorers, as files of `longrank train-passages`.
 
     python -m benchmarks.pretraining_examples DATA -o FOLDER [--config benchmarks/pretraining.toml] [--only NAME ...]
 
@@ -85,7 +85,7 @@ def made(
     teacher: Teacher,
     settings: Settings,
 ) -> list[Example]:
-    """Return the examples of some pools, but for those with an empty text, which Cranfield has."""
+    """Return the examples of some pools, without empty texts, which Cranfield has."""
     found = (example for pool in pools for example in make(pool, teacher, settings))
     return [example for example in found if all(map(str.strip, example.texts))]
 

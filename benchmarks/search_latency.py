@@ -1,4 +1,4 @@
-"""How long one question takes over 10,000 long documents whose passage vectors are stored with the index.
+"""Time a search over 10,000 long documents with passage vectors stored in the index.
 
     python -m benchmarks.search_latency --folder DIR [--docs 10000] [--words 1000]
 
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def prepared(folder: Path, n_docs: int, n_words: int) -> Index:
-    """Return an index of generated documents with generated vectors; what is there already is used again."""
+    """Return an index of generated documents with generated vectors; an existing index is used again."""
     path = folder / f"{n_docs}-{n_words}.index"
     if not path.exists():
         source = folder / f"{n_docs}-{n_words}.jsonl"

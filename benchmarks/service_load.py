@@ -1,4 +1,4 @@
-"""What `longrank serve` does under load: more clients than it can serve, slow ones, and a signal to stop.
+"""Measure `longrank serve` under load: too many clients, slow clients, and a signal to stop.
 
     python -m benchmarks.service_load [--pipeline minilm] [--model FOLDER] [--seconds 20] [-o FOLDER]
 
@@ -73,7 +73,7 @@ async def _client(url: str, end: float, requests: Stock, done: list[Done]) -> No
 
 
 async def overload(url: str, per_second: float, seconds: float, normal: float, requests: Stock) -> dict[str, Any]:
-    """Measure requests that arrive at random, whatever becomes of those before them; `normal`: the usual latency."""
+    """Measure requests that arrive at random, independent of earlier requests; `normal`: the usual latency."""
     rng = random.Random(5)
     arrivals = np.cumsum([rng.expovariate(per_second) for _ in range(int(per_second * seconds))]).tolist()
     requests.fill(len(arrivals) + 50)
@@ -90,7 +90,7 @@ async def overload(url: str, per_second: float, seconds: float, normal: float, r
 
 
 async def overloaded(url: str, seconds: float, normal: float, requests: Stock) -> dict[str, Any]:
-    """Measure overload against what as many clients as are served well get before it and after it."""
+    """Measure overload, and a number of clients that is served well before and after it."""
     before = await closed_loops(url, CAPACITY_AT, seconds, requests)
     pushed = await overload(url, OVERLOAD * before["answers_per_second"], 1.5 * seconds, normal, requests)
     after = await closed_loops(url, CAPACITY_AT, seconds, requests)
@@ -119,7 +119,7 @@ async def _recovery(url: str, since: float, usual: float, requests: Stock, done:
 
 
 async def slow_clients(url: str, seconds: float, requests: Stock) -> dict[str, Any]:
-    """Measure a normal client without and with many that never end what they begin."""
+    """Measure a normal client without and with many clients that never finish a request."""
     body = asked(0, 4).body
     half = HEAD + f"Content-Length: {len(body)}\r\n\r\n".encode() + body[: len(body) // 2]
     without = await closed_loops(url, 1, seconds, requests)
@@ -157,7 +157,7 @@ async def _slow(url: str, begun: bytes, lived: list[float]) -> None:
 
 
 async def stopped(server: Server, requests: Stock) -> dict[str, Any]:
-    """Measure what becomes of requests in flight when the server is told to stop."""
+    """Measure the requests in flight when the server is told to stop."""
     done: list[Done] = []
     requests.fill(IN_FLIGHT)
     tasks = [asyncio.create_task(_arrival(server.url, requests.take(), done)) for _ in range(IN_FLIGHT)]

@@ -88,7 +88,7 @@ class Stock:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back, and after how many seconds; status 0: the connection was lost."""
+    """An answer and its latency in seconds; status 0: the connection was lost."""
 
     status: int
     seconds: float
@@ -198,7 +198,7 @@ class Server:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def mebibytes(self) -> float:
-        """Return what the process holds in memory."""
+        """Return the memory of the process."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) / 1024

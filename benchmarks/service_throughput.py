@@ -1,4 +1,4 @@
-"""Passages per second of `longrank serve` beside the server that one writes in ten minutes.
+"""Passages per second of `longrank serve` beside a minimal FastAPI server.
 
     python -m benchmarks.service_throughput --model FOLDER [--clients 8] [--rounds 5] [-o FOLDER]
 
@@ -40,7 +40,7 @@ class Contestant(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """How long a round took."""
+    """Duration of a round."""
 
     seconds: float
     cpu_seconds: float

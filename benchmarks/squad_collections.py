@@ -1,4 +1,4 @@
-"""SQuAD's development set as three collections of long documents, which other benchmarks read.
+"""Make three collections of long documents from SQuAD's development set.
 
     python -m benchmarks.squad_collections dev-v1.1.json DATA
 

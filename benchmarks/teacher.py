@@ -1,9 +1,9 @@
-"""How well does the cross-encoder's teacher rank what it teaches, by the weight of BM25?
+"""Measure the cross-encoder's teacher on its training queries, by the weight of BM25.
 
     python -m benchmarks.teacher DATA
 
-nDCG@10 of the cascade's training queries among their pools (`benchmarks.training_pools`). What `lexical` in
-pretraining.toml was chosen by; no collection that is reported is read. Three minutes.
+nDCG@10 of the cascade's training queries among their pools (`benchmarks.training_pools`). It chose
+`lexical` in pretraining.toml; no reported collection is read. Three minutes.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def _queries(n: int, seed: int) -> list[str]:
 
 
 def _written(folder: Path, documents: Iterable[tuple[str, str]], n: int) -> Path:
-    """Write `n` documents into a few files of a new folder, in order; what is there already is used again."""
+    """Write `n` documents into a few files of a new folder, in order; an existing folder is used again."""
     if folder.exists():
         return folder
     partial, rest = folder.with_name(f"{folder.name}.partial"), iter(documents)

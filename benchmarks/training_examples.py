@@ -1,4 +1,4 @@
-"""What a passage scorer learns from: a query with one relevant passage and three others, and what a teacher says.
+"""Training examples of passage scorers: a query, a relevant passage, three other passages, and a teacher's scores.
 
 The teacher, a bi-encoder mixed with BM25, scores every pair of a pool (`benchmarks.training_pools`):
 
@@ -155,6 +155,6 @@ def dev_examples(pool: Pool, teacher: Teacher, settings: Settings) -> list[Examp
 
 
 def _others(query: Query, pool: Pool, taught: NDArray[np.float32]) -> list[int]:
-    """Return the positions of what is not relevant, the teacher's best first."""
+    """Return the positions of the passages that are not relevant, the teacher's best first."""
     left_out = {*pool.relevant[query.query_id], *pool.unclear.get(query.query_id, ())}
     return [n for n in np.argsort(-taught, kind="stable").tolist() if n not in left_out]

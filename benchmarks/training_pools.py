@@ -33,7 +33,7 @@ _DEV_ARTICLES = 2  # of SQuAD
 
 
 def is_training_article(doc_id: str) -> bool:
-    """Whether a model may learn from an article of SQuAD; models are evaluated by questions about the others."""
+    """Say if a SQuAD article is for training; questions about the other articles are for evaluation."""
     return int(hashlib.sha256(doc_id.encode()).hexdigest(), 16) % 2 == 0
 
 
@@ -58,7 +58,7 @@ def unseen(queries: Sequence[Query], data: Path) -> list[Query]:
 
 
 def squad_pools(data: Path, settings: Settings) -> list[Pool]:
-    """Questions about training articles, but for those that validate, among the paragraphs of these articles."""
+    """Questions about training articles, without dev articles, among the paragraphs of these articles."""
     training, validating = _squad_articles(data, settings)
     pool = _squad_pool(data, training - validating)
     chosen = sample(unseen(pool.queries, data), settings.squad_queries, settings.seed, query_id)
@@ -79,7 +79,7 @@ def cascade_squad_pools(data: Path, settings: Settings) -> list[Pool]:
 
 
 def scifact_pools(data: Path, settings: Settings) -> list[Pool]:
-    """Training claims, but for those that validate and those that cite what one of these cites."""
+    """Training claims, without dev claims and claims that cite a document of a dev claim."""
     (pool,), held_out = cascade_scifact_pools(data, settings), _dev_claims(data, settings)
     cited = {n for claim in held_out for n in pool.relevant[claim.query_id]}
     kept = [one for one in unseen(pool.queries, data) if cited.isdisjoint(pool.relevant[one.query_id])]
@@ -136,12 +136,12 @@ def read_collection(folder: Path) -> tuple[list[Document], list[Query], Qrels]:
 
 
 def query_id(query: Query) -> str:
-    """Return what a query is sampled by."""
+    """Return the key by which a query is sampled."""
     return query.query_id
 
 
 def _squad_articles(data: Path, settings: Settings) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the articles for training, and those of them that validate."""
+    """Return the training articles, and the dev articles among them."""
     documents, _, _ = read_collection(data / "squad-dev-v1.1")
     training = [document.doc_id for document in documents if is_training_article(document.doc_id)]
     return frozenset(training), frozenset(sample(training, _DEV_ARTICLES, settings.seed, str))

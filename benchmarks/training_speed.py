@@ -1,6 +1,6 @@
-"""How fast is a cross-encoder trained? LongRank against sentence-transformers' trainer, on one core.
+"""Time the training of a cross-encoder against sentence-transformers' trainer, on one core.
 
-    pip install datasets        # what that trainer needs
+    pip install datasets        # a requirement of that trainer
     python -m benchmarks.training_speed DATA [--folder work/training-speed] [--steps 40] [--rounds 3]
 
 Both begin with MiniLM's weights and the same new head, and learn the same pairs in the same batches of 16 by binary

@@ -1,4 +1,4 @@
-"""Does tuning BM25 help only together with feedback, and does feedback help? k1 and b by folds, four kinds of feedback.
+"""Compare BM25 with default and tuned k1 and b, alone and with each feedback model, by folds.
 
     python -m benchmarks.tuned_feedback DATA [--only time] [--folder work/gains] [--results docs/results]
 

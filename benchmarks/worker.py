@@ -13,7 +13,7 @@ from benchmarks.million import anonymous_mib
 
 
 class Failure(Exception):
-    """An engine that cannot be measured, with what its row says."""
+    """An engine that cannot be measured, with the text of its row."""
 
 
 class Worker:

@@ -1,9 +1,9 @@
-"""Rank text files by a running server, with nothing but the standard library, and print each one's best passage.
+"""Rank text files with a running server, with the standard library only, and print each file's best passage.
 
     longrank serve --rerank-only                                           in one terminal
     python examples/rerank_client.py "how are hurricanes named" *.txt      in another
 
-The address and the key are taken from LONGRANK_URL and LONGRANK_API_KEY.
+LONGRANK_URL and LONGRANK_API_KEY set the address and the key.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ATTEMPTS = 5
 
 
 def rerank(query: str, documents: list[str]) -> dict[str, Any]:
-    """Ask the server; when it is busy or still loading, ask again as soon as it says."""
+    """Return the server's reply; while it is busy or loading, retry after `Retry-After` seconds."""
     headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {KEY}"} if KEY else {})}
     value = {"query": query, "documents": documents, "evidence": True, "passages": 1}
     request = Request(f"{URL}/v2/rerank", json.dumps(value).encode(), headers)
@@ -39,15 +39,15 @@ def rerank(query: str, documents: list[str]) -> dict[str, Any]:
 
 
 def main(query: str, *paths: str) -> None:
-    """Print a line per file, best first: relevance, file, where the best passage is, the passage's beginning."""
+    """Print a line per file, best first: relevance, file, offsets of the best passage, its first words."""
     documents = [Path(path).read_text(encoding="utf-8") for path in paths]
     answer = rerank(query, documents)
     for warning in answer["meta"].get("warnings", []):
         print(f"note: {warning}", file=sys.stderr)
-    for one in answer["results"]:
-        (best,) = one["passages"]
-        shown = " ".join(documents[one["index"]][best["start"] : best["end"]].split())
-        print(f"{one['relevance_score']:.3f}  {paths[one['index']]}:{best['start']}-{best['end']}  {shown[:100]}")
+    for result in answer["results"]:
+        path, (best,) = paths[result["index"]], result["passages"]
+        shown = " ".join(documents[result["index"]][best["start"] : best["end"]].split())
+        print(f"{result['relevance_score']:.3f}  {path}:{best['start']}-{best['end']}  {shown[:100]}")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import pytest
 from integrations_texts import QUERY, TEXTS
 
 if TYPE_CHECKING:
-    from longrank.service.rerank import Desk
+    from longrank.service.rerank import Service
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = ROOT / "tests" / "clients"
@@ -66,7 +66,7 @@ def begun(environment: str, script: str, ask: str, url: str, key: str = KEY) -> 
 
 
 @contextmanager
-def in_thread(desk: Desk) -> Iterator[str]:
+def in_thread(desk: Service) -> Iterator[str]:
     """Serve a desk in a thread of this process, so that a test decides what it holds; yields its address."""
     import uvicorn
 
@@ -88,7 +88,7 @@ def in_thread(desk: Desk) -> Iterator[str]:
         asyncio.run(desk.scheduler.close())
 
 
-def wait_for_refusals(desk: Desk, code: str, n: int) -> None:
+def wait_for_refusals(desk: Service, code: str, n: int) -> None:
     """Wait until a server has refused so many requests for this reason."""
     until = time.monotonic() + 60
     while f'code="{code}"}} {float(n)}' not in (text := desk.metrics.text().decode()):

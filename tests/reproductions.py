@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 import tunable
 from longrank.cli.main import main
-from longrank.reproduction.rows import Row
+from longrank.reproduction.papers import PROGRAMS
+from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.workbench import Workbench
 
 T_TEST = (
@@ -70,7 +70,7 @@ choice = "by id"
 """
 
 
-def table(bench: Workbench) -> Iterator[Row]:
+def table(bench: Workbench) -> Iterator[ObtainedRow]:
     """Two values of b."""
     first = bench.retrieve("first", "bm25-anserini", k=bench.settings["k"])
     yield bench.ranked("b = .4", first)
@@ -78,19 +78,18 @@ def table(bench: Workbench) -> Iterator[Row]:
     yield bench.measured("ours", lambda: {"queries": len(bench.queries.read_text().splitlines())})
 
 
-def fails(bench: Workbench) -> Iterator[Row]:
+def fails(bench: Workbench) -> Iterator[ObtainedRow]:
     """A command that fails after one that does not."""
     first = bench.retrieve("first", "bm25-anserini")
     yield bench.ranked("b = .4", first)
     bench.do("check", bench.folder / "nothing", output=bench.folder / "nothing")
 
 
-def install() -> ModuleType:
-    """Return these programs as a module of the papers' package, where recipes find it as ``tiny``."""
-    module = ModuleType("longrank.reproduction.papers.tiny")
-    module.table, module.fails = table, fails  # type: ignore[attr-defined]
-    sys.modules[module.__name__] = module
-    return module
+def install(patch: pytest.MonkeyPatch) -> None:
+    """Add these programs to those of the papers; draw nothing, which takes most of the time."""
+    patch.setitem(PROGRAMS, "tiny:table", table)
+    patch.setitem(PROGRAMS, "tiny:fails", fails)
+    patch.setitem(sys.modules, "matplotlib", None)
 
 
 def write_collection(folder: Path) -> Path:
@@ -119,8 +118,7 @@ MATPLOTLIB = import_module("matplotlib") if find_spec("matplotlib") else None
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory that holds what `write_all` writes; nothing is drawn, which takes most of the time."""
-    monkeypatch.setitem(sys.modules, "longrank.reproduction.papers.tiny", install())
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    install(monkeypatch)
     write_all(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -131,8 +129,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """``out`` of ``table.toml``, made once."""
     folder = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(sys.modules, "longrank.reproduction.papers.tiny", install())
-        patched.setitem(sys.modules, "matplotlib", None)
+        install(patched)
         patched.chdir(folder)
         write_all(folder)
         assert main(["reproduce", "table.toml", "--collection", "tiny", "-o", "out"]) == 0

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from longrank.config import lookup
 from longrank.evaluation.folds import make_folds
 from longrank.formats.folds import write_folds
+from longrank.reproduction.papers import PROGRAMS
 from longrank.reproduction.phases import Phases
-from longrank.reproduction.recipe import load_recipe
+from longrank.reproduction.recipe_files import load_recipe
 from longrank.reproduction.workbench import Workbench
 from training_collections import N_QUERIES, documents, ranked, write_collection
 
@@ -66,9 +67,7 @@ def planned(name: str, collection: Path) -> set[str]:
     from longrank.collections.available import open_whole
 
     recipe, _ = load_recipe(name)
-    program = "" if recipe.program is None else recipe.program
-    module, _, function = program.partition(":")
-    make = getattr(import_module(f"longrank.reproduction.papers.{module}"), function)
+    make = lookup(PROGRAMS, str(recipe.program), "program")
     bench = Workbench(
         recipe,
         collection / "none",

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from fakes import index_of
 from longrank.service.admission import Admission
-from longrank.service.engine import Engine, Wanted
+from longrank.service.engine import Engine, PipelineChoice
 from longrank.service.metrics import Metrics
-from longrank.service.rerank import Desk
+from longrank.service.rerank import Service
 from longrank.service.scheduler import Scheduler
 from longrank.service.settings import ServiceSettings
 from longrank.types import Document, Notes
@@ -37,30 +37,36 @@ class Reply(NamedTuple):
 
 
 def desk_of(
-    folder: Path, *wanted: Wanted, settings: ServiceSettings | None = None, indexed: bool = True, load: bool = True
-) -> Desk:
+    folder: Path,
+    *wanted: PipelineChoice,
+    settings: ServiceSettings | None = None,
+    indexed: bool = True,
+    load: bool = True,
+) -> Service:
     """Return a desk that serves `wanted` (`lexical` and `bm25` if nothing is) over `DOCUMENTS`."""
     settings = settings or ServiceSettings()
     folder.mkdir(parents=True, exist_ok=True)
     index = index_of(DOCUMENTS, folder / "served") if indexed else None
-    engine = Engine(wanted or (Wanted("lexical"), Wanted("bm25")), index, assignments=SET, notes=Notes())
+    engine = Engine(
+        wanted or (PipelineChoice("lexical"), PipelineChoice("bm25")), index, assignments=SET, notes=Notes()
+    )
     if load:
         engine.load()
     return opened(engine, settings)
 
 
-def opened(engine: Engine, settings: ServiceSettings | None = None) -> Desk:
+def opened(engine: Engine, settings: ServiceSettings | None = None) -> Service:
     """Return a new desk, whose scheduler has never been closed, for what is loaded already."""
     settings = settings or ServiceSettings()
     metrics = Metrics()
     scheduler = Scheduler(batch_tokens=settings.batch_tokens, metrics=metrics)
-    return Desk(engine, settings, Admission(settings, scheduler, metrics), scheduler, metrics)
+    return Service(engine, settings, Admission(settings, scheduler, metrics), scheduler, metrics)
 
 
 Ask = Callable[..., Awaitable[Reply]]
 
 
-def answers(desk: Desk, talk: Callable[[Ask], Awaitable[Any]]) -> Any:
+def answers(desk: Service, talk: Callable[[Ask], Awaitable[Any]]) -> Any:
     """Run `talk` with ``ask(method, path, value=None, headers={}, leaves=None, takes=0.0)`` and return its result.
 
     ``leaves`` is an event after which the client is gone, ``takes`` the seconds that the body is on its way.

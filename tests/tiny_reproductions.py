@@ -23,7 +23,7 @@ VALIDATED = ("loop.validate_every=1", "validation.depth=4")
 
 def published_sums(name: str) -> dict[str, float]:
     """Return the sum of the figures of each column of a recipe."""
-    from longrank.reproduction.recipe import load_recipe
+    from longrank.reproduction.recipe_files import load_recipe
 
     recipe, _ = load_recipe(name)
     return {column: sum(row.values.get(column, 0.0) for row in recipe.expected) for column in recipe.columns}

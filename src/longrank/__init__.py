@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from longrank.index import Index as Index
     from longrank.index import build_index as build_index
     from longrank.index import index_files as index_files
-    from longrank.ranking.explain import search as search
     from longrank.ranking.pipeline import open_pipeline as open_pipeline
-    from longrank.ranking.pipeline import rerank as rerank
+    from longrank.ranking.texts import Reranker as Reranker
     from longrank.types import Document as Document
     from longrank.types import Evidence as Evidence
     from longrank.types import Notes as Notes
@@ -29,6 +28,10 @@ if TYPE_CHECKING:
     from longrank.types import Query as Query
     from longrank.types import Run as Run
     from longrank.types import ScoredDoc as ScoredDoc
+    from longrank.verbs.check import check as check
+    from longrank.verbs.rerank import rerank as rerank
+    from longrank.verbs.retrieve import retrieve as retrieve
+    from longrank.verbs.search import search as search
     from longrank.verbs.train import train as train
 
 _PUBLIC = {
@@ -38,10 +41,12 @@ _PUBLIC = {
     "Notes": "longrank.types",
     "Passage": "longrank.types",
     "Query": "longrank.types",
+    "Reranker": "longrank.ranking.texts",
     "Run": "longrank.types",
     "ScoredDoc": "longrank.types",
     "aggregate_run": "longrank.aggregation.run",
     "build_index": "longrank.index",
+    "check": "longrank.verbs.check",
     "evaluate": "longrank.evaluation.measures",
     "index_files": "longrank.index",
     "open_pipeline": "longrank.ranking.pipeline",
@@ -49,8 +54,9 @@ _PUBLIC = {
     "read_qrels": "longrank.collections",
     "read_queries": "longrank.collections",
     "read_run": "longrank.collections",
-    "rerank": "longrank.ranking.pipeline",
-    "search": "longrank.ranking.explain",
+    "rerank": "longrank.verbs.rerank",
+    "retrieve": "longrank.verbs.retrieve",
+    "search": "longrank.verbs.search",
     "train": "longrank.verbs.train",
     "write_run": "longrank.formats.trec",
 }

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import copy
 import difflib
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 
 from longrank.errors import InputError
 
@@ -109,6 +110,27 @@ def read_settings(kind: str, folder: Path, name_or_path: str, assignments: Itera
             fix = f"a file of settings ends in .toml; else {fix}"
         raise InputError(f"unknown {kind}", got=name_or_path, fix=fix)
     return override(read_toml(path), assignments)
+
+
+Assignments: TypeAlias = str | Iterable[str] | Mapping[str, Any]
+"""Settings that replace others: ``"section.key=value"``, one or several, or ``{"section.key": value}``."""
+
+
+def listed(assignments: Assignments) -> list[str]:
+    """Return assignments as `override` takes them."""
+    if isinstance(assignments, Mapping):
+        return [f"{key}={toml_value(value)}" for key, value in assignments.items()]
+    return [assignments] if isinstance(assignments, str) else list(assignments)
+
+
+def toml_value(value: Any) -> str:
+    """Return a value as TOML writes it; None and an empty section give an empty text."""
+    if value is None:
+        return ""
+    if isinstance(value, Mapping):
+        inline = ", ".join(f"{key} = {toml_value(one)}" for key, one in value.items())
+        return f"{{{inline}}}" if inline else ""
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def override(data: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:

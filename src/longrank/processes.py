@@ -1,10 +1,11 @@
-"""Tasks done here, or by several processes; the results are the same.
+"""Run tasks in this process or in several; the results are the same.
 
-A process that is killed is an error, never a result that is missing or an endless wait.
+A killed process is an error, never a missing result or an endless wait.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,22 +22,27 @@ _Pipe: TypeAlias = Any  # Connection is generic in some versions of Python and n
 _Numbered: TypeAlias = Iterator[tuple[int, T]]
 
 
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def distributed(function: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iterator[tuple[int, R]]:
     """Call `function` with every task; yield (number of the task, result) in order of completion.
 
     Args:
-        function: picklable; each process gets one copy, so what it opens at its first call stays open.
-        tasks: picklable; as many as there are workers, and one more, are in memory at a time.
-        workers: processes to start; none is started if 1, or if there is only one task.
+        function: picklable; each process gets one copy, so files that it opens at its first call stay open.
+        tasks: picklable; at most `workers` + 1 are in memory.
+        workers: processes to start; none is started for 1 worker or 1 task.
 
     Raises:
         LongRankError: a process was killed.
         Exception: what `function` raises.
     """
     tasks = iter(tasks)
-    begun = list(islice(tasks, 2 if workers > 1 else 1))
-    several = len(begun) > 1
-    numbered = enumerate(chain(_drained(begun), tasks))
+    first = list(islice(tasks, 2 if workers > 1 else 1))
+    several = len(first) > 1
+    numbered = enumerate(chain(_drained(first), tasks))
     if not several:
         yield from ((number, function(task)) for number, task in numbered)
         return
@@ -45,18 +51,18 @@ def distributed(function: Callable[[T], R], tasks: Iterable[T], workers: int) ->
 
 
 def in_order(numbered: Iterable[tuple[int, T]]) -> Iterator[T]:
-    """Yield what comes with the numbers 0, 1, 2, ... in that order; what is early waits."""
+    """Yield numbered results in the order 0, 1, 2, ...; early results wait."""
     early: dict[int, T] = {}
     due = 0
-    for number, one in numbered:
-        early[number] = one
+    for number, result in numbered:
+        early[number] = result
         while due in early:
             yield early.pop(due)
             due += 1
 
 
 def _drained(tasks: list[T]) -> Iterator[T]:
-    """Yield the tasks and forget them: one may be large."""
+    """Yield the tasks and drop them from the list, since a task may be large."""
     while tasks:
         yield tasks.pop(0)
 
@@ -93,7 +99,7 @@ def _noticing_death() -> Iterator[None]:
 
 @contextmanager
 def _started(function: Callable[[Any], Any], n: int) -> Iterator[list[_Pipe]]:
-    """Start `n` processes, each at the other end of a pipe; they end with the block, or with this process."""
+    """Start `n` processes, each with a pipe; they end with the block or with this process."""
     context = get_context("spawn")  # a fork would copy locks of other threads
     pipes, processes = [], []
     try:
@@ -101,7 +107,7 @@ def _started(function: Callable[[Any], Any], n: int) -> Iterator[list[_Pipe]]:
             here, there = context.Pipe()
             process = context.Process(target=_serve, args=(there, function), daemon=True)
             process.start()
-            there.close()  # so that a dead worker is an end of file here
+            there.close()  # then a dead worker is an end of file here
             pipes.append(here)
             processes.append(process)
         yield pipes
@@ -114,8 +120,8 @@ def _started(function: Callable[[Any], Any], n: int) -> Iterator[list[_Pipe]]:
 
 
 def _serve(pipe: _Pipe, function: Callable[[Any], Any]) -> None:
-    """Do what comes through the pipe until its other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the first process decides
+    """Run the tasks that arrive through the pipe until its other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal signals all processes; the parent decides
     try:
         while True:
             pipe.send(_answer(function, pipe.recv()))
@@ -126,5 +132,5 @@ def _serve(pipe: _Pipe, function: Callable[[Any], Any]) -> None:
 def _answer(function: Callable[[Any], Any], task: Any) -> Any:
     try:
         return function(task)
-    except Exception as error:  # shown by the first process
+    except Exception as error:  # raised again in the parent
         return error

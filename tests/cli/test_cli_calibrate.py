@@ -35,7 +35,7 @@ def test_calibrate_writes_the_bound_and_shows_what_it_saves_and_risks(
 ) -> None:
     assert main(["calibrate", "cheap", "expensive", "-o", "stop.json", "-k", "2"]) == 0
     shown = capsys.readouterr().err
-    assert "66.7% of the candidates left alone, 0.0% of the true top 2 missed, on held-out queries (40 in all" in shown
+    assert "66.7% of the candidates skipped, 0.0% of the true top 2 missed, on held-out queries (40 queries" in shown
     learned = json.loads(Path("stop.json").read_text())
     assert (learned["cheap"], learned["expensive"], learned["k"], learned["missed"]) == ("cheap", "expensive", 2, 0.0)
 

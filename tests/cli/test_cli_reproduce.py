@@ -15,7 +15,7 @@ import pytest
 
 from longrank.cli import reproduce as command
 from longrank.cli.main import main
-from longrank.reproduction.recipe import recipe_names
+from longrank.reproduction.recipe_files import recipe_names
 from longrank.storage import lock
 from reproductions import MATPLOTLIB, RECIPE, T_TEST, done, finished, workplace
 
@@ -146,10 +146,10 @@ def test_a_missing_run_is_made_again(done: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-import reproductions
+import pytest, reproductions
 from longrank.cli import reproduce
 from longrank.cli.main import main
-reproductions.install()
+reproductions.install(pytest.MonkeyPatch())
 phase, when = int(sys.argv[1]), sys.argv[2]
 run, seen = reproduce._run, []
 def dies(command, number):
@@ -216,12 +216,12 @@ def test_the_script_of_several_recipes_has_what_they_share_once(
     workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copy("table.toml", "second.toml")
-    Path("lost.toml").write_text(RECIPE.replace("tiny:table", "tiny:none"))
+    Path("lost.toml").write_text(RECIPE.replace('program = "tiny:table"\n', ""))
     assert reproduce("table.toml", "lost.toml", "second.toml", "--dry-run") == 0
     out, err = capsys.readouterr()
     commands = [line.split()[1] for line in out.splitlines() if not line.startswith("#")]
     assert commands == ["index", "retrieve", "retrieve", "retrieve", "retrieve"]
-    assert "lost.toml: there is no such program" in err
+    assert "lost.toml: PARADE, Table 0: nothing is to be obtained" in err
     assert reproduce("lost.toml", "--dry-run") == 2
 
 
@@ -283,7 +283,7 @@ def test_a_recipe_that_shows_nothing_to_obtain_says_why(workplace: Path, capsys:
 def test_a_program_that_does_not_exist_is_refused(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("table.toml").write_text(RECIPE.replace("tiny:table", "tiny:tables"))
     assert reproduce("table.toml") == 2
-    assert "table.toml: there is no such program (got 'tiny:tables')" in capsys.readouterr().err
+    assert "table.toml: program: unknown program; did you mean 'tiny:table'?" in capsys.readouterr().err
 
 
 def test_collection_and_output_must_be_given(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,8 +61,8 @@ def test_help_states_the_defaults_that_hold(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "nothing to serve; give an INDEX, or --rerank-only"),
-        (["INDEX", "--rerank-only"], "an index has no use here"),
+        ([], "no index to serve; use either INDEX or --rerank-only"),
+        (["INDEX", "--rerank-only"], "--rerank-only takes no index"),
         (["no/such/index"], "no/such/index: "),
         (["INDEX", "--pipeline", "lexicle"], "did you mean 'lexical'?"),
         (["INDEX", "--pipeline", "bm25=no/such/model"], "has no passage scorer, so it takes no model"),
@@ -75,7 +75,7 @@ def test_help_states_the_defaults_that_hold(
             ["INDEX", "--pipeline", "lexical", "--host", "0.0.0.0"],
             "other machines could use the server (got '0.0.0.0')",
         ),
-        (["INDEX", "--pipeline", "lexical", "--host", "no-such-host.invalid"], "no address is known of this host"),
+        (["INDEX", "--pipeline", "lexical", "--host", "no-such-host.invalid"], "unknown host"),
         (["INDEX", "--pipeline", "lexical", "--host", "203.0.113.7", "--insecure"], "cannot listen: "),
         (["INDEX", "--pipeline", "lexical", "--port", "USED"], "cannot listen: Address already in use"),
         (["INDEX", "--key-file", "no/such/key"], "no/such/key: No such file or directory"),

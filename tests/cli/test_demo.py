@@ -12,9 +12,9 @@ from typing import NamedTuple
 import pytest
 
 from longrank.cli import demo as demo_module
-from longrank.cli import search as search_module
 from longrank.cli.main import main
 from longrank.demo import stdlib
+from longrank.ranking import settings
 
 SYSTEMS = ["BM25", "FirstP", "MaxP", "AvgP", "MaxP + BM25"]
 
@@ -33,7 +33,7 @@ def lexical(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     """Two runs on a machine without the neural extras; the second must change nothing on disk."""
     cache = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search_module, "default_pipeline", lambda: "lexical")
+        patch.setattr(settings, "default_pipeline", lambda: "lexical")
         patch.setenv("XDG_CACHE_HOME", str(cache))
         first, remarks = run("demo")
         (folder,) = (cache / "longrank").iterdir()
@@ -86,14 +86,14 @@ def test_the_default_folder_lies_in_the_cache_and_is_named(lexical: Shown) -> No
 def test_a_question_of_the_users_own_is_answered_with_three_documents(
     lexical: Shown, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_module, "default_pipeline", lambda: "lexical")
+    monkeypatch.setattr(settings, "default_pipeline", lambda: "lexical")
     printed, _ = run("demo", "--folder", str(lexical.folder), "--query", "redirect what print writes")
     assert (printed.count("\n    passage "), printed.count("\n> ")) == (3, 1)
     assert "\n 1. contextlib" in printed
 
 
 def test_what_the_demo_proposes_next_works(lexical: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_module, "default_pipeline", lambda: "lexical")
+    monkeypatch.setattr(settings, "default_pipeline", lambda: "lexical")
     monkeypatch.chdir(tmp_path)
     lines = lexical.first.split("Next, on the same collection:\n")[1].splitlines()
     commands = [line.strip().replace("$D", str(lexical.folder)) for line in lines if line.startswith("  longrank")]

@@ -42,11 +42,11 @@ def make_engine(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     """Make an engine that serves `lexical`, `bm25` and `rm3` over documents."""
     pytest.importorskip("fastapi", reason="needs the extra serve")
     from fakes import index_of
-    from longrank.service.engine import Engine, Wanted
+    from longrank.service.engine import Engine, PipelineChoice
 
     def make(documents: list[Document], *, load: bool = True) -> Any:
         folder = tmp_path_factory.mktemp("page")
-        wanted = [Wanted(name) for name in ("lexical", "bm25", "rm3")]
+        wanted = [PipelineChoice(name) for name in ("lexical", "bm25", "rm3")]
         engine = Engine(wanted, index_of(documents, folder / "animals"), assignments=SET, notes=Notes())
         if load:
             engine.load()

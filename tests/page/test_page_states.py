@@ -26,7 +26,7 @@ def answering(path: str, status: int, body: dict[str, Any] | None, **headers: st
 
 
 REFUSALS = [
-    (429, "overloaded", "as many rankings as it can hold are in flight", True),
+    (429, "overloaded", "as many rankings as it admits are in flight", True),
     (504, "deadline", "the deadline has passed", True),
     (422, "invalid", "/query: 20000 characters, 10000 at most", False),
     (413, "too_large", "a body of 3 MiB", False),

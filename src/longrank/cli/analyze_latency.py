@@ -37,11 +37,12 @@ def latency(
     Example: longrank analyze latency --size small --size tiny --dtype bf16
     """
     from longrank.analysis.plots import plot_costs
+    from longrank.processes import cores
     from longrank.scoring.latency import SIZES, latencies
     from longrank.scoring.speed import machine, use_threads
 
     check_output(output)
-    use_threads(threads or console.cores())
+    use_threads(threads or cores())
     rows: list[Latency] = []
     measured = latencies(
         network, sizes or list(SIZES), passages=passages, tokens=tokens, dtype=dtype, device=device, seconds=seconds

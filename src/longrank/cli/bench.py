@@ -41,12 +41,13 @@ def bench(
 
     Example: longrank bench minilm --dtype float32 --dtype bf16
     """
+    from longrank.processes import cores
     from longrank.scoring.speed import machine, measure, use_threads
     from longrank.storage import atomic_write, check_writable
 
     if output is not None:
         check_writable(output)
-    use_threads(threads or console.cores())
+    use_threads(threads or cores())
     rows: list[Speed] = []
     lengths, dtypes = lengths or [64, 128, 256], dtypes or ["float32"]
     for row in measure(scorer, model, lengths, dtypes, device=device, backend=backend, seconds=seconds):

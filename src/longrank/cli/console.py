@@ -42,11 +42,6 @@ def is_first() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a table whose columns are aligned to the right."""
     lines = [head, *rows]

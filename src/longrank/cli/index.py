@@ -10,8 +10,6 @@ import typer
 from longrank.cli import console
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from longrank.formats.corpora import CorpusOptions
     from longrank.index import Index
     from longrank.types import Notes
@@ -81,23 +79,10 @@ def index(
 
     notes = Notes()
     if output is not None:
-        from longrank.cli.inputs import choice
-        from longrank.formats.corpora import CorpusOptions
-        from longrank.formats.lines import Limits, TextOptions
-
-        choice("--encoding-errors", encoding_errors, ("strict", "replace"))
-        text = TextOptions(encoding, encoding_errors, Limits(max_uncompressed=max_uncompressed))
         names = tuple(name.strip() for name in fields.split(","))
-        if vectors is not None:
-            from longrank.ranking.build import check_vectors
-
-            check_vectors(vectors, passages, Notes())
-        if original_copies > 1 and not expansions:
-            raise InputError(
-                "--original-copies weighs documents against --expansions", fix="name some, or leave it out"
-            )
-        how = {"analyzer": analyzer, "expansions": expansions or (), "original_copies": original_copies}
-        _build(sources, output, CorpusOptions(format, names, text), {**how, "workers": workers}, notes)
+        options = {"analyzer": analyzer, "expansions": expansions or (), "original_copies": original_copies}
+        corpus = _corpus(format, names, encoding, encoding_errors, max_uncompressed)
+        _build(sources, output, {**options, "corpus": corpus, "vectors": vectors, "passages": passages}, workers, notes)
     elif vectors is None or expansions or len(sources) != 1:
         raise InputError("where should the index go?", fix="longrank index SOURCE... -o INDEX")
     if vectors is not None:
@@ -105,37 +90,36 @@ def index(
     console.show_notes(notes)
 
 
-def _build(sources: list[str], output: Path, corpus: CorpusOptions, how: dict[str, Any], notes: Notes) -> None:
-    from longrank.index import index_files
-    from longrank.index.space import check_space
+def _corpus(
+    format: str | None, fields: tuple[str, ...], encoding: str, errors: str, max_uncompressed: int | None
+) -> CorpusOptions:
+    from longrank.cli.inputs import choice
+    from longrank.formats.corpora import CorpusOptions
+    from longrank.formats.lines import Limits, TextOptions
 
-    if (size := _plain_bytes([*sources, *how["expansions"]])) is not None:
-        needed = check_space(output, size)
-        if needed >= 1 << 30:
-            console.note(f"building takes up to {needed / (1 << 30):.1f} GiB of disk")
-    unit = "lines of expansions and documents" if how["expansions"] else "documents"
+    choice("--encoding-errors", errors, ("strict", "replace"))
+    return CorpusOptions(format, fields, TextOptions(encoding, errors, Limits(max_uncompressed=max_uncompressed)))
+
+
+def _build(sources: list[str], output: Path, options: dict[str, Any], workers: int, notes: Notes) -> None:
+    from longrank.verbs.index import index as build_index
+    from longrank.verbs.index import needed_bytes
+
+    needed = needed_bytes([*sources, *options["expansions"]], output)
+    if needed is not None and needed >= 1 << 30:
+        console.note(f"building takes up to {needed / (1 << 30):.1f} GiB of disk")
+    unit = "lines of expansions and documents" if options["expansions"] else "documents"
     with console.progress("indexing", None, unit) as advance:
-        built = index_files(sources, output, corpus=corpus, notes=notes, progress=advance, **how)
+        built = build_index(sources, output, **options, notes=notes, progress=advance, workers=workers)
     _print_summary(built)
-
-
-def _plain_bytes(sources: Sequence[str | Path]) -> int | None:
-    """Return the size of all files together; None if some are packed, or no files."""
-    files: list[Path] = []
-    for source in map(Path, sources):
-        files += (path for path in source.rglob("*") if path.is_file()) if source.is_dir() else [source]
-    if any(path.suffix.lower() == ".gz" or not path.is_file() for path in files):
-        return None
-    return sum(path.stat().st_size for path in files)
 
 
 def _add_vectors(path: Path, model: str, preset: str, notes: Notes) -> None:
     from longrank.index import Index
-    from longrank.ranking.build import add_vectors
+    from longrank.verbs.index import add_vectors
 
-    n_docs = Index.open(path).n_docs
-    with console.progress("encoding passages", n_docs, "documents") as advance:
-        add_vectors(path, model, preset, notes, advance)
+    with console.progress("encoding passages", len(Index(path)), "documents") as advance:
+        add_vectors(path, model, preset, notes=notes, progress=advance)
     print(f"vectors\t{model} {preset}")
 
 
@@ -158,7 +142,8 @@ def check(
 
     Example: longrank check my.index
     """
-    from longrank.index import Index, verify_index
+    from longrank.index import Index
+    from longrank.verbs.check import check as check_index
 
-    print(f"{path}: {verify_index(path)} files, all as written")
-    _print_expansions(Index.open(path))
+    print(f"{path}: {check_index(path)} files, all as written")
+    _print_expansions(Index(path))

@@ -28,6 +28,7 @@ COMMANDS = {
     "index": "longrank.cli.index:index",
     "check": "longrank.cli.index:check",
     "expand": "longrank.cli.expand:expand",
+    "pipelines": "longrank.cli.pipelines:pipelines",
     "search": "longrank.cli.search:search",
     "retrieve": "longrank.cli.retrieve:retrieve",
     "rerank": "longrank.cli.rerank:rerank",

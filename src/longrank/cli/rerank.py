@@ -1,4 +1,4 @@
-"""``longrank rerank``: reorder a run by the passages of its documents."""
+"""``longrank rerank``: rerank a run by the passages of its documents."""
 
 from __future__ import annotations
 
@@ -16,72 +16,73 @@ def rerank(
         str,
         typer.Argument(help="Queries: JSONL, TSV, TREC topics, a collection folder, or irds:ID.", metavar="QUERIES"),
     ],
-    run: Annotated[Path, typer.Argument(help="The TREC run to rerank, from any engine.", metavar="RUN")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where the new run goes.")],
+    run: Annotated[Path, typer.Argument(help="The run to rerank, a TREC file from any engine.", metavar="RUN")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Output file, a TREC run.")],
     pipeline: Annotated[
-        str, typer.Option("--pipeline", help="A pipeline's name or TOML file; its first stage is not used.")
+        str, typer.Option("--pipeline", help="Pipeline name or TOML file; its first stage is not used.")
     ] = "minilm",
-    model: Annotated[str | None, typer.Option("--model", help="A Hugging Face name, a folder, or an alias.")] = None,
-    depth: Annotated[int | None, typer.Option("--depth", help="Rerank this many documents per query.")] = None,
-    tail: Annotated[
-        str | None, typer.Option("--tail", help="keep: the documents below follow in their order; drop.")
+    model: Annotated[
+        str | None, typer.Option("--model", help="Model: a Hugging Face name, a folder, or an alias.")
     ] = None,
+    depth: Annotated[int | None, typer.Option("--depth", help="Documents reranked per query.")] = None,
+    tail: Annotated[str | None, typer.Option("--tail", help="Documents below the depth: keep or drop.")] = None,
     missing: Annotated[
-        str, typer.Option("--missing", help="Documents not in the index: error, or keep them last.")
+        str, typer.Option("--missing", help="Documents that are not in the index: error, or keep them last.")
     ] = "error",
     evidence: Annotated[
-        Path | None, typer.Option("--evidence", help="Where the evidence goes; RUN.evidence beside the output.")
+        Path | None, typer.Option("--evidence", help="Evidence file. [default: OUTPUT.evidence]")
     ] = None,
     score_cache: Annotated[
-        Path | None, typer.Option("--score-cache", help="A file of passage scores that runs share; made if needed.")
+        Path | None,
+        typer.Option("--score-cache", help="File of passage scores shared between runs; created if absent."),
     ] = None,
-    query_format: Annotated[str | None, typer.Option("--query-format", help="If it cannot be guessed.")] = None,
-    field: Annotated[str | None, typer.Option("--field", help="Topic field to use: title, description, ...")] = None,
+    query_format: Annotated[
+        str | None, typer.Option("--query-format", help="Query format, if it cannot be detected.")
+    ] = None,
+    field: Annotated[
+        str | None, typer.Option("--field", help="Topic field that is the query: title, description, ...")
+    ] = None,
     allow_untrained: Annotated[
-        bool, typer.Option("--allow-untrained", help="Score with a document network that has never been trained.")
+        bool, typer.Option("--allow-untrained", help="Score with an untrained document network.")
     ] = False,
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="section.key=value, any setting of the pipeline.")
+        list[str] | None, typer.Option("--set", help="section.key=value: any setting of the pipeline.")
     ] = None,
-    tag: Annotated[str, typer.Option("--tag", help="The run's tag.")] = "longrank",
+    tag: Annotated[str, typer.Option("--tag", help="Tag of the run.")] = "longrank",
 ) -> None:
-    """Rerank the top of a run by passages; the rest follows.
+    """Rerank the top of a run by passages.
 
-    Interrupted work resumes: run the same command again.
+    The rest of the run follows below. After an interruption, run the same command again: it resumes.
 
     Example: longrank rerank my.index topics.jsonl bm25.run -o maxp.run --pipeline maxp --model ./monobert
     """
-    from longrank.cli.inputs import choice, output_file
+    from longrank.cli.inputs import output_file
     from longrank.collections import places, read_queries
-    from longrank.formats.trec import read_run, write_run
-    from longrank.index import Index
-    from longrank.ranking.pipeline import open_pipeline
-    from longrank.ranking.pipeline import rerank as rerank_run
+    from longrank.formats.trec import write_run
     from longrank.types import Notes
+    from longrank.verbs.rerank import rerank as rerank_run
 
     notes = Notes()
     evidence = evidence or output.with_name(output.name + ".evidence")
     output_file(output, *places(queries, "queries"), run, evidence, index, score_cache)
-    choice("--missing", missing, ("error", "keep"))
-    assignments = list(assignments or ())
-    assignments += [f"final.depth={depth}"] if depth is not None else []
-    assignments += [f"final.tail={tail}"] if tail is not None else []
-    assignments += ["scorer.options.allow_untrained=true"] if allow_untrained else []
     query_list = read_queries(queries, notes, format=query_format, field=field)
-    first_stage = read_run(run, notes)
-    bound = open_pipeline(
-        Index.open(index), pipeline, model=model, assignments=assignments, notes=notes, score_cache=score_cache
-    )
     with console.progress("reranking", len(query_list), "queries") as advance:
         reranked = rerank_run(
-            bound,
+            index,
             query_list,
-            first_stage,
-            evidence,
+            run,
+            pipeline=pipeline,
+            model=model,
+            depth=depth,
+            tail=tail,
+            missing=missing,
+            evidence=evidence,
+            score_cache=score_cache,
+            allow_untrained=allow_untrained,
+            assignments=assignments or (),
             tag=tag,
-            keep_missing=missing == "keep",
-            progress=advance,
             notes=notes,
+            progress=advance,
         )
     write_run(reranked, output)
     console.show_notes(notes)

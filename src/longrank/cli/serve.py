@@ -1,4 +1,4 @@
-"""``longrank serve``: ranking over HTTP."""
+"""``longrank serve``: run the HTTP server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from longrank.cli import console
 from longrank.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
-    from longrank.service.engine import Engine, Wanted
+    from longrank.service.engine import Engine, PipelineChoice
     from longrank.service.settings import ServiceSettings
     from longrank.types import Notes
 
@@ -27,62 +27,67 @@ _HOST_NAME = re.compile(r"\*|[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 
 def serve(
-    index: Annotated[Path | None, typer.Argument(help="The index to search.", metavar="INDEX")] = None,
+    index: Annotated[Path | None, typer.Argument(help="Index to search.", metavar="INDEX")] = None,
     rerank_only: Annotated[
-        bool, typer.Option("--rerank-only", help="Serve no index: rerank texts that come with the query.")
+        bool, typer.Option("--rerank-only", help="Serve no index; only rerank texts of requests.")
     ] = False,
     pipelines: Annotated[
         list[str] | None,
         typer.Option(
             "--pipeline",
-            help="A pipeline's name or TOML file, with its model if it is to be another; may be repeated, the first "
-            "is the default. [default: minilm (lexical without its extras), and with an index lexical and bm25]",
+            help="Pipeline name or TOML file, with a model that replaces its own. Repeatable; the first is the default "
+            "for clients. [default: minilm (lexical if its extras are missing); with an index also lexical and bm25]",
             metavar="NAME[=MODEL]",
         ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", help="The model of pipelines that are named without: a name or a folder.")
+        str | None, typer.Option("--model", help="Model (name or folder) for pipelines without =MODEL.")
     ] = None,
-    host: Annotated[str | None, typer.Option("--host", help="Listen on this address. [default: 127.0.0.1]")] = None,
+    host: Annotated[str | None, typer.Option("--host", help="Address to listen on. [default: 127.0.0.1]")] = None,
     port: Annotated[
-        int | None, typer.Option("--port", min=0, max=65535, help="0: any free one. [default: 8330]")
+        int | None,
+        typer.Option("--port", min=0, max=65535, help="Port to listen on; 0: any free port. [default: 8330]"),
     ] = None,
     key_file: Annotated[
         Path | None,
-        typer.Option("--key-file", help=f"A file with the key that clients must send. [default: ${_KEY}, if set]"),
+        typer.Option("--key-file", help=f"File with the key that clients must send. [default: ${_KEY}, if set]"),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", help="A name that clients may call the server by, beside localhost; *: any."),
+        typer.Option("--allow-host", help="Host name that clients may use besides localhost; *: any name. Repeatable."),
     ] = None,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Let other machines use the server without a key.")
+        bool, typer.Option("--insecure", help="Allow other machines to use the server without a key.")
     ] = False,
     max_requests: Annotated[
-        int | None, typer.Option("--max-requests", min=1, help="Rankings at a time, then 429. [default: 64]")
+        int | None, typer.Option("--max-requests", min=1, help="Rankings in flight; more get 429. [default: 64]")
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option("--max-tokens", min=1, help="Estimated tokens of all of them, then 429. [default: 262144]"),
+        typer.Option(
+            "--max-tokens", min=1, help="Estimated tokens of all rankings in flight; more get 429. [default: 262144]"
+        ),
     ] = None,
     max_body: Annotated[
-        int | None, typer.Option("--max-body", min=1, help="Bytes of a request, then 413. [default: 2097152]")
+        int | None, typer.Option("--max-body", min=1, help="Bytes of a request; more get 413. [default: 2097152]")
     ] = None,
     max_documents: Annotated[
-        int | None, typer.Option("--max-documents", min=1, help="Documents of a request, then 413. [default: 1000]")
+        int | None, typer.Option("--max-documents", min=1, help="Documents of a request; more get 413. [default: 1000]")
     ] = None,
     deadline: Annotated[
         float | None,
-        typer.Option("--deadline", min=0.1, max=86_400, help="Seconds for an answer, then 504. [default: 30]"),
+        typer.Option(
+            "--deadline", min=0.1, max=86_400, help="Seconds for an answer; later answers are 504. [default: 30]"
+        ),
     ] = None,
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="section.key=value, any setting of the pipelines.")
+        list[str] | None, typer.Option("--set", help="section.key=value: any setting of the pipelines. Repeatable.")
     ] = None,
 ) -> int:
-    """Rank over HTTP: a page for people, APIs for programs.
+    """Serve search and reranking over HTTP, with a web page.
 
-    Rerank clients of Cohere, Jina, vLLM and others need only the address; documents are read whole.
-    Ctrl-C or SIGTERM ends the server after the last answer, a second one at once.
+    Rerank clients of Cohere, Jina, vLLM and others need only the server's address; documents are read whole.
+    Ctrl-C or SIGTERM stops the server after the last answer; a second signal stops it at once.
 
     Example: longrank serve my.index, then open http://127.0.0.1:8330
     """
@@ -93,7 +98,7 @@ def serve(
     from longrank.types import Notes
 
     notes = Notes()
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "host": host,
         "port": port,
         "key": _key(key_file),
@@ -103,48 +108,50 @@ def serve(
         "max_documents": max_documents,
         "deadline": deadline,
     }
-    settings = _settings({name: value for name, value in given.items() if value is not None}, allow_host or ())
+    settings = _settings({name: value for name, value in options.items() if value is not None}, allow_host or ())
     check_exposure(settings, insecure=insecure)
     engine = _engine(index, rerank_only, pipelines, model, assignments or (), notes)
     code = _serve(engine, settings, notes)
     if any(thread.name.startswith("longrank-") for thread in threading.enumerate()):
-        # A thread that still computes cannot be stopped, and crashes where the interpreter ends beneath it.
+        # A thread that still computes cannot be stopped, and would crash in an interpreter that shuts down.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
     return code
 
 
-def _settings(given: dict[str, Any], allowed: Sequence[str]) -> ServiceSettings:
-    """Return the limits with what was given, and the names that clients may use: localhost, `host`, and `allowed`.
+def _settings(options: dict[str, Any], allowed: Sequence[str]) -> ServiceSettings:
+    """Return the limits, and the host names that clients may use: localhost, `host`, and `allowed`.
 
     Raises:
-        InputError: one of `allowed` is no name.
+        InputError: `allowed` has something other than names.
     """
     from longrank.service.settings import ServiceSettings
 
     for name in allowed:
         if not _HOST_NAME.fullmatch(name):
             raise InputError("--allow-host takes a name without scheme and port, or *", got=name)
-    settings = ServiceSettings(**given)
-    settings = replace(settings, drain=max(settings.drain, settings.deadline))  # what is promised is kept at the end
+    settings = ServiceSettings(**options)
+    settings = replace(
+        settings, drain=max(settings.drain, settings.deadline)
+    )  # requests keep their deadline while the server stops
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    own = () if host in ("0.0.0.0", "[::]") else (host,)  # noqa: S104 - these name no host
-    return replace(settings, allowed_hosts=(*settings.allowed_hosts, *(name.lower() for name in (*own, *allowed))))
+    names = [*(() if host in ("0.0.0.0", "[::]") else (host,)), *allowed]  # noqa: S104 - these name no host
+    return replace(settings, allowed_hosts=(*settings.allowed_hosts, *(name.lower() for name in names)))
 
 
 def _key(file: Path | None) -> str | None:
-    """Return the key, from the file or the environment; never shown.
+    """Return the key from the file or the environment; errors never show it.
 
     Raises:
-        InputError: it is empty, or no header could hold it.
+        InputError: the key is empty, or a header cannot hold it.
     """
     if file is None and _KEY not in os.environ:
         return None
     key = os.environ[_KEY] if file is None else file.read_text(encoding="utf-8", errors="replace").rstrip("\r\n")
     if not key or not key.isascii() or not key.isprintable() or " " in key:
-        what = "the key must be visible ASCII characters without blanks"
-        raise InputError(what, path=file) if file else InputError(what, fix=f"see ${_KEY}")
+        fault = "the key must be visible ASCII characters without blanks"
+        raise InputError(fault, path=file) if file else InputError(fault, fix=f"see ${_KEY}")
     return key
 
 
@@ -156,34 +163,37 @@ def _engine(
     assignments: Sequence[str],
     notes: Notes,
 ) -> Engine:
-    from longrank.cli.search import default_pipeline
     from longrank.index import Index
+    from longrank.ranking.settings import default_pipeline
     from longrank.service.engine import Engine
 
     if (index is None) != rerank_only:
-        what = "an index has no use here" if rerank_only else "nothing to serve"
-        raise InputError(what, fix="give an INDEX, or --rerank-only")
+        fault = "--rerank-only takes no index" if rerank_only else "no index to serve"
+        raise InputError(fault, fix="use either INDEX or --rerank-only")
     default = default_pipeline()
-    names = pipelines or [default, *(() if index is None else (one for one in ("lexical", "bm25") if one != default))]
+    names = pipelines or [
+        default,
+        *(() if index is None else (name for name in ("lexical", "bm25") if name != default)),
+    ]
     opened = None if index is None else Index.open(index)
-    return Engine(_wanted(names, model, assignments), opened, assignments=assignments, notes=notes)
+    return Engine(_choices(names, model, assignments), opened, assignments=assignments, notes=notes)
 
 
-def _wanted(names: Sequence[str], model: str | None, assignments: Sequence[str]) -> list[Wanted]:
-    """Give `model` to the pipelines that take one and name none."""
+def _choices(names: Sequence[str], model: str | None, assignments: Sequence[str]) -> list[PipelineChoice]:
+    """Return the pipelines; `model` is for those that take a model and have no ``=MODEL``."""
     from longrank.ranking.settings import load_pipeline
     from longrank.scoring import scorer_class
-    from longrank.service.engine import Wanted
+    from longrank.service.engine import PipelineChoice
 
-    wanted = []
-    for one in names:
-        name, _, own = one.partition("=")
+    choices = []
+    for entry in names:
+        name, _, own = entry.partition("=")
         scorer = load_pipeline(name, assignments).scorer
         takes = scorer is not None and scorer_class(scorer.name).needs_model
-        wanted.append(Wanted(name, own or (model if takes else None)))
-    if model is not None and all(one.model != model for one in wanted):
+        choices.append(PipelineChoice(name, own or (model if takes else None)))
+    if model is not None and all(choice.model != model for choice in choices):
         raise InputError("no pipeline takes this model", got=model, fix="see --pipeline NAME=MODEL")
-    return wanted
+    return choices
 
 
 def _serve(engine: Engine, settings: ServiceSettings, notes: Notes) -> int:
@@ -191,7 +201,7 @@ def _serve(engine: Engine, settings: ServiceSettings, notes: Notes) -> int:
     from longrank.service.app import create_app
     from longrank.service.log import log_to
     from longrank.service.metrics import Metrics
-    from longrank.service.rerank import Desk
+    from longrank.service.rerank import Service
     from longrank.service.scheduler import Scheduler
     from longrank.service.server import serve as serve_app
 
@@ -202,10 +212,10 @@ def _serve(engine: Engine, settings: ServiceSettings, notes: Notes) -> int:
 
     metrics = Metrics()
     scheduler = Scheduler(batch_tokens=settings.batch_tokens, metrics=metrics)
-    desk = Desk(engine, settings, Admission(settings, scheduler, metrics), scheduler, metrics)
+    service = Service(engine, settings, Admission(settings, scheduler, metrics), scheduler, metrics)
     log_to(sys.stderr)
     return serve_app(
-        create_app(desk),
+        create_app(service),
         settings,
         load=load,
         say=lambda line: print(line, flush=True),

@@ -118,6 +118,7 @@ def tune(
         tunable,
         untried,
     )
+    from longrank.processes import cores
     from longrank.storage.workplace import working_in
     from longrank.types import Notes
 
@@ -143,7 +144,7 @@ def tune(
     how.choose(untried(search, axes))  # what these queries do not allow is refused before any work
     with working_in(output):
         with console.progress("tuning", math.prod(map(len, axes.values())), "settings") as advance:
-            table = tabulate(search, axes, output / JOURNAL, workers=workers or console.cores(), progress=advance)
+            table = tabulate(search, axes, output / JOURNAL, workers=workers or cores(), progress=advance)
         outcome = how.conclude(table, how.choose(table), search.figure)
         everything = as_json(table, outcome, {"protocol": how.about(), **search.header(axes)})
         write_outcome(output, everything, rankings(search, outcome.setting_of, notes), made, folds)

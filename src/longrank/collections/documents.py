@@ -9,7 +9,7 @@ from typing import Any
 from longrank.collections.collection import IRDS, Collection, is_in_catalogue, open_collection
 from longrank.collections.files import files_of
 from longrank.collections.irds import irds_records
-from longrank.collections.values import rows
+from longrank.collections.values import EMPTY, rows
 from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.formats.corpora import READERS, Located
@@ -68,7 +68,7 @@ def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = 
             yield Located(composer.document(_record(item, number), _HERE, notes), str(_HERE), number)
             composed = True
     if not number:
-        raise InputError("there is no document", fix=f"{_FIX}; an iterator can be read only once")
+        raise InputError("there is no document", fix=EMPTY)
     if composed:
         composer.check_seen()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.collections.collection import IRDS, Collection, open_collection, places
-from longrank.collections.values import rows
+from longrank.collections.values import EMPTY, rows
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
@@ -126,7 +126,7 @@ def _in_memory(source: Any, field: str | None, allow_empty: bool, notes: Notes) 
             notes.add("queries with an empty text", f"query {query.query_id}")
         yield query
     if not seen:
-        raise InputError("there is no query", fix=f"{_FIX}; an iterator can be read only once")
+        raise InputError("there is no query", fix=EMPTY)
 
 
 def _query(item: Any, number: int) -> Query:

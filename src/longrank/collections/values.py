@@ -8,6 +8,8 @@ from typing import Any
 from longrank.errors import InputError
 from longrank.types import is_frame
 
+EMPTY = "the list is empty, or its iterator was read before"
+
 
 def rows(source: Any, kind: str, fix: str) -> Iterator[Any]:
     """Yield the items of an iterable, the (key, value) pairs of a mapping, or the rows of a table as mappings.

@@ -8,15 +8,19 @@ were cut, so it depends neither on the number of processes nor on an earlier, in
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from longrank.collections.documents import locate_documents
 from longrank.errors import InputError, LongRankError
 from longrank.index.batches import batches
 from longrank.index.expansions import store
-from longrank.index.folder import building, publish
+from longrank.index.folder import building, folder_path, publish
 from longrank.index.merge import merge
 from longrank.index.options import IndexOptions
 from longrank.index.reader import Index
@@ -33,46 +37,48 @@ _MOST_COPIES = 100
 
 
 def build_index(
-    documents: Iterable[Located],
-    folder: Path | str,
+    documents: Any,
+    folder: Path | str | None = None,
     *,
     options: IndexOptions | None = None,
     expansions: Iterable[Expansion] | None = None,
     notes: Notes | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], object] | None = None,
     workers: int = 1,
 ) -> Index:
-    """Index `documents` into `folder`; an index that is there already is replaced when all is done.
+    """Index documents as `Index.build`, whose options come from values instead of files.
 
     Args:
-        documents: each with the file and line it came from; read once.
-        folder: absent, empty, or an index.
+        documents: as the source of `Index.build`; read once.
+        folder: as for `Index.build`.
         options: how documents become terms.
         expansions: queries predicted for the documents, which are indexed with them; see `longrank.index.expansions`.
         notes: counts documents in which nothing is left to index, and what did not fit among the expansions.
-        progress: called now and then with the number of documents just indexed; before that, with the
-            number of expansions just read.
-        workers: processes to use besides this one, which then only reads; a script that asks for
-            more than 1 needs the usual ``if __name__ == "__main__"``.
+        progress: as for `Index.build`.
+        workers: as for `Index.build`.
 
     Raises:
-        InputError: no document, a doc_id twice, an unknown analyzer, or a folder that is not ours;
-            expansions of another collection, or whose ids can mean two documents; too many `original_copies`.
-        LongRankError: writing failed.
+        InputError, MissingExtra, LongRankError: as `Index.build`; expansions of another collection, or whose ids can
+            mean two documents; too many `original_copies`.
     """
+    if folder is None:
+        return _temporary(
+            documents, options=options, expansions=expansions, notes=notes, progress=progress, workers=workers
+        )
     options = options or IndexOptions()
     if options.analyzer not in ANALYZERS:
         raise InputError("unknown analyzer", got=options.analyzer, fix=f"one of {', '.join(sorted(ANALYZERS))}")
     if not 1 <= options.original_copies <= (1 if expansions is None else _MOST_COPIES):
         fix = f"1 to {_MOST_COPIES} where there are expansions, else 1"
         raise InputError("a document cannot be indexed so many times", got=options.original_copies, fix=fix)
-    folder, notes = Path(folder), Notes() if notes is None else notes
+    folder, notes = folder_path(folder), Notes() if notes is None else notes
+    located: Iterable[Located] = locate_documents(documents, notes)
     try:
         with building(folder) as work:
             stored = None if expansions is None else store(expansions, work / "expansions", progress)
             if stored:
-                documents = stored.joined(documents, notes)
-            tasks = ((work / f"segment-{i:06d}", batch, options) for i, batch in enumerate(batches(documents)))
+                located = stored.joined(located, notes)
+            tasks = ((work / f"segment-{i:06d}", batch, options) for i, batch in enumerate(batches(located)))
             segments = _written(tasks, workers, progress)
             if stored:
                 options = replace(options, expansions=stored.finish(notes))
@@ -81,17 +87,28 @@ def build_index(
         raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error
     index = Index(folder)
     notes.add("documents without a term, which no query finds", count=index.n_docs - index.n_nonempty)
+    index.notes = notes
     return index
 
 
-def _written(tasks: Iterator[Task], workers: int, progress: Callable[[int], None] | None) -> list[Segment]:
+def _temporary(documents: Any, **options: Any) -> Index:
+    """Build an index in a temporary folder, which is removed with the index, at the latest when Python ends."""
+    folder = Path(tempfile.mkdtemp(prefix="longrank-index-"))
+    try:
+        index = build_index(documents, folder, **options)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(index, shutil.rmtree, folder, ignore_errors=True)
+    return index
+
+
+def _written(tasks: Iterator[Task], workers: int, progress: Callable[[int], object] | None) -> list[Segment]:
     segments = []
     for segment in write_segments(tasks, workers):
         if progress:
             progress(segment.n_docs)
         segments.append(segment)
-    if not segments:
-        raise InputError("no documents to index")
     return sorted(segments)  # by their numbered folders
 
 

@@ -38,7 +38,7 @@ class _File(NamedTuple):
     content: Any
 
 
-def store(expansions: Iterable[Expansion], folder: Path, progress: Callable[[int], None] | None = None) -> Expansions:
+def store(expansions: Iterable[Expansion], folder: Path, progress: Callable[[int], object] | None = None) -> Expansions:
     """Write expansions into the new folder `folder`; `progress` is called now and then with the lines just read."""
     files: list[_File] = []
     with SpillWriter(folder) as spill:

@@ -41,6 +41,17 @@ VECTORS = "vectors"
 _DATA, _BUILDING = "data-", ".building-"
 
 
+def folder_path(folder: object) -> Path:
+    """Return the path of an index folder.
+
+    Raises:
+        InputError: not a path.
+    """
+    if not isinstance(folder, str | Path) or not str(folder):
+        raise InputError("an index is a folder", got=folder, fix="give its path")
+    return Path(folder)
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of an index folder.
 

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.collections.documents import locate_documents
 from longrank.errors import InputError
+from longrank.formats.corpora import CorpusOptions
+from longrank.formats.expansions import read_expansions
+from longrank.formats.lines import TextOptions
 from longrank.index.arrays import Array
 from longrank.index.documents import Documents
-from longrank.index.folder import open_data
+from longrank.index.folder import VECTORS, folder_path, open_data
 from longrank.index.options import IndexOptions
 from longrank.index.postings import Forward, Postings
-from longrank.storage import digest_of
+from longrank.storage import MANIFEST, digest_of
 from longrank.text.analysis import ANALYZERS, Analyzer
-from longrank.types import Document
+from longrank.types import Document, Notes
 
 
 class Index:
-    """What `build_index` built. Documents have ids, and numbers from 0 in the order they were read.
+    """An index: postings, statistics and documents. Documents have ids, and numbers from 0 in the order read.
 
     Attributes:
         path: its folder.
+        notes: counts what was accepted with a remark while the index was built.
         options: how documents became terms.
         analyzer: the analysis chain; queries go through it too.
         digest: SHA-256 over the content; equal documents and options give equal digests.
@@ -38,14 +44,15 @@ class Index:
         inverted: terms and their postings, by number; terms are numbered in their sorted order.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | str) -> None:
         """Open the index in the folder `path`.
 
         Raises:
             InputError: no such folder, or not an index.
             IntegrityError: a file is missing or of another size, or another version wrote it.
         """
-        self.path = path
+        self.path = path = folder_path(path)
+        self.notes = Notes()
         data, manifest = open_data(path)
         self.options = IndexOptions.from_json(manifest["options"])
         if self.options.analyzer not in ANALYZERS:
@@ -64,7 +71,74 @@ class Index:
     @classmethod
     def open(cls, path: Path | str) -> Index:
         """Open the index in the folder `path`; raises as the constructor."""
-        return cls(Path(path))
+        return cls(path)
+
+    @classmethod
+    def build(
+        cls,
+        source: Any,
+        folder: Path | str | None = None,
+        *,
+        corpus: CorpusOptions | None = None,
+        analyzer: str = "porter",
+        expansions: str | Path | Sequence[str | Path] = (),
+        original_copies: int = 1,
+        notes: Notes | None = None,
+        progress: Callable[[int], object] | None = None,
+        workers: int = 1,
+    ) -> Index:
+        """Build an index of documents.
+
+        Args:
+            source: a file, a folder, a collection or ``irds:ID``, or a list of these; or an iterable of `Document`,
+                mappings with an id, or (id, text) pairs; or a table with a column ``docno``.
+            folder: absent, empty, or an index, which is replaced when all is done. None: a temporary folder, which
+                is removed with the returned index.
+            corpus: format, fields and encoding of the documents. The title is always kept, and indexed if it is
+                among the fields.
+            analyzer: a name in `longrank.text.analysis.ANALYZERS`.
+            expansions: JSONL files of queries predicted for the documents (doc2query), see
+                `longrank.formats.expansions`; they are indexed with the documents, but are no part of the text.
+            original_copies: the weight of a document's own text, where a predicted query counts once.
+            notes: counts what was accepted with a remark; the index carries it.
+            progress: called now and then with the number of documents just indexed; before that, with the number
+                of expansions just read.
+            workers: processes to use besides this one, which then only reads; a script that asks for more than 1
+                needs the usual ``if __name__ == "__main__"``.
+
+        Raises:
+            InputError: a fault of a source or an expansion, no document, a doc_id twice, an unknown analyzer, or a
+                folder of something else.
+            MissingExtra: an extra for HTML or ir_datasets is needed and not installed.
+            LongRankError: writing failed.
+
+        Example:
+            >>> len(Index.build([("d1", "Dogs bark."), ("d2", "Cats purr.")]))
+            2
+        """
+        from longrank.index.builder import build_index
+
+        corpus, notes = corpus or CorpusOptions(), Notes() if notes is None else notes
+        paths = [expansions] if isinstance(expansions, str | Path) else expansions
+        predicted = read_expansions(list(map(Path, paths)), notes, TextOptions(limits=corpus.text.limits))
+        return build_index(
+            locate_documents(source, notes, corpus),
+            folder,
+            options=IndexOptions(analyzer, "title" in corpus.fields, corpus.fields, original_copies),
+            expansions=predicted if paths else None,
+            notes=notes,
+            progress=progress,
+            workers=workers,
+        )
+
+    def __repr__(self) -> str:
+        vectors = f", vectors={self.vectors}" if self.vectors else ""
+        return f"Index({str(self.path)!r}, documents={self.n_docs}, terms={self.n_terms}{vectors})"
+
+    @property
+    def vectors(self) -> list[str]:
+        """The names of the passage vectors that are stored with the index."""
+        return sorted(path.parent.name for path in (self.path / VECTORS).glob(f"*/{MANIFEST}"))
 
     @property
     def analyzer(self) -> Analyzer:

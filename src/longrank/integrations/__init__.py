@@ -1,1 +1,1 @@
-"""The pipelines as parts of other frameworks: one module each, each an extra of its name."""
+"""Components for other frameworks, one module each; every module needs the extra of its name."""

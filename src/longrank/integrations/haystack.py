@@ -79,11 +79,13 @@ class LongRankRanker:
         Raises:
             InputError: the query is empty, a document has no text, or the model cannot be loaded.
         """
-        texts = [document(one.id, one.content, one.meta.get("title")) for one in documents]
+        texts = [document(source.id, source.content, source.meta.get("title")) for source in documents]
         top_n = self.top_k if top_k is None else top_k
         ranked = self.reranker.rank(query, texts, top_n=top_n, passages=self.passages)
-        return {"documents": [_with(documents[one.index], one.relevance, evidence) for one, evidence in ranked]}
+        return {
+            "documents": [_with(documents[result.index], result.relevance, evidence) for result, evidence in ranked]
+        }
 
 
-def _with(one: Document, relevance: float, evidence: dict[str, Any]) -> Document:
-    return replace(one, score=relevance, meta=one.meta | {KEY: evidence})
+def _with(source: Document, relevance: float, evidence: dict[str, Any]) -> Document:
+    return replace(source, score=relevance, meta=source.meta | {KEY: evidence})

@@ -59,10 +59,10 @@ class LongRankCompressor(BaseDocumentCompressor):  # type: ignore[misc]  # types
         Raises:
             InputError: the query is empty, or the model cannot be loaded.
         """
-        texts = [document(one.id, one.page_content, one.metadata.get("title")) for one in documents]
+        texts = [document(source.id, source.page_content, source.metadata.get("title")) for source in documents]
         ranked = self._reranker.rank(query, texts, top_n=self.top_n, passages=self.passages)
-        return [_with(documents[one.index], one.relevance, evidence) for one, evidence in ranked]
+        return [_with(documents[result.index], result.relevance, evidence) for result, evidence in ranked]
 
 
-def _with(one: Document, relevance: float, evidence: dict[str, Any]) -> Document:
-    return one.model_copy(update={"metadata": one.metadata | {"relevance_score": relevance, KEY: evidence}})
+def _with(source: Document, relevance: float, evidence: dict[str, Any]) -> Document:
+    return source.model_copy(update={"metadata": source.metadata | {"relevance_score": relevance, KEY: evidence}})

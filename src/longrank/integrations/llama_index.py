@@ -71,10 +71,10 @@ class LongRankPostprocessor(BaseNodePostprocessor):  # type: ignore[misc]  # typ
             raise InputError("reranking needs the query", fix="give query_bundle or query_str")
         texts = [document(n.node_id, n.node.get_content(MetadataMode.NONE), n.metadata.get("title")) for n in nodes]
         ranked = self._reranker.rank(query_bundle.query_str, texts, top_n=self.top_n, passages=self.passages)
-        return [_with(nodes[one.index], one.relevance, evidence) for one, evidence in ranked]
+        return [_with(nodes[result.index], result.relevance, evidence) for result, evidence in ranked]
 
 
-def _with(one: NodeWithScore, relevance: float, evidence: dict[str, Any]) -> NodeWithScore:
-    hidden = {name: [*getattr(one.node, name), KEY] for name in _EXCLUDED}
-    node = one.node.model_copy(update={"metadata": one.node.metadata | {KEY: evidence}, **hidden})
+def _with(source: NodeWithScore, relevance: float, evidence: dict[str, Any]) -> NodeWithScore:
+    hidden = {name: [*getattr(source.node, name), KEY] for name in _EXCLUDED}
+    node = source.node.model_copy(update={"metadata": source.node.metadata | {KEY: evidence}, **hidden})
     return NodeWithScore(node=node, score=relevance)

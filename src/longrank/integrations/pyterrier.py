@@ -2,7 +2,7 @@
 
     pipeline = first_stage >> LongRankReranker("maxp", model="./my-cross-encoder")
 
-Documents come as rows with `qid`, `query`, `docno`, `text` and, if there is one, `title`. All columns are kept but
+Documents come as rows with `qid`, `query`, `docno`, `text` and, optionally, `title`. All columns are kept but
 `score` and `rank`, which are new; `longrank_score`, `longrank_unit`, `longrank_aggregator`, `longrank_truncated` and
 `longrank_passages` are the evidence.
 """
@@ -67,13 +67,13 @@ class LongRankReranker(pt.Transformer):  # type: ignore[misc]  # pyterrier has n
         rows = inp.drop(columns=list(_NEW), errors="ignore")
         if rows.empty:
             return rows.assign(**{name: pd.Series(dtype=kind) for name, kind in _NEW.items()})
-        return pd.concat([self._ranked(one) for _, one in rows.groupby("qid", sort=False)], ignore_index=True)
+        return pd.concat([self._ranked(group) for _, group in rows.groupby("qid", sort=False)], ignore_index=True)
 
     def _ranked(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of one query in their new order."""
         titles = rows["title"] if "title" in rows else repeat("")
-        documents = [document(*one) for one in zip(rows["docno"], rows["text"], titles, strict=False)]
+        documents = [document(*fields) for fields in zip(rows["docno"], rows["text"], titles, strict=False)]
         ranked = self.reranker.rank(rows["query"].iloc[0], documents, passages=self.passages)
-        new = {f"{KEY}_{name}": [why[name] for _, why in ranked] for name in _EVIDENCE}
-        new |= {"score": [one.score for one, _ in ranked], "rank": list(range(len(ranked)))}
-        return rows.iloc[[one.index for one, _ in ranked]].assign(**new)
+        new = {f"{KEY}_{name}": [evidence[name] for _, evidence in ranked] for name in _EVIDENCE}
+        new |= {"score": [result.score for result, _ in ranked], "rank": list(range(len(ranked)))}
+        return rows.iloc[[result.index for result, _ in ranked]].assign(**new)

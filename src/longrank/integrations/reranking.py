@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.index import Index
+from longrank.ranking.explain import RankedText
 from longrank.ranking.settings import load_pipeline
-from longrank.ranking.texts import RankedText, TextReranker, open_text_reranker
-from longrank.types import Document, Notes
+from longrank.ranking.texts import Reranker
+from longrank.types import Document
 
 KEY = "longrank"
 """Key of the evidence in a document's metadata."""
@@ -47,20 +46,17 @@ class LazyReranker:
         self.name = pipeline or ("maxp" if model else "minilm")
         load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
         self._lock = Lock()
-        self._loaded: TextReranker | None = None
+        self._loaded: Reranker | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self.pipeline, self.model, self.index, self.assignments)
 
-    def load(self) -> TextReranker:
-        """Return the loaded reranker; raises as `open_text_reranker` and `Index.open` do."""
+    def load(self) -> Reranker:
+        """Return the loaded reranker; raises as `Reranker` does."""
         with self._lock:
             if self._loaded is None:
-                notes = Notes()
-                index = None if self.index is None else Index.open(Path(self.index))
-                options = {"model": self.model, "assignments": self.assignments, "index": index}
-                self._loaded = open_text_reranker(self.name, notes=notes, **options)  # type: ignore[arg-type]
-                for line in notes.lines():
+                self._loaded = Reranker(self.name, model=self.model, index=self.index, assignments=self.assignments)
+                for line in self._loaded.notes.lines():
                     _log.warning("%s", line)
             return self._loaded
 
@@ -76,8 +72,8 @@ class LazyReranker:
             return []
         reranker = self.load()
         with self._lock:
-            ranked = reranker.rank(query, documents, top_n=top_n, passages=passages)
-        return [(one, evidence_of(one, reranker)) for one in ranked]
+            ranked = reranker.rank(query, documents, top_n, passages=passages)
+        return [(result, evidence_of(result, reranker)) for result in ranked]
 
 
 def _again(pipeline: str | None, model: str | None, index: str | None, assignments: Sequence[str]) -> LazyReranker:
@@ -95,16 +91,16 @@ def document(doc_id: object, text: object, title: object = "") -> Document:
     return Document(str(doc_id), title if isinstance(title, str) else "", text)
 
 
-def evidence_of(one: RankedText, reranker: TextReranker) -> dict[str, Any]:
+def evidence_of(result: RankedText, reranker: Reranker) -> dict[str, Any]:
     """Return a document's score and best passages as JSON values; ``text[start:end]`` is a passage.
 
     The score is in the scorer's unit; `truncated` is True if some tokens of the document were not read.
     """
-    shown = [{"start": p.start, "end": p.end, "score": p.score, "text": p.text} for p in one.passages]
+    shown = [{"start": p.start, "end": p.end, "score": p.score, "text": p.text} for p in result.passages]
     return {
-        "score": one.score,
+        "score": result.score,
         "unit": reranker.unit,
         "aggregator": reranker.aggregator_name,
-        "truncated": one.cut or one.n_truncated > 0,
+        "truncated": result.cut or result.n_truncated > 0,
         "passages": shown,
     }

@@ -1,14 +1,14 @@
-"""A bound on the expensive score of a document given its cheap one, and how far a query's candidates are read with it.
+"""Bound the expensive score of a document by its cheap score, and stop reading where the bound allows it.
 
-The candidates of a query are read in the order of their cheap score (`walk`), k at a time, until the
-bound of the next one is below the k-th best expensive score so far (`may_stop`); the others are left alone.
+The candidates of a query are scored in the order of their cheap scores (`walk`), k at a time, until the
+bound of the next candidate is below the k-th best expensive score so far (`may_stop`). The rest is skipped.
 
     bound(x) = g(x) + margin
 
 g is the monotone regression (pool adjacent violators) of expensive on cheap scores over all candidates of
-all queries. The margin is the least for which the risk, the mean share of a query's true top k that is left
-alone, is controlled (conformal risk control, Angelopoulos et al. 2022): R being the risk over the n queries,
-(n R + 1) / (n + 1) <= the risk asked for.
+all queries. The margin is the smallest that controls the risk: the mean share of a query's true top k that is
+skipped (conformal risk control, Angelopoulos et al. 2022). With empirical risk R over n queries,
+(n R + 1) / (n + 1) <= the allowed risk.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _BARELY = 1e-9
 
 
 class Pairs(NamedTuple):
-    """Cheap and expensive document scores of one query's candidates, float64[D] each, cheap ones falling."""
+    """Cheap and expensive scores of one query's candidates, float64[D] each, by descending cheap score."""
 
     cheap: Floats
     expensive: Floats
 
 
 class Bound(NamedTuple):
-    """The bound: g is piecewise linear through the points (x, y), and constant beyond them; float64[N] each."""
+    """The bound: g is piecewise linear through the points (x, y), float64[N] each, and constant beyond them."""
 
     x: Floats
     y: Floats
@@ -50,62 +50,64 @@ class Bound(NamedTuple):
 
 
 def walk(doc_ids: Sequence[str], cheap: Sequence[float]) -> list[int]:
-    """Return the positions of documents in the order in which they are read: best first, ties by doc_id falling."""
+    """Return the positions of documents in scoring order: best cheap score first, ties by descending doc_id."""
     return sorted(range(len(doc_ids)), key=lambda n: (cheap[n], doc_ids[n]), reverse=True)
 
 
 def may_stop(expensive: Sequence[float], next_bound: float, k: int) -> bool:
-    """Say whether no document whose bound is at most `next_bound` can enter the top k of those scored."""
+    """Tell whether no document with a bound of at most `next_bound` can enter the current top k."""
     return len(expensive) >= k and next_bound < sorted(expensive)[-k]
 
 
 def fit(pairs: Sequence[Pairs], k: int, risk: float) -> Bound:
-    """Return the bound with the least margin that controls the risk.
+    """Return the bound with the smallest margin that controls the risk.
 
     Raises:
-        InputError: too few queries for this risk.
+        InputError: there are too few queries for this risk.
     """
     n = len(pairs)
     if (n + 1) * risk < 1:
         fix = f"calibrate with {math.ceil(1 / risk) - 1} queries or more, or allow more risk"
         raise InputError("too few queries for this risk", got=f"{n} queries, risk {risk}", fix=fix)
-    x, y = monotone(np.concatenate([one.cheap for one in pairs]), np.concatenate([one.expensive for one in pairs]))
-    # A walk changes only where the margin passes the distance of a bound to the score that it is compared with.
-    distances = sorted({distance for one in pairs for distance in _distances(one, Bound(x, y, 0.0), k)})
+    x, y = monotone(
+        np.concatenate([query.cheap for query in pairs]), np.concatenate([query.expensive for query in pairs])
+    )
+    # The walk changes only at margins that equal the distance between a bound and the score it is compared with.
+    distances = sorted({distance for query in pairs for distance in _distances(query, Bound(x, y, 0.0), k)})
     margins = [*(distance - _BARELY for distance in distances), distances[-1] + _BARELY] if distances else [0.0]
 
     def controlled(margin: float) -> bool:
-        missed = math.fsum(_missed(one, n_read(one, Bound(x, y, margin), k), k) for one in pairs)
+        missed = math.fsum(_missed(query, n_read(query, Bound(x, y, margin), k), k) for query in pairs)
         return (missed + 1) / (n + 1) <= risk
 
     return Bound(x, y, margins[bisect.bisect_left(margins, True, hi=len(margins) - 1, key=controlled)])
 
 
 def held_out(pairs: Mapping[str, Pairs], k: int, risk: float) -> tuple[float, float]:
-    """Return the mean share of the true top k, and the share of candidates, left alone by bounds of other queries.
+    """Return two shares skipped by held-out bounds: the mean share of the true top k, and the share of candidates.
 
     Raises:
-        InputError: too few queries for this risk.
+        InputError: there are too few queries for this risk.
     """
     bounds = held_out_bounds(pairs, k, risk)
-    read = {query_id: n_read(one, bounds[query_id], k) for query_id, one in pairs.items()}
-    missed = math.fsum(_missed(one, read[query_id], k) for query_id, one in pairs.items()) / len(pairs)
-    return missed, 1 - sum(read.values()) / sum(len(one.cheap) for one in pairs.values())
+    read = {query_id: n_read(query, bounds[query_id], k) for query_id, query in pairs.items()}
+    missed = math.fsum(_missed(query, read[query_id], k) for query_id, query in pairs.items()) / len(pairs)
+    return missed, 1 - sum(read.values()) / sum(len(query.cheap) for query in pairs.values())
 
 
 def held_out_bounds(pairs: Mapping[str, Pairs], k: int, risk: float) -> dict[str, Bound]:
-    """Return for each query the bound that is learned from the four fifths of queries without it.
+    """Return for each query the bound learned on the four folds of queries that lack it.
 
     Raises:
-        InputError: too few queries for this risk.
+        InputError: there are too few queries for this risk.
     """
-    others = [[one for query_id, one in pairs.items() if _fold(query_id) != fold] for fold in range(_FOLDS)]
-    bounds = [fit(some, k, risk) for some in others]
+    training = [[query for query_id, query in pairs.items() if _fold(query_id) != fold] for fold in range(_FOLDS)]
+    bounds = [fit(queries, k, risk) for queries in training]
     return {query_id: bounds[_fold(query_id)] for query_id in pairs}
 
 
 def n_read(pairs: Pairs, bound: Bound, k: int) -> int:
-    """Return how many documents of a query are read before the walk stops."""
+    """Return the number of documents that are scored before the walk stops."""
     bounds, expensive = bound.of(pairs.cheap).tolist(), pairs.expensive.tolist()
     for n in range(k, len(bounds), k):
         if may_stop(expensive[:n], bounds[n], k):
@@ -114,12 +116,12 @@ def n_read(pairs: Pairs, bound: Bound, k: int) -> int:
 
 
 def monotone(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the monotone regression of y on x: the mean x and the mean y, both rising, of pooled neighbours."""
+    """Return the monotone regression of y on x: mean x and mean y of each pool, both ascending."""
     values, place = np.unique(x, return_inverse=True)
     counts = np.bincount(place).astype(float)
-    pools: list[tuple[float, float, float]] = []  # sums of x and of y, and how many
-    for one in zip(values * counts, np.bincount(place, y), counts, strict=True):
-        sum_x, sum_y, n = (float(part) for part in one)
+    pools: list[tuple[float, float, float]] = []  # sum of x, sum of y, number of points
+    for sums_at_x in zip(values * counts, np.bincount(place, y), counts, strict=True):
+        sum_x, sum_y, n = map(float, sums_at_x)
         while pools and pools[-1][1] / pools[-1][2] >= sum_y / n:
             before = pools.pop()
             sum_x, sum_y, n = sum_x + before[0], sum_y + before[1], n + before[2]
@@ -129,14 +131,14 @@ def monotone(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def _distances(pairs: Pairs, bound: Bound, k: int) -> Iterator[float]:
-    """Yield, for each place where the walk may stop, the margin from which on it does not."""
+    """Yield the smallest margin that prevents each stop of the walk."""
     bounds, expensive = bound.of(pairs.cheap).tolist(), pairs.expensive.tolist()
     for n in range(k, len(bounds), k):
         yield sorted(expensive[:n])[-k] - bounds[n]
 
 
 def _missed(pairs: Pairs, read: int, k: int) -> float:
-    """Return the share of the true top k that is not among the first `read` documents."""
+    """Return the share of the true top k below the first `read` documents."""
     best = np.argsort(-pairs.expensive, kind="stable")[:k]
     return float(np.mean(best >= read))
 

@@ -1,8 +1,8 @@
-"""What is computed once for an index and kept with it: passage vectors.
+"""Passage vectors of a whole index: computed once, stored in the index folder.
 
-check_vectors   see before a long build whether vectors can be added after it
-add_vectors     encode all passages and store them
-attach_vectors  let a scorer use them where they fit
+check_vectors   check before a long build that vectors can be added after it
+add_vectors     encode and store all passages
+attach_vectors  give a scorer the stored vectors that fit it
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from longrank.scoring.bi_encoder import BiEncoder
 from longrank.text.segment import make_segmenter
 from longrank.types import Notes
 
-_AT_ONCE = 16  # documents whose passages are encoded side by side
+_AT_ONCE = 16  # documents per call of the encoder
 
 
 def check_vectors(model: str, preset: str, notes: Notes) -> None:
-    """Load the model and make the segmenter that `add_vectors` will need, and let go of both.
+    """Load the model and the segmenter of `add_vectors`, and release both.
 
     Raises:
         InputError, MissingExtra, IntegrityError: as `add_vectors`.
@@ -35,13 +35,13 @@ def check_vectors(model: str, preset: str, notes: Notes) -> None:
 
 
 def add_vectors(index_path: Path, model: str, preset: str, notes: Notes, progress: Callable[[int], object]) -> Path:
-    """Store the vectors of all passages of an index; nothing is encoded if they are there already, undamaged.
+    """Store the vectors of all passages of an index. Undamaged vectors that are there already are kept.
 
     Args:
         index_path: an index.
         model: a bi-encoder: an alias, a folder or a Hugging Face name.
-        preset: how documents are split: a key of `longrank.text.segment.PRESETS`.
-        notes: counts passages longer than the model can read; says which stored vectors were damaged.
+        preset: segmentation preset, a key of `longrank.text.segment.PRESETS`.
+        notes: counts passages longer than the model reads; names damaged vectors.
         progress: called with the number of documents just done.
 
     Returns:
@@ -54,10 +54,10 @@ def add_vectors(index_path: Path, model: str, preset: str, notes: Notes, progres
     index, scorer = Index.open(index_path), BiEncoder(find_model(model), notes=notes)
     segmenter = make_segmenter(preset, tokenizer=scorer.offset_tokenizer)
     key = VectorsKey(scorer.encoder_fingerprint, segmenter.fingerprint)
-    found = _stored(index, key, notes)
-    if found is not None:
+    stored = _stored(index, key, notes)
+    if stored is not None:
         progress(index.n_docs)
-        return found.path
+        return stored.path
     documents = _encoded(index, segmenter, scorer, notes, progress)
     return write_vectors(index, f"{scorer.model.name}-{preset}", key, scorer.dimension, documents)
 
@@ -66,21 +66,21 @@ def _stored(index: Index, key: VectorsKey, notes: Notes) -> PassageVectors | Non
     try:
         return find_vectors(index, key)[0]
     except IntegrityError as error:
-        notes.say(f"stored vectors are damaged and made again: {error}")
+        notes.say(f"stored vectors are damaged and computed again: {error}")
         return None
 
 
 def attach_vectors(
     scorer: PassageScorer, index: Index, segmenter: Segmenter, *, title: bool, selects: bool, notes: Notes
 ) -> None:
-    """Let a bi-encoder use the vectors stored with the index, if they fit; if they do not, say so.
+    """Give a bi-encoder the vectors stored with the index. If they do not fit, a note says so.
 
     Args:
-        scorer: any scorer; nothing happens unless it is a bi-encoder.
+        scorer: any scorer; only bi-encoders use vectors.
         index: the index whose documents are scored.
-        segmenter: what splits them.
-        title: whether the scorer reads the title before each passage.
-        selects: whether a selector may leave passages of a document out.
+        segmenter: splits the documents.
+        title: true if the scorer reads the title before each passage.
+        selects: true if a selector may leave out passages of a document.
         notes: says why stored vectors are not used.
 
     Raises:
@@ -88,9 +88,9 @@ def attach_vectors(
     """
     if not isinstance(scorer, BiEncoder):
         return
-    found, reason = find_vectors(index, VectorsKey(scorer.encoder_fingerprint, segmenter.fingerprint, title))
-    if found is not None:
-        scorer.use_vectors(found, selects=selects)
+    vectors, reason = find_vectors(index, VectorsKey(scorer.encoder_fingerprint, segmenter.fingerprint, title))
+    if vectors is not None:
+        scorer.use_vectors(vectors, selects=selects)
     elif reason:
         notes.add("passages are encoded, since the stored vectors do not fit", reason)
 
@@ -98,11 +98,11 @@ def attach_vectors(
 def _encoded(
     index: Index, segmenter: Segmenter, scorer: BiEncoder, notes: Notes, progress: Callable[[int], object]
 ) -> Iterator[DocumentVectors]:
-    rest = iter(index)
-    while some := list(islice(rest, _AT_ONCE)):
-        passages = {document.doc_id: segmenter.segment(document).passages for document in some}
-        encoded = scorer.encode({doc_id: [one.text for one in own] for doc_id, own in passages.items()})
-        for (doc_id, own), (vectors, truncated) in zip(passages.items(), encoded, strict=True):
+    documents = iter(index)
+    while batch := list(islice(documents, _AT_ONCE)):
+        by_document = {document.doc_id: segmenter.segment(document).passages for document in batch}
+        encoded = scorer.encode({doc_id: [passage.text for passage in by_document[doc_id]] for doc_id in by_document})
+        for (doc_id, passages), (vectors, truncated) in zip(by_document.items(), encoded, strict=True):
             notes.add("passages cut at the encoder's length limit", f"document {doc_id}", int(truncated.sum()))
-            yield DocumentVectors(np.array([one.index for one in own], dtype=np.int32), vectors, truncated)
-        progress(len(some))
+            yield DocumentVectors(np.array([one.index for one in passages], dtype=np.int32), vectors, truncated)
+        progress(len(batch))

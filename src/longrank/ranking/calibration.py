@@ -1,7 +1,7 @@
-"""Calibrations: a bound that was learned from evidence, and what it costs on held-out queries, in a JSON file.
+"""Calibrations: a bound learned from evidence, with its cost on held-out queries, in a JSON file.
 
-The cheap and the expensive evidence are of the same candidates. What is reported is measured on held-out
-queries: each fifth by a bound (`longrank.ranking.bounds`) learned from the other four.
+The cheap and the expensive evidence have the same candidates. Costs are measured by five-fold cross-validation:
+each fold by a bound (`longrank.ranking.bounds`) learned on the other four.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ FORMAT, VERSION = "longrank-calibration", 1
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A bound, what it was learned from, and what it costs.
+    """A bound, its training data and its cost.
 
     Attributes:
-        k: the top that is to be kept.
-        risk: asked for: mean share of the true top k that may be left alone.
-        aggregator: passage scores to document score, for both scorers.
+        k: size of the top k that must be preserved.
+        risk: allowed risk: mean share of the true top k that may be skipped.
+        aggregator: name of the aggregator, of both scorers.
         cheap: fingerprint of the cheap document scorer.
-        expensive: fingerprint of the expensive one.
-        queries: how many queries it was learned from.
-        missed: on held-out queries, the mean share of the true top k that was left alone.
-        left_alone: on held-out queries, the share of all candidates that was left alone.
-        x: with `y` and `margin` the `Bound`.
-        y: as said.
-        margin: as said.
+        expensive: fingerprint of the expensive document scorer.
+        queries: number of training queries.
+        missed: on held-out queries, the mean share of the true top k that was skipped.
+        left_alone: on held-out queries, the share of all candidates that was skipped.
+        x: x coordinates of the `Bound`.
+        y: y coordinates of the `Bound`.
+        margin: margin of the `Bound`.
     """
 
     k: int
@@ -56,15 +56,15 @@ class Calibration:
 
     @property
     def bound(self) -> Bound:
-        """The bound, ready for use."""
+        """The bound."""
         return Bound(np.array(self.x), np.array(self.y), self.margin)
 
     @property
     def summary(self) -> str:
-        """What it saves and what it costs, in words."""
+        """Savings and cost on one line."""
         return (
-            f"{self.left_alone:.1%} of the candidates left alone, {self.missed:.1%} of the true top {self.k} "
-            f"missed, on held-out queries ({self.queries} in all; asked for: at most {self.risk:.1%})"
+            f"{self.left_alone:.1%} of the candidates skipped, {self.missed:.1%} of the true top {self.k} missed, "
+            f"on held-out queries ({self.queries} queries; at most {self.risk:.1%} may be missed)"
         )
 
 
@@ -74,12 +74,12 @@ def calibrate(
     """Learn a bound from two evidence files of the same queries and candidates.
 
     Args:
-        cheap_path: what the cheap scorer says.
-        expensive_path: what the expensive one says.
-        aggregator: the name of `score`.
-        score: passage scores to document score, for both.
-        k: the top that is to be kept, 1 or more.
-        risk: mean share of the true top k that may be left alone, above 0 and below 1.
+        cheap_path: evidence of the cheap scorer.
+        expensive_path: evidence of the expensive scorer.
+        aggregator: name of `score`.
+        score: the aggregator, of both scorers.
+        k: size of the top k that must be preserved, 1 or more.
+        risk: mean share of the true top k that may be skipped, above 0 and below 1.
 
     Raises:
         InputError: an option is out of range, a candidate has no cheap evidence, or there are too few queries
@@ -110,15 +110,15 @@ def calibrate(
 def document_scores(evidence: Iterable[Evidence], score: Aggregator) -> dict[str, dict[str, float]]:
     """Return query_id -> doc_id -> score."""
     result: dict[str, dict[str, float]] = {}
-    for one in evidence:
-        result.setdefault(one.query_id, {})[one.doc_id] = score(one)
+    for document in evidence:
+        result.setdefault(document.query_id, {})[document.doc_id] = score(document)
     return result
 
 
 def joined(
     cheap: Mapping[str, Mapping[str, float]], expensive: Mapping[str, Mapping[str, float]], cheap_path: Path
 ) -> dict[str, Pairs]:
-    """Return the pairs of each query, in the order of the walk: cheap score falling, doc_id falling.
+    """Return the pairs of each query in the order of `walk`.
 
     Raises:
         InputError: a candidate has no cheap score; names it.

@@ -1,8 +1,8 @@
-"""Why a document is where it is: its score's parts, and the passages that earned it, with the query's words."""
+"""Explained results: the parts of a document's score, and its best passages with the query's words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,12 @@ class ShownPassage:
     """A passage of a result: ``document.text[start:end] == text``.
 
     Attributes:
-        index: which passage of the document, from 0.
+        index: number of the passage in the document, from 0.
         start: first code point in the document's text.
         end: one past the last.
-        score: what the scorer says, in the pipeline's unit; of a network that aggregates passages itself,
-            what it would say of a document that is this passage alone.
-        contribution: what the passage contributed to the document's score, where a network aggregates; else None.
+        score: score of the passage, in the pipeline's unit; from a document network, the score of a document that
+            consists of this passage alone.
+        contribution: contribution to the document's score in a document network; else None.
         text: the passage.
         words: (start, end) of the query's words, in code points of the document's text.
     """
@@ -39,19 +39,19 @@ class ShownPassage:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One ranked document and why.
+    """One ranked document, explained.
 
     Attributes:
         rank: from 1.
-        doc_id: the document.
-        title: its title, possibly empty.
-        score: the final score.
-        first_stage: the first stage's score.
-        aggregate: the passages' score after aggregation; None where no passage was scored.
-        passages: its best passages, best first.
-        n_passages: how many passages the document has.
-        n_scored: how many of them were scored.
-        n_truncated: how many of those the scorer could not read to their end.
+        doc_id: id of the document.
+        title: title, possibly empty.
+        score: final score.
+        first_stage: first-stage score.
+        aggregate: aggregated passage score; None if no passage was scored.
+        passages: best passages, best first.
+        n_passages: number of passages of the document.
+        n_scored: number of scored passages.
+        n_truncated: number of scored passages that the scorer truncated.
     """
 
     rank: int
@@ -60,20 +60,77 @@ class Result:
     score: float
     first_stage: float
     aggregate: float | None
-    passages: tuple[ShownPassage, ...]
+    passages: tuple[ShownPassage, ...] = field(repr=False)
     n_passages: int
     n_scored: int
     n_truncated: int
 
+    @property
+    def key(self) -> str:
+        """Id of the document."""
+        return self.doc_id
+
+    @property
+    def detail(self) -> str:
+        """Parts of the score, and counts, on one line."""
+        first_stage = f"first stage {self.first_stage:.4f}"
+        if self.aggregate is None:
+            return first_stage
+        return f"{first_stage} | passages {self.aggregate:.4f} | {_counts(self)}"
+
+
+@dataclass(frozen=True, slots=True)
+class RankedText:
+    """One ranked text, explained.
+
+    Attributes:
+        index: position in the list of documents, from 0.
+        title: title, empty for a plain text.
+        score: aggregated passage score, in the scorer's unit.
+        relevance: the score as a number between 0 and 1 (`relevance_of`), in the same order.
+        passages: best passages, best first; offsets are positions in the document's text.
+        n_passages: number of passages of the document.
+        n_scored: number of scored passages.
+        n_truncated: number of scored passages that the scorer truncated.
+        cut: true if a limit left the document's end, or passages, unread.
+        evidence: evidence of all scored passages.
+    """
+
+    index: int
+    title: str
+    score: float
+    relevance: float
+    passages: tuple[ShownPassage, ...] = field(repr=False)
+    n_passages: int
+    n_scored: int
+    n_truncated: int
+    cut: bool
+    evidence: Evidence = field(repr=False)
+
+    @property
+    def key(self) -> str:
+        """Position in the list of documents."""
+        return str(self.index)
+
+    @property
+    def detail(self) -> str:
+        """Relevance and counts on one line."""
+        return f"relevance {self.relevance:.4f} | {_counts(self)}"
+
+
+def _counts(document: Result | RankedText) -> str:
+    cut = f" | {document.n_truncated} cut at the length limit" if document.n_truncated else ""
+    return f"{document.n_scored} of {document.n_passages} passages read{cut}"
+
 
 def search(pipeline: Pipeline, text: str, *, k: int = 10, passages: int = 2) -> list[Result]:
-    """Answer one query with explained results.
+    """Search for one query, with explained results.
 
     Args:
         pipeline: see `open_pipeline`.
         text: the query.
-        k: how many documents.
-        passages: how many passages to show of each.
+        k: number of documents.
+        passages: passages shown per document.
 
     Returns:
         At most `k` results, best first; empty if no document shares a term with the query.
@@ -84,8 +141,8 @@ def search(pipeline: Pipeline, text: str, *, k: int = 10, passages: int = 2) -> 
 
 
 def explained(pipeline: Pipeline, query: Query, ranked: RankedQuery, *, k: int, passages: int) -> list[Result]:
-    """Return the first `k` documents of a query's ranking with their evidence, as `search` does."""
-    by_document = {one.doc_id: one for one in ranked.evidence}
+    """Return the first `k` documents of a query's ranking as results."""
+    by_document = {evidence.doc_id: evidence for evidence in ranked.evidence}
     first = {row.doc_id: row.score for row in ranked.first_stage.get(query.query_id)}
     terms = frozenset(pipeline.index.analyzer(query.text))
     return [
@@ -94,7 +151,7 @@ def explained(pipeline: Pipeline, query: Query, ranked: RankedQuery, *, k: int, 
     ]
 
 
-def _result(  # noqa: PLR0917 - one row of the answer from its seven parts
+def _result(  # noqa: PLR0917
     pipeline: Pipeline,
     rank: int,
     row: ScoredDoc,
@@ -123,19 +180,19 @@ def _result(  # noqa: PLR0917 - one row of the answer from its seven parts
 def best_passages(
     document: Document, evidence: Evidence, terms: frozenset[str], n: int, analyzer: Analyzer
 ) -> tuple[ShownPassage, ...]:
-    """Return the `n` passages that count most, best first: by contribution where a network aggregates, else by score.
+    """Return the `n` best passages, best first: by contribution in a document network, else by score.
 
     Args:
-        document: what the evidence is about.
-        evidence: of its passages.
-        terms: the query's, as the analyzer makes them; their words are marked.
-        n: how many at most.
+        document: the document.
+        evidence: its evidence.
+        terms: analyzed terms of the query, whose words are marked.
+        n: maximum number of passages.
         analyzer: finds the terms in the passages.
     """
     contributions = None if evidence.document_score is None else evidence.passage_weight
-    worth = evidence.passage_score if contributions is None else contributions
+    merit = evidence.passage_score if contributions is None else contributions
     shown = []
-    for i in np.argsort(-worth, kind="stable")[:n].tolist():
+    for i in np.argsort(-merit, kind="stable")[:n].tolist():
         start, end = int(evidence.passage_start[i]), int(evidence.passage_end[i])
         text = document.text[start:end]
         words = tuple((start + a, start + b) for term, a, b in analyzer.spans(text) if term in terms)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.aggregation import make_aggregator
+from longrank.config import toml_value
 from longrank.errors import InputError, LongRankError, shown
 from longrank.index import Index
 from longrank.models.description import FILE, describe
@@ -236,16 +236,8 @@ def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> Non
         if then.get(key) not in (None, value):
             notes.say(
                 f"'{scorer.model.name}' was trained with {key} {shown(then[key])}, here it reads with {shown(value)}: "
-                f"--set {shlex.quote(f'{_SETTING_OF[key]}={_toml(then[key])}')} reads as it was trained"
+                f"--set {shlex.quote(f'{_SETTING_OF[key]}={toml_value(then[key])}')} reads as it was trained"
             )
-
-
-def _toml(value: Any) -> str:
-    """Return a value as ``--set`` takes it; an empty section is left out."""
-    if isinstance(value, Mapping):
-        inline = ", ".join(f"{key} = {_toml(one)}" for key, one in value.items())
-        return f"{{{inline}}}" if inline else ""
-    return json.dumps(value)
 
 
 def _choose_scorer(

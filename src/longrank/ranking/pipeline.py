@@ -1,17 +1,17 @@
 """The main job: candidates -> passages -> evidence -> one score per document.
 
-    open_pipeline   settings and an index become retriever, document scorer and aggregator
-    search          one query, answered with explained results
-    rerank          many queries; evidence is written resumably, the run follows from it
+    open_pipeline   settings + index -> retriever, document scorer and aggregator
+    rank_one        one query
+    rerank          many queries: evidence is written to a file, resumably, and aggregated into the run
 
-`rerank` is `collect_evidence` and then `aggregate_run`, the same function that the aggregate
-command uses, so both give the same run.
+`rerank` calls `collect_evidence`, then `aggregate_run`. The aggregate command calls `aggregate_run`, too, so both
+give the same run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -33,7 +33,7 @@ Progress = Callable[[int], object]
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A pipeline bound to an index; ``scorer`` is None where the first stage stands alone."""
+    """A pipeline bound to an index; ``scorer`` is None if the first stage stands alone."""
 
     settings: PipelineSettings
     index: Index
@@ -42,7 +42,7 @@ class Pipeline:
     aggregator: Aggregator
 
     def run(self, evidence: Iterable[Evidence], first_stage: Run, tag: str, last: frozenset[str] = frozenset()) -> Run:
-        """Aggregate evidence into a run as the settings say."""
+        """Aggregate evidence into a run."""
         final = self.settings.final
         return aggregate_run(
             evidence,
@@ -57,52 +57,74 @@ class Pipeline:
 
 
 def open_pipeline(
-    index: Index,
-    pipeline: str | PipelineSettings,
+    index: Index | Path | str,
+    pipeline: str | PipelineSettings | Pipeline,
     *,
     model: str | None = None,
     assignments: Sequence[str] = (),
     notes: Notes | None = None,
-    score_cache: Path | None = None,
+    score_cache: Path | str | None = None,
 ) -> Pipeline:
     """Bind a pipeline to an index and load its models.
 
     Args:
-        index: where candidates and texts come from.
-        pipeline: the name of a shipped pipeline, a TOML file, or settings.
+        index: source of candidates and texts: an index or its folder.
+        pipeline: the name of a shipped pipeline, a TOML file, or settings; or an open pipeline of this index,
+            whose models stay loaded.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
-        assignments: ``section.key=value`` on top of a name or a file.
-        notes: what was decided on the user's behalf (a model, stored vectors not used).
-        score_cache: a file of scores shared with other runs, made if it is not there (`longrank.scoring.score_cache`).
+        assignments: ``section.key=value`` on top of the pipeline; for an open one, keys of ``final`` only.
+        notes: records decisions made for you (a model, stored vectors not used).
+        score_cache: a file of scores shared with other runs, created if absent (`longrank.scoring.score_cache`).
 
     Raises:
-        InputError: unknown names, settings out of range, a model that cannot be had, a scorer that has no cache.
+        InputError: unknown names, settings out of range, a model that cannot be loaded, a scorer that has no cache.
         IntegrityError: stored vectors or the score cache are damaged.
     """
+    index = index if isinstance(index, Index) else Index.open(index)
+    if isinstance(pipeline, Pipeline):
+        if model is not None or score_cache is not None:
+            raise InputError("an open pipeline takes no other model or score cache", fix="give them to open_pipeline")
+        return _reopened(pipeline, index, assignments)
     notes = Notes() if notes is None else notes
-    settings = load_pipeline(pipeline, assignments) if isinstance(pipeline, str) else pipeline
+    settings = load_pipeline(pipeline, assignments)
     first = settings.first_stage
     if settings.scorer is None and model is not None:
-        raise InputError(f"pipeline '{pipeline}' has no passage scorer, so --model means nothing", got=model)
+        raise InputError(f"pipeline '{pipeline}' has no passage scorer, so it takes no model", got=model)
     if settings.scorer is None and score_cache is not None:
-        raise InputError(f"pipeline '{pipeline}' has no passage scorer, so --score-cache means nothing")
+        raise InputError(f"pipeline '{pipeline}' has no passage scorer, so it takes no score cache")
     retriever = make_retriever(index, first_stage(first.preset, first.settings), notes=notes)
     aggregator = open_aggregator(settings)
     if settings.stop is not None and settings.aggregate.name == "document":
         raise InputError(
-            "stop bounds a document by its passages' scores, which a network that aggregates has no rule for",
+            "early stopping needs an aggregator of passage scores",
             got="aggregate.name=document",
-            fix="leave stop out",
+            fix="remove [stop]",
         )
     # last: it takes long
     scorer = None
     if settings.scorer is not None:
-        scorer = open_document_scorer(index, settings, model, aggregator, notes, score_cache=score_cache)
+        cache = None if score_cache is None else Path(score_cache)
+        scorer = open_document_scorer(index, settings, model, aggregator, notes, score_cache=cache)
     return Pipeline(settings, index, retriever, scorer, aggregator)
 
 
+def _reopened(pipeline: Pipeline, index: Index, assignments: Sequence[str]) -> Pipeline:
+    """Return an open pipeline with other settings of its section ``final``.
+
+    Raises:
+        InputError: it was opened on another index, or another section would change.
+    """
+    if index.digest != pipeline.index.digest:
+        raise InputError("the pipeline was opened on another index", got=str(pipeline.index.path))
+    settings = load_pipeline(pipeline.settings, assignments)
+    if settings.model_copy(update={"final": pipeline.settings.final}) != pipeline.settings:
+        fix = "open another pipeline"
+        raise InputError("only settings of [final] can change in an open pipeline", got=list(assignments), fix=fix)
+    return replace(pipeline, settings=settings)
+
+
 class RankedQuery(NamedTuple):
-    """The answer to one query: its run, that of the first stage, and the evidence of the reranked documents."""
+    """Run, first-stage run and evidence of one query."""
 
     run: Run
     first_stage: Run
@@ -110,16 +132,16 @@ class RankedQuery(NamedTuple):
 
 
 def rank_one(pipeline: Pipeline, query: Query, k: int) -> RankedQuery:
-    """Answer one query: at least `k` candidates are retrieved and, with a scorer, reranked."""
+    """Rank documents for one query: retrieve at least `k` candidates, and rerank them if there is a scorer."""
     first_stage, candidates = candidates_for(pipeline, query, k)
     if pipeline.scorer is None or not candidates:
         return RankedQuery(first_stage, first_stage, [])
-    evidence = [one for one in pipeline.scorer.evidence(candidates) if one is not None]
+    evidence = [document for document in pipeline.scorer.evidence(candidates) if document is not None]
     return RankedQuery(pipeline.run(evidence, first_stage, "search"), first_stage, evidence)
 
 
 def candidates_for(pipeline: Pipeline, query: Query, k: int) -> tuple[Run, list[Candidate]]:
-    """Return the first stage's ranking of a query, `k` documents or more, and those that are to be reranked."""
+    """Return the first-stage run of a query, at least `k` documents deep, and the candidates to rerank."""
     depth = pipeline.settings.final.depth
     first_stage = Run(pipeline.settings.first_stage.preset, pipeline.retriever.retrieve(query, max(k, depth)))
     if pipeline.scorer is None or query.query_id not in first_stage:
@@ -138,41 +160,40 @@ def rerank(
     progress: Progress = lambda n: None,
     notes: Notes,
 ) -> Run:
-    """Rerank a run by passages; what was scored before an interruption is not scored again.
+    """Rerank a run by passages, and keep the evidence in a file; an interrupted call resumes from it.
 
     Args:
         pipeline: must have a scorer.
-        queries: those of the run; queries of the run that are not among them keep their ranking.
+        queries: the queries; other queries of the run keep their ranking.
         first_stage: the run to rerank.
-        evidence_path: where the evidence goes; it is resumed if it is there with the same settings.
-        tag: the tag of the new run.
-        keep_missing: put documents that the index lacks last, and count them, instead of refusing.
+        evidence_path: evidence file; resumed if it exists and has the same settings.
+        tag: tag of the new run.
+        keep_missing: rank documents that the index lacks last, and count them, instead of raising an error.
         progress: called with the number of queries just done.
         notes: counts missing documents, queries without candidates, truncated and unread passages.
 
     Raises:
-        InputError: no query in common, documents not in the index, or the evidence file was begun
-            with other settings.
+        InputError: no query in common, documents not in the index, or an evidence file with other settings.
     """
     if pipeline.scorer is None:
         raise InputError("this pipeline has no passage scorer: there is nothing to rerank with")
-    wanted = _queries_of(queries, first_stage, pipeline.settings.final.tail, notes)
-    absent = _missing_documents(pipeline, wanted, first_stage)
+    queries = _queries_of(queries, first_stage, pipeline.settings.final.tail, notes)
+    absent = _missing_documents(pipeline, queries, first_stage)
     if absent and not keep_missing:
-        some = ", ".join(sorted(absent)[:5])
+        examples = ", ".join(sorted(absent)[:5])
         raise InputError(
-            f"documents of the run that are not in the index: {len(absent)} ({some})",
+            f"documents of the run that are not in the index: {len(absent)} ({examples})",
             fix="--missing keep ranks them last",
         )
     notes.add("documents not in the index, ranked last", min(absent, default=""), len(absent))
-    header = _header(pipeline, pipeline.scorer, wanted, first_stage, absent)
+    header = _header(pipeline, pipeline.scorer, queries, first_stage, absent)
     done = collect_evidence(
-        pipeline, wanted, first_stage, evidence_path, header=header, absent=absent, progress=progress
+        pipeline, queries, first_stage, evidence_path, header=header, absent=absent, progress=progress
     )
-    for query in wanted[:done]:  # those of other blocks are counted as they are read
+    for query in queries[:done]:  # the scorer counts cut queries of the other blocks
         cut = pipeline.scorer.cuts_query(query.text)
         notes.add("queries cut at the scorer's limit, scored before", f"query {query.query_id}", int(cut))
-    n_candidates = sum(row.doc_id not in absent for row in _reranked(pipeline, wanted, first_stage))
+    n_candidates = sum(row.doc_id not in absent for row in _reranked(pipeline, queries, first_stage))
     evidence = counting_unread(read_evidence(evidence_path)[1], notes)
     counted = _counting_stopped(evidence, n_candidates, notes)
     return pipeline.run(counted, first_stage, tag, frozenset(absent))
@@ -188,7 +209,7 @@ def collect_evidence(
     absent: set[str],
     progress: Progress,
 ) -> int:
-    """Write the evidence of all queries, block by block; finished blocks are skipped. Return how many queries they had.
+    """Write the evidence of all queries, block by block. Return the number of queries that were done before.
 
     Blocks are a pure function of the queries and the settings, and a block is redone whole, so an
     interrupted and resumed file has the bytes of an undisturbed one.
@@ -198,13 +219,13 @@ def collect_evidence(
     with EvidenceWriter(path, header) as writer:
         done = writer.n_queries_done
         progress(done)
-        rest = iter(queries[done:])
-        while block := list(islice(rest, final.block_queries)):
+        remaining = iter(queries[done:])
+        while block := list(islice(remaining, final.block_queries)):
             per_query = [_candidates(pipeline.index, q, first_stage, final.depth, absent) for q in block]
             evidence = iter(scorer.evidence([c for candidates in per_query for c in candidates]))
             for query, candidates in zip(block, per_query, strict=True):
-                found = islice(evidence, len(candidates))
-                writer.write_query(query.query_id, [one for one in found if one is not None])
+                documents = islice(evidence, len(candidates))
+                writer.write_query(query.query_id, [document for document in documents if document is not None])
             writer.commit()
             progress(len(block))
     return done
@@ -218,21 +239,21 @@ def _candidates(
 
 
 def _queries_of(queries: Sequence[Query], first_stage: Run, tail: str, notes: Notes) -> list[Query]:
-    wanted = [query for query in queries if query.query_id in first_stage]
-    if not wanted:
-        raise InputError("no query of the query file occurs in the run", got=next(iter(first_stage), None))
-    known = {query.query_id for query in wanted}
-    notes.add("queries without candidates in the run", "", len(queries) - len(wanted))
+    common = [query for query in queries if query.query_id in first_stage]
+    if not common:
+        raise InputError("none of the queries occurs in the run", got=next(iter(first_stage), None))
+    known = {query.query_id for query in common}
+    notes.add("queries without candidates in the run", "", len(queries) - len(common))
     unknown = [query_id for query_id in first_stage if query_id not in known]
-    done = "left as they are" if tail == "keep" else "left out"
-    notes.add(f"queries of the run not in the query file, {done}", next(iter(unknown), ""), len(unknown))
-    return wanted
+    ranking = "ranking kept" if tail == "keep" else "dropped"
+    notes.add(f"queries of the run without a query text, {ranking}", next(iter(unknown), ""), len(unknown))
+    return common
 
 
 def _missing_documents(pipeline: Pipeline, queries: Sequence[Query], first_stage: Run) -> set[str]:
-    """Return the documents that the index lacks, below the reranking depth as well: the run is of another index."""
-    found = {row.doc_id for query in queries for row in first_stage[query.query_id]}
-    return {doc_id for doc_id in found if doc_id not in pipeline.index}
+    """Return the documents that the index lacks, also below the rerank depth."""
+    doc_ids = {row.doc_id for query in queries for row in first_stage[query.query_id]}
+    return {doc_id for doc_id in doc_ids if doc_id not in pipeline.index}
 
 
 def _header(
@@ -261,9 +282,9 @@ def _reranked(pipeline: Pipeline, queries: Sequence[Query], first_stage: Run) ->
 
 
 def _counting_stopped(evidence: Iterable[Evidence], n_candidates: int, notes: Notes) -> Iterator[Evidence]:
-    """Pass evidence on and count the candidates that have none."""
+    """Yield the evidence, then count the candidates without evidence."""
     n_documents = 0
-    for one in evidence:
+    for document in evidence:
         n_documents += 1
-        yield one
-    notes.add(f"candidates left alone by early stopping, of {n_candidates}", count=n_candidates - n_documents)
+        yield document
+    notes.add(f"candidates skipped by early stopping, of {n_candidates}", count=n_candidates - n_documents)

@@ -1,7 +1,7 @@
-"""Models in int8, calibrated on passages that a first stage finds for some queries.
+"""Quantise models to int8, calibrated on passages that BM25 finds for some queries.
 
-Which pairs are read is a function of the seed and of ids alone. Nothing of what is scored later should be among
-them: the ranges chosen would fit it better than other text.
+The calibration pairs are a function of the seed and of ids alone. Use other text than the text to be ranked: the
+chosen ranges would fit it better than other text.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from longrank.text.segment import make_segmenter
 from longrank.types import Notes, Passage, Query
 
 SCORERS: dict[str, type[CrossEncoder | BiEncoder]] = {"cross-encoder": CrossEncoder, "bi-encoder": BiEncoder}
-"""What a model can be quantised as: what its encoder reads of a pair depends on it."""
+"""Scorers whose models can be quantised; the encoder's input depends on the scorer."""
 
-_DEPTH = 10  # candidates of a query whose passages may be taken
+_DEPTH = 10  # candidates per query
 _BACKEND = "openvino"
 
 
@@ -54,13 +54,13 @@ def quantize_model(
     Args:
         model: as `longrank.networks.model_files.find_model` takes it.
         scorer: a key of `SCORERS`.
-        index: where the passages come from; BM25 finds them.
-        queries: pairs are taken of as many as possible.
+        index: source of the passages.
+        queries: the queries; pairs are spread over as many of them as possible.
         output: the folder; must not exist, or be empty.
-        pairs: of query and passage.
-        seed: of the choice of queries and passages.
-        passages: how documents are split: a key of `longrank.text.segment.PRESETS`.
-        notes: counts what was cut, and says when there are fewer pairs.
+        pairs: number of (query, passage) pairs.
+        seed: seed of the random choice of queries and passages.
+        passages: segmentation preset, a key of `longrank.text.segment.PRESETS`.
+        notes: counts truncated passages, and says if there are fewer pairs.
 
     Raises:
         InputError: the folder is not empty, there are no pairs, or the model cannot be loaded or exported.
@@ -68,7 +68,7 @@ def quantize_model(
         IntegrityError: files of the model or the index are damaged.
     """
     if pairs < 1:
-        raise InputError("at least one pair is needed to calibrate on", got=pairs)
+        raise InputError("pairs must be 1 or more", got=pairs)
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise InputError("exists already", path=output, fix="choose another folder, or remove it")
     with atomic_folder(output) as work:
@@ -87,14 +87,14 @@ def _quantize_model(
     passages: str,
     notes: Notes,
 ) -> None:
-    found = find_model(model)
-    scoring = SCORERS[scorer](found, backend=_BACKEND, batch_tokens=1, notes=notes)  # each text is a batch of its own
+    files = find_model(model)
+    scoring = SCORERS[scorer](files, backend=_BACKEND, batch_tokens=1, notes=notes)  # one text per batch
     segmenter = make_segmenter(passages, tokenizer=scoring.offset_tokenizer)
     tasks = list(calibration_tasks(index, queries, segmenter, pairs=pairs, seed=seed, notes=notes))
     if not tasks:
-        raise InputError("no query finds a passage to calibrate on", path=index.path)
+        raise InputError("no query retrieves a passage to calibrate on", path=index.path)
     record = {
-        "model": found.fingerprint,
+        "model": files.fingerprint,
         "scorer": scorer,
         "index": index.digest,
         "queries": digest_of([[query.query_id, query.text] for query in queries]),
@@ -103,17 +103,16 @@ def _quantize_model(
         "seed": seed,
         "versions": {name: version(name) for name in ("openvino", "nncf", "torch", "transformers")},
     }
-    graph = exported_folder(scoring.encoder, found, _BACKEND, notes)
-    write_quantized(found, graph, _inputs(scoring, tasks), record, work)
+    graph = exported_folder(scoring.encoder, files, _BACKEND, notes)
+    write_quantized(files, graph, _inputs(scoring, tasks), record, work)
 
 
 def calibration_tasks(
     index: Index, queries: Sequence[Query], segmenter: Segmenter, *, pairs: int, seed: int, notes: Notes
 ) -> Iterator[ScoringTask]:
-    """Yield at most `pairs` tasks of one passage each, spread over the queries.
+    """Yield at most `pairs` tasks of one passage each, spread evenly over the queries.
 
-    Of each query, in an order by the seed, as many passages of its first 10 documents by BM25 as make up the number,
-    chosen by the seed.
+    Queries are drawn in random order, and passages at random from the first 10 documents that BM25 finds.
     """
     retriever = make_retriever(index, notes=Notes())
     each, left = math.ceil(pairs / max(1, len(queries))), pairs
@@ -123,13 +122,13 @@ def calibration_tasks(
             for hit in retriever.retrieve(query, _DEPTH)
             for passage in segmenter.segment(index.document(hit.doc_id)).passages
         ]
-        candidates.sort(key=lambda one: digest(seed, query.query_id, one.doc_id, one.index))
+        candidates.sort(key=lambda passage: digest(seed, query.query_id, passage.doc_id, passage.index))
         for passage in candidates[: min(each, left)]:
             left -= 1
             yield _task(query, passage)
         if left == 0:
             return
-    notes.say(f"only {pairs - left} pairs of query and passage were found to calibrate on; {pairs} were wanted")
+    notes.say(f"calibrated on {pairs - left} pairs of query and passage instead of {pairs}: there are no more")
 
 
 def _task(query: Query, passage: Passage) -> ScoringTask:
@@ -137,7 +136,7 @@ def _task(query: Query, passage: Passage) -> ScoringTask:
 
 
 def _inputs(scoring: CrossEncoder | BiEncoder, tasks: Sequence[ScoringTask]) -> list[dict[str, Any]]:
-    """Return what the encoder is given when the tasks are scored, in an order of its own."""
+    """Return the encoder's inputs when the tasks are scored, in an order that depends on their content alone."""
     import torch
 
     batches: list[dict[str, NDArray[np.int64]]] = []
@@ -146,8 +145,8 @@ def _inputs(scoring: CrossEncoder | BiEncoder, tasks: Sequence[ScoringTask]) -> 
 
     def recording(input_ids: Any, attention_mask: Any, token_type_ids: Any = None, **others: Any) -> Any:
         types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
-        given = {"input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": types}
-        batches.append({name: given[name].numpy() for name in names})
+        tensors = {"input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": types}
+        batches.append({name: tensors[name].numpy() for name in names})
         return forward(input_ids, attention_mask, token_type_ids, **others)
 
     encoder.forward = recording
@@ -155,4 +154,4 @@ def _inputs(scoring: CrossEncoder | BiEncoder, tasks: Sequence[ScoringTask]) -> 
         scoring.score(tasks)
     finally:
         encoder.forward = forward
-    return sorted(batches, key=lambda one: (one["input_ids"].shape[1], one["input_ids"].tobytes()))
+    return sorted(batches, key=lambda batch: (batch["input_ids"].shape[1], batch["input_ids"].tobytes()))

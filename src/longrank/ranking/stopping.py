@@ -1,9 +1,8 @@
-"""Early stopping: documents that cannot enter the top k, as far as a cheap scorer can tell, are left alone.
+"""Early stopping: skip candidates that, by a cheap scorer's bound, cannot enter the top k.
 
-A cheap scorer scores every candidate. They are then read by the expensive scorer in that order, k at a
-time, until the calibrated bound of the next one is below the k-th best score so far
-(`longrank.ranking.bounds`). What is left alone has no evidence, and follows below in the order
-of the first stage.
+A cheap scorer scores every candidate. The expensive scorer then scores them in that order, k at a time, until the
+calibrated bound of the next candidate is below the k-th best score so far (`longrank.ranking.bounds`). Skipped
+candidates have no evidence, and follow below in first-stage order.
 """
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ import numpy as np
 
 from longrank.errors import InputError
 from longrank.protocols import Aggregator, Candidate, DocumentScorer
-from longrank.ranking.bounds import Bound, may_stop, walk
+from longrank.ranking.bounds import Bound, may_stop
+from longrank.ranking.bounds import walk as in_order
 from longrank.ranking.calibration import Calibration, read_calibration
 from longrank.ranking.settings import PipelineSettings
 from longrank.storage import digest_of
@@ -24,13 +24,13 @@ from longrank.types import Evidence, Notes
 
 
 class StoppingScorer:
-    """A DocumentScorer that asks an expensive one only about documents that may enter the top k.
+    """A DocumentScorer that calls an expensive scorer only for documents that may enter the top k.
 
     Args:
         cheap: scores every candidate.
-        expensive: scores those that are read.
-        aggregator: passage scores to document score, for both.
-        calibration: of these two scorers and this aggregator.
+        expensive: scores the candidates that are not skipped.
+        aggregator: aggregator of both scorers.
+        calibration: calibration of these scorers and this aggregator.
     """
 
     def __init__(
@@ -43,43 +43,43 @@ class StoppingScorer:
 
     @property
     def unit(self) -> str:
-        """That of the expensive scorer."""
+        """Unit of the expensive scorer."""
         return self._expensive.unit
 
     @property
     def fingerprint(self) -> str:
-        """The expensive scorer's, the bound and the cheap scorer's."""
+        """Fingerprints of the expensive scorer, the bound and the cheap scorer."""
         return f"{self._expensive.fingerprint} | {self._name}"
 
     def cuts_query(self, query: str) -> bool:
-        """Say whether the expensive scorer leaves a part of the query out."""
+        """Tell whether the expensive scorer truncates the query."""
         return self._expensive.cuts_query(query)
 
     def evidence(self, block: Sequence[Candidate]) -> list[Evidence | None]:
-        """Return the evidence of what was read; None for each candidate that was left alone."""
-        found: list[Evidence | None] = [None] * len(block)
-        going = self._walks(block)
-        while going:
-            wanted = [n for one in going for n in one.next(self._k)]
-            for n, evidence in zip(wanted, self._expensive.evidence([block[n] for n in wanted]), strict=True):
-                found[n] = evidence
-            for one in going:
-                one.scores += [self._aggregator(read) for n in one.taken if (read := found[n]) is not None]
-            going = [one for one in going if not one.stops(self._k)]
-        return found
+        """Return the evidence of each candidate; None if the candidate was skipped."""
+        result: list[Evidence | None] = [None] * len(block)
+        walks = self._walks(block)
+        while walks:
+            places = [n for walk in walks for n in walk.next(self._k)]
+            for n, evidence in zip(places, self._expensive.evidence([block[n] for n in places]), strict=True):
+                result[n] = evidence
+            for walk in walks:
+                walk.scores += [self._aggregator(document) for n in walk.taken if (document := result[n]) is not None]
+            walks = [walk for walk in walks if not walk.stops(self._k)]
+        return result
 
     def _walks(self, block: Sequence[Candidate]) -> list[_Walk]:
-        cheap = [self._aggregator(one) for one in self._cheap.evidence(block) if one is not None]
+        cheap = [self._aggregator(document) for document in self._cheap.evidence(block) if document is not None]
         walks = []
         for _, group in groupby(range(len(block)), key=lambda n: block[n].query.query_id):
             places = list(group)
-            order = walk([block[n].document.doc_id for n in places], [cheap[n] for n in places])
+            order = in_order([block[n].document.doc_id for n in places], [cheap[n] for n in places])
             walks.append(_Walk([places[n] for n in order], [cheap[places[n]] for n in order], self._bound))
         return walks
 
 
 class _Walk:
-    """How far the candidates of one query have been read; `places` are their positions in the block."""
+    """Progress of the expensive scorer through one query's candidates; `places` are their positions in the block."""
 
     def __init__(self, places: Sequence[int], cheap: Sequence[float], bound: Bound) -> None:
         self._places, self._bounds = places, bound.of(np.array(cheap)).tolist()
@@ -87,13 +87,13 @@ class _Walk:
         self.scores: list[float] = []
 
     def next(self, k: int) -> Sequence[int]:
-        """Take the next `k`."""
+        """Take the next `k` candidates."""
         done = len(self.scores)
         self.taken = self._places[done : done + k]
         return self.taken
 
     def stops(self, k: int) -> bool:
-        """Say whether all are read, or none of the others can enter the top k."""
+        """Tell whether no remaining candidate can enter the top k."""
         done = len(self.scores)
         return done == len(self._places) or may_stop(self.scores, self._bounds[done], k)
 
@@ -101,33 +101,33 @@ class _Walk:
 def open_stopping(
     cheap: DocumentScorer, expensive: DocumentScorer, aggregator: Aggregator, settings: PipelineSettings, notes: Notes
 ) -> StoppingScorer:
-    """Bind the calibration that a pipeline names to its scorers; says what it saves and risks.
+    """Bind a pipeline's calibration to its scorers; a note states its savings and cost.
 
     Raises:
-        InputError: the calibration cannot be read or was learned from others than these scorers and this
-            aggregator, or a setting of the pipeline makes its bound mean nothing.
+        InputError: the calibration cannot be read or is of another scorer or aggregator, or a setting of the
+            pipeline invalidates its bound.
     """
     assert settings.stop is not None
     path = Path(settings.stop.calibration)
     if settings.final.interpolate is not None:
         raise InputError(
-            "stop bounds the passages' score alone", got="final.interpolate", fix="leave one of the two out"
+            "early stopping allows no interpolation", got="final.interpolate", fix="remove [stop] or final.interpolate"
         )
     for name, value in (("per_query", settings.select.per_query), ("pooled", settings.select.pooled or None)):
         if value is not None:
             raise InputError(
-                "stop reads some documents of a query before others",
+                "early stopping needs a budget per document",
                 got=f"select.{name}",
                 fix="use select.n with select.pooled=false",
             )
     calibration = read_calibration(path)
-    for what, learned, ours in (
+    for kind, learned, actual in (
         ("cheap scorer", calibration.cheap, cheap.fingerprint),
         ("scorer", calibration.expensive, expensive.fingerprint),
-        ("aggregation", {"name": calibration.aggregator}, settings.aggregate.model_dump(exclude_none=True)),
+        ("aggregator", {"name": calibration.aggregator}, settings.aggregate.model_dump(exclude_none=True)),
     ):
-        if learned != ours:
-            fix = f"calibrate with evidence of this pipeline: {ours}"
-            raise InputError(f"was learned from another {what}", path=path, got=learned, fix=fix)
+        if learned != actual:
+            fix = f"calibrate with evidence of this pipeline: {actual}"
+            raise InputError(f"was learned from another {kind}", path=path, got=learned, fix=fix)
     notes.say(f"early stopping: {calibration.summary}")
     return StoppingScorer(cheap, expensive, aggregator, calibration)

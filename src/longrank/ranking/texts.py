@@ -1,69 +1,50 @@
-"""Reranking of texts that are in no index: the documents come with the query.
+"""Rerank texts that are in no index: the documents come with the query.
 
-    reranker = open_text_reranker("maxp", model="./my-cross-encoder")
-    for one in reranker.rank("how are hurricanes named", documents):
-        print(one.index, one.relevance, one.passages[0].text)
+    reranker = Reranker("maxp", model="./my-cross-encoder")
+    for text in reranker.rank("how are hurricanes named", texts, k=3):
+        print(text.index, text.score, text.passages[0].text)
 
-Documents are read whole, passage by passage; a first stage, and what a pipeline mixes with it, means nothing here.
+Documents are read passage by passage, whole. The pipeline's first stage and interpolation are not used.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from longrank.aggregation import make_aggregator
+from longrank.config import Assignments, listed
 from longrank.errors import InputError
 from longrank.index import Index
-from longrank.protocols import Aggregator, Candidate, CollectionStatistics
-from longrank.ranking.explain import ShownPassage, best_passages
+from longrank.protocols import Aggregator, Candidate
+from longrank.ranking.explain import RankedText, best_passages
 from longrank.ranking.passages import PassageDocumentScorer, Prepared, open_aggregator, open_document_scorer
+from longrank.ranking.pipeline import Pipeline
+from longrank.ranking.relevance import relevance_of
+from longrank.ranking.results import Results
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.scoring.lexical import TextStatistics
 from longrank.storage import digest_of
 from longrank.text.analysis import ANALYZERS
 from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
 from longrank.text.words import readable
-from longrank.types import Document, Evidence, Notes, Query
+from longrank.types import Document, Evidence, Float32s, Notes, Query
 
 MEANS = frozenset({"firstp", "maxp", "avgp", "kmaxp", "max", "wmean", "document"})
 """Aggregators whose scores stay in the range of the passages' scores."""
 
 _ANALYZER = ANALYZERS["porter"]
-_CHARACTERS_PER_TOKEN = 100  # more than most have; text beyond is not tokenised where that suffices
-
-
-@dataclass(frozen=True, slots=True)
-class RankedText:
-    """A document's place and why.
-
-    Attributes:
-        index: its place in the list that was given, from 0.
-        score: the passages' score after aggregation, in the scorer's unit.
-        relevance: the same as a number between 0 and 1 (`relevance_of`); the order is that of `score`.
-        passages: its best passages, best first; offsets are of the text that was given.
-        n_passages: how many passages the document has.
-        n_scored: how many of them were scored.
-        n_truncated: how many of those the scorer could not read to their end.
-        cut: whether a limit that was asked for left the document's end, or passages, unread.
-        evidence: of all that was scored.
-    """
-
-    index: int
-    score: float
-    relevance: float
-    passages: tuple[ShownPassage, ...]
-    n_passages: int
-    n_scored: int
-    n_truncated: int
-    cut: bool
-    evidence: Evidence
+_CHARACTERS_PER_TOKEN = 100  # most tokens are shorter; only a beginning of the text is tokenised
 
 
 @dataclass(frozen=True, slots=True)
 class TextLimits:
-    """What a user wants read at most: tokens of each document, passages of each, tokens of the query; None: all."""
+    """Limits of reading: tokens per document, passages per document, tokens of the query; None: no limit."""
 
     document_tokens: int | None = None
     passages: int | None = None
@@ -72,7 +53,7 @@ class TextLimits:
 
 @dataclass(frozen=True, slots=True)
 class PreparedTexts:
-    """Documents up to the point where a model is asked: see `TextReranker.prepare`."""
+    """Documents ready for the scorer: see `Reranker.prepare`."""
 
     query: Query
     block: Prepared
@@ -80,49 +61,81 @@ class PreparedTexts:
     query_cut: bool
 
 
-class TextReranker:
-    """A pipeline's passage scorer and aggregator, for documents that come with the query.
+class Reranker:
+    """Reranks texts that come with the query, by a pipeline's passage scorer and aggregator.
 
     Args:
-        scorer: splits documents and scores their passages.
-        aggregator: makes a document's score of them.
-        aggregator_name: its name.
-        statistics: of a collection, for scorers that read them; None: those of the documents of each call.
+        pipeline: a pipeline's name (`longrank pipelines` lists them), a TOML file, settings, or an open pipeline,
+            whose models are shared.
+        model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
+        index: an index or its folder. It gives BM25 of a passage its statistics, and words that it lacks weigh
+            nothing. None: the documents of each call give the statistics. Models need none.
+        assignments: ``{"passages.preset": "dai"}`` or ``["passages.preset=dai"]``: settings of the pipeline.
+        notes: collects remarks; None: only ``reranker.notes`` has them.
+
+    Raises:
+        InputError: an unknown name or setting, a model that cannot be loaded, or a pipeline without a passage scorer.
+        MissingExtra: the scorer's libraries are not installed.
+        IntegrityError: the model's files are damaged.
+
+    Example:
+        >>> reranker = longrank.Reranker("minilm")
+        >>> reranker.rank("how are hurricanes named", ["An apple a day.", "Hurricanes get names."], k=1)[0].index
+        1
     """
 
     def __init__(
         self,
-        scorer: PassageDocumentScorer,
-        aggregator: Aggregator,
-        aggregator_name: str,
-        statistics: CollectionStatistics | None = None,
+        pipeline: str | PipelineSettings | Pipeline = "minilm",
+        *,
+        model: str | None = None,
+        index: Index | Path | str | None = None,
+        assignments: Assignments = (),
+        notes: Notes | None = None,
     ) -> None:
-        self.scorer, self.aggregator, self.aggregator_name = scorer, aggregator, aggregator_name
-        self._statistics = statistics
+        self.notes = Notes() if notes is None else notes
+        self._statistics = index if index is None or isinstance(index, Index) else Index.open(index)
+        if isinstance(pipeline, Pipeline):
+            if model is not None or index is not None or assignments:
+                raise InputError("an open pipeline takes no other model, index or settings")
+            settings, scorer, self.aggregator = pipeline.settings, pipeline.scorer, pipeline.aggregator
+        else:
+            settings, scorer = load_pipeline(pipeline, listed(assignments)), None
+            self.aggregator = open_aggregator(settings)
+            if settings.scorer is not None:
+                scorer = open_document_scorer(self._statistics, settings, model, self.aggregator, self.notes)
+        if scorer is None:
+            raise InputError("this pipeline has no passage scorer, so it cannot rerank", got=str(pipeline))
+        if not isinstance(scorer, PassageDocumentScorer):
+            raise InputError("early stopping needs a first stage", got="stop", fix="remove [stop]")
+        self.scorer, self.aggregator_name = scorer, settings.aggregate.name
         self.tokenizer: OffsetTokenizer | None = getattr(scorer.scorer, "offset_tokenizer", None)
+
+    def __repr__(self) -> str:
+        return f"Reranker(unit={self.unit!r}, aggregator={self.aggregator_name!r})"
 
     @property
     def unit(self) -> str:
-        """The unit of scores."""
+        """Unit of the scores."""
         return self.scorer.unit
 
     def rank(
         self,
         query: str,
         documents: Sequence[str | Document],
+        k: int | None = None,
         *,
-        top_n: int | None = None,
         passages: int = 3,
         limits: TextLimits | None = None,
-    ) -> list[RankedText]:
-        """Rank documents for a query, best first; ties keep the order given.
+    ) -> Results[RankedText]:
+        """Rank documents for a query, best first; ties keep the order of the list.
 
         Args:
             query: the query.
             documents: texts, or documents with a title; their ids do not matter.
-            top_n: how many to return; None: all.
-            passages: how many passages to show of each.
-            limits: what is read at most; None: everything.
+            k: number of documents to return; None: all.
+            passages: passages shown per document.
+            limits: limits of reading; None: no limits.
 
         Raises:
             InputError: the query is empty, or there is no document.
@@ -130,60 +143,90 @@ class TextReranker:
         """
         prepared = self.prepare(query, documents, limits or TextLimits())
         evidence = self.scorer.finish(prepared.block, self.scorer.scorer.score(prepared.block.tasks))
-        return self.ranked(prepared, evidence, top_n=top_n, passages=passages)
+        return Results(query, self.ranked(prepared, evidence, k=k, passages=passages), self.notes)
+
+    def predict(self, pairs: Sequence[tuple[str, str | Document]]) -> Any:
+        """Score (query, document) pairs, as `predict` of sentence-transformers' CrossEncoder does.
+
+        Args:
+            pairs: the pairs; or a single pair. Pairs of the same query share statistics where the scorer needs any.
+
+        Returns:
+            The document scores in the order of the pairs, float32[N], in the scorer's unit; of a single pair a number.
+
+        Raises:
+            InputError: an item is not a pair, or a query is empty.
+            LongRankError: a score is not finite.
+        """
+        single = len(pairs) == 2 and isinstance(pairs[0], str)
+        items: list[Any] = [pairs] if single else list(pairs)
+        places: dict[str, list[int]] = {}
+        for n, pair in enumerate(items):
+            if isinstance(pair, str) or len(pair) != 2:
+                raise InputError("predict takes (query, text) pairs", got=pair)
+            places.setdefault(pair[0], []).append(n)
+        prepared = [self.prepare(query, [items[n][1] for n in ns], TextLimits()) for query, ns in places.items()]
+        scored = iter(self.scorer.scorer.score([task for texts in prepared for task in texts.block.tasks]))
+        scores: Float32s = np.empty(len(items), np.float32)
+        for ns, texts in zip(places.values(), prepared, strict=True):
+            evidence = self.scorer.finish(texts.block, list(islice(scored, len(ns))))
+            scores[ns] = [self.aggregator(document) for document in evidence]
+        return scores[0] if single else scores
 
     def prepare(self, query: str, documents: Sequence[str | Document], limits: TextLimits) -> PreparedTexts:
-        """Split documents into passages and select those to score; no model of the pipeline's scorer is asked.
+        """Split documents into passages, and select the passages to score. The pipeline's scorer is not called.
 
         Raises:
             InputError: the query is empty, or there is no document.
         """
-        if not query.strip():
-            raise InputError("the query is empty")
-        if not documents:
+        if not isinstance(query, str) or not query.strip():
+            raise InputError("the query is empty" if isinstance(query, str) else "the query is not a text", got=query)
+        if isinstance(documents, str):
+            raise InputError("documents must be a list of texts", got=documents)
+        if not len(documents):
             raise InputError("list of documents must not be empty")
         text, query_cut = self._shortened(readable(query), limits.query_tokens)
-        asked = Query("q", text)
         candidates, cut = [], []
-        for one in documents:
-            title, whole = map(readable, (one.title, one.text) if isinstance(one, Document) else ("", one))
-            read, shorter = self._shortened(whole, limits.document_tokens)
-            candidates.append(Candidate(asked, Document(_id_of(title, read), title, read), 0.0))
-            cut.append(shorter)
+        for document in map(_document, documents):
+            title, whole = readable(document.title), readable(document.text)
+            read, shortened = self._shortened(whole, limits.document_tokens)
+            candidates.append(Candidate(Query("q", text), Document(_id_of(title, read), title, read), 0.0))
+            cut.append(shortened)
         statistics = self._statistics or TextStatistics([candidate.document for candidate in candidates])
         block, fewer = _at_most(self.scorer.prepare(candidates, statistics), limits.passages)
-        both = tuple(a or b for a, b in zip(cut, fewer, strict=True))
-        return PreparedTexts(asked, block, both, query_cut or self.scorer.cuts_query(text))
+        unread = tuple(a or b for a, b in zip(cut, fewer, strict=True))
+        return PreparedTexts(Query("q", text), block, unread, query_cut or self.scorer.cuts_query(text))
 
     def ranked(
         self,
         prepared: PreparedTexts,
         evidence: Sequence[Evidence],
         *,
-        top_n: int | None = None,
+        k: int | None = None,
         passages: int,
         aggregator: str | None = None,
     ) -> list[RankedText]:
-        """Rank the documents by their evidence, best first; ties keep the order given.
+        """Rank the documents by their evidence, best first; ties keep the order of the list.
 
         Args:
             prepared: the documents.
-            evidence: of each of them, in order.
-            top_n: how many to return; None: all.
-            passages: how many passages to show of each.
-            aggregator: the name of another than the pipeline's own.
+            evidence: evidence of each document, in order.
+            k: number of documents to return; None: all.
+            passages: passages shown per document.
+            aggregator: name of an aggregator that replaces the pipeline's own.
 
         Raises:
-            InputError: `aggregator` is unknown, or needs what the evidence lacks.
+            InputError: `aggregator` is unknown or needs other evidence.
         """
         aggregate = self.aggregator if aggregator is None else self.other_aggregator(aggregator)
         bounded = (aggregator or self.aggregator_name) in MEANS
-        scores = [float(aggregate(one)) for one in evidence]
-        best = sorted(range(len(scores)), key=lambda n: -scores[n])[:top_n]
+        scores = [float(aggregate(document)) for document in evidence]
+        best = sorted(range(len(scores)), key=lambda n: -scores[n])[:k]
         terms = frozenset(_ANALYZER(prepared.query.text))
         return [
             RankedText(
                 index=n,
+                title=prepared.block.candidates[n].document.title,
                 score=scores[n],
                 relevance=relevance_of(scores[n], self.unit, bounded=bounded),
                 passages=best_passages(prepared.block.candidates[n].document, evidence[n], terms, passages, _ANALYZER),
@@ -197,7 +240,7 @@ class TextReranker:
         ]
 
     def n_tokens(self, text: str) -> int:
-        """Return how many tokens the model makes of a text; words where there is no model."""
+        """Return the number of tokens of a text; words if there is no model."""
         return len(self._units(text))
 
     def _units(self, text: str) -> Units:
@@ -207,14 +250,14 @@ class TextReranker:
         """Return an aggregator that replaces the pipeline's own, without options.
 
         Raises:
-            InputError: it is unknown, has no meaning for this scorer, or needs options.
+            InputError: it is unknown, needs options, or needs a document network.
         """
         if name == "document" and self.aggregator_name != "document":
             raise InputError("this pipeline scores passages, not documents", got=name)
         return make_aggregator(name)
 
     def _shortened(self, text: str, n_tokens: int | None) -> tuple[str, bool]:
-        """Return the beginning of a text that has so many tokens, and whether that is not all of it."""
+        """Return the first `n_tokens` tokens of a text, and whether the text is longer."""
         if n_tokens is None:
             return text, False
         length = _CHARACTERS_PER_TOKEN * (n_tokens + 1)
@@ -223,85 +266,29 @@ class TextReranker:
         return (text, False) if len(units) <= n_tokens else (text[: units.span(0, n_tokens)[1]], True)
 
 
-def open_text_reranker(
-    pipeline: str | PipelineSettings,
-    *,
-    model: str | None = None,
-    assignments: Sequence[str] = (),
-    notes: Notes | None = None,
-    index: Index | None = None,
-) -> TextReranker:
-    """Load what a pipeline scores passages with.
-
-    Args:
-        pipeline: the name of a shipped pipeline, a TOML file, or settings.
-        model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
-        assignments: ``section.key=value`` on top of a name or a file.
-        notes: what was decided on the user's behalf.
-        index: gives BM25 of a passage its statistics, where words that the index lacks weigh nothing. None: the
-            documents of each call give them. Models need none.
-
-    Raises:
-        InputError: unknown names, settings out of range, a model that cannot be had, or a pipeline without a passage
-            scorer.
-        MissingExtra: the scorer's libraries are not installed.
-    """
-    notes = Notes() if notes is None else notes
-    settings = load_pipeline(pipeline, assignments) if isinstance(pipeline, str) else pipeline
-    aggregator = open_aggregator(settings)
-    if settings.scorer is None:
-        raise InputError("this pipeline has no passage scorer: there is nothing to rerank with", got=str(pipeline))
-    scorer = open_document_scorer(index, settings, model, aggregator, notes)
-    if not isinstance(scorer, PassageDocumentScorer):
-        raise InputError("early stopping needs a first stage", got="stop", fix="leave it out")
-    return TextReranker(scorer, aggregator, settings.aggregate.name, index)
-
-
-def relevance_of(score: float, unit: str, *, bounded: bool = True) -> float:
-    """Return a score as a number between 0 and 1 that keeps the order; it is no probability.
-
-    Logits go through the sigmoid, log probabilities through exp, a cosine c becomes (1 + c) / 2, BM25 s >= 0
-    becomes s / (1 + s). Where aggregation leaves the unit's range (a sum), x becomes (1 + x / (1 + |x|)) / 2.
-
-    Args:
-        score: the document's or a passage's.
-        unit: the scorer's.
-        bounded: whether it is in the unit's range.
-    """
-    if unit.startswith("logit"):
-        return _sigmoid(score)
-    if not bounded:
-        return (1 + score / (1 + abs(score))) / 2
-    to_relevance = _RELEVANCE.get(unit)
-    return _sigmoid(score) if to_relevance is None else min(1.0, max(0.0, to_relevance(score)))
-
-
-_RELEVANCE: dict[str, Callable[[float], float]] = {
-    "prob": lambda score: score,
-    "logprob": math.exp,
-    "cosine": lambda score: (1 + score) / 2,
-    "bm25": lambda score: score / (1 + score),
-}
-
-
-def _sigmoid(score: float) -> float:
-    small = math.exp(-abs(score))
-    return 1 / (1 + small) if score >= 0 else small / (1 + small)
-
-
 def _at_most(block: Prepared, n: int | None) -> tuple[Prepared, list[bool]]:
-    """Keep the first `n` of the passages to score of each document, and say of which documents that is not all."""
+    """Keep the first `n` selected passages of each document, and tell which documents had more."""
     fewer = [n is not None and len(task.passages) > n for task in block.tasks]
     if not any(fewer):
         return block, fewer
     tasks = [task._replace(passages=task.passages[:n], texts=task.texts[:n]) for task in block.tasks]
-    selected = [one._replace(positions=one.positions[:n], weights=one.weights[:n]) for one in block.selected]
+    selected = [
+        chosen._replace(positions=chosen.positions[:n], weights=chosen.weights[:n]) for chosen in block.selected
+    ]
     return block._replace(tasks=tasks, selected=selected), fewer
 
 
 def _id_of(title: str, text: str) -> str:
-    """Return a document's id, by which passages of a long one are drawn: where it stands among others changes nothing.
+    """Return an id that depends on the content alone: passages of long documents are drawn by it.
 
-    An id with a blank is no document of an index, whose stored vectors are found by it.
+    Ids of an index have no blank, so this id never finds vectors stored with an index.
     """
     return f"text {digest_of([title, text])}"
+
+
+def _document(document: Any) -> Document:
+    if isinstance(document, Document):
+        return document
+    if not isinstance(document, str):
+        raise InputError("a document to rerank must be a text or a Document", got=type(document).__name__)
+    return Document("", "", document)

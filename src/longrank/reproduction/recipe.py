@@ -1,24 +1,15 @@
-"""Recipes: what a paper's table or figure says, on one collection, and what has to be known to obtain it.
-
-One TOML file for each in ``recipes/PAPER/``; ``PAPER/FILE`` is its name. Published figures stand under
-``[[expected]]``, what the paper leaves open or its code contradicts under ``[[decision]]``.
-"""
+"""Recipes: the published figures of a paper's table or figure, and the settings that obtain them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from longrank.collections.catalogue import FOLDS
-from longrank.config import read_toml, validated
-from longrank.errors import InputError
-from longrank.reproduction.changes import changed
+from longrank.config import suggestion
+from longrank.reproduction.papers import PROGRAMS
 
-RECIPES = Path(__file__).parent / "recipes"
 NOT_PUBLISHED = "not published"
 
 Source = Literal["paper", "survey", "journal", "readme", "thesis", "track", "code"]
@@ -103,7 +94,7 @@ class Recipe(_Part):
         paper: the paper's short name.
         item: ``"Table 2"``, as the paper numbers it.
         about: what it shows, in a line.
-        program: ``"module:function"`` in `longrank.reproduction.papers`; None: nothing is to be obtained, for a reason
+        program: a name of `longrank.reproduction.papers.PROGRAMS`; None: nothing is to be obtained, for a reason
             that each expected row gives.
         collection: a key of the catalogue (`longrank.collections.catalogue`).
         query_field: which field of a topic is the query; None: its text.
@@ -125,7 +116,7 @@ class Recipe(_Part):
         plot: how figures are drawn: bars of rows, or lines over a number that rows have.
     """
 
-    paper: Literal["MAXP", "H2OLOO", "SANTOS", "PARADE", "BIRCH"]
+    paper: str = Field(min_length=1)
     item: str
     about: str
     program: str | None = None
@@ -168,6 +159,13 @@ class Recipe(_Part):
                 raise ValueError(f"{where} has {unknown[0]}, which is not among measures and quantities")
         return self
 
+    @field_validator("program")
+    @classmethod
+    def _program_is_known(cls, program: str | None) -> str | None:
+        if program is not None and program not in PROGRAMS:
+            raise ValueError(f"unknown program; {suggestion(program, PROGRAMS)}")
+        return program
+
     @field_validator("folds")
     @classmethod
     def _folds_are_there(cls, folds: str | None) -> str | None:
@@ -179,66 +177,3 @@ class Recipe(_Part):
     def columns(self) -> list[str]:
         """The measures, then the other quantities."""
         return [*self.measures, *self.quantities]
-
-
-def recipe_names() -> list[str]:
-    """Return the names of the recipes that come with the package: ``parade/table2-robust04-title``."""
-    return sorted((str(path.relative_to(RECIPES).with_suffix("")) for path in RECIPES.glob("*/*.toml")), key=_by_number)
-
-
-def _by_number(name: str) -> list[tuple[str, int]]:
-    """Return what orders table2 before table10."""
-    return [(text, int(number or 0)) for text, number in re.findall(r"(\D*)(\d*)", name)]
-
-
-def named(asked: Iterable[str]) -> list[str]:
-    """Return the recipes that are asked for, each once: by name, by a TOML file, or several at once.
-
-    ``parade`` is all of a paper, ``parade/table2`` all conditions of a table.
-
-    Raises:
-        InputError: no such recipe.
-    """
-    known = recipe_names()
-    found: dict[str, None] = {}
-    for name in asked:
-        own = [name] if name in known else [one for one in known if one.startswith(_beginnings(name))]
-        if not own and not name.endswith(".toml"):
-            raise InputError("unknown recipe", got=name, fix=f"{_near(name, known)}; longrank reproduce --list")
-        found.update(dict.fromkeys(own or [name]))
-    return list(found)
-
-
-def _beginnings(name: str) -> tuple[str, str]:
-    name = name.rstrip("/").lower()
-    return f"{name}/", f"{name}-"
-
-
-def load_recipe(name_or_path: str, assignments: Iterable[str] = ()) -> tuple[Recipe, dict[str, tuple[Any, Any]]]:
-    """Read a recipe and set some of its settings.
-
-    Args:
-        name_or_path: one of `recipe_names`, or a TOML file.
-        assignments: ``key=value`` for keys of its ``[settings]``.
-
-    Returns:
-        The recipe, and setting -> (the paper's value, the one that was given) of those that differ.
-
-    Raises:
-        InputError: no such recipe, a fault in it, or a key that it does not have.
-    """
-    path = RECIPES / f"{name_or_path}.toml"
-    if name_or_path.endswith(".toml"):
-        path = Path(name_or_path)
-    recipe = validated(Recipe, read_toml(path), name_or_path)
-    settings = changed(recipe.settings, assignments, f"{recipe.paper}, {recipe.item}")
-    paper = recipe.settings
-    changes = {key: (paper[key], value) for key, value in settings.items() if paper[key] != value}
-    return recipe.model_copy(update={"settings": settings}), changes
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.4)
-    return f"did you mean {' or '.join(near)}?" if near else "none is like it"

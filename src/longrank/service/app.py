@@ -1,6 +1,6 @@
-"""The application: every route, what it takes and what it answers.
+"""The application: all routes, with their requests and replies.
 
-Bodies are parsed strictly (`strict_json`); what is wrong with one is a `Refusal`, which the transport writes down.
+Bodies are parsed strictly (`strict_json`); errors are raised as a `Refusal`, which the transport answers.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from longrank.service.dialects.common import NonEmpty, Strict
 from longrank.service.dialects.jina import TEXT_TAGS
 from longrank.service.errors import Refusal, not_ready
 from longrank.service.replies import CohereReply, DocumentReply, JinaReply, Problem, SearchReply, TeiResult
-from longrank.service.rerank import Answer, Asked, Desk, rerank, seconds_left
-from longrank.service.search import document, find, found_json
+from longrank.service.rerank import Answer, RerankRequest, Service, rerank, seconds_left
+from longrank.service.search import document, reply_json, search_index
 from longrank.service.strict_json import parse
 from longrank.service.transport import Transport, arrival_of, request_id_of
 
@@ -36,32 +36,32 @@ class SearchRequest(Strict):
     """A search of the index."""
 
     query: NonEmpty
-    pipeline: str | None = Field(None, description="One of /info; the default one if not said.")
+    pipeline: str | None = Field(None, description="A pipeline of /info. Default: the first.")
     k: Annotated[int, Field(ge=1, le=100)] = 10
     passages: Annotated[int, Field(ge=0, le=20)] = 3
-    index: str | None = Field(None, description="The index that is meant; any other than the served one is refused.")
+    index: str | None = Field(None, description="Name of the index; other names than the served index are refused.")
 
 
-def create_app(desk: Desk) -> Transport:
+def create_app(service: Service) -> Transport:
     """Return the ASGI application of a server.
 
     Args:
-        desk: what it answers with.
+        service: the parts that answer requests.
     """
     app = FastAPI(
         title="LongRank",
         version=version("longrank"),
-        description="Ranks long documents by the passages that make them relevant, and shows those passages.",
+        description="Ranks long documents by the passages that make them relevant, and shows the passages.",
         docs_url=None,
         redirect_slashes=False,
         redoc_url=None,
     )
-    app.include_router(_rankings(desk))
-    app.include_router(_facts(desk))
+    app.include_router(_rankings(service))
+    app.include_router(_facts(service))
     app.include_router(_page())
     for kind in (RequestValidationError, HTTPException, InputError):
         app.add_exception_handler(kind, _refuse)
-    return Transport(app, desk.settings, admission=desk.admission, metrics=desk.metrics)
+    return Transport(app, service.settings, admission=service.admission, metrics=service.metrics)
 
 
 class _Route(APIRoute):
@@ -88,18 +88,18 @@ class _StrictRequest(Request):
         return self._value
 
 
-def _rankings(desk: Desk) -> APIRouter:
+def _rankings(service: Service) -> APIRouter:
     routes = APIRouter(route_class=_Route, responses=_REFUSALS, tags=["ranking"])
 
     @routes.post("/v2/rerank", summary="Rerank texts (Cohere v2)", responses={200: {"model": CohereReply}})
     async def cohere_rerank(request: Request, body: cohere.CohereRequest) -> JSONResponse:
-        answer = await _ranked(desk, request, cohere.asked(body))
-        return await _written(cohere.answered, body, answer, request_id_of(request.scope))
+        answer = await _ranked(service, request, cohere.to_request(body))
+        return await _written(cohere.reply, body, answer, request_id_of(request.scope))
 
     @routes.post("/v1/rerank", summary="Rerank texts (Cohere v1, Jina, vLLM)", responses={200: {"model": JinaReply}})
     async def jina_rerank(request: Request, body: jina.JinaRequest) -> JSONResponse:
-        answer = await _ranked(desk, request, jina.asked(body))
-        return await _written(jina.answered, body, answer, request_id_of(request.scope))
+        answer = await _ranked(service, request, jina.to_request(body))
+        return await _written(jina.reply, body, answer, request_id_of(request.scope))
 
     @routes.post(
         "/rerank",
@@ -108,58 +108,58 @@ def _rankings(desk: Desk) -> APIRouter:
     )
     async def plain_rerank(request: Request, body: _Plain) -> JSONResponse:
         if isinstance(body, tei.TeiRequest):
-            answer = await _ranked(desk, request, tei.asked(body))
-            reply = await _written(tei.answered, body, answer)
+            answer = await _ranked(service, request, tei.to_request(body))
+            reply = await _written(tei.reply, body, answer)
             if answer.warnings:
                 reply.headers["x-warnings"] = "; ".join(answer.warnings)  # a bare list has no other place
             return reply
-        answer = await _ranked(desk, request, jina.asked(body))
-        return await _written(jina.answered, body, answer, request_id_of(request.scope))
+        answer = await _ranked(service, request, jina.to_request(body))
+        return await _written(jina.reply, body, answer, request_id_of(request.scope))
 
     @routes.post("/search", summary="Search the index", responses={200: {"model": SearchReply}})
     async def search(request: Request, body: SearchRequest) -> JSONResponse:
-        if body.index is not None and body.index != desk.engine.index_name:
-            raise Refusal(404, "not_found", "/index: no such index is served")
-        deadline = _deadline(desk, request)
-        found = await find(
-            desk, body.query, pipeline=body.pipeline, k=body.k, passages=body.passages, deadline=deadline
+        if body.index is not None and body.index != service.engine.index_name:
+            raise Refusal(404, "not_found", "/index: no such index")
+        deadline = _deadline(service, request)
+        answer = await search_index(
+            service, body.query, pipeline=body.pipeline, k=body.k, passages=body.passages, deadline=deadline
         )
-        asked = {"k": body.k, "passages": body.passages, "request_id": request_id_of(request.scope)}
-        return await _written(found_json, desk, found, body.query, **asked)
+        options = {"k": body.k, "passages": body.passages, "request_id": request_id_of(request.scope)}
+        return await _written(reply_json, service, answer, body.query, **options)
 
     return routes
 
 
-def _facts(desk: Desk) -> APIRouter:
+def _facts(service: Service) -> APIRouter:
     routes = APIRouter(tags=["server"])
 
-    @routes.get("/health", summary="Whether the server runs")
+    @routes.get("/health", summary="Liveness")
     async def health() -> dict[str, str]:
         return {"status": "ok"}
 
-    @routes.get("/ready", summary="Whether it ranks", responses={503: _REFUSALS[503]})
+    @routes.get("/ready", summary="Readiness: models are loaded", responses={503: _REFUSALS[503]})
     async def ready() -> dict[str, str]:
-        if not desk.engine.ready:
+        if not service.engine.ready:
             raise not_ready()
         return {"status": "ready"}
 
-    @routes.get("/metrics", summary="Figures for Prometheus", response_class=Response)
+    @routes.get("/metrics", summary="Metrics for Prometheus", response_class=Response)
     async def metrics() -> Response:
-        return Response(desk.metrics.text(), headers={"content-type": desk.metrics.content_type})
+        return Response(service.metrics.text(), headers={"content-type": service.metrics.content_type})
 
-    @routes.get("/info", summary="What is served, and the limits")
+    @routes.get("/info", summary="Index, pipelines, aggregators and limits")
     async def info() -> dict[str, Any]:
         return {
             "name": "longrank",
             "version": version("longrank"),
-            **desk.engine.describe(),
-            "limits": desk.settings.public,
+            **service.engine.describe(),
+            "limits": service.settings.public,
         }
 
-    @routes.get("/document", summary="A document of the index, whole", responses={404: _REFUSALS[404]})
+    @routes.get("/document", summary="A whole document of the index", responses={404: _REFUSALS[404]})
     async def whole(id: Annotated[str, Query(max_length=2000)]) -> DocumentReply:
-        found = document(desk, id)
-        return DocumentReply(doc_id=found.doc_id, title=found.title, text=found.text)
+        source = document(service, id)
+        return DocumentReply(doc_id=source.doc_id, title=source.title, text=source.text)
 
     return routes
 
@@ -168,7 +168,7 @@ def _page() -> APIRouter:
     routes = APIRouter(include_in_schema=False)
     folder = files("longrank.service").joinpath("page")
     pages = {name: folder.joinpath(name).read_bytes() for name in ("index.html", "reference.html")}
-    static = {one.name: one.read_bytes() for one in folder.iterdir() if one.name.rpartition(".")[2] in _TYPES}
+    static = {file.name: file.read_bytes() for file in folder.iterdir() if file.name.rpartition(".")[2] in _TYPES}
 
     @routes.get("/")
     async def index() -> Response:
@@ -192,24 +192,24 @@ def _dialect(body: Any) -> str:
     return "tei" if "texts" in fields else "jina"
 
 
-_TAGS = ("tei", "jina", *TEXT_TAGS)  # of unions; no field is called so
+_TAGS = ("tei", "jina", *TEXT_TAGS)  # tags of unions, which are not parts of a field's place
 _Plain = Annotated[
     Annotated[tei.TeiRequest, Tag("tei")] | Annotated[jina.JinaRequest, Tag("jina")], Discriminator(_dialect)
 ]
 
 
-async def _written(write: Callable[..., Any], *given: Any, **named: Any) -> JSONResponse:
-    """Write an answer down, beside the event loop: it may be megabytes."""
-    return await asyncio.to_thread(lambda: JSONResponse(write(*given, **named)))
+async def _written(write: Callable[..., Any], *args: Any, **options: Any) -> JSONResponse:
+    """Write a reply in another thread: it may be megabytes."""
+    return await asyncio.to_thread(lambda: JSONResponse(write(*args, **options)))
 
 
-async def _ranked(desk: Desk, request: Request, asked: Asked) -> Answer:
-    return await rerank(desk, asked, _deadline(desk, request))
+async def _ranked(service: Service, request: Request, ranking: RerankRequest) -> Answer:
+    return await rerank(service, ranking, _deadline(service, request))
 
 
-def _deadline(desk: Desk, request: Request) -> float:
-    """Return when an answer is no longer wanted, counted from the request's arrival, of `time.monotonic`."""
-    return arrival_of(request.scope) + seconds_left(desk.settings, request.headers.get("x-timeout-seconds"))
+def _deadline(service: Service, request: Request) -> float:
+    """Return the time of `time.monotonic` until which an answer is useful."""
+    return arrival_of(request.scope) + seconds_left(service.settings, request.headers.get("x-timeout-seconds"))
 
 
 async def _refuse(_: Request, error: Exception) -> Response:
@@ -229,16 +229,16 @@ def _refusal_of(error: Exception) -> Refusal:
 
 
 _MEANINGS = {
-    400: "not strict JSON, or a host that is not allowed",
-    401: "no or a wrong key",
+    400: "not strict JSON, or a host name that is not allowed",
+    401: "missing or wrong key",
     404: "no such index, document or page",
     408: "the body took too long",
     413: "too large",
     415: "not application/json, or compressed",
-    422: "a field is wrong",
-    429: "overloaded; Retry-After says when to come again",
-    503: "not ready, or stopping",
-    504: "the deadline has passed",
+    422: "invalid field",
+    429: "overloaded; retry after Retry-After seconds",
+    503: "models still loading, or stopping",
+    504: "deadline passed",
 }
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": meaning} for status, meaning in _MEANINGS.items()

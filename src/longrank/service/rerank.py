@@ -1,4 +1,4 @@
-"""A reranking as every dialect asks for it: texts in, ranked texts with their evidence out."""
+"""Rerank the texts of a request, in any dialect: ranked texts with their evidence."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from longrank.protocols import PassageScores, ScoringTask
+from longrank.ranking.explain import RankedText
 from longrank.ranking.passages import PassageDocumentScorer
-from longrank.ranking.texts import PreparedTexts, RankedText, TextLimits, TextReranker
+from longrank.ranking.texts import PreparedTexts, Reranker, TextLimits
 from longrank.service.admission import Admission
 from longrank.service.engine import Engine, Served
 from longrank.service.errors import Refusal, not_ready
@@ -22,23 +23,23 @@ from longrank.types import Document, Evidence
 T = TypeVar("T")
 
 EVIDENCE_PASSAGES = 3
-"""Passages shown of a document where a request wants evidence and names no number."""
+"""Passages in the evidence of a document, if a request gives no number."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request.
+class RerankRequest:
+    """A request, independent of the dialect.
 
     Attributes:
         query: the query.
-        documents: at least one.
-        top_n: how many to return; None: all.
-        model: what the client calls the model: a served pipeline's name, or anything.
-        limits: what is read at most.
-        aggregator: instead of the pipeline's own.
-        passages: how many passages to show of each document.
-        may_cut: whether text may be left unread, which is reported; else it is refused.
-        warnings: remarks on the request itself, which the answer repeats.
+        documents: at least one document.
+        top_n: documents to return; None: all.
+        model: a served pipeline's name, or any other name, for the default pipeline.
+        limits: limits of the text that is read.
+        aggregator: aggregator that replaces the pipeline's own.
+        passages: passages in the evidence of each document.
+        may_cut: True: text may stay unread, with a warning. False: such a request is refused.
+        warnings: warnings about the request, which the answer repeats.
     """
 
     query: str
@@ -54,7 +55,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a dialect writes down: the ranking, whose it is, remarks, and the tokens of query and documents."""
+    """A ranking, its pipeline and aggregator, warnings, and the tokens of query and documents."""
 
     results: list[RankedText]
     served: Served
@@ -64,8 +65,8 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """All that answering takes: what is served, within which limits, by whom it is computed."""
+class Service:
+    """The parts of a server that answer requests."""
 
     engine: Engine
     settings: ServiceSettings
@@ -74,42 +75,42 @@ class Desk:
     metrics: Metrics
 
 
-async def rerank(desk: Desk, asked: Asked, deadline: float) -> Answer:
+async def rerank(service: Service, request: RerankRequest, deadline: float) -> Answer:
     """Rank the documents of a request.
 
     Args:
-        desk: the server.
-        asked: the request.
-        deadline: when the answer is no longer wanted, of `time.monotonic`.
+        service: the server.
+        request: the request.
+        deadline: time of `time.monotonic` until which the answer is useful.
 
     Raises:
-        Refusal: 413 too large, 422 wrong, 429 overloaded, 503 no model yet, 504 too late.
+        Refusal: 413 too large, 422 invalid, 429 overloaded, 503 models still loading, 504 too late.
     """
-    served, warnings = _choose(desk.engine, asked.model)
-    _check(desk.settings, asked)
+    served, warnings = _choose(service.engine, request.model)
+    _check(service.settings, request)
     reranker = served.reranker
     assert reranker is not None
     weight = weight_of(reranker.scorer, indexed=False)
-    cost = int(weight * _cost(asked, served.overlap))
+    cost = int(weight * _cost(request, served.overlap))
 
     def prepare() -> tuple[tuple[PreparedTexts, int], Sequence[ScoringTask]]:
-        texts = reranker.prepare(asked.query, asked.documents, asked.limits)
+        texts = reranker.prepare(request.query, request.documents, request.limits)
         return (texts, _n_tokens(reranker, texts)), texts.block.tasks
 
-    with desk.admission.admit(cost, deadline):
+    with service.admission.admit(cost, deadline):
         (texts, n_tokens), scores = await scored(
-            desk, reranker.scorer, prepare, weight=weight, cost=cost, deadline=deadline
+            service, reranker.scorer, prepare, weight=weight, cost=cost, deadline=deadline
         )
-        results, cut = await asyncio.to_thread(_finished, reranker, texts, scores, asked)
-    if cut and not asked.may_cut:
+        results, cut = await asyncio.to_thread(_finished, reranker, texts, scores, request)
+    if cut and not request.may_cut:
         raise Refusal(422, "invalid", f"truncation is off, but {'; '.join(cut)}")
-    desk.metrics.truncated(sum(is_truncated(one) for one in results))
-    aggregator = asked.aggregator or reranker.aggregator_name
-    return Answer(results, served, aggregator, [*warnings, *asked.warnings, *cut], n_tokens)
+    service.metrics.truncated(sum(map(is_truncated, results)))
+    aggregator = request.aggregator or reranker.aggregator_name
+    return Answer(results, served, aggregator, [*warnings, *request.warnings, *cut], n_tokens)
 
 
 async def scored(
-    desk: Desk,
+    service: Service,
     scorer: PassageDocumentScorer,
     prepare: Callable[[], tuple[T, Sequence[ScoringTask]]],
     *,
@@ -117,31 +118,31 @@ async def scored(
     cost: int,
     deadline: float,
 ) -> tuple[T, list[PassageScores]]:
-    """Have tasks scored in batches shared with other requests.
+    """Score tasks in batches shared with other requests.
 
     Args:
-        desk: the server.
-        scorer: whose passage scorer reads them.
-        prepare: makes the tasks, and anything else; called in the thread of the models when it is their turn.
-        weight: what a token costs (`weight_of`).
-        cost: an estimate of what all of them cost.
-        deadline: when they are no longer wanted, of `time.monotonic`.
+        service: the server.
+        scorer: its passage scorer reads the tasks.
+        prepare: returns a value and the tasks; called in the model thread right before the first batch.
+        weight: cost of a token (`weight_of`).
+        cost: estimated cost of all tasks.
+        deadline: time of `time.monotonic` until which the scores are useful.
 
     Returns:
-        What `prepare` made besides, and the scores of each task.
+        The value of `prepare`, and the scores of each task.
 
     Raises:
         Refusal: 503, the server is stopping; 504, too late.
     """
-    made: list[tuple[T, Sequence[ScoringTask]]] = []
+    prepared: list[tuple[T, Sequence[ScoringTask]]] = []
 
     def units() -> list[Unit]:
-        made.append(prepare())
-        return units_of(scorer, made[0][1], desk.settings.batch_tokens, weight)
+        prepared.append(prepare())
+        return units_of(scorer, prepared[0][1], service.settings.batch_tokens, weight)
 
-    scores = await desk.scheduler.scores(units, cost=cost, deadline=deadline)
-    ((besides, tasks),) = made
-    return besides, joined(tasks, scores)
+    scores = await service.scheduler.scores(units, cost=cost, deadline=deadline)
+    ((value, tasks),) = prepared
+    return value, joined(tasks, scores)
 
 
 def check_query(settings: ServiceSettings, query: str) -> None:
@@ -151,29 +152,29 @@ def check_query(settings: ServiceSettings, query: str) -> None:
         Refusal: 422.
     """
     if len(query) > settings.max_query_characters:
-        what = f"{len(query)} characters, {settings.max_query_characters} at most"
-        raise Refusal(422, "invalid", f"/query: {what}")
+        fault = f"{len(query)} characters, at most {settings.max_query_characters} are allowed"
+        raise Refusal(422, "invalid", f"/query: {fault}")
 
 
-def is_truncated(one: RankedText) -> bool:
-    """Say whether something of the document was not read."""
-    return one.cut or one.n_truncated > 0 or one.n_scored < one.n_passages
+def is_truncated(result: RankedText) -> bool:
+    """Return True if a part of the document was not read."""
+    return result.cut or result.n_truncated > 0 or result.n_scored < result.n_passages
 
 
-def seconds_left(settings: ServiceSettings, wanted: str | None) -> float:
-    """Return how long a client waits: `wanted` seconds, or the server's deadline where that is less.
+def seconds_left(settings: ServiceSettings, header: str | None) -> float:
+    """Return the seconds that a client waits: the header's value, or the server's deadline if that is less.
 
     Raises:
-        Refusal: 422, it is not a positive number.
+        Refusal: 422, the header is not a positive number.
     """
-    if wanted is None:
+    if header is None:
         return settings.deadline
     try:
-        seconds = float(wanted)
+        seconds = float(header)
     except ValueError:
         seconds = float("nan")
     if not 0 < seconds < float("inf"):
-        raise Refusal(422, "invalid", f"X-Timeout-Seconds: not a number of seconds (got {wanted!r})")
+        raise Refusal(422, "invalid", f"X-Timeout-Seconds: not a number of seconds (got {header!r})")
     return min(seconds, settings.deadline)
 
 
@@ -183,60 +184,59 @@ def _choose(engine: Engine, model: str | None) -> tuple[Served, list[str]]:
     named = engine.reranks(model) if model else None
     served = named or engine.reranks()
     if served is None:
-        raise Refusal(404, "not_found", "no pipeline here reranks texts")
+        raise Refusal(404, "not_found", "no served pipeline reranks texts")
     if model and named is None:
-        why = "does not rerank texts" if model in engine.names() else "is not served here"
+        why = "does not rerank texts" if model in engine.names() else "is not served"
         return served, [f"model {model[:100]!r} {why}: '{served.name}' answers"]
     return served, []
 
 
-def _check(settings: ServiceSettings, asked: Asked) -> None:
-    n = len(asked.documents)
+def _check(settings: ServiceSettings, request: RerankRequest) -> None:
+    n = len(request.documents)
     if n > settings.max_documents:
-        raise Refusal(413, "too_large", f"{n} documents, {settings.max_documents} at most in one request")
-    tokens = sum(map(_tokens_of, asked.documents))
-    if tokens > settings.max_request_tokens:
-        raise Refusal(413, "too_large", f"about {tokens} tokens, {settings.max_request_tokens} at most in one request")
-    check_query(settings, asked.query)
+        raise Refusal(413, "too_large", f"{n} documents, at most {settings.max_documents} are allowed in a request")
+    tokens, limit = sum(map(_tokens_of, request.documents)), settings.max_request_tokens
+    if tokens > limit:
+        raise Refusal(413, "too_large", f"about {tokens} tokens, at most {limit} are allowed in a request")
+    check_query(settings, request.query)
 
 
 def _tokens_of(document: str | Document) -> int:
     return tokens_of(document.title, document.text) if isinstance(document, Document) else tokens_of(document)
 
 
-def _cost(asked: Asked, overlap: float) -> int:
-    """Estimate the tokens that a model will read."""
-    most = asked.limits.document_tokens
-    read = [n if most is None else min(n, most) for n in map(_tokens_of, asked.documents)]
-    return int(overlap * sum(read)) + len(read) * tokens_of(asked.query)
+def _cost(request: RerankRequest, overlap: float) -> int:
+    """Return the estimated tokens that a model will read."""
+    limit = request.limits.document_tokens
+    read = [n if limit is None else min(n, limit) for n in map(_tokens_of, request.documents)]
+    return int(overlap * sum(read)) + len(read) * tokens_of(request.query)
 
 
-def _n_tokens(reranker: TextReranker, texts: PreparedTexts) -> int:
+def _n_tokens(reranker: Reranker, texts: PreparedTexts) -> int:
     documents = (candidate.document.text for candidate in texts.block.candidates)
     return reranker.n_tokens(texts.query.text) + sum(map(reranker.n_tokens, documents))
 
 
 def _finished(
-    reranker: TextReranker, texts: PreparedTexts, scores: Sequence[PassageScores], asked: Asked
+    reranker: Reranker, texts: PreparedTexts, scores: Sequence[PassageScores], request: RerankRequest
 ) -> tuple[list[RankedText], list[str]]:
     evidence = reranker.scorer.finish(texts.block, scores)
-    results = reranker.ranked(texts, evidence, top_n=asked.top_n, passages=asked.passages, aggregator=asked.aggregator)
+    results = reranker.ranked(
+        texts, evidence, k=request.top_n, passages=request.passages, aggregator=request.aggregator
+    )
     return results, _cuts(texts, evidence)
 
 
 def _cuts(texts: PreparedTexts, evidence: Sequence[Evidence]) -> list[str]:
-    """Return a sentence for each kind of text that was not read."""
-    found = []
+    """Return a sentence for each kind of unread text."""
+    warnings = []
     if texts.query_cut:
-        found.append("the query was cut, at the limit asked for or at what the model reads of it")
+        warnings.append("the query was cut, at the request's limit or at the model's")
     if cut := sum(texts.cut):
-        found.append(f"{cut} of {len(texts.cut)} documents were cut at the limit asked for")
-    unread = sum(one.n_truncated for one in evidence)
-    if unread:
-        found.append(f"{unread} passages are longer than the model reads")
-    selected = sum(
-        one.n_passages > len(one.passage_index) and not cut for one, cut in zip(evidence, texts.cut, strict=True)
-    )
-    if selected:
-        found.append(f"not all passages of {selected} documents were scored, as the pipeline says")
-    return found
+        warnings.append(f"{cut} of {len(texts.cut)} documents were cut at the request's limit")
+    if unread := sum(item.n_truncated for item in evidence):
+        warnings.append(f"{unread} passages are longer than the model reads")
+    pairs = zip(evidence, texts.cut, strict=True)
+    if selected := sum(item.n_passages > len(item.passage_index) and not cut for item, cut in pairs):
+        warnings.append(f"the pipeline did not score all passages of {selected} documents")
+    return warnings

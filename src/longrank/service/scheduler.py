@@ -1,11 +1,11 @@
-"""One thread runs all models, and chooses between two batches what comes next.
+"""Run all models in one thread, in batches that mix requests.
 
-    a job's key = its arrival + cost / rate        when it would be done if it were alone
+    key of a job = arrival + cost / rate        the time at which the job would be done if it were alone
 
-Jobs go by their keys: a small one overtakes a large one that came a little earlier, and since no key lies before its
-job's arrival, whatever waits will be older than all that is still to come: nobody starves. A batch takes what fits of
-the first job and is filled up from the next ones that ask the same scorer. Jobs whose deadline has passed, or whose
-client has left, are dropped before the next batch.
+Jobs are served in the order of their keys: a small job overtakes a large job that arrived a little earlier. No job
+starves, since the key of a later job is never before its arrival. A batch takes units of the first job and is filled up
+with units of the next jobs with the same scorer. Jobs past their deadline and jobs of clients that have left are
+dropped before the next batch.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LIKELY_RATE = 2000.0  # tokens per second, where none is known; it only orders jobs
-_LOOK = 0.001  # seconds between looks at a thread that is ending
+_DEFAULT_RATE = 2000.0  # tokens per second before a rate is measured; it only orders jobs
+_POLL_SECONDS = 0.001  # while the thread ends
 
 
 class Unit(NamedTuple):
-    """What is scored in one go: (a part of) a document's passages, and an estimate of their tokens, 1 or more."""
+    """Passages of a document that are scored together, with their estimated tokens (at least 1)."""
 
     scorer: PassageScorer
     task: ScoringTask
@@ -44,7 +44,7 @@ class Unit(NamedTuple):
 
 
 class _Job(Awaited[list[PassageScores]]):
-    """A request's units, known from its first batch on."""
+    """A request; its units are made right before its first batch."""
 
     def __init__(self, prepare: Callable[[], Sequence[Unit]], cost: int, deadline: float, key: tuple[float, int]):
         super().__init__(deadline)
@@ -57,29 +57,29 @@ class _Job(Awaited[list[PassageScores]]):
         self.left = float(cost)
 
     def units(self) -> deque[tuple[int, Unit]]:
-        """Return those that are in no batch yet, with their places; none of a job that nobody waits for."""
+        """Return the units that wait, with their places; none if nobody waits for the job."""
         if self._prepare is not None and not self.gone:
             prepare, self._prepare = self._prepare, None
             try:
                 self._units = deque(enumerate(prepare()))
-            except BaseException as error:  # whatever it is: it is this job's, and the thread goes on
+            except BaseException as error:  # fails this job; the thread goes on
                 self.fail(error)
             self._n, self._tokens = len(self._units), sum(unit.tokens for _, unit in self._units)
             self._answer_if_done()
         return deque() if self.answered or self.gone else self._units
 
     def share(self, unit: Unit) -> float:
-        """Return a unit's tokens on the scale of the job's cost."""
+        """Return a unit's share of the job's cost."""
         return self.cost * unit.tokens / max(1, self._tokens)
 
     def keep(self, place: int, unit: Unit, scores: PassageScores) -> None:
-        """Take the scores of a unit."""
+        """Keep the scores of a unit."""
         self._scores[place] = scores
         self.left -= self.share(unit)
         self._answer_if_done()
 
     def fail(self, error: BaseException) -> None:
-        """Answer with an error."""
+        """Fail the job with an error."""
         self.answered = True
         super().fail(error)
 
@@ -89,15 +89,15 @@ class _Job(Awaited[list[PassageScores]]):
             self.give([self._scores[place] for place in range(self._n)])
 
 
-class _Errand(Awaited[T]):
-    """A short piece of work."""
+class _Call(Awaited[T]):
+    """A short function call in the model thread."""
 
     def __init__(self, work: Callable[[], T], deadline: float) -> None:
         super().__init__(deadline)
         self._work = work
 
     def do(self) -> None:
-        """Do it, if it is still wanted."""
+        """Call the function unless nobody waits."""
         if self.gone:
             return
         try:
@@ -113,14 +113,14 @@ class Scheduler:
     """Runs the models for all requests; its methods are called on the event loop.
 
     Args:
-        batch_tokens: estimated tokens that are scored between two looks at who is waiting or has left.
+        batch_tokens: estimated tokens of a batch.
         metrics: counts batches and tokens.
     """
 
     def __init__(self, *, batch_tokens: int, metrics: Metrics | None = None) -> None:
         self._batch_tokens, self._metrics = batch_tokens, metrics
         self._changed = threading.Condition()
-        self._errands: deque[_Errand[Any]] = deque()
+        self._calls: deque[_Call[Any]] = deque()
         self._jobs: list[_Job] = []
         self._closed = False
         self._numbers = count()
@@ -133,25 +133,25 @@ class Scheduler:
 
     @property
     def rate(self) -> float | None:
-        """Tokens per second of work, as costs count them; None while too little has been measured lately."""
+        """Tokens per second, in the unit of costs; None if too little was measured lately."""
         return self._speed.rate(time.monotonic())
 
     @property
     def waiting_tokens(self) -> int:
-        """The cost of all that is still to be scored."""
+        """Cost of all waiting jobs."""
         return self._waiting(math.inf)
 
     def waiting_before(self, cost: int) -> int:
-        """Return the cost of all that would be scored before a job of this cost that came now."""
+        """Return the cost of the jobs that would be scored before a new job of this cost."""
         return self._waiting(self._key(cost))
 
     async def scores(self, prepare: Callable[[], Sequence[Unit]], *, cost: int, deadline: float) -> list[PassageScores]:
         """Return the scores of each unit, in order.
 
         Args:
-            prepare: makes the units; called in the thread of the models, right before the job's first batch.
-            cost: an estimate of their tokens.
-            deadline: when they are no longer wanted, of `time.monotonic`.
+            prepare: returns the units; called in the model thread, right before the job's first batch.
+            cost: estimated tokens.
+            deadline: time of `time.monotonic` until which the scores are useful.
 
         Raises:
             Refusal: 504, the deadline passes; 503, the scheduler is closed.
@@ -160,37 +160,37 @@ class Scheduler:
         job = _Job(prepare, cost, deadline, (self._key(cost), next(self._numbers)))
         with self._changed:
             self._refuse_if_closed()
-            insort(self._jobs, job, key=lambda one: one.key)
+            insort(self._jobs, job, key=lambda job: job.key)
             self._changed.notify()
         return await job.result()
 
     async def run(self, work: Callable[[], T], *, deadline: float) -> T:
-        """Do a short piece of work in the thread of the models, before the next batch.
+        """Call a short function in the model thread, before the next batch.
 
         Raises:
             Refusal: 504, the deadline passes; 503, the scheduler is closed.
             Exception: what `work` raises.
         """
-        errand = _Errand(work, deadline)
+        call = _Call(work, deadline)
         with self._changed:
             self._refuse_if_closed()
-            self._errands.append(errand)
+            self._calls.append(call)
             self._changed.notify()
-        return await errand.result()
+        return await call.result()
 
     async def close(self) -> None:
-        """Finish what is there, then end the thread; what comes later is refused."""
+        """Finish all jobs, then end the thread; later jobs are refused."""
         with self._changed:
             self._closed = True
             self._changed.notify()
         while self._thread.is_alive():
-            await asyncio.sleep(_LOOK)
-        left: tuple[Awaited[Any], ...] = (*self._errands, *self._jobs)
-        for one in left:  # of a thread that was never started
-            one.fail(stopping())
+            await asyncio.sleep(_POLL_SECONDS)
+        left: tuple[Awaited[Any], ...] = (*self._calls, *self._jobs)
+        for waiting in left:  # the thread was never started
+            waiting.fail(stopping())
 
     def _key(self, cost: int) -> float:
-        return time.monotonic() + cost / (self.rate or _LIKELY_RATE)
+        return time.monotonic() + cost / (self.rate or _DEFAULT_RATE)
 
     def _waiting(self, key: float) -> int:
         jobs = [job for job in list(self._jobs) if job.key[0] <= key]
@@ -201,22 +201,22 @@ class Scheduler:
             raise stopping()
 
     def _serve(self) -> None:
-        """Work until there is nothing left and the scheduler is closed: the thread."""
+        """Run the thread until the scheduler is closed and all jobs are done."""
         while self._step():
             pass
 
     def _step(self) -> bool:
-        """Do what is due, or wait for it, holding nothing of what was done before; False: closed, and all is done."""
+        """Run a call or a batch, or wait for one; keep no finished job. Returns False when closed and done."""
         with self._changed:
             self._jobs = [job for job in self._jobs if not (job.answered or job.gone)]
-            self._changed.wait_for(lambda: self._errands or self._jobs or self._closed)
-            errand = self._errands.popleft() if self._errands else None
+            self._changed.wait_for(lambda: self._calls or self._jobs or self._closed)
+            call = self._calls.popleft() if self._calls else None
             jobs = list(self._jobs)
-        if errand is not None:
-            errand.do()
+        if call is not None:
+            call.do()
         elif jobs:
             self._do_batch(jobs)
-        return errand is not None or bool(jobs)
+        return call is not None or bool(jobs)
 
     def _do_batch(self, jobs: Sequence[_Job]) -> None:
         started = time.perf_counter()
@@ -225,7 +225,7 @@ class Scheduler:
             self._score(batch, started)
 
     def _batch(self, jobs: Sequence[_Job]) -> list[_Part]:
-        """Take the next units: in the order of jobs, of one scorer, at least one and at most `batch_tokens`."""
+        """Return the next units, in the order of jobs: one scorer, at least one unit, at most `batch_tokens`."""
         batch: list[_Part] = []
         room = self._batch_tokens
         for job in jobs:
@@ -239,16 +239,16 @@ class Scheduler:
         return batch
 
     def _score(self, batch: Sequence[_Part], started: float) -> None:
-        """Score units of one scorer; if that fails, those of each job by themselves."""
+        """Score units of one scorer; if that fails, score each job's units separately."""
         jobs = list(dict.fromkeys(job for job, _, _ in batch))
         error: BaseException | None = None
         try:
-            found = _scores(batch)
-        except BaseException as raised:  # whatever it is: the thread goes on
+            results = _scores(batch)
+        except BaseException as raised:  # the thread goes on
             error = raised
         if error is None:
             self._count(batch, time.perf_counter() - started)
-            for (job, place, unit), scores in zip(batch, found, strict=True):
+            for (job, place, unit), scores in zip(batch, results, strict=True):
                 job.keep(place, unit, scores)
         elif len(jobs) == 1:
             jobs[0].fail(error)
@@ -264,7 +264,7 @@ class Scheduler:
 
 
 def _scores(batch: Sequence[_Part]) -> list[PassageScores]:
-    found = batch[0][2].scorer.score([unit.task for _, _, unit in batch])
-    if len(found) != len(batch):
-        raise LongRankError(f"the scorer returned {len(found)} results for {len(batch)} tasks")
-    return found
+    results = batch[0][2].scorer.score([unit.task for _, _, unit in batch])
+    if len(results) != len(batch):
+        raise LongRankError(f"the scorer returned {len(results)} results for {len(batch)} tasks")
+    return results

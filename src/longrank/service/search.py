@@ -1,4 +1,4 @@
-"""Searching the index, and its documents."""
+"""Search the index, and return its documents."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.ranking.pipeline import Pipeline, RankedQuery, candidates_for
 from longrank.service.engine import Served, unknown_pipeline
 from longrank.service.errors import Refusal, not_ready
-from longrank.service.rerank import Desk, check_query, scored
+from longrank.service.rerank import Service, check_query, scored
 from longrank.service.units import tokens_of, weight_of
 from longrank.types import Document, Evidence, Query
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """An answer: results, the evidence of each, remarks, and the seconds that it took."""
+class SearchAnswer:
+    """Results with their evidence, warnings, and the seconds of the search."""
 
     served: Served
     results: list[Result]
@@ -30,86 +30,93 @@ class Found:
     seconds: float
 
 
-async def find(desk: Desk, query: str, *, pipeline: str | None, k: int, passages: int, deadline: float) -> Found:
+async def search_index(
+    service: Service, query: str, *, pipeline: str | None, k: int, passages: int, deadline: float
+) -> SearchAnswer:
     """Answer a query from the index.
 
     Args:
-        desk: the server; it has an index.
+        service: a server with an index.
         query: the query.
-        pipeline: the name of a served one; None: the default.
-        k: how many documents.
-        passages: how many passages to show of each.
-        deadline: when the answer is no longer wanted, of `time.monotonic`.
+        pipeline: name of a served pipeline; None: the default.
+        k: documents to return.
+        passages: passages to show of each document.
+        deadline: time of `time.monotonic` until which the answer is useful.
 
     Raises:
-        Refusal: 404 no index or no such pipeline, 422 too long a query, 429 overloaded, 503 no model yet, 504 too late.
+        Refusal: 404 no index or no such pipeline, 422 query too long, 429 overloaded, 503 models still loading, 504 too
+            late.
     """
-    served = _choose(desk, pipeline)
+    served = _choose(service, pipeline)
     began = time.monotonic()
     bound = served.pipeline
     assert bound is not None
-    check_query(desk.settings, query)
-    desk.admission.refuse_if_full()
-    asked = Query("q", query)
+    check_query(service.settings, query)
+    service.admission.refuse_if_full()
+    topic = Query("q", query)
     if not isinstance(bound.scorer, PassageDocumentScorer):
-        with desk.admission.admit(0, deadline):
-            results = await desk.scheduler.run(lambda: search(bound, query, k=k, passages=passages), deadline=deadline)
-        return Found(served, results, {}, [], time.monotonic() - began)
-    ranked = await _reranked(desk, served, bound, asked, k=k, deadline=deadline)
-    results = await asyncio.to_thread(explained, bound, asked, ranked, k=k, passages=passages)
-    evidence = {one.doc_id: one for one in ranked.evidence}
-    return Found(served, results, evidence, _cuts(results), time.monotonic() - began)
+        with service.admission.admit(0, deadline):
+            results = await service.scheduler.run(
+                lambda: search(bound, query, k=k, passages=passages), deadline=deadline
+            )
+        return SearchAnswer(served, results, {}, [], time.monotonic() - began)
+    ranked = await _reranked(service, served, bound, topic, k=k, deadline=deadline)
+    results = await asyncio.to_thread(explained, bound, topic, ranked, k=k, passages=passages)
+    evidence = {item.doc_id: item for item in ranked.evidence}
+    return SearchAnswer(served, results, evidence, _cuts(results), time.monotonic() - began)
 
 
 async def _reranked(
-    desk: Desk, served: Served, bound: Pipeline, asked: Query, *, k: int, deadline: float
+    service: Service, served: Served, bound: Pipeline, topic: Query, *, k: int, deadline: float
 ) -> RankedQuery:
     """Retrieve candidates, and score their passages in batches shared with other requests."""
-    first_stage, candidates = await desk.scheduler.run(lambda: candidates_for(bound, asked, k), deadline=deadline)
+    first_stage, candidates = await service.scheduler.run(lambda: candidates_for(bound, topic, k), deadline=deadline)
     if not candidates:
         return RankedQuery(first_stage, first_stage, [])
     scorer = bound.scorer
     assert isinstance(scorer, PassageDocumentScorer)
     weight = weight_of(scorer, indexed=True)
-    cost = int(weight * served.overlap * sum(tokens_of(one.document.text) for one in candidates))
+    cost = int(weight * served.overlap * sum(tokens_of(candidate.document.text) for candidate in candidates))
 
     def prepare() -> tuple[Prepared, Sequence[ScoringTask]]:
         prepared = scorer.prepare(candidates)
         return prepared, prepared.tasks
 
-    with desk.admission.admit(cost, deadline):
-        prepared, scores = await scored(desk, scorer, prepare, weight=weight, cost=cost, deadline=deadline)
+    with service.admission.admit(cost, deadline):
+        prepared, scores = await scored(service, scorer, prepare, weight=weight, cost=cost, deadline=deadline)
     evidence = scorer.finish(prepared, scores)
     return RankedQuery(bound.run(evidence, first_stage, "search"), first_stage, evidence)
 
 
-def found_json(desk: Desk, found: Found, query: str, *, k: int, passages: int, request_id: str) -> dict[str, Any]:
-    """Return an answer as plain values for JSON; offsets count code points of the documents' texts."""
-    index = desk.engine.index
+def reply_json(
+    service: Service, answer: SearchAnswer, query: str, *, k: int, passages: int, request_id: str
+) -> dict[str, Any]:
+    """Return an answer as JSON values; offsets count code points of the documents' texts."""
+    index = service.engine.index
     assert index is not None
-    reranker = found.served.reranker
+    reranker = answer.served.reranker
     return {
         "request_id": request_id,
-        "index": desk.engine.index_name,
-        "pipeline": found.served.name,
+        "index": service.engine.index_name,
+        "pipeline": answer.served.name,
         "query": query,
         "unit": None if reranker is None else reranker.unit,
-        "took_ms": round(1000 * found.seconds, 1),
-        "warnings": found.warnings,
-        "command": desk.engine.command(found.served, query, k, passages),
+        "took_ms": round(1000 * answer.seconds, 1),
+        "warnings": answer.warnings,
+        "command": service.engine.command(answer.served, query, k, passages),
         "results": [
             {
-                **result_json(one),
-                "n_characters": len(index.document(one.doc_id).text),
-                "strip": strip(found.evidence.get(one.doc_id)),
+                **result_json(result),
+                "n_characters": len(index.document(result.doc_id).text),
+                "strip": strip(answer.evidence.get(result.doc_id)),
             }
-            for one in found.results
+            for result in answer.results
         ],
     }
 
 
 def strip(evidence: Evidence | None) -> list[list[float]]:
-    """Return [start, end, score] of every scored passage, in order of position."""
+    """Return [start, end, score] of every scored passage, by position."""
     if evidence is None:
         return []
     rows = zip(
@@ -121,32 +128,36 @@ def strip(evidence: Evidence | None) -> list[list[float]]:
     return sorted([start, end, score] for start, end, score in rows)
 
 
-def document(desk: Desk, doc_id: str) -> Document:
+def document(service: Service, doc_id: str) -> Document:
     """Return a document of the index.
 
     Raises:
-        Refusal: 404, there is none of this id, or no index.
+        Refusal: 404, no such document, or no index.
     """
-    index = desk.engine.index
+    index = service.engine.index
     if index is None or doc_id not in index:
         raise Refusal(404, "not_found", "no such document" if index is not None else "no index is served")
     return index.document(doc_id)
 
 
-def _choose(desk: Desk, pipeline: str | None) -> Served:
-    if desk.engine.index is None:
-        raise Refusal(404, "not_found", "no index is served: this server reranks texts only")
-    if not desk.engine.ready:
+def _choose(service: Service, pipeline: str | None) -> Served:
+    if service.engine.index is None:
+        raise Refusal(404, "not_found", "no index is served; this server only reranks texts")
+    if not service.engine.ready:
         raise not_ready()
     try:
-        return desk.engine.served(pipeline)
+        return service.engine.served(pipeline)
     except KeyError:
-        raise Refusal(404, "not_found", f"/pipeline: {unknown_pipeline(str(pipeline), desk.engine.names())}") from None
+        raise Refusal(
+            404, "not_found", f"/pipeline: {unknown_pipeline(str(pipeline), service.engine.names())}"
+        ) from None
 
 
 def _cuts(results: list[Result]) -> list[str]:
-    """Return a sentence for each kind of text that was not read."""
-    unread = sum(one.n_truncated for one in results)
-    left_out = sum(one.n_scored < one.n_passages for one in results)
-    found = [f"{unread} passages are longer than the model reads"] if unread else []
-    return found + ([f"not all passages of {left_out} documents were scored"] if left_out else [])
+    """Return a sentence for each kind of unread text."""
+    warnings = []
+    if unread := sum(result.n_truncated for result in results):
+        warnings.append(f"{unread} passages are longer than the model reads")
+    if left_out := sum(result.n_scored < result.n_passages for result in results):
+        warnings.append(f"not all passages of {left_out} documents were scored")
+    return warnings

@@ -1,4 +1,4 @@
-"""What a ranking asks of a model, in pieces small enough to be mixed with those of other requests, and back."""
+"""Split a request into small scoring units, and join their results."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from longrank.ranking.passages import PassageDocumentScorer
 from longrank.service.scheduler import Unit
 
 CHARACTERS_PER_TOKEN = 4
-"""Of prose, about; only estimates are made by it."""
+"""Characters of a token of English prose, for estimates."""
 
 _LIGHT = 0.02
-"""What a token costs where no network reads it, against one that a small network reads (about a fiftieth)."""
+"""Cost of a token that no network reads; a token that a network reads costs 1."""
 
 
 def tokens_of(*texts: str) -> int:
-    """Estimate how many tokens texts have."""
+    """Return the estimated tokens of texts."""
     return sum(map(len, texts)) // CHARACTERS_PER_TOKEN + len(texts)
 
 
 def weight_of(scorer: PassageDocumentScorer, *, indexed: bool) -> float:
-    """Return what a token costs: 1 where a network reads it, little for BM25 and for vectors stored with the index.
+    """Return the cost of a token: 1 if a network reads it, less for BM25 and for vectors stored with the index.
 
     Args:
-        scorer: of the pipeline.
-        indexed: whether the documents are those of the index.
+        scorer: the pipeline's scorer.
+        indexed: True if the documents come from the index.
     """
     stored = indexed and getattr(scorer.scorer, "has_stored_vectors", False)
     return _LIGHT if stored or not scorer.scorer.needs_model else 1.0
@@ -36,9 +36,9 @@ def weight_of(scorer: PassageDocumentScorer, *, indexed: bool) -> float:
 def units_of(
     scorer: PassageDocumentScorer, tasks: Sequence[ScoringTask], batch_tokens: int, weight: float
 ) -> list[Unit]:
-    """Cut tasks into units that cost about `batch_tokens` at most, where a token costs `weight`.
+    """Split tasks into units that cost at most about `batch_tokens`, where a token costs `weight`.
 
-    A network that aggregates passages gets its documents whole.
+    Documents of a network that aggregates passages are not split.
     """
     whole = scorer.scorer.scores_documents
     return [
@@ -55,25 +55,25 @@ def _cost(task: ScoringTask, weight: float) -> int:
 def _pieces(task: ScoringTask, batch_tokens: int) -> Iterator[ScoringTask]:
     first = tokens = 0
     for n, text in enumerate(task.texts):
-        own = tokens_of(task.query.text, text)
-        if n > first and tokens + own > batch_tokens:
+        more = tokens_of(task.query.text, text)
+        if n > first and tokens + more > batch_tokens:
             yield task._replace(passages=task.passages[first:n], texts=task.texts[first:n])
             first, tokens = n, 0
-        tokens += own
+        tokens += more
     yield task._replace(passages=task.passages[first:], texts=task.texts[first:])
 
 
 def joined(tasks: Sequence[ScoringTask], scores: Sequence[PassageScores]) -> list[PassageScores]:
-    """Put the scores of units together to those of the tasks they were cut from."""
+    """Join the scores of units to the scores of their tasks."""
     rest = iter(scores)
     return [_joined(task, rest) for task in tasks]
 
 
 def _joined(task: ScoringTask, rest: Iterator[PassageScores]) -> PassageScores:
-    found = [next(rest)]
-    while sum(len(one.scores) for one in found) < len(task.texts):
-        found.append(next(rest))
-    if len(found) == 1:
-        return found[0]
-    scores = np.concatenate([one.scores for one in found])
-    return PassageScores(scores, np.concatenate([one.truncated for one in found]))
+    parts = [next(rest)]
+    while sum(len(part.scores) for part in parts) < len(task.texts):
+        parts.append(next(rest))
+    if len(parts) == 1:
+        return parts[0]
+    scores = np.concatenate([part.scores for part in parts])
+    return PassageScores(scores, np.concatenate([part.truncated for part in parts]))

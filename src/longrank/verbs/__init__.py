@@ -1,1 +1,1 @@
-"""The commands as functions: paths or values in, values out; nothing is printed."""
+"""The commands as functions: paths or values in, values out; they print nothing and read no environment."""

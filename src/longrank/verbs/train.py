@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from longrank.collections import read_qrels, read_queries, read_run
+from longrank.config import Assignments, listed
 from longrank.errors import InputError
 from longrank.formats.folds import Fold
 from longrank.index import Index
@@ -69,7 +70,7 @@ def train(
     only: Sequence[str] = (),
     score_cache: str | Path | None = None,
     tensorboard: bool = False,
-    assignments: Sequence[str] = (),
+    assignments: Assignments = (),
     format: str | None = None,
     field: str | None = None,
     notes: Notes | None = None,
@@ -95,7 +96,7 @@ def train(
         only: names of the folds to train now; default: all.
         score_cache: file for passage vectors of a frozen encoder (``network.frozen = true``).
         tensorboard: also write a log for TensorBoard.
-        assignments: ``section.key=value``, settings that replace those of the training.
+        assignments: ``{"loop.steps": 50}`` or ``["loop.steps=50"]``: settings of the training.
         format: query format, if it cannot be detected.
         field: topic field that is the query: ``title``, ``description``, ...
         notes: collects remarks; None: only the result has them.
@@ -111,7 +112,7 @@ def train(
         >>> trained.run, trained.models["s1"]
     """
     notes = Notes() if notes is None else notes
-    settings = load_training(training if isinstance(training, Mapping) else str(training), assignments)
+    settings = load_training(training if isinstance(training, Mapping) else str(training), listed(assignments))
     rankings = {"queries": queries, "qrels": qrels, "run": run}
     options: dict[str, Any] = {"progress": progress, "notes": notes, "tensorboard": tensorboard}
     if isinstance(settings, PassageTraining):

@@ -151,7 +151,7 @@ def test_a_repeated_id_is_refused_with_both_places(tmp_path: Path, second: int) 
 
 
 def test_no_document_at_all_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no documents"):
+    with pytest.raises(InputError, match="there is no document; the list is empty"):
         build_index([], tmp_path / "index")
     assert not (tmp_path / "index").exists()
 

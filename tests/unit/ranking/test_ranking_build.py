@@ -120,7 +120,7 @@ def test_damaged_vectors_are_made_again_and_that_is_said(index: Index, model: st
     notes = Notes()
     add_vectors(index.path, model, "windows", notes, lambda done: None)
     assert (folder / "vectors").read_bytes() == whole
-    assert any("are damaged and made again" in line for line in notes.lines())
+    assert any("are damaged and computed again" in line for line in notes.lines())
 
 
 def test_windows_of_wordpieces_are_counted_by_the_models_own_tokenizer(index: Index, model: str) -> None:

@@ -23,7 +23,7 @@ def test_a_calibration_survives_its_file(tmp_path: Path) -> None:
     whole = Calibration(10, 0.05, "maxp", "cheap", "expensive", 83, 0.01, 0.5, (0.1, 0.3), (1.0, 2.5), 0.7)
     write_calibration(whole, tmp_path / "c.json")
     assert read_calibration(tmp_path / "c.json") == whole
-    assert "50.0% of the candidates left alone, 1.0% of the true top 10 missed" in whole.summary
+    assert "50.0% of the candidates skipped, 1.0% of the true top 10 missed" in whole.summary
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "longrank-calibration", "version": 2}'])

@@ -137,7 +137,7 @@ def test_the_saving_is_told(index: Index, tmp_path: Path) -> None:
         (["select.name=first", "select.model=minilm"], "selector 'first' takes no model"),
         (["select.name=first", "select.per_query=3"], "selector 'first' takes no per_query"),
         (["select.name=first", "select.pooled=true"], "selector 'first' takes no pooled"),
-        (["select.name=bm25", "select.n=3", "select.per_query=3"], "one of the two"),
+        (["select.name=bm25", "select.n=3", "select.per_query=3"], "set either n"),
         (["select.name=vector"], "did you mean 'vectors'"),
     ],
 )

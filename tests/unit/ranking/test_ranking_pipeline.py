@@ -214,14 +214,14 @@ def test_queries_of_the_run_without_text_keep_their_ranking(index: Index, tmp_pa
     run, notes = first_stage(index, 3), Notes()
     new = rerank(counting(index)[0], queries(2), run, tmp_path / "e", tag="t", notes=notes)
     assert [row.doc_id for row in new["q02"]] == [row.doc_id for row in run["q02"]]
-    assert notes["queries of the run not in the query file, left as they are"] == 1
+    assert notes["queries of the run without a query text, ranking kept"] == 1
 
 
 def test_queries_of_the_run_without_text_are_dropped_with_the_tail_and_said(index: Index, tmp_path: Path) -> None:
     run, notes = first_stage(index, 3), Notes()
     new = rerank(counting(index, "final.tail=drop")[0], queries(2), run, tmp_path / "e", tag="t", notes=notes)
     assert "q02" not in new
-    assert notes["queries of the run not in the query file, left out"] == 1
+    assert notes["queries of the run without a query text, dropped"] == 1
 
 
 def test_queries_that_were_cut_before_an_interruption_are_said_again(index: Index, tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_queries_that_were_cut_before_an_interruption_are_said_again(index: Inde
 
 
 def test_no_query_in_common_is_refused(index: Index, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no query of the query file occurs in the run"):
+    with pytest.raises(InputError, match="none of the queries occurs in the run"):
         rerank(counting(index)[0], [Query("x", "stone")], first_stage(index, 1), tmp_path / "e", tag="t", notes=Notes())
 
 

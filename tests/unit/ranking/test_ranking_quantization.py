@@ -75,7 +75,7 @@ def test_pairs_come_from_the_first_ten_documents_and_it_is_said_when_there_are_f
     chosen = pairs(index, 10_000, n_queries=1, notes=notes)
     assert len({doc_id for _, doc_id, _ in chosen}) == 10
     assert notes.lines() == [
-        f"only {len(chosen)} pairs of query and passage were found to calibrate on; 10000 were wanted"
+        f"calibrated on {len(chosen)} pairs of query and passage instead of 10000: there are no more"
     ]
 
 
@@ -166,7 +166,7 @@ def test_what_is_refused_leaves_nothing(tmp_path: Path, bert: str, index: Index)
     for output, options, message in [
         ("full", {}, "exists already"),
         ("none/m", {}, "its folder does not exist"),
-        ("m", {"pairs": 0}, "at least one pair"),
+        ("m", {"pairs": 0}, "pairs must be 1 or more"),
     ]:
         with pytest.raises(InputError, match=message):
             quantize_model(bert, "cross-encoder", index, queries(2), tmp_path / output, notes=Notes(), **options)

@@ -111,7 +111,7 @@ def test_a_pipeline_that_stops_early_keeps_the_top_and_tells_what_it_left_alone(
     new = rerank(pipeline, queries(N_QUERIES), run, tmp_path / "e", tag="t", notes=notes)
     header, found = read_evidence(tmp_path / "e")
     n_read = len(list(found))
-    n_left = notes[f"candidates left alone by early stopping, of {N_QUERIES * 40}"]
+    n_left = notes[f"candidates skipped by early stopping, of {N_QUERIES * 40}"]
     assert n_left == N_QUERIES * 40 - n_read > 0
     assert any("of the true top 5 missed, on held-out queries" in line for line in notes.lines())
     assert "stop(k=5 bound=" in header["scorer"]
@@ -153,14 +153,14 @@ def test_evidence_with_early_stopping_does_not_depend_on_interruptions(
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (["final.interpolate=0.3"], "bounds the passages' score alone"),
-        (["aggregate.name=document", "scorer.name=document-network"], "a network that aggregates"),
+        (["final.interpolate=0.3"], "early stopping allows no interpolation"),
+        (["aggregate.name=document", "scorer.name=document-network"], "needs an aggregator of passage scores"),
         (["select.name=bm25", "select.per_query=9"], "use select.n"),
         (["select.name=bm25", "select.pooled=true"], "use select.n with select.pooled=false"),
         (["select.name=bm25"], "was learned from another scorer"),
         (["scorer.options.k1=4.0"], "was learned from another scorer"),
         (["passages.options.length=100"], "was learned from another cheap scorer"),
-        (["aggregate.name=avgp"], "was learned from another aggregation"),
+        (["aggregate.name=avgp"], "was learned from another aggregator"),
         (["stop.calibration=absent.json"], "cannot be read"),
     ],
 )

@@ -16,7 +16,8 @@ from longrank.index import Index
 from longrank.ranking.explain import search
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import open_pipeline
-from longrank.ranking.texts import TextLimits, TextReranker, open_text_reranker, relevance_of
+from longrank.ranking.relevance import relevance_of
+from longrank.ranking.texts import Reranker, TextLimits
 from longrank.types import Document, Notes
 
 FILLER = "moon tide chain wheel light house bread stone river salt"
@@ -32,8 +33,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
 
 
 @pytest.fixture(scope="module")
-def reranker() -> TextReranker:
-    return open_text_reranker("lexical", assignments=SET)
+def reranker() -> Reranker:
+    return Reranker("lexical", assignments=SET)
 
 
 @pytest.mark.parametrize("settings", [SET, [*SET, "title=true", "select.name=bm25", "select.n=1"]])
@@ -42,41 +43,41 @@ def test_texts_bring_the_statistics_that_an_index_of_them_would_have(settings: l
     documents.append(Document("d2", "a fox", ""))
     pipeline = open_pipeline(index_of(documents, tmp_path / "index"), "lexical", assignments=settings, notes=Notes())
     found = {one.doc_id: one.score for one in search(pipeline, "a fox, a wug", k=5)}
-    ranked = open_text_reranker("lexical", assignments=settings).rank("a fox, a wug", documents)
+    ranked = Reranker("lexical", assignments=settings).rank("a fox, a wug", documents)
     assert {f"d{one.index}": one.score for one in ranked} == found
 
 
 def test_a_word_that_a_served_index_lacks_counts_in_texts_that_come_with_the_query(index: Index) -> None:
     pipeline = open_pipeline(index, "lexical", notes=Notes())
     assert isinstance(pipeline.scorer, PassageDocumentScorer)
-    reranker = TextReranker(pipeline.scorer, pipeline.aggregator, "maxp")
+    reranker = Reranker(pipeline)
     best, last = reranker.rank("wug", ["no such word", "the wug"])
     assert (best.index, best.score > 0, last.score) == (1, True, 0)
 
 
-def test_texts_are_ranked_as_the_same_documents_of_an_index(index: Index, reranker: TextReranker) -> None:
+def test_texts_are_ranked_as_the_same_documents_of_an_index(index: Index, reranker: Reranker) -> None:
     found = search(open_pipeline(index, "lexical", assignments=SET, notes=Notes()), "a fox", k=5, passages=2)
     ranked = reranker.rank("a fox", TEXTS, passages=2)
     assert [(f"d{one.index}", one.score) for one in ranked[: len(found)]] == [(one.doc_id, one.score) for one in found]
     assert [one.passages for one in ranked[: len(found)]] == [one.passages for one in found]
 
 
-def test_every_passage_shown_is_a_slice_of_the_text(reranker: TextReranker) -> None:
+def test_every_passage_shown_is_a_slice_of_the_text(reranker: Reranker) -> None:
     for one in reranker.rank("a fox", TEXTS, passages=10):
         assert all(TEXTS[one.index][shown.start : shown.end] == shown.text for shown in one.passages)
         assert len(one.passages) == one.n_scored == one.n_passages
 
 
-def test_ties_keep_the_order_given_and_top_n_the_best(reranker: TextReranker) -> None:
+def test_ties_keep_the_order_given_and_top_n_the_best(reranker: Reranker) -> None:
     assert [one.index for one in reranker.rank("fox", [FILLER, FILLER, "fox", FILLER])] == [2, 0, 1, 3]
-    assert [one.index for one in reranker.rank("fox", [FILLER, FILLER, "fox", FILLER], top_n=2)] == [2, 0]
+    assert [one.index for one in reranker.rank("fox", [FILLER, FILLER, "fox", FILLER], k=2)] == [2, 0]
 
 
 def test_where_a_text_stands_in_the_list_changes_nothing_for_it(index: Index) -> None:
     """Of a text of many passages some are drawn, by what it is."""
     words = [f"w{n}" for n in range(6000)]
     words[3210] = "storm"
-    reranker, long = open_text_reranker("lexical", assignments=["passages.preset=dai"], index=index), " ".join(words)
+    reranker, long = Reranker("lexical", assignments=["passages.preset=dai"], index=index), " ".join(words)
     (alone,) = reranker.rank("storm", [long])
     assert alone.n_scored < alone.n_passages
     for place in range(1, 5):
@@ -86,13 +87,13 @@ def test_where_a_text_stands_in_the_list_changes_nothing_for_it(index: Index) ->
         assert found[place].score == found[place + 1].score == alone.score
 
 
-def test_half_a_surrogate_pair_is_no_failure(reranker: TextReranker) -> None:
+def test_half_a_surrogate_pair_is_no_failure(reranker: Reranker) -> None:
     ranked = reranker.rank("fox \udcff", ["a \ud800 fox", "moon"])
     assert [one.index for one in ranked] == [0, 1]
     assert ranked[0].passages[0].text == "a \ufffd fox"
 
 
-def test_limits_are_honoured_and_said(reranker: TextReranker) -> None:
+def test_limits_are_honoured_and_said(reranker: Reranker) -> None:
     for limits, read in [
         (TextLimits(document_tokens=10), FILLER),
         (TextLimits(passages=1), FILLER),
@@ -109,15 +110,13 @@ def test_limits_are_honoured_and_said(reranker: TextReranker) -> None:
 
 
 @pytest.mark.parametrize("text", ["moon" + " " * 5000 + "fox", "moon fox" + " " * 5000, "moon " + "x" * 5000])
-def test_a_limit_counts_tokens_however_long_they_or_the_blanks_between_them_are(
-    text: str, reranker: TextReranker
-) -> None:
+def test_a_limit_counts_tokens_however_long_they_or_the_blanks_between_them_are(text: str, reranker: Reranker) -> None:
     assert not reranker.rank("fox", [text], limits=TextLimits(document_tokens=2))[0].cut
     (one,) = reranker.rank("fox", [text], limits=TextLimits(document_tokens=1))
     assert (one.cut, [shown.text for shown in one.passages]) == (True, ["moon"])
 
 
-def test_another_aggregator_needs_no_scoring(reranker: TextReranker) -> None:
+def test_another_aggregator_needs_no_scoring(reranker: Reranker) -> None:
     prepared = reranker.prepare("fox", TEXTS, TextLimits())
     evidence = reranker.scorer.finish(prepared.block, reranker.scorer.scorer.score(prepared.block.tasks))
     by_sum = reranker.ranked(prepared, evidence, passages=0, aggregator="sump")
@@ -132,10 +131,10 @@ def test_another_aggregator_needs_no_scoring(reranker: TextReranker) -> None:
 @pytest.mark.parametrize(("pipeline", "message"), [("bm25", "no passage scorer"), ("maxp-of-nowhere", "pipeline")])
 def test_what_cannot_rerank_texts_is_refused(pipeline: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        open_text_reranker(pipeline)
+        Reranker(pipeline)
 
 
-def test_an_empty_query_and_no_documents_are_refused(reranker: TextReranker) -> None:
+def test_an_empty_query_and_no_documents_are_refused(reranker: Reranker) -> None:
     with pytest.raises(InputError, match="query is empty"):
         reranker.rank(" ", TEXTS)
     with pytest.raises(InputError, match="must not be empty"):
@@ -144,7 +143,7 @@ def test_an_empty_query_and_no_documents_are_refused(reranker: TextReranker) -> 
 
 @pytest.mark.neural
 def test_a_model_reads_texts_without_an_index_and_counts_its_own_tokens() -> None:
-    reranker = open_text_reranker("minilm")
+    reranker = Reranker("minilm")
     texts = ["Nothing of interest. " * 200 + "Hurricanes get their names from lists.", "An apple a day."]
     ranked = reranker.rank("how are hurricanes named", texts)
     assert [one.index for one in ranked] == [0, 1]
@@ -165,8 +164,8 @@ def test_a_document_of_an_index_is_no_text_of_the_same_place(tmp_path: Path) -> 
     documents = [Document("0", "", "hurricanes are named by lists"), Document("1", "", "an apple a day")]
     index = index_of(documents, tmp_path / "index")
     add_vectors(index.path, "minilm", "windows", Notes(), lambda n: None)
-    stored = open_text_reranker("minilm", index=Index.open(index.path))
-    plain = open_text_reranker("minilm")
+    stored = Reranker("minilm", index=Index.open(index.path))
+    plain = Reranker("minilm")
     texts = ["an apple a day", "hurricanes are named by lists"]
     assert [one.score for one in stored.rank("apple", texts)] == [one.score for one in plain.rank("apple", texts)]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from longrank.reproduction.recipe import load_recipe, recipe_names
+from longrank.reproduction.recipe_files import load_recipe, recipe_names
 from sentence_reproductions import obtained, reproduced, write_with_sentences
 from tiny_language_models import save_seq2seq
 from tiny_models import save_cross_encoder, save_encoder

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from longrank.reproduction.recipe import load_recipe
+from longrank.reproduction.recipe_files import load_recipe
 from sentence_reproductions import obtained, published, reproduced, sums, to_obtain, write_with_sentences
 from tiny_language_models import save_seq2seq
 from tiny_models import save_cross_encoder

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from longrank.reproduction.recipe import load_recipe, recipe_names
+from longrank.reproduction.recipe_files import load_recipe, recipe_names
 from sentence_reproductions import planned, to_obtain, write_with_sentences
 
 pytestmark = pytest.mark.neural

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from longrank.collections.catalogue import catalogue
+from longrank.config import lookup, read_toml
 from longrank.errors import InputError
 from longrank.evaluation.measures import parse_measures
-from longrank.reproduction.asked import ask, fitting
-from longrank.reproduction.recipe import RECIPES, load_recipe, named, recipe_names
+from longrank.reproduction.papers import PROGRAMS
+from longrank.reproduction.recipe_files import RECIPES, load_recipe, named, recipe_names
+from longrank.reproduction.selection import for_collection, select_recipes
 
 NAMES = recipe_names()
 
@@ -60,8 +61,7 @@ def test_a_shipped_recipe_says_what_is_to_be_said(name: str) -> None:
     if recipe.program is None:
         assert all(row.reason for row in recipe.expected)
         return
-    module, function = recipe.program.split(":")
-    assert callable(getattr(import_module(f"longrank.reproduction.papers.{module}"), function))
+    assert callable(lookup(PROGRAMS, recipe.program, "program"))
     assert recipe.open is not None or catalogue()[recipe.collection].licence == "open"
     assert recipe.query_field is None or recipe.query_field in catalogue()[recipe.collection].query_fields
 
@@ -79,6 +79,70 @@ def test_tables_are_in_the_order_of_their_numbers() -> None:
     tables = [name for name in NAMES if name.startswith("parade/table")]
     numbers = [int(name.removeprefix("parade/table").split("-")[0]) for name in tables]
     assert numbers == sorted(numbers)
+
+
+# --- what the tables of a paper share -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", sorted({name.split("/")[0] for name in NAMES}))
+def test_all_that_a_paper_shares_is_used_and_each_decision_stands_once(folder: str) -> None:
+    paper = read_toml(RECIPES / folder / "paper.toml")
+    tables = [read_toml(path) for path in (RECIPES / folder).glob("*.toml") if path.name != "paper.toml"]
+    assert {table["shared"] for table in tables if "shared" in table} == set(paper["shared"])
+    assert {name for table in tables for name in table.get("decisions", [])} == set(paper["decisions"])
+    texts = [(decision["text"], decision["choice"]) for decision in paper["decisions"].values()]
+    assert len(texts) == len(set(texts)) or folder in ("birch", "parade")  # the same words about two things
+    assert not any("paper" in table or "decision" in table for table in tables)
+
+
+SHARED = """
+paper = "OWN"
+[shared.both]
+collection = "tiny"
+measures = ["AP"]
+item = "Table 1"
+[shared.both.settings]
+depth = 10
+train = { loop = { steps = 5 } }
+[decisions."folds (tiny)"]
+text = "Not said."
+choice = "five"
+"""
+TABLE = """
+shared = "both"
+about = "made up"
+item = "Table 2"
+decisions = ["folds (tiny)"]
+expected = [{ row = "x", values = { AP = 0.1 } }]
+[settings]
+train = { loop = { batch = 2 } }
+"""
+
+
+def test_a_table_takes_what_its_paper_shares_below_its_own_keys(tmp_path: Path) -> None:
+    (tmp_path / "paper.toml").write_text(SHARED)
+    (tmp_path / "table.toml").write_text(TABLE)
+    recipe, _ = load_recipe(str(tmp_path / "table.toml"), ["depth=3"])
+    assert (recipe.paper, recipe.item, recipe.collection) == ("OWN", "Table 2", "tiny")
+    assert recipe.settings == {"depth": 3, "train": {"loop": {"steps": 5, "batch": 2}}}
+    assert [(one.about, one.choice) for one in recipe.decision] == [("folds", "five")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('shared = "both"', 'shared = "bth"', "did you mean 'both'?"),
+        ("folds (tiny)", "folds (tin)", "did you mean 'folds (tiny)'?"),
+        ('["folds (tiny)"]', "3", "decisions"),
+        ('shared = "both"', 'paper = "OWN"', "unknown key (got 'decisions')"),
+    ],
+)
+def test_a_fault_in_what_is_shared_is_named(tmp_path: Path, before: str, after: str, said: str) -> None:
+    (tmp_path / "paper.toml").write_text(SHARED)
+    (tmp_path / "table.toml").write_text(TABLE.replace(before, after))
+    with pytest.raises(InputError) as error:
+        load_recipe(str(tmp_path / "table.toml"))
+    assert said in str(error.value)
 
 
 # --- asking for recipes -------------------------------------------------------------------------
@@ -108,13 +172,13 @@ def test_an_unknown_name_is_answered_with_names_like_it() -> None:
 
 
 def test_of_a_paper_the_recipes_of_a_collection_are_run_and_others_only_by_name() -> None:
-    asked = ask(named(["parade"]), (), {})
-    of_it = {one.recipe.collection for one in fitting(asked, ["parade"], "genomics")}
+    asked = select_recipes(named(["parade"]), (), {})
+    of_it = {one.recipe.collection for one in for_collection(asked, ["parade"], "genomics")}
     assert of_it == {"genomics"}
     by_name = ["parade", "parade/table2-gov2-title"]
-    assert {one.recipe.collection for one in fitting(asked, by_name, "genomics")} == {"genomics", "gov2"}
-    assert {one.recipe.open for one in fitting(asked, ["parade"], "qmsum")} == {"qmsum"}
-    assert fitting(asked, ["parade"], "mine") == asked
+    assert {one.recipe.collection for one in for_collection(asked, by_name, "genomics")} == {"genomics", "gov2"}
+    assert {one.recipe.open for one in for_collection(asked, ["parade"], "qmsum")} == {"qmsum"}
+    assert for_collection(asked, ["parade"], "mine") == asked
 
 
 # --- what a recipe may say ----------------------------------------------------------------------
@@ -152,7 +216,9 @@ def _toml(value: object) -> str:
         ({"expected": []}, "expected"),
         ({"measures": []}, "there are neither measures nor quantities"),
         ({"tolerances": {"ms": 1}}, "tolerances has ms, which is not among measures and quantities"),
-        ({"paper": "BERT"}, "paper"),
+        ({"paper": ""}, "paper"),
+        ({"program": "santos:__loader__"}, "own.toml: program: unknown program; "),
+        ({"program": "santos:tabel_1"}, "did you mean 'santos:table_1'?"),
         ({"colection": "x"}, "unknown key (got 'colection'); did you mean 'collection'?"),
         ({"tolerance": -1}, "tolerance"),
     ],

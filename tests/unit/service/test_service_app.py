@@ -19,26 +19,26 @@ from longrank.aggregation import AGGREGATORS
 from longrank.cli.main import main
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.explain import result_json, search
-from longrank.service.engine import Wanted, simple_aggregators
-from longrank.service.rerank import Desk
+from longrank.service.engine import PipelineChoice, simple_aggregators
+from longrank.service.rerank import Service
 from longrank.service.settings import ServiceSettings
 from longrank.text.select import make_selector
 from served import DOCUMENTS, FILLER, FOX, Ask, Reply, answers, desk_of, opened
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def desk(tmp_path: Path) -> Service:
     return desk_of(tmp_path)
 
 
-def ask_once(desk: Desk, *request: Any, **more: Any) -> Reply:
+def ask_once(desk: Service, *request: Any, **more: Any) -> Reply:
     async def talk(ask: Ask) -> Reply:
         return await ask(*request, **more)
 
     return answers(opened(desk.engine, desk.settings), talk)
 
 
-def test_cohere_reads_its_answer_best_first(desk: Desk) -> None:
+def test_cohere_reads_its_answer_best_first(desk: Service) -> None:
     reply = ask_once(
         desk, "POST", "/v2/rerank", {"model": "lexical", "query": "fox", "documents": [FILLER, FOX, "fox"]}
     )
@@ -52,7 +52,7 @@ def test_cohere_reads_its_answer_best_first(desk: Desk) -> None:
     assert "passages" not in results[0]
 
 
-def test_relevant_spans_are_passages_that_do_not_overlap_best_first(desk: Desk) -> None:
+def test_relevant_spans_are_passages_that_do_not_overlap_best_first(desk: Service) -> None:
     value = {"query": "fox", "documents": [FOX, FILLER], "relevant_spans": {"mode": "enabled"}}
     results = ask_once(desk, "POST", "/v2/rerank", value).json["results"]
     assert [FOX[span["start"] : span["end"]] for span in results[0]["relevant_spans"]] == [
@@ -66,7 +66,7 @@ def test_relevant_spans_are_passages_that_do_not_overlap_best_first(desk: Desk) 
 
 
 def test_spans_of_overlapping_windows_leave_the_worse_one_out(tmp_path: Path) -> None:
-    desk = desk_of(tmp_path, Wanted("lexical"))
+    desk = desk_of(tmp_path, PipelineChoice("lexical"))
     reranker = desk.engine.served().reranker
     assert reranker is not None
     from longrank.text.segment import make_segmenter
@@ -101,13 +101,13 @@ def test_spans_of_any_passages_are_those_that_overlap_no_better_one() -> None:
         assert [(span["start"], span["end"]) for span in spans(request, answer, one)] == kept
 
 
-def test_nulls_are_as_good_as_nothing(desk: Desk) -> None:
+def test_nulls_are_as_good_as_nothing(desk: Service) -> None:
     names = ("model", "top_n", "max_tokens_per_doc", "priority", "relevant_spans", "aggregate", "evidence", "passages")
     value = {"query": "fox", "documents": [FOX], **dict.fromkeys(names)}
     assert ask_once(desk, "POST", "/v2/rerank", value).status == 200
 
 
-def test_jina_vllm_and_cohere_v1_read_theirs(desk: Desk) -> None:
+def test_jina_vllm_and_cohere_v1_read_theirs(desk: Service) -> None:
     value = {
         "model": "jina-reranker-v2",
         "query": "fox",
@@ -119,7 +119,7 @@ def test_jina_vllm_and_cohere_v1_read_theirs(desk: Desk) -> None:
     (one,) = reply["results"]
     assert (one["index"], one["document"]) == (1, {"text": FOX, "title": "t"})
     assert reply["model"] == "lexical"
-    assert reply["meta"]["warnings"] == ["model 'jina-reranker-v2' is not served here: 'lexical' answers"]
+    assert reply["meta"]["warnings"] == ["model 'jina-reranker-v2' is not served: 'lexical' answers"]
     assert reply["usage"]["total_tokens"] == reply["usage"]["prompt_tokens"] > 0
     reply = ask_once(desk, "POST", "/v1/rerank", value | {"model": "bm25"}).json
     assert reply["meta"]["warnings"] == ["model 'bm25' does not rerank texts: 'lexical' answers"]
@@ -129,7 +129,7 @@ def test_jina_vllm_and_cohere_v1_read_theirs(desk: Desk) -> None:
     assert all_of_them[0]["relevance_score"] == all_of_them[0]["aggregate"]
 
 
-def test_fields_of_document_objects_are_read_as_they_are_named(desk: Desk) -> None:
+def test_fields_of_document_objects_are_read_as_they_are_named(desk: Service) -> None:
     documents = [{"text": "tide", "title": "a fox"}, {"text": "fox"}]
     value = {"query": "fox", "documents": documents, "rank_fields": ["title"], "evidence": True}
     results = ask_once(desk, "POST", "/v1/rerank", value).json["results"]
@@ -137,7 +137,7 @@ def test_fields_of_document_objects_are_read_as_they_are_named(desk: Desk) -> No
     assert results[0]["passages"][0]["text"] == "a fox"
 
 
-def test_fields_that_are_no_text_are_not_read_and_counted(desk: Desk) -> None:
+def test_fields_that_are_no_text_are_not_read_and_counted(desk: Service) -> None:
     def asked(*fields: str) -> Any:
         documents = ["fox", {"text": "tide", "title": None}, {"text": "tide", "title": "a fox", "year": 3}]
         value = {"query": "none fox", "documents": documents, "rank_fields": list(fields), "evidence": True}
@@ -149,16 +149,16 @@ def test_fields_that_are_no_text_are_not_read_and_counted(desk: Desk) -> None:
         1: "tide",
         2: "a fox\ntide",
     }
-    assert reply["meta"]["warnings"] == ["field 'title' is no text in 1 of 2 documents"]
+    assert reply["meta"]["warnings"] == ["field 'title' is not text in 1 of 2 documents"]
     reply = asked("titel", "year")
     assert {one["index"]: one["passages"][0]["text"] for one in reply["results"]} == {0: "fox", 1: "", 2: ""}
     assert reply["meta"]["warnings"] == [
-        f"field {field!r} is no text in 2 of 2 documents" for field in ("titel", "year")
+        f"field {field!r} is not text in 2 of 2 documents" for field in ("titel", "year")
     ]
     assert asked(*["text"] * 17)["message"].startswith("/rank_fields: ")
 
 
-def test_tei_reads_a_bare_list(desk: Desk) -> None:
+def test_tei_reads_a_bare_list(desk: Service) -> None:
     value = {"query": "fox", "texts": [FILLER, FOX], "raw_scores": True, "return_text": True, "truncate": True}
     reply = ask_once(desk, "POST", "/rerank", value | {"truncation_direction": "Right"})
     assert [(one["index"], one["text"]) for one in reply.json] == [(1, FOX), (0, FILLER)]
@@ -166,17 +166,17 @@ def test_tei_reads_a_bare_list(desk: Desk) -> None:
 
 
 def test_what_tei_is_not_read_is_said_in_a_header(tmp_path: Path) -> None:
-    desk = desk_of(tmp_path, Wanted("lexical"))
+    desk = desk_of(tmp_path, PipelineChoice("lexical"))
     reranker = desk.engine.served().reranker
     assert reranker is not None
     assert "x-warnings" not in ask_once(desk, "POST", "/rerank", {"query": "fox", "texts": [FOX]}).headers
     reranker.scorer.selector = make_selector("first", 1)
     reply = ask_once(desk, "POST", "/rerank", {"query": "fox", "texts": [FOX]})
-    assert reply.headers["x-warnings"].startswith("not all passages of 1 document")
+    assert reply.headers["x-warnings"].startswith("the pipeline did not score all passages of 1 document")
     assert reply.json[0]["truncated"]
 
 
-def test_evidence_is_what_the_library_says(desk: Desk) -> None:
+def test_evidence_is_what_the_library_says(desk: Service) -> None:
     value = {"query": "fox", "documents": [FOX], "evidence": True, "passages": 2}
     (one,) = ask_once(desk, "POST", "/v2/rerank", value).json["results"]
     assert one["evidence"] == {"unit": "bm25", "aggregator": "maxp", "n_passages": 4, "n_scored": 4, "n_truncated": 0}
@@ -186,7 +186,7 @@ def test_evidence_is_what_the_library_says(desk: Desk) -> None:
     assert not one["truncated"]
 
 
-def test_another_aggregation_may_be_asked_for(desk: Desk) -> None:
+def test_another_aggregation_may_be_asked_for(desk: Service) -> None:
     scores = {}
     for name in ("maxp", "sump"):
         value = {"query": "fox", "documents": [FOX], "aggregate": name, "evidence": True, "passages": 100}
@@ -198,11 +198,11 @@ def test_another_aggregation_may_be_asked_for(desk: Desk) -> None:
     assert set(simple_aggregators()) == {*AGGREGATORS} - {"birch", "document"}  # weights; networks only
 
 
-def test_what_is_cut_is_said_and_refused_where_cutting_is_off(desk: Desk) -> None:
+def test_what_is_cut_is_said_and_refused_where_cutting_is_off(desk: Service) -> None:
     value: dict[str, Any] = {"query": "fox", "documents": [FOX, "fox"], "max_tokens_per_doc": 5}
     reply = ask_once(desk, "POST", "/v2/rerank", value).json
     assert {one["index"]: one["truncated"] for one in reply["results"]} == {0: True, 1: False}
-    assert reply["meta"]["warnings"] == ["1 of 2 documents were cut at the limit asked for"]
+    assert reply["meta"]["warnings"] == ["1 of 2 documents were cut at the request's limit"]
     value = {"query": "fox", "documents": [FOX, "fox"], "max_chunks_per_doc": 1}
     reply = ask_once(desk, "POST", "/v1/rerank", value).json
     assert {one["index"]: one["truncated"] for one in reply["results"]} == {0: True, 1: False}
@@ -213,7 +213,7 @@ def test_what_is_cut_is_said_and_refused_where_cutting_is_off(desk: Desk) -> Non
     assert ask_once(desk, "POST", "/v1/rerank", whole).status == 200
 
 
-def test_a_search_is_the_librarys_with_a_strip_of_all_passages(desk: Desk) -> None:
+def test_a_search_is_the_librarys_with_a_strip_of_all_passages(desk: Service) -> None:
     reply = ask_once(desk, "POST", "/search", {"query": "a fox", "k": 2, "passages": 1}).json
     pipeline = desk.engine.served("lexical").pipeline
     assert pipeline is not None
@@ -235,7 +235,7 @@ def test_a_search_is_the_librarys_with_a_strip_of_all_passages(desk: Desk) -> No
 
 
 @pytest.mark.parametrize("query", ["fox", "-fox moon", "--help", "a 'fox'; \"$HOME\""])
-def test_the_command_that_is_told_finds_the_same(desk: Desk, query: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_that_is_told_finds_the_same(desk: Service, query: str, capsys: pytest.CaptureFixture[str]) -> None:
     reply = ask_once(desk, "POST", "/search", {"query": query, "k": 2, "passages": 1}).json
     name, *words = shlex.split(reply["command"])
     assert (name, main(["search", "--json", *words[1:]])) == ("longrank", 0)
@@ -244,7 +244,7 @@ def test_the_command_that_is_told_finds_the_same(desk: Desk, query: str, capsys:
     assert shown == printed
 
 
-def test_a_first_stage_alone_searches_and_has_no_strip(desk: Desk) -> None:
+def test_a_first_stage_alone_searches_and_has_no_strip(desk: Service) -> None:
     reply = ask_once(desk, "POST", "/search", {"query": "a fox", "pipeline": "bm25"}).json
     assert [one["aggregate"] for one in reply["results"]] == [None, None]
     assert [one["strip"] for one in reply["results"]] == [[], []]
@@ -281,7 +281,7 @@ def test_a_first_stage_alone_searches_and_has_no_strip(desk: Desk) -> None:
     ],
 )
 def test_what_is_wrong_with_a_request_is_said_with_its_place(
-    desk: Desk, path: str, value: Any, status: int, message: str
+    desk: Service, path: str, value: Any, status: int, message: str
 ) -> None:
     reply = ask_once(desk, "POST", path, value)
     assert reply.status == status
@@ -293,7 +293,7 @@ def test_what_is_wrong_with_a_request_is_said_with_its_place(
 
 @pytest.mark.parametrize("path", ["/v2/rerank", "/v1/rerank", "/rerank"])
 def test_of_a_hundred_thousand_things_that_are_wrong_one_is_looked_at(
-    desk: Desk, path: str, monkeypatch: pytest.MonkeyPatch
+    desk: Service, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of them would take the event loop 20 microseconds to tell of, and all other clients would wait."""
     from fastapi.exceptions import RequestValidationError
@@ -313,16 +313,16 @@ def test_of_a_hundred_thousand_things_that_are_wrong_one_is_looked_at(
     assert told == [1, 1]
 
 
-def test_answers_are_written_beside_the_event_loop(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_are_written_beside_the_event_loop(desk: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     from longrank.service.dialects import cohere
 
-    threads, inner = [], cohere.answered
-    monkeypatch.setattr(cohere, "answered", lambda *given: (threads.append(threading.get_ident()), inner(*given))[1])
+    threads, inner = [], cohere.reply
+    monkeypatch.setattr(cohere, "reply", lambda *given: (threads.append(threading.get_ident()), inner(*given))[1])
     assert ask_once(desk, "POST", "/v2/rerank", {"query": "fox", "documents": [FOX]}).status == 200
     assert threads != [threading.get_ident()]
 
 
-def test_a_request_of_too_many_tokens_is_refused_before_any_is_read(desk: Desk) -> None:
+def test_a_request_of_too_many_tokens_is_refused_before_any_is_read(desk: Service) -> None:
     desk = opened(desk.engine, ServiceSettings(max_request_tokens=100))
     reply = ask_once(desk, "POST", "/v2/rerank", {"query": "fox", "documents": ["tide " * 400]})
     assert (reply.status, reply.json["code"]) == (413, "too_large")
@@ -362,14 +362,14 @@ def test_a_deadline_may_be_lowered_and_is_kept(tmp_path: Path) -> None:
         assert reply.status == 422
 
 
-def test_the_time_that_the_body_takes_counts(desk: Desk) -> None:
+def test_the_time_that_the_body_takes_counts(desk: Service) -> None:
     value, headers = {"query": "fox", "documents": [FOX]}, {"X-Timeout-Seconds": "5"}
     assert ask_once(desk, "POST", "/v2/rerank", value, headers).status == 200
     desk = opened(desk.engine, ServiceSettings(deadline=0.2))
     assert ask_once(desk, "POST", "/v2/rerank", value, headers, takes=0.3).json["code"] == "deadline"
 
 
-def slow(desk: Desk, seconds: float) -> list[int]:
+def slow(desk: Service, seconds: float) -> list[int]:
     """Let every call of the default pipeline's scorer take a while; returns the list of the calls' sizes."""
     import time
 
@@ -414,7 +414,7 @@ def test_a_client_that_leaves_is_not_ranked_for(tmp_path: Path) -> None:
     assert desk.admission.active == 0
 
 
-def test_answers_do_not_depend_on_what_else_is_asked(desk: Desk) -> None:
+def test_answers_do_not_depend_on_what_else_is_asked(desk: Service) -> None:
     values = [
         {"query": q, "documents": [FOX, FILLER, "fox moon"][:n]} for q in ("fox", "moon", "salt") for n in (1, 2, 3)
     ]
@@ -440,7 +440,7 @@ def test_a_score_that_is_no_number_is_an_internal_error_without_details(tmp_path
     assert b"Traceback" not in reply.body
 
 
-def test_what_is_answered_is_what_is_described(desk: Desk) -> None:
+def test_what_is_answered_is_what_is_described(desk: Service) -> None:
     from longrank.service import replies
 
     for path, value, model in (
@@ -459,7 +459,7 @@ def test_what_is_answered_is_what_is_described(desk: Desk) -> None:
     }  # fmt: skip
 
 
-def test_figures_count_what_was_asked(desk: Desk) -> None:
+def test_figures_count_what_was_asked(desk: Service) -> None:
     async def talk(ask: Ask) -> str:
         await ask("POST", "/v2/rerank", {"query": "fox", "documents": [FOX], "max_tokens_per_doc": 3})
         await ask("POST", "/v2/rerank", {"query": "", "documents": [FOX]})
@@ -474,7 +474,7 @@ def test_figures_count_what_was_asked(desk: Desk) -> None:
 def test_no_path_of_the_server_is_told_of_but_in_its_command(tmp_path: Path) -> None:
     own = tmp_path / "mine.toml"
     own.write_text('[scorer]\nname = "lexical"\n')
-    desk = desk_of(tmp_path, Wanted(str(own)), Wanted("bm25"))
+    desk = desk_of(tmp_path, PipelineChoice(str(own)), PipelineChoice("bm25"))
     described = ask_once(desk, "GET", "/info")
     assert [one["name"] for one in described.json["pipelines"]] == ["mine", "bm25"]
     assert str(tmp_path) not in described.body.decode()

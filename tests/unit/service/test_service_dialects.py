@@ -9,18 +9,18 @@ import pytest
 
 pytest.importorskip("fastapi", reason="needs the extra serve")
 
-from longrank.service.rerank import Desk
+from longrank.service.rerank import Service
 from served import DOCUMENTS, Ask, answers, desk_of
 
 TEXTS = [one.text for one in DOCUMENTS]
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def desk(tmp_path: Path) -> Service:
     return desk_of(tmp_path)
 
 
-def asked(desk: Desk, path: str, *values: dict[str, object]) -> list[Any]:
+def asked(desk: Service, path: str, *values: dict[str, object]) -> list[Any]:
     """Return the values of the answers to several requests."""
 
     async def talk(ask: Ask) -> list[Any]:
@@ -29,21 +29,21 @@ def asked(desk: Desk, path: str, *values: dict[str, object]) -> list[Any]:
     return answers(desk, talk)
 
 
-def test_litellm_wants_documents_back_from_coheres_second_version_too(desk: Desk) -> None:
+def test_litellm_wants_documents_back_from_coheres_second_version_too(desk: Service) -> None:
     given = {"documents": TEXTS}
     back, not_back = asked(desk, "/v2/rerank", given | {"return_documents": True}, given | {"return_documents": False})
     assert [one["document"] for one in back["results"]] == [{"text": TEXTS[one["index"]]} for one in back["results"]]
     assert "document" not in not_back["results"][0]
 
 
-def test_litellm_wants_so_many_texts_back_from_tei(desk: Desk) -> None:
+def test_litellm_wants_so_many_texts_back_from_tei(desk: Service) -> None:
     given = {"texts": TEXTS}
     whole, two, null = asked(desk, "/rerank", given, given | {"top_n": 2}, given | {"top_n": None})
     assert two == whole[:2]
     assert null == whole
 
 
-def test_jinas_clients_find_what_is_wrong_where_they_look(desk: Desk) -> None:
+def test_jinas_clients_find_what_is_wrong_where_they_look(desk: Service) -> None:
     (said,) = asked(desk, "/v1/rerank", {"documents": []})
     assert said["detail"] == said["message"]
     assert said["message"].startswith("/documents: ")

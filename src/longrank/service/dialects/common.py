@@ -1,4 +1,4 @@
-"""What all dialects share: our own fields of a request, and of each result."""
+"""Fields that LongRank adds to each dialect's requests and results."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 from pydantic_core import PydanticCustomError
 
 from longrank.config import suggestion
-from longrank.ranking.explain import passage_json
-from longrank.ranking.texts import RankedText, relevance_of
+from longrank.ranking.explain import RankedText, passage_json
+from longrank.ranking.relevance import relevance_of
 from longrank.service.engine import simple_aggregators
 from longrank.service.rerank import EVIDENCE_PASSAGES, Answer, is_truncated
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 NonEmpty = Annotated[str, Field(min_length=1, pattern=r"\S")]
 Documents = Field(min_length=1, fail_fast=True)
-"""A list, not empty; the first thing that is wrong in it is told: telling of all would be more work than ranking."""
+"""A non-empty list; only its first error is reported."""
 
 
 def _known(name: str) -> str:
@@ -31,9 +31,9 @@ AggregatorName = Annotated[
 
 
 class Strict(BaseModel):
-    """Values of exactly their types, and no other fields; 3.0 is an integer, as JSON's own schemas have it.
+    """Values of exactly their types, and no unknown fields; 3.0 is an integer, as in JSON Schema.
 
-    Of fields that are unknown the first is told: a body may have a hundred thousand.
+    Only the first unknown field is reported.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -44,30 +44,30 @@ class Strict(BaseModel):
         if not isinstance(value, dict):
             return value
         unknown = next((key for key in value if key not in cls.model_fields), None)
-        kept = {key: one for key, one in value.items() if key in cls.model_fields or key == unknown}
-        return {key: int(one) if isinstance(one, float) and one.is_integer() else one for key, one in kept.items()}
+        kept = {key: item for key, item in value.items() if key in cls.model_fields or key == unknown}
+        return {key: int(item) if isinstance(item, float) and item.is_integer() else item for key, item in kept.items()}
 
 
 class Request(Strict):
-    """The fields that LongRank adds to every dialect; null means not given."""
+    """Fields that LongRank adds to every dialect; null is the default."""
 
-    aggregate: AggregatorName | None = Field(None, description="How passages become a document's score; see /info.")
-    evidence: bool | None = Field(None, description="Return the passages that count most.")
+    aggregate: AggregatorName | None = Field(None, description="Aggregator of the passage scores; see /info.")
+    evidence: bool | None = Field(None, description="Return the best passages.")
     passages: Annotated[int, Field(ge=0, le=100)] | None = Field(
-        None, description=f"How many of them for each document, {EVIDENCE_PASSAGES} if not said."
+        None, description=f"Passages to return of each document. Default: {EVIDENCE_PASSAGES}."
     )
 
     @property
     def n_passages(self) -> int:
-        """How many passages of each document are shown."""
+        """Passages to return of each document."""
         if not self.evidence:
             return 0
         return EVIDENCE_PASSAGES if self.passages is None else self.passages
 
 
-def own_fields(request: Request, answer: Answer, one: RankedText) -> dict[str, Any]:
-    """Return what LongRank adds to a result."""
-    fields: dict[str, Any] = {"aggregate": one.score, "truncated": is_truncated(one)}
+def own_fields(request: Request, answer: Answer, ranked: RankedText) -> dict[str, Any]:
+    """Return the fields that LongRank adds to a result."""
+    fields: dict[str, Any] = {"aggregate": ranked.score, "truncated": is_truncated(ranked)}
     if not request.evidence:
         return fields
     reranker = answer.served.reranker
@@ -75,11 +75,12 @@ def own_fields(request: Request, answer: Answer, one: RankedText) -> dict[str, A
     fields["evidence"] = {
         "unit": reranker.unit,
         "aggregator": answer.aggregator,
-        "n_passages": one.n_passages,
-        "n_scored": one.n_scored,
-        "n_truncated": one.n_truncated,
+        "n_passages": ranked.n_passages,
+        "n_scored": ranked.n_scored,
+        "n_truncated": ranked.n_truncated,
     }
     fields["passages"] = [
-        {**passage_json(passage), "relevance": relevance_of(passage.score, reranker.unit)} for passage in one.passages
+        {**passage_json(passage), "relevance": relevance_of(passage.score, reranker.unit)}
+        for passage in ranked.passages
     ]
     return fields

@@ -1,4 +1,4 @@
-"""Text-embeddings-inference: a bare list, best first."""
+"""Text-embeddings-inference: a bare list of results, best first."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from longrank.service.dialects.common import Count, Documents, NonEmpty, Request, own_fields
-from longrank.service.rerank import Answer, Asked
+from longrank.service.rerank import Answer, RerankRequest
 
 
 class TeiRequest(Request):
     """A request of text-embeddings-inference.
 
-    Long texts are read whole, so `truncate` has nothing to do unless it is false: then a text is refused if anything
-    of it would stay unread.
+    Long texts are read whole. With ``truncate: false`` the request is refused if text would stay unread.
     """
 
     query: NonEmpty
     texts: Annotated[list[str], Documents]
-    top_n: Count | None = Field(None, description="How many to return, which litellm sends; all of them if not said.")
+    top_n: Count | None = Field(None, description="Texts to return (litellm). Default: all.")
     raw_scores: bool | None = Field(None, description="Scores in the scorer's unit.")
     return_text: bool | None = None
     truncate: bool | None = None
     truncation_direction: Literal["right", "Right"] | None = None
 
 
-def asked(request: TeiRequest) -> Asked:
-    """Return what is asked for."""
-    return Asked(
+def to_request(request: TeiRequest) -> RerankRequest:
+    """Return the request, independent of the dialect."""
+    return RerankRequest(
         query=request.query,
         documents=request.texts,
         top_n=request.top_n,
@@ -38,14 +37,14 @@ def asked(request: TeiRequest) -> Asked:
     )
 
 
-def answered(request: TeiRequest, answer: Answer) -> list[dict[str, Any]]:
-    """Write an answer down."""
+def reply(request: TeiRequest, answer: Answer) -> list[dict[str, Any]]:
+    """Return the reply as JSON values."""
     return [
         {
-            "index": one.index,
-            "score": one.score if request.raw_scores else one.relevance,
-            **({"text": request.texts[one.index]} if request.return_text else {}),
-            **own_fields(request, answer, one),
+            "index": ranked.index,
+            "score": ranked.score if request.raw_scores else ranked.relevance,
+            **({"text": request.texts[ranked.index]} if request.return_text else {}),
+            **own_fields(request, answer, ranked),
         }
-        for one in answer.results
+        for ranked in answer.results
     ]

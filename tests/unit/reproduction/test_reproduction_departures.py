@@ -10,7 +10,7 @@ import pytest
 from longrank.collections.catalogue import FOLDS, find_entry
 from longrank.collections.collection import Collection
 from longrank.errors import InputError
-from longrank.reproduction.data import (
+from longrank.reproduction.departures import (
     check_heldout,
     data_departures,
     document_departures,
@@ -18,7 +18,7 @@ from longrank.reproduction.data import (
     folds_of,
     n_folds_of,
 )
-from longrank.reproduction.recipe import load_recipe
+from longrank.reproduction.recipe_files import load_recipe
 
 
 def queries_of(folder: Path, *queries: dict[str, str]) -> Path:

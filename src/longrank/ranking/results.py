@@ -1,0 +1,144 @@
+"""Search results as a sequence that notebooks show as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+
+from longrank.ranking.explain import ShownPassage
+from longrank.types import Notes
+from longrank.types.frames import pandas
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class Ranked(Protocol):
+    """A ranked document, as results show it."""
+
+    @property
+    def key(self) -> str:
+        """Id of the document."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Title, possibly empty."""
+        ...
+
+    @property
+    def detail(self) -> str:
+        """Parts of the score, and counts, on one line."""
+        ...
+
+    @property
+    def score(self) -> float:
+        """Final score."""
+        ...
+
+    @property
+    def passages(self) -> Sequence[ShownPassage]:
+        """Best passages, best first."""
+        ...
+
+
+T = TypeVar("T", bound=Ranked)
+
+
+class Results(Sequence[T], Generic[T]):
+    """Ranked documents of one query, best first.
+
+    Attributes:
+        query: the query.
+        notes: remarks about the search.
+    """
+
+    def __init__(self, query: str, documents: Sequence[T], notes: Notes) -> None:
+        self.query, self.notes, self._documents = query, notes, tuple(documents)
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Results[T]: ...
+
+    def __getitem__(self, place: int | slice) -> T | Results[T]:
+        if isinstance(place, slice):
+            return Results(self.query, self._documents[place], self.notes)
+        return self._documents[place]
+
+    def __len__(self) -> int:
+        return len(self._documents)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._documents)
+
+    def __repr__(self) -> str:
+        best = f", best={self[0].title or self[0].key!r} ({self[0].score:.4f})" if self else ""
+        return f"Results(query={self.query!r}, documents={len(self)}{best})"
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas table with the columns query, docno, title, score, rank (from 0) and passage (the best).
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        columns: dict[str, Any] = {
+            "query": self.query,
+            "docno": [document.key for document in self],
+            "title": [document.title for document in self],
+            "score": [document.score for document in self],
+            "rank": range(len(self)),
+            "passage": [document.passages[0].text if document.passages else "" for document in self],
+        }
+        return pandas().DataFrame(columns)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(_row(rank, document) for rank, document in enumerate(self, 1))
+        head = f"<p style='{_QUERY}'>{escape(self.query)}</p>"
+        return f"<div style='{_BOX}'>{head}{rows or '<p>no document shares a term with the query</p>'}</div>"
+
+
+# Colours are those of the page, with a part of grey: they suit light and dark notebooks.
+_BOX = "max-width:60em;line-height:1.45;text-align:left"
+_QUERY = "font-style:italic;margin:0 0 .6em"
+_ROW = "border-top:1px solid rgba(128,128,128,.35);padding:.5em 0"
+_HEAD = "display:flex;justify-content:space-between;gap:1.5em;align-items:baseline"
+_SCORE = "font-variant-numeric:tabular-nums;white-space:nowrap;font-weight:600"
+_SMALL = "font-size:.85em;opacity:.7;font-variant-numeric:tabular-nums"
+_TEXT = "margin:.25em 0 0 2.2em"
+_MARK = "background:rgba(255,196,0,.35);color:inherit;border-radius:2px;padding:0 .1em"
+
+
+def _row(rank: int, document: Ranked) -> str:
+    name = f" <span style='{_SMALL}'>[{escape(document.key)}]</span>" if document.title else ""
+    head = (
+        f"<div style='{_HEAD}'><span><span style='display:inline-block;width:2.2em;opacity:.7'>{rank}</span>"
+        f"<strong>{escape(document.title or document.key)}</strong>{name}</span>"
+        f"<span style='{_SCORE}'>{document.score:.4f}</span></div>"
+        f"<div style='{_SMALL};margin-left:2.6em'>{escape(document.detail)}</div>"
+    )
+    best, *others = map(_passage, document.passages) if document.passages else [""]
+    more = (
+        f"<details style='{_TEXT}'><summary style='{_SMALL}'>{_more(len(others))}</summary>{''.join(others)}</details>"
+    )
+    return f"<div style='{_ROW}'>{head}{best}{more if others else ''}</div>"
+
+
+def _more(n: int) -> str:
+    return f"{n} more passage{'s' if n > 1 else ''}"
+
+
+def _passage(passage: ShownPassage) -> str:
+    parts, end = [], passage.start
+    for start, stop in passage.words:
+        parts.append(_text(passage, end, start) + f"<mark style='{_MARK}'>{_text(passage, start, stop)}</mark>")
+        end = stop
+    parts.append(_text(passage, end, passage.end))
+    place = f"passage {passage.index} · characters {passage.start} to {passage.end} · {passage.score:.4f}"
+    return f"<div style='{_TEXT}'><div style='{_SMALL}'>{place}</div>{''.join(parts)}</div>"
+
+
+def _text(passage: ShownPassage, start: int, end: int) -> str:
+    return escape(passage.text[start - passage.start : end - passage.start])

@@ -1,0 +1,106 @@
+"""Rerank a run by the passages of its documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from longrank.collections import read_queries, read_run
+from longrank.config import Assignments, listed, suggestion
+from longrank.errors import InputError
+from longrank.index import Index
+from longrank.ranking.pipeline import Pipeline, open_pipeline
+from longrank.ranking.pipeline import rerank as rerank_run
+from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings
+from longrank.types import Notes, Run
+
+
+def rerank(
+    index: Index | Path | str,
+    queries: Any,
+    run: Any,
+    *,
+    pipeline: str | PipelineSettings | Pipeline = "minilm",
+    model: str | None = None,
+    depth: int | None = None,
+    tail: str | None = None,
+    missing: str = "error",
+    evidence: Path | str | None = None,
+    score_cache: Path | str | None = None,
+    allow_untrained: bool = False,
+    assignments: Assignments = (),
+    format: str | None = None,
+    field: str | None = None,
+    tag: str = "longrank",
+    notes: Notes | None = None,
+    progress: Callable[[int], object] = lambda n: None,
+) -> Run:
+    """Rerank the top of a run by passages; the rest of the run follows below.
+
+    Args:
+        index: an index with the documents' texts, or its folder.
+        queries: a list of texts (ids ``1``, ``2``, ...), ``{id: text}``, a DataFrame (``qid``, ``query``), queries,
+            a file, a collection folder or ``irds:ID``.
+        run: a `Run`, ``{query_id: {doc_id: score}}``, a DataFrame (``qid``, ``docno``, ``score``) or a TREC file.
+        pipeline: a pipeline's name (`longrank pipelines` lists them), a TOML file, settings, or an open pipeline,
+            whose models stay loaded. Its first stage is not used.
+        model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
+        depth: documents reranked per query.
+        tail: documents below the depth: ``keep`` or ``drop`` them.
+        missing: documents that the index lacks: ``error``, or ``keep`` them last.
+        evidence: file for the passage scores. An interrupted call resumes from it. None: nothing is kept.
+        score_cache: file of passage scores shared between runs, created if absent.
+        allow_untrained: score with a document network that was never trained.
+        assignments: ``{"final.depth": 50}`` or ``["final.depth=50"]``: settings of the pipeline.
+        format: query format, if it cannot be detected.
+        field: topic field that is the query: ``title``, ``description``, ...
+        tag: tag of the new run.
+        notes: collects remarks; None: only ``run.notes`` has them.
+        progress: called with the number of queries just done.
+
+    Returns:
+        The new run. Scores are the pipeline's; documents below the depth have scores below all others.
+
+    Raises:
+        InputError: no query in common, documents that the index lacks, an unknown name or setting, a model that
+            cannot be loaded, or an evidence file of other settings.
+        MissingExtra: the scorer's libraries are not installed.
+        IntegrityError: files of the index, the model or the evidence are damaged.
+
+    Example:
+        >>> run = longrank.retrieve("my.index", queries)
+        >>> run = longrank.rerank("my.index", queries, run, pipeline="maxp", model="./monobert")
+    """
+    if missing not in ("error", "keep"):
+        raise InputError("missing takes error or keep", got=missing, fix=suggestion(missing, ("error", "keep")))
+    notes = Notes() if notes is None else notes
+    queries = read_queries(queries, notes, format=format, field=field)
+    first_stage = read_run(run, notes)
+    final = {"final.depth": depth, "final.tail": tail}
+    opened = open_pipeline(
+        index,
+        pipeline,
+        model=model,
+        assignments=[
+            *listed(assignments),
+            *listed({key: value for key, value in final.items() if value is not None}),
+            *(ALLOW_UNTRAINED if allow_untrained else ()),
+        ],
+        notes=notes,
+        score_cache=score_cache,
+    )
+    with TemporaryDirectory() as folder:
+        reranked = rerank_run(
+            opened,
+            queries,
+            first_stage,
+            Path(folder) / "evidence" if evidence is None else Path(evidence),
+            tag=tag,
+            keep_missing=missing == "keep",
+            progress=progress,
+            notes=notes,
+        )
+    reranked.notes = notes
+    return reranked

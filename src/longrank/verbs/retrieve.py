@@ -1,0 +1,141 @@
+"""Find candidates for queries: the first stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from longrank.collections import read_queries
+from longrank.errors import InputError
+from longrank.index import Index
+from longrank.processes import cores
+from longrank.retrieval import (
+    FirstStage,
+    Searcher,
+    WithFeedback,
+    first_stage,
+    make_retriever,
+    open_retriever,
+    retrieve_all,
+)
+from longrank.types import Notes, Query, Run, ScoredDoc
+
+if TYPE_CHECKING:
+    from longrank.retrieval.lucene import LuceneRetriever
+
+    FirstStageRetriever: TypeAlias = Searcher | WithFeedback | LuceneRetriever
+
+NO_RESULTS = "queries without results"
+
+
+def retrieve(
+    index: Index | Path | str,
+    queries: Any,
+    *,
+    k: int = 1000,
+    preset: str | FirstStage = "bm25-anserini",
+    threads: int | None = None,
+    format: str | None = None,
+    field: str | None = None,
+    allow_empty: bool = False,
+    tag: str = "longrank",
+    notes: Notes | None = None,
+    progress: Callable[[int], object] = lambda n: None,
+    **settings: Any,
+) -> Run:
+    """Find candidates by BM25, query likelihood or feedback, with the scores of Lucene and Anserini.
+
+    Args:
+        index: an index or its folder; or ``lucene:PATH``, an index of Lucene.
+        queries: a list of texts (ids ``1``, ``2``, ...), ``{id: text}``, a DataFrame (``qid``, ``query``), queries,
+            a file, a collection folder or ``irds:ID``.
+        k: documents per query.
+        preset: a first stage by name, e.g. ``bm25-lucene+rm3``; docs/names.md lists them.
+        threads: search threads; None: all cores, one below 500,000 documents.
+        format: query format, if it cannot be detected.
+        field: topic field that is the query: ``title``, ``description``, ...
+        allow_empty: accept queries without text, which find nothing.
+        tag: tag of the run.
+        notes: collects remarks; None: only ``run.notes`` has them.
+        progress: called with the number of queries just done.
+        settings: settings that replace the preset's: ``similarity`` (``bm25`` or ``ql``), ``k1`` (0 or more),
+            ``b`` (0 to 1), ``mu`` (above 0), ``doc_lengths`` (``lucene`` or ``exact``), ``feedback`` (``none``,
+            ``rm3``, ``bm25prf``, ``axiomatic``, ``rocchio``) and its options, such as ``fb_docs``.
+
+    Returns:
+        The run, at most `k` documents per query; queries without results are not in it, and are counted.
+
+    Raises:
+        InputError: no such index, preset or setting, a value out of range, or wrong queries.
+        IntegrityError: files of the index are damaged.
+
+    Example:
+        >>> run = longrank.retrieve("my.index", ["how are hurricanes named"], k=100, feedback="rm3")
+        >>> run.to_frame()
+    """
+    notes = Notes() if notes is None else notes
+    queries = read_queries(queries, notes, format=format, field=field, allow_empty=allow_empty)
+    retriever = open_first_stage(index, preset, settings, notes=notes)
+    found = rankings(retriever, queries, k, threads=threads, notes=notes, progress=progress)
+    run = Run(tag, (row for ranking in found for row in ranking))
+    run.notes = notes
+    return run
+
+
+def open_first_stage(
+    index: Index | Path | str, preset: str | FirstStage, settings: Mapping[str, Any], *, notes: Notes
+) -> FirstStageRetriever:
+    """Return the retriever of a preset with some of its settings replaced.
+
+    Raises:
+        InputError: as `retrieve`.
+    """
+    stage = first_stage(preset, settings)
+    if isinstance(index, Index):
+        return make_retriever(index, stage, notes=notes)
+    return open_retriever(str(index), stage, notes=notes)
+
+
+def rankings(
+    retriever: FirstStageRetriever,
+    queries: Sequence[Query],
+    k: int,
+    *,
+    threads: int | None,
+    notes: Notes,
+    progress: Callable[[int], object],
+) -> Iterator[list[ScoredDoc]]:
+    """Yield the ranking of each query that has results, in order; others are counted.
+
+    Raises:
+        InputError: `k` is below 1.
+    """
+    if k < 1:
+        raise InputError("k must be at least 1", got=k)
+    for query, ranking in zip(queries, retrieve_all(retriever, queries, k, threads or cores()), strict=True):
+        if ranking:
+            yield ranking
+        else:
+            notes.add(NO_RESULTS, query.query_id)
+        progress(1)
+
+
+def expanded_queries(retriever: FirstStageRetriever, queries: Iterable[Query]) -> list[dict[str, Any]]:
+    """Return the id of each query, whether feedback expanded it, and its weighted terms, heaviest first.
+
+    Raises:
+        InputError: the retriever is of another engine's index.
+    """
+    if not isinstance(retriever, Searcher | WithFeedback):
+        raise InputError("--explain-query needs a LongRank index", got="lucene:PATH")
+    quiet = retriever.noting(Notes())  # remarks were made during retrieval
+    expanded = ((query.query_id, quiet.expand(query)) for query in queries)
+    return [
+        {
+            "query_id": query_id,
+            "expanded": query.expanded,
+            "terms": dict(sorted(query.terms.items(), key=lambda term: (-term[1], term[0]))),
+        }
+        for query_id, query in expanded
+    ]

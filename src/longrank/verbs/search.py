@@ -1,0 +1,72 @@
+"""Search an index for one query."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from longrank.config import Assignments, listed
+from longrank.errors import InputError
+from longrank.index import Index
+from longrank.ranking.explain import Result
+from longrank.ranking.explain import search as search_index
+from longrank.ranking.pipeline import Pipeline, open_pipeline
+from longrank.ranking.results import Results
+from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings, default_pipeline
+from longrank.types import Notes
+
+
+def search(
+    index: Index | Path | str,
+    query: str,
+    *,
+    pipeline: str | PipelineSettings | Pipeline | None = None,
+    model: str | None = None,
+    k: int = 10,
+    passages: int = 2,
+    score_cache: Path | str | None = None,
+    allow_untrained: bool = False,
+    assignments: Assignments = (),
+    notes: Notes | None = None,
+) -> Results[Result]:
+    """Search long documents, and show the passages that matter.
+
+    Args:
+        index: an index or its folder.
+        query: the query.
+        pipeline: a pipeline's name (`longrank pipelines` lists them), a TOML file, settings, or an open pipeline;
+            None: ``minilm`` where its extras are installed, else ``lexical``.
+        model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
+        k: number of documents.
+        passages: passages shown per document.
+        score_cache: file of passage scores shared between runs, created if absent.
+        allow_untrained: score with a document network that was never trained.
+        assignments: ``{"final.depth": 50}`` or ``["final.depth=50"]``: settings of the pipeline.
+        notes: collects remarks; None: only ``results.notes`` has them.
+
+    Returns:
+        At most `k` documents, best first; empty if no document shares a term with the query. Notebooks show them as
+        HTML, with the query's words marked.
+
+    Raises:
+        InputError: an empty query, an unknown name or setting, a model that cannot be loaded.
+        MissingExtra: the scorer's libraries are not installed.
+        IntegrityError: files of the index or the model are damaged.
+
+    Example:
+        >>> for hit in longrank.search("my.index", "how are hurricanes named", k=3):
+        ...     print(hit.score, hit.title, hit.passages[0].text)
+    """
+    if not isinstance(query, str):
+        raise InputError("search takes one query, a text", got=type(query).__name__, fix="rerank takes many")
+    if not query.strip():
+        raise InputError("the query is empty")
+    notes = Notes() if notes is None else notes
+    opened = open_pipeline(
+        index,
+        default_pipeline() if pipeline is None else pipeline,
+        model=model,
+        assignments=[*listed(assignments), *(ALLOW_UNTRAINED if allow_untrained else ())],
+        notes=notes,
+        score_cache=score_cache,
+    )
+    return Results(query, search_index(opened, query, k=k, passages=passages), notes)
