@@ -99,7 +99,7 @@ def test_json_prints_one_object_per_document(files: Files, capsys: pytest.Captur
         (["-a", "birch", "--weights", "1,x"], "--weights takes numbers"),
         (["-a", "maxp", "--weights", "1"], "takes no weights"),
         (["-a", "maxp", "--interpolate", "2"], "between 0 and 1"),
-        (["-a", "maxp", "--normalize", "minmax"], "without --interpolate"),
+        (["-a", "maxp", "--normalize", "minmax"], "has an effect on interpolation only (got 'minmax')"),
         (["-a", "maxp", "--interpolate", "0.5", "--normalize", "max"], "unknown normalisation"),
         (["-a", "maxp", "--tail", "cut"], "keep or drop"),
         (["-a", "document"], "no document scores"),
