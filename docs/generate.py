@@ -72,15 +72,13 @@ _REGISTRIES = {
 
 def names_page() -> str:
     """Return one table per registry: the names that commands, pipeline files and Python accept."""
-    from longrank.training.passage_settings import shipped_passage_protocols
     from longrank.training.settings import shipped_protocols
 
-    parts = ["# Names\n\nMade from the code by `python docs/generate.py`; each table is one dict in the code.\n"]
-    for title, folder, names in (
-        ("Trainings", "training/protocols", shipped_protocols()),
-        ("Trainings on examples", "training/passage_protocols", shipped_passage_protocols()),
-    ):
-        parts.append(f"\n## {title}\n\n" + "".join(f"- `{name}`: {_first_comment(folder, name)}\n" for name in names))
+    trainings = "".join(f"- `{name}`: {_first_comment('training/protocols', name)}\n" for name in shipped_protocols())
+    parts = [
+        "# Names\n\nMade from the code by `python docs/generate.py`; each table is one dict in the code.\n"
+        f"\n## Trainings\n\n{trainings}"
+    ]
     for title, place in _REGISTRIES.items():
         module, _, attribute = place.partition(":")
         registry: Mapping[str, object] = getattr(import_module(module), attribute)
