@@ -23,6 +23,9 @@ def aggregate(
         str | None, typer.Option("--weights", help="1,W2,W3: what birch's best sentences weigh.", metavar="1,W2,W3")
     ] = None,
     k: Annotated[int | None, typer.Option("-k", help="How many passages kmaxp averages. [default: 3]")] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value, any option of the aggregator; may be repeated.")
+    ] = None,
     interpolate: Annotated[
         float | None,
         typer.Option("--interpolate", help="ALPHA * first stage + (1 - ALPHA) * passages; 0 to 1.", metavar="ALPHA"),
@@ -49,7 +52,9 @@ def aggregate(
     Example: longrank aggregate maxp.run.evidence -o birch.run --aggregator birch --weights 1,0.1,0.1
     --interpolate 0.4 --first-stage bm25.run
     """
+    from longrank.aggregation import make_aggregator
     from longrank.cli.inputs import numbers, output_file
+    from longrank.config import override
     from longrank.errors import InputError
     from longrank.formats.evidence import evidence_json, read_evidence
     from longrank.formats.trec import write_run
@@ -61,6 +66,10 @@ def aggregate(
         return
     if output is None or aggregator is None:
         raise InputError("a run needs -o RUN and --aggregator NAME", fix="or print the evidence with --json")
+    options = override({}, (text.removeprefix("aggregate.") for text in assignments or ()))
+    options |= {} if k is None else {"k": k}
+    options |= {} if weights is None else {"weights": numbers("--weights", weights)}
+    make_aggregator(aggregator, **options)
     output_file(output, evidence, first_stage)
     run = aggregate_evidence(
         evidence,
@@ -70,8 +79,7 @@ def aggregate(
         first_stage=first_stage,
         tail=tail,
         tag=tag,
-        k=k,
-        weights=None if weights is None else numbers("--weights", weights),
+        **options,
     )
     write_run(run, output)
     console.show_notes(run.notes)
