@@ -1,6 +1,6 @@
 """Write the pages of ``docs/`` that are made from the code; ``--check`` fails when one is stale.
 
-python docs/generate.py            writes docs/cli.md, docs/names.md and the tables of docs/collections.md and docs/pipelines.md
+python docs/generate.py            writes cli.md, names.md and the tables of collections.md and pipelines.md
 python docs/generate.py --check    exit 1 if a page is not what the code says
 """
 
