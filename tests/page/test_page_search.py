@@ -91,8 +91,8 @@ def test_two_pipelines_stand_side_by_side_with_each_document_s_places(show: Show
     for doc_id, rank in ranks["lexical"].items():
         place = page.locator(f"[data-pipeline=lexical] .card[data-doc={doc_id}] .place")
         by = ranks["bm25"][doc_id] - rank
-        said = "the same place" if by == 0 else f"{abs(by)} {'higher' if by > 0 else 'lower'} here"
-        assert place.get_attribute("aria-label") == f"bm25: place {ranks['bm25'][doc_id]}, {said}"
+        said = "the same rank" if by == 0 else f"{abs(by)} {'higher' if by > 0 else 'lower'} here"
+        assert place.get_attribute("aria-label") == f"bm25: rank {ranks['bm25'][doc_id]}, {said}"
     page.locator("[data-pipeline=lexical] .card[data-doc=story]").hover()
     lit = page.locator(".card.lit").evaluate_all("all => all.map((one) => one.dataset.doc)")
     assert lit == ["story", "story"]
