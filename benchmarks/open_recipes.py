@@ -28,9 +28,9 @@ from benchmarks.open_recipes_cases import CASES, CROSS, PREDICTORS, ROUND, UNTRA
 from benchmarks.open_recipes_report import as_markdown
 from benchmarks.training_examples import sample
 from benchmarks.training_pools import read_collection
-from longrank.reproduction.asked import ask
 from longrank.reproduction.folders import fingerprint, identity_of
 from longrank.reproduction.recipe_files import load_recipe
+from longrank.reproduction.selection import select_recipes
 
 PARTLY_TRAINED_ON = {
     **{name: task for name, task in TASKS.items() if name != "time"},
@@ -173,7 +173,7 @@ def was_run(case: Case, folder: Path, models: Mapping[str, str]) -> bool:
         return False
     known = identity_of(result_of(case, folder).parent)
     own = {role: fingerprint(models[which]) for role, which in case.models.items()}
-    (asked,) = ask([case.recipe], case.settings, own)
+    (asked,) = select_recipes([case.recipe], case.settings, own)
     return bool((known["settings"], known["models"]) == (json.loads(json.dumps(asked.recipe.settings)), own))
 
 

@@ -19,7 +19,7 @@ import pytest
 import tunable
 from longrank.cli.main import main
 from longrank.reproduction.papers import PROGRAMS
-from longrank.reproduction.rows import Row
+from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.workbench import Workbench
 
 T_TEST = (
@@ -70,7 +70,7 @@ choice = "by id"
 """
 
 
-def table(bench: Workbench) -> Iterator[Row]:
+def table(bench: Workbench) -> Iterator[ObtainedRow]:
     """Two values of b."""
     first = bench.retrieve("first", "bm25-anserini", k=bench.settings["k"])
     yield bench.ranked("b = .4", first)
@@ -78,7 +78,7 @@ def table(bench: Workbench) -> Iterator[Row]:
     yield bench.measured("ours", lambda: {"queries": len(bench.queries.read_text().splitlines())})
 
 
-def fails(bench: Workbench) -> Iterator[Row]:
+def fails(bench: Workbench) -> Iterator[ObtainedRow]:
     """A command that fails after one that does not."""
     first = bench.retrieve("first", "bm25-anserini")
     yield bench.ranked("b = .4", first)

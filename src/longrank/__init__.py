@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from longrank.collections import read_qrels as read_qrels
     from longrank.collections import read_queries as read_queries
     from longrank.collections import read_run as read_run
-    from longrank.evaluation.measures import evaluate as evaluate
     from longrank.formats.evidence import read_evidence as read_evidence
     from longrank.formats.trec import write_run as write_run
     from longrank.index import Index as Index
@@ -28,10 +27,17 @@ if TYPE_CHECKING:
     from longrank.types import Query as Query
     from longrank.types import Run as Run
     from longrank.types import ScoredDoc as ScoredDoc
+    from longrank.verbs.aggregate import aggregate as aggregate
+    from longrank.verbs.analyze import analyze as analyze
     from longrank.verbs.check import check as check
+    from longrank.verbs.evaluate import evaluate as evaluate
+    from longrank.verbs.fuse import fuse as fuse
     from longrank.verbs.rerank import rerank as rerank
     from longrank.verbs.retrieve import retrieve as retrieve
     from longrank.verbs.search import search as search
+    from longrank.verbs.train import train as train
+    from longrank.verbs.tune import tune as tune
+    from longrank.verbs.weigh import weigh as weigh
 
 _PUBLIC = {
     "Document": "longrank.types",
@@ -43,10 +49,13 @@ _PUBLIC = {
     "Reranker": "longrank.ranking.texts",
     "Run": "longrank.types",
     "ScoredDoc": "longrank.types",
+    "aggregate": "longrank.verbs.aggregate",
     "aggregate_run": "longrank.aggregation.run",
+    "analyze": "longrank.verbs.analyze",
     "build_index": "longrank.index",
     "check": "longrank.verbs.check",
-    "evaluate": "longrank.evaluation.measures",
+    "evaluate": "longrank.verbs.evaluate",
+    "fuse": "longrank.verbs.fuse",
     "index_files": "longrank.index",
     "open_pipeline": "longrank.ranking.pipeline",
     "read_evidence": "longrank.formats.evidence",
@@ -56,6 +65,9 @@ _PUBLIC = {
     "rerank": "longrank.verbs.rerank",
     "retrieve": "longrank.verbs.retrieve",
     "search": "longrank.verbs.search",
+    "train": "longrank.verbs.train",
+    "tune": "longrank.verbs.tune",
+    "weigh": "longrank.verbs.weigh",
     "write_run": "longrank.formats.trec",
 }
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from inspect import signature
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -95,6 +97,21 @@ def mapfuse(runs: Sequence[Run], *, tag: str, maps: Sequence[float]) -> Run:
 
 
 FUSIONS: dict[str, Callable[..., Run]] = {"rrf": rrf, "linear": linear, "mapfuse": mapfuse}
+"""name -> function of runs; keyword-only parameters other than `tag` are its options."""
+
+
+def make_fusion(method: str, **options: object) -> Callable[..., Run]:
+    """Return a fusion with its options; an option that is None is not given.
+
+    Raises:
+        InputError: an unknown method, or an option of another method.
+    """
+    function, given = lookup(FUSIONS, method, "fusion method"), {k: v for k, v in options.items() if v is not None}
+    names = [name for name, p in signature(function).parameters.items() if p.kind is p.KEYWORD_ONLY and name != "tag"]
+    for name in given:
+        if name not in names:
+            raise InputError(f"fusion method '{method}' takes no {name}", fix=f"it takes {', '.join(names)}")
+    return partial(function, **given)
 
 
 def minmax(scores: Scores) -> dict[str, float]:

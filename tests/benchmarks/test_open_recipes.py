@@ -11,8 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from longrank.reproduction.asked import ask
 from longrank.reproduction.folders import fingerprint
+from longrank.reproduction.selection import select_recipes
 
 pytestmark = pytest.mark.neural
 
@@ -26,7 +26,7 @@ def test_each_case_is_of_a_recipe_its_settings_and_its_models_and_is_there_once(
     known = recipes.models_of(Path("cross"), Path("predictors"))
     for case in recipes.CASES:
         models = {role: known[which] for role, which in case.models.items()}
-        (asked,) = ask([case.recipe], case.settings, models)
+        (asked,) = select_recipes([case.recipe], case.settings, models)
         assert asked.recipe.program is not None, case
         assert asked.models == models, case
     assert len({(case.recipe, case.collection) for case in recipes.CASES}) == len(recipes.CASES)
@@ -113,7 +113,7 @@ def test_figures_of_before_stay_as_long_as_the_command_is_the_same(recipes: Modu
     recipes.result_of(read, tmp_path).write_text(json.dumps(result | {"rows": []}))
     (tmp_path / "cross").mkdir()
     (tmp_path / "cross" / "model.safetensors").write_bytes(b"abc")
-    (asked,) = ask([read.recipe], read.settings, {"MSM": "x"})
+    (asked,) = select_recipes([read.recipe], read.settings, {"MSM": "x"})
     identity = {"settings": dict(asked.recipe.settings), "models": {"MSM": fingerprint(models["cross-encoder"])}}
     claimed = recipes.result_of(read, tmp_path).with_name("reproduction.json")
     claimed.write_text(json.dumps(identity))

@@ -70,7 +70,7 @@ def test_texts_are_shown_on_demand(folder: Path, capsys: pytest.CaptureFixture[s
     assert "grade 2, query 1: river boat\ndocument d1: the river and the boat" in capsys.readouterr().out
     assert main(["index", "c", "-o", "i"]) == 0
     assert analyze("collection", "i", "--show-text") == 2
-    assert "--show-text shows judged documents; name the judgments, too" in capsys.readouterr().err
+    assert "only judged documents are shown; name the judgments, too" in capsys.readouterr().err
 
 
 def test_texts_without_judgments_are_refused_before_anything_is_measured(
@@ -80,7 +80,7 @@ def test_texts_without_judgments_are_refused_before_anything_is_measured(
     assert analyze("collection", "c", "--show-text", "-o", "s.json") == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "--show-text shows judged documents; name the judgments, too" in captured.err
+    assert "only judged documents are shown; name the judgments, too" in captured.err
 
 
 def test_relevant_passages(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,8 +110,11 @@ def test_positions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["positions", "e", "--level", "2"], "--level is of --qrels (got 2); give --qrels"),
-        (["relevant-passages", "c", "--document-level", "2"], "--document-level is of --qrels (got 2); give --qrels"),
+        (["positions", "e", "--level", "2"], "level is an option of qrels (got 2); give qrels"),
+        (
+            ["relevant-passages", "c", "--document-level", "2"],
+            "document_level is an option of qrels (got 2); give qrels",
+        ),
         (["latency", "--size", "tiny", "-o", "costs.txt"], "-o names a file that ends in .json"),
     ],
 )
@@ -232,14 +235,14 @@ def test_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["relevant-passages", "c", "--document-level", "0"], "Input should be greater than or equal to 1"),
         (["relevant-passages", "c", "--level", "9"], "no relevant document has a relevant passage"),
         (["positions", "first.run"], "first.run: does not begin with a JSON header line"),
-        (["positions", "e", "-k", "0"], "-k is at least 1"),
-        (["positions", "e", "--run", "first.run"], "--run is the ranking of -k"),
+        (["positions", "e", "-k", "0"], "k must be at least 1 (got 0)"),
+        (["positions", "e", "--run", "first.run"], "the run ranks the first k documents, and k is not given"),
         (["sentences", "e", "c", "--counts", "1,x"], "--counts takes numbers between commas (got '1,x')"),
         (["sentences", "e", "c", "--counts", "1.5"], "--counts takes whole numbers from 1 on (got '1.5')"),
         (["sentences", "e", "c", "-a", "birch"], "aggregator 'birch' needs weights"),
-        (["sentences", "e", "c", "--weights", "1"], "--weights belongs to the aggregator birch"),
+        (["sentences", "e", "c", "--weights", "1"], "weights is an option of the aggregator birch"),
         (["sentences", "e", "c", "--rule", "frist"], "unknown rule (got 'frist'); did you mean 'first'?"),
-        (["sentences", "e", "c", "--normalize", "minmax"], "--normalize means nothing without --interpolate"),
+        (["sentences", "e", "c", "--normalize", "minmax"], "normalize has an effect on interpolation only"),
         (["sentences", "stopped", "c"], "stopped: is evidence of early stopping, whose bound holds for maxp alone"),
         (["depth", "stopped", "first.run", "c"], "rerank without stop.calibration"),
         (["depth", "e", "second.run", "c", "--interpolate", "2"], "between 0 and 1 (got 2.0)"),

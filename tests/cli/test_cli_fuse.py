@@ -77,8 +77,8 @@ def test_mapfuse_over_folds(folder: Path) -> None:
     ("options", "message"),
     [
         (["--method", "rff"], "did you mean 'rrf'"),
-        (["--method", "rrf", "--weights", "1,1"], "--weights belongs to --method linear"),
-        (["--method", "linear", "--map", "1,1"], "--map belongs to --method mapfuse"),
+        (["--method", "rrf", "--weights", "1,1"], "fusion method 'rrf' takes no weights; it takes k"),
+        (["--method", "linear", "--map", "1,1"], "maps is an option of fusion method 'mapfuse' (got 'linear')"),
         (["--method", "linear", "--weights", "0,0"], "all weights are 0"),
         (["--method", "linear", "--weights", "1"], "1 weights for 2 runs"),
         (["--method", "linear", "--weights", "1,b"], "takes numbers"),

@@ -34,7 +34,7 @@ def test_stdout_is_the_table_and_stderr_says_what_was_missing(folder: Path, caps
     assert out == (
         "system      RR      P@2\nbm25    0.3333   0.3333\nmaxp    1.0000^  0.6667^\n\n^ best of the column\n"
     )
-    assert "longrank: note: 1 of 3 topics missing from bm25.run (count as 0)\n" in err
+    assert "longrank: note: 1 of 3 topics missing from bm25.run (count as 0; --intersection leaves them out)\n" in err
     assert "missing from maxp.run" not in err
 
 
@@ -122,8 +122,14 @@ def test_every_format_prints_the_same_figures(format: str, folder: Path, capsys:
         (("qrels.txt", "bm25.run", "-m", "P@0"), "cutoff of P must be between 1"),
         (("qrels.txt", "bm25.run", "-l", "0"), "must be between 1 and 127 (got 0)"),
         (("qrels.txt", "bm25.run", "-M", "0"), "depth of evaluation must be at least 1 (got 0)"),
-        (("qrels.txt", "bm25.run", "--test", "z"), "--test takes t or randomization (got 'z')"),
-        (("qrels.txt", "bm25.run", "--correction", "sidak"), "--correction takes bonferroni or holm"),
+        (
+            ("qrels.txt", "bm25.run", "--baseline", "maxp.run", "--test", "z"),
+            "unknown test (got 'z'); one of randomization, t",
+        ),
+        (
+            ("qrels.txt", "bm25.run", "--baseline", "maxp.run", "--correction", "sidak"),
+            "unknown correction (got 'sidak'); one of bonferroni, holm",
+        ),
         (("qrels.txt", "bm25.run", "--format", "xml"), "--format takes table or json or csv or latex or markdown"),
         (("qrels.txt", "bm25.run", "--per-query", "--format", "latex"), "--format takes table or json or csv (got"),
         (("qrels.txt", "bm25.run", "--per-query", "--baseline", "maxp.run"), "use one of them"),

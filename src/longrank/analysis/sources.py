@@ -1,14 +1,15 @@
-"""Where documents to measure come from: an index, or a collection that has not been indexed."""
+"""Documents to measure: of an index, of a collection that has not been indexed, or in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from longrank.analysis.collection import Count, words
 from longrank.collections.collection import IRDS, Collection, documents_of, open_collection
-from longrank.collections.documents import locate_documents
+from longrank.collections.documents import locate_documents, read_documents
 from longrank.errors import InputError
 from longrank.index import Index, IndexOptions
 from longrank.text.analysis import ANALYZERS
@@ -32,11 +33,11 @@ class Source:
     qrels: Collection | None = None
 
 
-def open_source(source: str, notes: Notes) -> Source:
-    """Open an index, a collection folder, or ``irds:ID``.
+def open_source(source: Any, notes: Notes) -> Source:
+    """Open an index, a collection, or documents in memory, as `read_documents` takes them.
 
     Args:
-        source: which.
+        source: an `Index` or its folder, a collection folder, ``irds:ID``, or documents.
         notes: what was accepted with a remark.
 
     Raises:
@@ -44,9 +45,12 @@ def open_source(source: str, notes: Notes) -> Source:
         IntegrityError: the index is damaged.
         MissingExtra: ir_datasets is asked for and not installed.
     """
-    if source.startswith(IRDS) or documents_of(Path(source)) is not None:
+    if not isinstance(source, str | Path | Index):
+        documents = list(read_documents(source, notes=notes))
+        return Source(lambda: documents, {"words": words, "terms": _terms})
+    if not isinstance(source, Index) and (str(source).startswith(IRDS) or documents_of(Path(source)) is not None):
         return _of_collection(open_collection(source), notes)
-    index = Index.open(source)
+    index = source if isinstance(source, Index) else Index.open(source)
     if index.options.expansions:
         notes.say("terms are those that were indexed: with the queries that were predicted for the documents")
     return Source(lambda: index, {"words": words, "terms": lambda number, _: int(index.lengths[number])})
@@ -56,17 +60,18 @@ def _of_collection(parts: Collection, notes: Notes) -> Source:
     if not parts.sources:
         raise InputError("this dataset has no documents", got=parts.name)
     remarks = iter([notes])  # what is read again is not counted again
-    porter, options = ANALYZERS["porter"], IndexOptions()
 
     def documents() -> Iterator[Document]:
         for located in locate_documents(parts.sources, next(remarks, Notes())):
             yield located.document
 
-    def terms(number: int, document: Document) -> int:
-        return len(porter(options.indexed(document.title, document.text)))
-
     queries, qrels = parts if parts.queries else None, parts if parts.qrels else None
-    return Source(documents, {"words": words, "terms": terms}, queries, qrels)
+    return Source(documents, {"words": words, "terms": _terms}, queries, qrels)
+
+
+def _terms(number: int, document: Document) -> int:
+    """Return the terms of a document as the default index counts them."""
+    return len(ANALYZERS["porter"](IndexOptions().indexed(document.title, document.text)))
 
 
 def wordpieces(model: str) -> Count:

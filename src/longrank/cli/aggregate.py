@@ -23,6 +23,9 @@ def aggregate(
         str | None, typer.Option("--weights", help="1,W2,W3: what birch's best sentences weigh.", metavar="1,W2,W3")
     ] = None,
     k: Annotated[int | None, typer.Option("-k", help="How many passages kmaxp averages. [default: 3]")] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value, any option of the aggregator; may be repeated.")
+    ] = None,
     interpolate: Annotated[
         float | None,
         typer.Option("--interpolate", help="ALPHA * first stage + (1 - ALPHA) * passages; 0 to 1.", metavar="ALPHA"),
@@ -49,41 +52,35 @@ def aggregate(
     Example: longrank aggregate maxp.run.evidence -o birch.run --aggregator birch --weights 1,0.1,0.1
     --interpolate 0.4 --first-stage bm25.run
     """
+    from longrank.aggregation import make_aggregator
+    from longrank.cli.inputs import numbers, output_file
+    from longrank.config import override
     from longrank.errors import InputError
-    from longrank.formats.evidence import check_complete, evidence_json, read_evidence
-    from longrank.types import Notes
+    from longrank.formats.evidence import evidence_json, read_evidence
+    from longrank.formats.trec import write_run
+    from longrank.verbs.aggregate import aggregate as aggregate_evidence
 
-    header, records = read_evidence(evidence)
     if as_json:
-        for one in records:
-            typer.echo(json.dumps(evidence_json(one), ensure_ascii=False))
+        for record in read_evidence(evidence)[1]:
+            typer.echo(json.dumps(evidence_json(record), ensure_ascii=False))
         return
     if output is None or aggregator is None:
         raise InputError("a run needs -o RUN and --aggregator NAME", fix="or print the evidence with --json")
-    if normalize != "none" and interpolate is None:
-        raise InputError("--normalize means nothing without --interpolate", got=normalize)
-    check_complete(header, evidence, aggregator if interpolate is None else None)
-
-    from longrank.aggregation import make_aggregator
-    from longrank.aggregation.reranked import comparing_first_stage
-    from longrank.aggregation.run import aggregate_run
-    from longrank.aggregation.unread import counting_unread
-    from longrank.cli.inputs import numbers, output_file
-    from longrank.formats.trec import read_run, write_run
-
-    notes = Notes()
+    options = override({}, (text.removeprefix("aggregate.") for text in assignments or ()))
+    options |= {} if k is None else {"k": k}
+    options |= {} if weights is None else {"weights": numbers("--weights", weights)}
+    make_aggregator(aggregator, **options)
     output_file(output, evidence, first_stage)
-    stage = None if first_stage is None else read_run(first_stage, notes)
-    run = aggregate_run(
-        counting_unread(records if stage is None else comparing_first_stage(records, stage, notes), notes),
-        make_aggregator(aggregator, k=k, weights=None if weights is None else numbers("--weights", weights)),
-        first_stage=stage,
-        alpha=interpolate,
+    run = aggregate_evidence(
+        evidence,
+        aggregator,
+        interpolate=interpolate,
         normalize=normalize,
+        first_stage=first_stage,
         tail=tail,
         tag=tag,
-        last=frozenset(header.get("missing", ())),
+        **options,
     )
     write_run(run, output)
-    console.show_notes(notes)
+    console.show_notes(run.notes)
     console.note(f"{output}: {len(run)} queries")

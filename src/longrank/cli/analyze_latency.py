@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from longrank.cli import console
-from longrank.cli.analyze_output import Output, check_output, write
-
-if TYPE_CHECKING:
-    from longrank.scoring.latency import Latency
+from longrank.cli.analyze_output import Output, check_output, deliver
 
 
 def latency(
@@ -36,40 +33,19 @@ def latency(
 
     Example: longrank analyze latency --size small --size tiny --dtype bf16
     """
-    from longrank.analysis.plots import plot_costs
     from longrank.processes import cores
-    from longrank.scoring.latency import SIZES, latencies
-    from longrank.scoring.speed import machine, use_threads
+    from longrank.verbs.analyze import analyze
 
     check_output(output)
-    use_threads(threads or cores())
-    rows: list[Latency] = []
-    measured = latencies(
-        network, sizes or list(SIZES), passages=passages, tokens=tokens, dtype=dtype, device=device, seconds=seconds
+    analysis = analyze.latency(
+        network,
+        sizes or (),
+        passages=passages,
+        tokens=tokens,
+        dtype=dtype,
+        device=device,
+        threads=threads or cores(),
+        seconds=seconds,
+        progress=lambda row: console.note(f"{row.size}: {row.milliseconds:,.1f} ms per document"),
     )
-    for row in measured:
-        rows.append(row)
-        console.note(f"{row.size}: {row.milliseconds:,.1f} ms per document")
-    named = machine()
-    asked = {"network": network, "passages": passages, "tokens": tokens, "dtype": dtype}
-    costs = {row.size: (row.gflops, row.milliseconds) for row in rows}
-    write(output, {"machine": named, **asked, "rows": rows}, lambda path: plot_costs(path, costs, title=network))
-    typer.echo(f"{named['accelerator'] or named['processor']}, {named['threads']} threads, PyTorch {named['torch']}")
-    typer.echo(f"{network}, {passages} passages of {tokens} tokens, {dtype}")
-    for line in table(rows):
-        typer.echo(line)
-
-
-def table(rows: list[Latency]) -> list[str]:
-    """Return the lines of a table of measurements, one row each."""
-    cells = [
-        (
-            row.size,
-            f"{row.layers}/{row.hidden}",
-            f"{row.parameters / 1e6:,.1f}",
-            f"{row.gflops:,.1f}",
-            f"{row.milliseconds:,.1f}",
-        )
-        for row in rows
-    ]
-    return console.aligned(("size", "layers/hidden", "million parameters", "GFLOP/document", "ms/document"), cells)
+    deliver(analysis, output)

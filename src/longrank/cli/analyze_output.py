@@ -1,20 +1,17 @@
-"""What the analyses share on the command line: options, and where results go."""
+"""Options of the analyses on the command line, and their output."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from longrank.cli import console
-from longrank.errors import InputError, MissingExtra, printable
+from longrank.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
-    from longrank.analysis.distribution import Distribution
+    from longrank.analysis.result import Analysis
 
 Output = Annotated[
     Path | None,
@@ -47,44 +44,13 @@ def check_output(output: Path | None, *inputs: Path | str | None) -> None:
     output_file(output.with_suffix(".svg"), *inputs)
 
 
-def write(output: Path | None, record: Mapping[str, Any], draw: Callable[[Path], object]) -> None:
-    """Write the JSON and draw the plot, if there is an output; without the extra plots, say so."""
-    from longrank.storage import atomic_write
-
-    if output is None:
-        return
-    with atomic_write(output, "w") as stream:
-        stream.write(json.dumps(record, default=_plain, ensure_ascii=False, indent=1) + "\n")
-    try:
-        draw(output.with_suffix(".svg"))
-    except MissingExtra as missing:
-        console.note(f"no plot: {missing}")
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    raise TypeError(f"{type(value).__name__} is no part of a result")
-
-
-def show(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table, its first column aligned to the left."""
-    first = max(len(line[0]) for line in (head, *rows))
-    padded = [[printable(line[0]).ljust(first), *map(printable, line[1:])] for line in (head, *rows)]
-    for line in console.aligned(padded[0], padded[1:]):
-        typer.echo(line.rstrip())
-
-
-DISTRIBUTION = ("mean", "min", "10%", "25%", "median", "75%", "90%", "99%", "max")
-"""The columns of `cells`."""
-
-
-def cells(one: Distribution) -> Iterator[str]:
-    """Yield the cells of a distribution's row."""
-    yield f"{one.mean:,.1f}"
-    yield from (f"{value:,.0f}" for value in (one.min, *one.percentiles.values(), one.max))
-
-
-def share(value: float | None) -> str:
-    """Return a share in per cent; ``-`` for none."""
-    return "-" if value is None else f"{value:.1%}"
+def deliver(analysis: Analysis[Any], output: Path | None) -> None:
+    """Print an analysis and its notes; write the JSON and draw the plot, if there is an output."""
+    typer.echo(analysis.text)
+    if output is not None:
+        analysis.write(output)
+        try:
+            analysis.draw(output.with_suffix(".svg"))
+        except MissingExtra as missing:
+            console.note(f"no plot: {missing}")
+    console.show_notes(analysis.notes)

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from longrank.cli import console
-from longrank.cli.analyze_output import Level, Output, check_output, share, show, write
+from longrank.cli.analyze_output import Level, Output, check_output, deliver
 
 
 def relevant_passages(
@@ -44,44 +43,15 @@ def relevant_passages(
 
     Example: longrank analyze relevant-passages fira-trec19-qrels-snippets.txt --separator _ --level 3
     """
-    from longrank.analysis.plots import plot_counts
-    from longrank.analysis.relevant_passages import before, mapped
-    from longrank.analysis.relevant_passages import relevant_passages as count
-    from longrank.collections import places, read_qrels
-    from longrank.collections.judgments import read_judgments
-    from longrank.errors import InputError
-    from longrank.formats.passage_documents import read_passage_documents
-    from longrank.types import Notes
+    from longrank.verbs.analyze import analyze
 
-    notes = Notes()
     check_output(output, passage_qrels, mapping, qrels)
-    if document_level is not None and qrels is None:
-        raise InputError("--document-level is of --qrels", got=document_level, fix="give --qrels")
-    document_level = 1 if document_level is None else document_level
-    judged = read_judgments(places(passage_qrels, "passage_qrels"), notes)
-    if mapping is None:
-        document_of = before(separator)
-    else:
-        passages = {passage for grades in judged.values() for passage in grades}
-        document_of = mapped(read_passage_documents(mapping, passages, notes))
-    found = count(
-        judged,
-        document_of,
+    analysis = analyze.relevant_passages(
+        passage_qrels,
+        separator=separator,
+        mapping=mapping,
         level=level,
-        qrels=None if qrels is None else read_qrels(qrels, notes),
+        qrels=qrels,
         document_level=document_level,
     )
-    typer.echo(f"{found.n:,} relevant documents have a relevant passage, {found.per_document.mean:.2f} on average")
-    if qrels is not None:
-        typer.echo(f"{found.without:,} have none; {found.left_out:,} others have one and are not relevant themselves")
-    rows = [("exactly 1", found.exactly_1), ("1 or 2", found.up_to_2), ("3 or more", found.from_3)]
-    show(("relevant passages", "documents"), [(name, share(value)) for name, value in rows])
-    record = {"passage_qrels": passage_qrels, "level": level, "qrels": qrels, "document_level": document_level}
-    write(
-        output,
-        {**record, "result": found},
-        lambda path: plot_counts(
-            path, found.counts, title=f"{found.n:,} relevant documents", across="relevant passages of a document"
-        ),
-    )
-    console.show_notes(notes)
+    deliver(analysis, output)

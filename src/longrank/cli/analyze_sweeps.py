@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from longrank.aggregation import AGGREGATORS
-from longrank.cli import console
-from longrank.cli.analyze_output import Evidence, Measures, Output, Qrels, check_output, show, write
-
-if TYPE_CHECKING:
-    from longrank.analysis.sweeps import Point, Setup
-    from longrank.evaluation.measures import Queries
-    from longrank.types import Evidence as OfDocument
-    from longrank.types import Notes, Run
+from longrank.cli.analyze_output import Evidence, Measures, Output, Qrels, check_output, deliver
 
 Aggregators = Annotated[
     list[str] | None,
@@ -63,19 +54,12 @@ def sentences(
 
     Example: longrank analyze sentences santos.run.evidence qrels.txt -a max -a sum -a wmean --first-stage bm25.run
     """
-    from longrank.analysis.sweeps import by_passages
-    from longrank.formats.trec import read_run
-    from longrank.types import Notes
+    from longrank.verbs.analyze import analyze
 
-    notes = Notes()
     check_output(output, evidence, qrels, first_stage)
-    wanted = _integers("--counts", counts)
-    stage = None if first_stage is None else read_run(first_stage, notes)
-    setup = _setup(qrels, aggregators, weights, measures, stage, (interpolate, normalize, complete), notes)
-    setup, records = _opened(evidence, setup, notes)
-    points = by_passages(records, setup, wanted, rule=rule, notes=notes)
-    _deliver(points, "passages", output, {"evidence": str(evidence), "qrels": qrels, "rule": rule})
-    console.show_notes(notes)
+    setup = _setup(aggregators, weights, measures, interpolate, normalize, complete)
+    kept = _integers("--counts", counts)
+    deliver(analyze.sentences(evidence, qrels, kept, rule=rule, first_stage=first_stage, **setup), output)
 
 
 def depth(
@@ -97,19 +81,31 @@ def depth(
 
     Example: longrank analyze depth maxp.run.evidence bm25.run qrels.txt -a maxp -a sump -m nDCG@10 -m P@10
     """
-    from longrank.analysis.sweeps import by_depth
-    from longrank.formats.trec import read_run
-    from longrank.types import Notes
+    from longrank.verbs.analyze import analyze
 
-    notes = Notes()
     check_output(output, evidence, qrels, first_stage)
-    wanted = _integers("--depths", depths)
-    run = read_run(first_stage, notes)
-    setup = _setup(qrels, aggregators, weights, measures, run, (interpolate, normalize, complete), notes)
-    setup, records = _opened(evidence, setup, notes)
-    points = by_depth(records, run, setup, wanted, notes=notes)
-    _deliver(points, "depth", output, {"evidence": str(evidence), "first_stage": str(first_stage), "qrels": qrels})
-    console.show_notes(notes)
+    setup = _setup(aggregators, weights, measures, interpolate, normalize, complete)
+    deliver(analyze.depth(evidence, first_stage, qrels, _integers("--depths", depths), **setup), output)
+
+
+def _setup(
+    aggregators: list[str] | None,
+    weights: str | None,
+    measures: list[str] | None,
+    interpolate: float | None,
+    normalize: str,
+    complete: bool,
+) -> dict[str, Any]:
+    from longrank.cli.inputs import numbers
+
+    return {
+        "aggregators": aggregators or ["maxp"],
+        "weights": None if weights is None else numbers("--weights", weights),
+        "measures": measures or ["nDCG@10"],
+        "interpolate": interpolate,
+        "normalize": normalize,
+        "intersection": not complete,
+    }
 
 
 def _integers(option: str, value: str) -> list[int]:
@@ -120,81 +116,3 @@ def _integers(option: str, value: str) -> list[int]:
     if any(not one.is_integer() or one < 1 for one in found):
         raise InputError(f"{option} takes whole numbers from 1 on", got=value)
     return sorted({int(one) for one in found})
-
-
-def _setup(
-    qrels: str,
-    aggregators: list[str] | None,
-    weights: str | None,
-    measures: list[str] | None,
-    first_stage: Run | None,
-    how: tuple[float | None, str, bool],
-    notes: Notes,
-) -> Setup:
-    from longrank.aggregation import make_aggregator
-    from longrank.analysis.sweeps import Setup
-    from longrank.cli.inputs import numbers
-    from longrank.collections import read_qrels
-    from longrank.errors import InputError
-
-    names = list(dict.fromkeys(aggregators or ["maxp"]))
-    alpha, normalize, complete = how
-    if normalize != "none" and alpha is None:
-        raise InputError("--normalize means nothing without --interpolate", got=normalize)
-    if weights is not None and "birch" not in names:
-        raise InputError("--weights belongs to the aggregator birch", got=weights)
-    of_birch = None if weights is None else numbers("--weights", weights)
-    queries: Queries = "complete" if complete else "intersection"
-    return Setup(
-        {name: make_aggregator(name, weights=of_birch if name == "birch" else None) for name in names},
-        read_qrels(qrels, notes),
-        tuple(measures or ["nDCG@10"]),
-        first_stage,
-        alpha,
-        normalize,
-        queries,
-    )
-
-
-def _opened(path: Path, setup: Setup, notes: Notes) -> tuple[Setup, Iterator[OfDocument]]:
-    """Return the setup with what an evidence file says of missing documents, and its evidence.
-
-    Documents that the first stage scores otherwise than the run that was reranked are counted.
-
-    Raises:
-        InputError: not an evidence file, or one of early stopping.
-    """
-    from longrank.aggregation.reranked import comparing_first_stage
-    from longrank.formats.evidence import check_complete, read_evidence
-
-    header, records = read_evidence(path)
-    check_complete(header, path)
-    if setup.first_stage is not None:
-        records = comparing_first_stage(records, setup.first_stage, notes)
-    return replace(setup, last=frozenset(header.get("missing", ()))), records
-
-
-def _deliver(points: Sequence[Point], what: str, output: Path | None, record: dict[str, Any]) -> None:
-    from longrank.analysis.plots import plot_lines
-
-    names = list(dict.fromkeys(point.aggregator for point in points))
-    measures = list(points[0].values)
-    by_n: dict[int | None, dict[str, Point]] = {}
-    for point in points:
-        by_n.setdefault(point.n, {})[point.aggregator] = point
-    head = (what, *(f"{name} {measure}" for measure in measures for name in names))
-    rows = [
-        (
-            "all" if n is None else str(n),
-            *(f"{found[name].values[measure]:.4f}" for measure in measures for name in names),
-        )
-        for n, found in by_n.items()
-    ]
-    show(head, rows)
-    lines = {
-        measure: {
-            name: {n: found[name].values[measure] for n, found in by_n.items() if n is not None} for name in names
-        }
-        for measure in measures
-    }
-    write(output, {**record, "points": [point._asdict() for point in points]}, lambda p: plot_lines(p, lines, what))

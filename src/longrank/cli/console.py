@@ -56,8 +56,8 @@ def cache_folder() -> Path:
 
 
 @contextmanager
-def progress(what: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
-    """Show how far a long work is; yields a function that takes how much has just been done.
+def progress(what: str, total: int | None, unit: str) -> Iterator[Callable[..., None]]:
+    """Show how far a long work is; yields a function of the units just done and, if known by then, their total.
 
     A bar on a terminal; elsewhere a line every ten seconds.
     """
@@ -66,7 +66,7 @@ def progress(what: str, total: int | None, unit: str) -> Iterator[Callable[[int]
 
 
 @contextmanager
-def _bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+def _bar(what: str, total: int | None) -> Iterator[Callable[..., None]]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -86,15 +86,15 @@ def _bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
-        yield lambda n: bar.advance(task, n)
+        yield lambda n, total=None: bar.update(task, advance=n, total=total)
 
 
 @contextmanager
-def _plain(what: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
+def _plain(what: str, total: int | None, unit: str) -> Iterator[Callable[..., None]]:
     done, last = 0, time.monotonic()
     began: tuple[int, float] | None = None  # after the first call, which may be about what was found done
 
-    def advance(n: int) -> None:
+    def advance(n: int, units: int | None = total) -> None:
         nonlocal done, last, began
         done += n
         now = time.monotonic()
@@ -103,7 +103,7 @@ def _plain(what: str, total: int | None, unit: str) -> Iterator[Callable[[int], 
         elif now - last >= _PLAIN_SECONDS:
             last = now
             rate = (done - began[0]) / (now - began[1])
-            left = f", {(total - done) / rate:.0f} s left" if total and rate else ""
-            note(f"{what}: {done}{f' of {total}' if total else ''} {unit}{left}")
+            left = f", {(units - done) / rate:.0f} s left" if units and rate else ""
+            note(f"{what}: {done}{f' of {units}' if units else ''} {unit}{left}")
 
     yield advance

@@ -15,8 +15,8 @@ from longrank.errors import InputError
 
 if TYPE_CHECKING:
     from longrank.collections import Collection
-    from longrank.reproduction.asked import Asked
     from longrank.reproduction.results import Result
+    from longrank.reproduction.selection import SelectedRecipe
 
 _STOPPED = {130, 143}  # exit codes of a process that was told to stop
 
@@ -60,10 +60,10 @@ def reproduce(
     """
     from longrank.cli.inputs import apart
     from longrank.collections.available import open_whole
-    from longrank.reproduction.asked import ask, fitting
     from longrank.reproduction.folders import reproducing
     from longrank.reproduction.recipe_files import named, recipe_names
     from longrank.reproduction.report import as_text
+    from longrank.reproduction.selection import for_collection, select_recipes
 
     if listed:
         _list(named(recipes) if recipes else recipe_names())
@@ -73,9 +73,9 @@ def reproduce(
     if collection is None or output is None:
         raise InputError("--collection and -o are needed", fix="longrank reproduce --list says what a recipe needs")
     roles = dict(_pair("--model", one) for one in models or ())
-    asked = ask(named(recipes), assignments or (), roles)
+    asked = select_recipes(named(recipes), assignments or (), roles)
     given = open_whole(collection)
-    chosen = fitting(asked, recipes, given.name)
+    chosen = for_collection(asked, recipes, given.name)
     if len(chosen) < len(asked):
         console.note(f"{len(asked) - len(chosen)} of {len(asked)} recipes are left out: not of {given.name}")
     if dry:
@@ -91,7 +91,7 @@ def reproduce(
         raise typer.Exit(code)
 
 
-def _run_one(one: Asked, output: Path, given: Collection) -> Result:
+def _run_one(one: SelectedRecipe, output: Path, given: Collection) -> Result:
     from longrank.reproduction.reproduce import reproduce as run_recipe
     from longrank.types import Notes
 
@@ -102,7 +102,7 @@ def _run_one(one: Asked, output: Path, given: Collection) -> Result:
     return result
 
 
-def _run_several(asked: Sequence[Asked], output: Path, given: Collection) -> int:
+def _run_several(asked: Sequence[SelectedRecipe], output: Path, given: Collection) -> int:
     """Run recipes one after the other, though one fails; return the exit code of the first that does, or 0."""
     from longrank.errors import LongRankError
     from longrank.reproduction.summary import finished_before, nothing_of, outcome_in, summary_text, write_summary
@@ -127,7 +127,7 @@ def _run_several(asked: Sequence[Asked], output: Path, given: Collection) -> int
     return code
 
 
-def _print_scripts(asked: Sequence[Asked], output: Path, given: Collection) -> None:
+def _print_scripts(asked: Sequence[SelectedRecipe], output: Path, given: Collection) -> None:
     """Print the commands of recipes, what they share once; one that cannot be run is left out and said."""
     from longrank.errors import LongRankError
     from longrank.reproduction.reproduce import script

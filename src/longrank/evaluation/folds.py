@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from longrank.draws import digest
 from longrank.errors import InputError
-from longrank.formats.folds import Fold
+from longrank.formats.folds import Fold, open_folds
+from longrank.types import Notes
 
 
 def make_folds(
@@ -36,6 +38,15 @@ def make_folds(
         min(parts, key=len).extend(groups[name])
     rest = [tuple(q for j in range(n) if j not in (i, (i + 1) % n) for q in parts[j]) for i in range(n)]
     return {f"s{i + 1}": Fold(rest[i], tuple(parts[(i + 1) % n]), tuple(parts[i])) for i in range(n)}
+
+
+def read_or_make_folds(source: Any, query_ids: Sequence[str], seed: int, notes: Notes) -> dict[str, Fold]:
+    """Return the folds of a file or of values in memory; of a number, so many new folds.
+
+    Raises:
+        InputError: as `open_folds` and `make_folds`.
+    """
+    return make_folds(query_ids, source, seed) if isinstance(source, int) else open_folds(source, notes)
 
 
 def _groups(query_ids: Sequence[str], group_of: Mapping[str, str] | None) -> dict[str, list[str]]:

@@ -11,10 +11,13 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from html import escape
 
 from longrank.errors import printable
 from longrank.evaluation.measures import PerQuery, is_count, summarise
 from longrank.evaluation.report import Evaluation, SystemRow
+from longrank.types import Notes, html_table
+from longrank.types.html import Markup
 
 _TEST_NAMES = {"t": "paired t-test", "randomization": "paired randomization test"}
 _LATEX = {
@@ -38,6 +41,27 @@ def as_text(table: Evaluation) -> str:
     marks += [f"* {_legend(table)}"] if table.baseline is not None else []
     parts += ["\n".join(marks)] if marks else []
     return "\n\n".join(parts) + "\n"
+
+
+def with_notes(notes: Notes, text: str) -> str:
+    """Return the notes, a line each, above a text."""
+    lines = notes.lines()
+    return "".join(f"note: {printable(line)}\n" for line in lines) + "\n" * bool(lines) + text.rstrip("\n")
+
+
+def html_notes(notes: Notes) -> str:
+    """Return the notes as HTML paragraphs."""
+    return "".join(f"<p>note: {escape(printable(line))}</p>" for line in notes.lines())
+
+
+def as_html(table: Evaluation) -> str:
+    """Return the notes, the figures with best values bold, and the comparisons as HTML; all text is escaped."""
+    rows = [[printable(row.name), *map(Markup, _cells(table, row, "<b>{}</b>", "{}*"))] for row in table.rows]
+    text = html_notes(table.notes) + html_table(["system", *table.measures], rows)
+    if table.baseline is None:
+        return text
+    head, *comparisons = _comparisons(table)
+    return text + html_table(head, comparisons, f"* {_legend(table)}")
 
 
 def as_markdown(table: Evaluation) -> str:

@@ -1,13 +1,20 @@
-"""The outcome of an evaluation as a table: systems by measures, compared with a baseline if there is one."""
+"""Tables of measured systems, compared with a baseline if there is one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from longrank.config import lookup, suggestion
 from longrank.errors import InputError
-from longrank.evaluation.measures import PerQuery, is_count, summarise
+from longrank.evaluation.measures import PerQuery, is_count, parse_measure, summarise
 from longrank.evaluation.significance import TESTS, Differences, corrected, differences
+from longrank.types import Notes
+from longrank.types.frames import pandas
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +47,9 @@ class SystemRow:
     comparisons: tuple[Comparison | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Evaluation:
-    """Systems by measures.
+    """Figures of systems by measures; ``result["nDCG@10"]``, or ``result["bm25", "nDCG@10"]`` of several systems.
 
     Attributes:
         measures: the columns.
@@ -52,6 +59,8 @@ class Evaluation:
         correction: ``"bonferroni"``, ``"holm"`` or None.
         comparisons: how many tests were made: systems other than the baseline, times measures other than counts.
         threshold: p below which a difference is called significant.
+        per_query: system -> measure -> query_id -> value.
+        notes: what was accepted with a remark, such as topics that a run lacks.
     """
 
     measures: tuple[str, ...]
@@ -61,6 +70,46 @@ class Evaluation:
     correction: str | None
     comparisons: int
     threshold: float
+    per_query: Mapping[str, PerQuery] = field(default_factory=dict)
+    notes: Notes = field(default_factory=Notes)
+
+    def __getitem__(self, key: str | tuple[str, str]) -> float:
+        """Return the figure of a measure, or of a (system, measure) pair.
+
+        Raises:
+            InputError: no such system or measure, or a measure alone where there are several systems.
+        """
+        if isinstance(key, tuple):
+            name, measure = key
+        elif len(self.rows) == 1:
+            name, measure = self.rows[0].name, key
+        else:
+            raise InputError(f"{len(self.rows)} systems were measured", got=key, fix="give (system, measure)")
+        figures = {row.name: row.values for row in self.rows}
+        measure = measure if measure in self.measures else str(parse_measure(measure))
+        if name not in figures or measure not in self.measures:
+            unknown, known = (name, list(figures)) if name not in figures else (measure, self.measures)
+            raise InputError("is not in this evaluation", got=unknown, fix=suggestion(unknown, known))
+        return figures[name][self.measures.index(measure)]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the figures as a pandas DataFrame: a row for each system, a column for each measure.
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        names = [row.name for row in self.rows]
+        return pandas().DataFrame([row.values for row in self.rows], index=names, columns=list(self.measures))
+
+    def __repr__(self) -> str:
+        from longrank.evaluation.render import as_text, with_notes
+
+        return with_notes(self.notes, as_text(self))
+
+    def _repr_html_(self) -> str:
+        from longrank.evaluation.render import as_html
+
+        return as_html(self)
 
     def best(self, column: int) -> float | None:
         """Return the highest value of a column; None for counts and where all are equal."""
@@ -75,6 +124,7 @@ def compare(
     test: str = "t",
     correction: str | None = None,
     threshold: float = 0.05,
+    notes: Notes | None = None,
 ) -> Evaluation:
     """Return the table of several systems' results.
 
@@ -84,6 +134,7 @@ def compare(
         test: a name of `significance.TESTS`.
         correction: a name of `significance.CORRECTIONS`, or None.
         threshold: p below which a difference is marked, between 0 and 1.
+        notes: kept with the table.
 
     Raises:
         InputError: no such baseline, or a threshold out of range.
@@ -94,14 +145,16 @@ def compare(
         raise InputError("the significance threshold must be between 0 and 1", got=threshold)
     measures = tuple(next(iter(results.values()))) if results else ()
     deltas = _deltas(results, baseline, measures)
-    p_values = [TESTS[test](delta) for delta in deltas.values()]
+    p_values = [lookup(TESTS, test, "test")(delta) for delta in deltas.values()]
     adjusted = corrected(p_values, correction, len(deltas))
     found = {
         pair: Comparison(float(delta.mean()), p, p_corrected, p_corrected is not None and p_corrected < threshold)
         for (pair, delta), p, p_corrected in zip(deltas.items(), p_values, adjusted, strict=True)
     }
     rows = tuple(_row(name, per_query, found) for name, per_query in results.items())
-    return Evaluation(measures, rows, baseline, test, correction, len(deltas), threshold)
+    return Evaluation(
+        measures, rows, baseline, test, correction, len(deltas), threshold, results, Notes() if notes is None else notes
+    )
 
 
 def _deltas(

@@ -1,4 +1,4 @@
-"""Residual evaluation: documents that were judged before are no longer asked for, nor in the judgments.
+"""Residual evaluation: leave documents that were judged before out of the runs and the judgments.
 
 TREC-COVID was evaluated so (Voorhees et al., 2020): in each round, a run is ranked without the documents that earlier
 rounds judged for the same topic.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 
 from longrank.errors import InputError
-from longrank.types import Qrels, Run
+from longrank.types import Notes, Qrels, Run
 
 Judged = Mapping[str, Set[str]]
 """query_id -> doc_ids."""
@@ -18,29 +18,54 @@ Judged = Mapping[str, Set[str]]
 def judged_documents(qrels: Iterable[Qrels]) -> Judged:
     """Return the documents that any of several judgments has for each query; a negative grade is no judgment."""
     judged: dict[str, set[str]] = {}
-    for one in qrels:
-        for query_id, grades in one.items():
+    for judgments in qrels:
+        for query_id, grades in judgments.items():
             judged.setdefault(query_id, set()).update(doc_id for doc_id, grade in grades.items() if grade >= 0)
     return judged
 
 
-def residual_qrels(qrels: Qrels, before: Judged) -> Qrels:
+def residual_qrels(qrels: Qrels, before: Judged, notes: Notes | None = None, place: str = "the judgments") -> Qrels:
     """Return judgments without the documents judged before; a query that keeps none is left out.
 
+    Args:
+        qrels: the judgments.
+        before: documents judged before.
+        notes: says how many judgments and topics are left out.
+        place: name of the judgments in the notes.
+
     Raises:
-        InputError: none is left.
+        InputError: no judgment is left.
     """
-    left = {query_id: _without(grades, before.get(query_id, frozenset())) for query_id, grades in qrels.items()}
-    found = {query_id: grades for query_id, grades in left.items() if grades}
-    if qrels and not found:
+    if not before:
+        return qrels
+    rest = {query_id: _without(grades, before.get(query_id, frozenset())) for query_id, grades in qrels.items()}
+    kept = {query_id: grades for query_id, grades in rest.items() if grades}
+    if qrels and not kept:
         raise InputError("every judged document was judged before", fix="are they the same judgments?")
-    return found
+    notes = Notes() if notes is None else notes
+    n = sum(map(len, qrels.values())) - sum(map(len, kept.values()))
+    notes.say(f"{n} judgments of {place} left out: their documents were judged before")
+    if len(kept) < len(qrels):
+        notes.say(f"{len(qrels) - len(kept)} of {len(qrels)} topics of {place} left out: nothing else is judged")
+    return kept
 
 
-def residual_run(run: Run, before: Judged) -> Run:
-    """Return a run without the documents judged before; those below them move up."""
-    nothing: Set[str] = frozenset()
-    return Run(run.tag, (row for row in run.rows() if row.doc_id not in before.get(row.query_id, nothing)))
+def residual_run(run: Run, before: Judged, notes: Notes | None = None, place: str = "the run") -> Run:
+    """Return a run without the documents judged before; documents below them move up.
+
+    Args:
+        run: the run.
+        before: documents judged before.
+        notes: says how many documents are left out.
+        place: name of the run in the notes.
+    """
+    if not before:
+        return run
+    none: Set[str] = frozenset()
+    rest = Run(run.tag, (row for row in run.rows() if row.doc_id not in before.get(row.query_id, none)))
+    n = sum(len(run[query_id]) - len(rest.get(query_id)) for query_id in run)
+    (Notes() if notes is None else notes).say(f"{n} documents of {place} left out: they were judged before")
+    return rest
 
 
 def _without(grades: Mapping[str, int], doc_ids: Set[str]) -> dict[str, int]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -153,7 +153,39 @@ def read_evidence(path: Path) -> tuple[dict[str, Any], Iterator[Evidence]]:
     return header, _evidence_of(path, int(header["n_queries"]))
 
 
-def check_complete(header: Mapping[str, Any], path: Path, aggregator: str | None = None) -> None:
+def open_evidence(source: Any) -> tuple[Mapping[str, Any], Iterable[Evidence]]:
+    """Return the header and the evidence of a file, or of values in memory, whose header is empty.
+
+    Args:
+        source: an evidence file, an iterable of `Evidence`, or what `read_evidence` returned.
+
+    Raises:
+        InputError: something else; or, while iterating, an item that is no `Evidence`, or no item at all.
+        IntegrityError: as `read_evidence`.
+    """
+    if isinstance(source, str | Path):
+        return read_evidence(Path(source))
+    if isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], Mapping):
+        return source
+    if not isinstance(source, Iterable) or isinstance(source, Mapping):
+        raise InputError(f"no evidence can be read from a {type(source).__name__}", got=source, fix=_SOURCES)
+    return {}, _checked(source)
+
+
+_SOURCES = "evidence is a file that longrank rerank writes, or Evidence values"
+
+
+def _checked(values: Iterable[Any]) -> Iterator[Evidence]:
+    n = 0
+    for n, value in enumerate(values, 1):
+        if not isinstance(value, Evidence):
+            raise InputError(f"item {n} is no evidence", got=repr(value), fix=_SOURCES)
+        yield value
+    if n == 0:
+        raise InputError("there is no evidence", fix="an iterator can be read only once")
+
+
+def check_complete(header: Mapping[str, Any], source: Any, aggregator: str | None = None) -> None:
     """Refuse evidence that early stopping has left incomplete, for what may rank documents in another order.
 
     Documents were left alone since they could not enter the top k by the passages' score that the bound was learned
@@ -161,7 +193,7 @@ def check_complete(header: Mapping[str, Any], path: Path, aggregator: str | None
 
     Args:
         header: of the evidence file.
-        path: the file.
+        source: the file, or values in memory.
         aggregator: by which documents are to be ranked, if by nothing else.
 
     Raises:
@@ -170,6 +202,7 @@ def check_complete(header: Mapping[str, Any], path: Path, aggregator: str | None
     learned = header.get(STOPPED)
     if learned is not None and learned != aggregator:
         what = f"is evidence of early stopping, whose bound holds for {learned} alone"
+        path = source if isinstance(source, str | Path) else "evidence"
         raise InputError(what, path=path, got=aggregator, fix="rerank without stop.calibration")
 
 

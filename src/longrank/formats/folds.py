@@ -46,7 +46,23 @@ def read_folds(path: Path, notes: Notes) -> dict[str, Fold]:
         InputError: not JSON, none of the three shapes, an empty test list, an id that is not one
             word, or one in both the test list and another list of the same fold.
     """
-    data = read_json(path, notes)
+    return _folds(read_json(path, notes), path, notes)
+
+
+def open_folds(source: Any, notes: Notes) -> dict[str, Fold]:
+    """Return folds from a file, or from values in memory of any of the three shapes; a `Fold` may stand for its lists.
+
+    Raises:
+        InputError: as `read_folds`.
+    """
+    if isinstance(source, str | Path):
+        return read_folds(Path(source), notes)
+    if isinstance(source, Mapping):
+        source = {name: fold._asdict() if isinstance(fold, Fold) else fold for name, fold in source.items()}
+    return _folds(source, Path("folds"), notes)
+
+
+def _folds(data: Any, path: Path, notes: Notes) -> dict[str, Fold]:
     if not isinstance(data, dict | list) or not data:
         raise InputError("holds no folds", path=path, fix=_SHAPES)
     raw = _rotated(data, path) if isinstance(data, list) else {name: _parts(name, data[name], path) for name in data}
@@ -68,7 +84,7 @@ def write_folds(folds: Mapping[str, Fold], path: Path) -> None:
 def _rotated(lists: Sequence[Any], path: Path) -> dict[str, list[Any]]:
     """Anserini's shape: rotate, so that every list is tested on once. Returns name -> [train, dev, test]."""
     n = len(lists)
-    if n < 2 or not all(isinstance(one, list) for one in lists):
+    if n < 2 or not all(isinstance(one, list | tuple) for one in lists):
         raise InputError("folds are not two or more lists of ids", path=path, fix=_SHAPES)
     rest = [[x for j in range(n) if j not in (i, (i + 1) % n) for x in lists[j]] for i in range(n)]
     return {f"s{i + 1}": [rest[i], lists[(i + 1) % n], lists[i]] for i in range(n)}
@@ -95,7 +111,7 @@ def _fold(name: str, parts: Sequence[Any], path: Path, notes: Notes) -> Fold:
 
 def _ids(place: str, value: Any, path: Path, notes: Notes) -> tuple[str, ...]:
     """Return the ids of a list, or the keys of an object (Capreolus lets ``dev`` name grades, too), once each."""
-    if not isinstance(value, list | dict):
+    if not isinstance(value, list | tuple | dict):
         raise InputError(f"{place} is not a list of query ids", path=path, got=value)
     for one in value:
         if not isinstance(one, str | int) or isinstance(one, bool):

@@ -12,8 +12,8 @@ from typing import Any
 from longrank.collections.collection import Collection
 from longrank.errors import InputError
 from longrank.networks.model_files import find_model
+from longrank.reproduction.assignments import flat
 from longrank.reproduction.phases import PHASES
-from longrank.reproduction.sets import flat
 from longrank.storage import atomic_write, digest_of, sha256_of
 from longrank.storage.workplace import check_own, read_json, refuse_changed, working_in, write_json
 

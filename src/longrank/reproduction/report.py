@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from longrank.collections.catalogue import catalogue
 from longrank.evaluation.render import aligned, markdown_text, pipes
 from longrank.reproduction.results import Result
-from longrank.reproduction.table import Cell, Table, how_matched, how_tested, in_words, table_of, title
+from longrank.reproduction.table import Cell, ReportTable, how_matched, how_tested, in_words, table_of, title
 
 GIVEN = "Given, where the recipe leaves it open"
 
@@ -55,7 +55,7 @@ def as_markdown(result: Result, script: str, made_by: Mapping[str, str], plots: 
     return "\n\n".join(parts) + "\n"
 
 
-def summary(result: Result, table: Table) -> list[str]:
+def summary(result: Result, table: ReportTable) -> list[str]:
     """Say what came out, in a few sentences."""
     found = [in_words(table.verdicts)]
     if result.departures:
@@ -94,7 +94,7 @@ def _facts(result: Result) -> str:
     return _bullets(f"{key}: {_safe(value)}" for key, value in facts.items())
 
 
-def _figures(table: Table) -> str:
+def _figures(table: ReportTable) -> str:
     head = ["row"]
     for column in table.columns:
         head += [f"{_safe(column)}, published", "obtained"] if column in table.published else [_safe(column)]
@@ -118,11 +118,11 @@ def _verdict(cell: Cell) -> str:
     return f" {cell.verdict}" if cell.verdict in ("match", "lower", "higher") else ""
 
 
-def _notes(table: Table) -> str:
+def _notes(table: ReportTable) -> str:
     return "\n".join(f"- [{number}] {_safe(text)}" for number, text in enumerate(table.footnotes, 1))
 
 
-def _p_values(table: Table) -> str:
+def _p_values(table: ReportTable) -> str:
     columns = list(dict.fromkeys(column for values in table.p.values() for column in values))
     lines = [["row", *map(_safe, columns)], ["---", *("---:" for _ in columns)]]
     lines += [[_safe(row), *(_safe(values.get(column, "")) for column in columns)] for row, values in table.p.items()]

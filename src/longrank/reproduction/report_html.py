@@ -10,7 +10,7 @@ from longrank.errors import printable
 from longrank.reproduction.report import GIVEN, about_collection, settings_of, summary
 from longrank.reproduction.report_plots import in_page
 from longrank.reproduction.results import Result
-from longrank.reproduction.table import Cell, Table, TableRow, table_of, title
+from longrank.reproduction.table import Cell, ReportRow, ReportTable, table_of, title
 
 _STYLE = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -88,7 +88,7 @@ def _terms(pairs: Iterable[tuple[str, str]], kind: str = "terms") -> str:
     return f'<dl class="{kind}">\n' + "".join(f"<dt>{text(a)}</dt><dd>{text(b)}</dd>\n" for a, b in pairs) + "</dl>"
 
 
-def _figures(table: Table) -> str:
+def _figures(table: ReportTable) -> str:
     measures, kinds = ['<th rowspan="2" scope="col">row</th>'], []
     for column in table.columns:
         two = column in table.published
@@ -100,7 +100,7 @@ def _figures(table: Table) -> str:
     return f'<div class="wide"><table class="figures">\n{head}\n<tbody>\n{rows}\n</tbody>\n</table></div>'
 
 
-def _row(row: TableRow, table: Table) -> str:
+def _row(row: ReportRow, table: ReportTable) -> str:
     marks = "".join(f'<sup><a href="#n{number}">{number}</a></sup>' for number in row.remarks)
     cells = [f'<th scope="row">{text(row.name)}{marks}</th>']
     for column in table.columns:
@@ -120,7 +120,7 @@ def _obtained(cell: Cell) -> str:
     return f'<td class="{verdict_class(cell.verdict)}">{text(cell.obtained)}{star}{word}</td>'
 
 
-def _footnotes(table: Table) -> str:
+def _footnotes(table: ReportTable) -> str:
     if not table.footnotes:
         return ""
     notes = "".join(f'<li id="n{number}">{text(one)}</li>\n' for number, one in enumerate(table.footnotes, 1))
@@ -134,7 +134,7 @@ def _plots(plots: Mapping[str, str] | str) -> str:
     return "\n".join(f"<figure>{in_page(svg, labels[name])}</figure>" for name, svg in plots.items())
 
 
-def _p_values(table: Table) -> str:
+def _p_values(table: ReportTable) -> str:
     columns = list(dict.fromkeys(column for values in table.p.values() for column in values))
     head = "".join(f'<th scope="col">{text(one)}</th>' for one in ("row", *columns))
     rows = []

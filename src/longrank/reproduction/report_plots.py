@@ -17,7 +17,7 @@ import numpy as np
 
 from longrank.evaluation.canvas import blank_figure, blank_panel, drawing
 from longrank.evaluation.significance import differences
-from longrank.reproduction.results import Line, Result
+from longrank.reproduction.results import Result, ResultRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Panel
@@ -83,7 +83,7 @@ def _figures(result: Result) -> Figure | None:
     return _over_x(columns, placed, [line for line in lines if line not in placed])
 
 
-def _dots(columns: Sequence[str], lines: Sequence[Line]) -> Figure:
+def _dots(columns: Sequence[str], lines: Sequence[ResultRow]) -> Figure:
     """Draw a panel for each measure, in which a row has a line of its own."""
     across = min(_ACROSS, len(columns))
     down = math.ceil(len(columns) / across)
@@ -99,7 +99,7 @@ def _dots(columns: Sequence[str], lines: Sequence[Line]) -> Figure:
     return figure
 
 
-def _dot_panel(panel: Panel, column: str, lines: Sequence[Line]) -> None:
+def _dot_panel(panel: Panel, column: str, lines: Sequence[ResultRow]) -> None:
     for y, line in enumerate(lines):
         if column in line.published and column in line.obtained:
             panel.plot([line.published[column], line.obtained[column]], [y, y], "-", color=GRID, lw=2, zorder=1)
@@ -124,7 +124,7 @@ def _dot_panel(panel: Panel, column: str, lines: Sequence[Line]) -> None:
     panel.locator_params(axis="x", nbins=3)
 
 
-def _over_x(columns: Sequence[str], lines: Sequence[Line], level: Sequence[Line]) -> Figure:
+def _over_x(columns: Sequence[str], lines: Sequence[ResultRow], level: Sequence[ResultRow]) -> Figure:
     """Draw a panel for each measure, in which a series is a line; rows without an x are levels, the first three."""
     across = min(2, len(columns))
     figure = blank_figure(4.2 * across, 3.2 * math.ceil(len(columns) / across) + 0.3)
@@ -147,7 +147,7 @@ def _over_x(columns: Sequence[str], lines: Sequence[Line], level: Sequence[Line]
     return figure
 
 
-def _curve(panel: Panel, column: str, lines: Sequence[Line], color: str, name: str) -> None:
+def _curve(panel: Panel, column: str, lines: Sequence[ResultRow], color: str, name: str) -> None:
     kinds: list[tuple[list[Mapping[str, float]], dict[str, Any], str]] = [
         ([line.published for line in lines], {"ls": ":", "mfc": "none"}, "published"),
         ([line.obtained for line in lines], {"ls": "-"}, "obtained"),

@@ -18,8 +18,7 @@ from longrank.collections.queries import read_queries_or_text
 from longrank.config import lookup
 from longrank.errors import InputError, MissingExtra
 from longrank.index import Index
-from longrank.reproduction.asked import Asked
-from longrank.reproduction.data import (
+from longrank.reproduction.departures import (
     check_heldout,
     data_departures,
     document_departures,
@@ -29,18 +28,19 @@ from longrank.reproduction.data import (
 )
 from longrank.reproduction.folders import check_models, claim, fingerprint, replace, state_of
 from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of, tested
-from longrank.reproduction.made_by import made_by
 from longrank.reproduction.papers import PROGRAMS
 from longrank.reproduction.phases import Phases, RunCommand
 from longrank.reproduction.recipe import NOT_PUBLISHED
 from longrank.reproduction.results import Result, as_json, departures, inputs_given, lines
-from longrank.reproduction.rows import Row
+from longrank.reproduction.rows import ObtainedRow
+from longrank.reproduction.selection import SelectedRecipe
+from longrank.reproduction.versions import versions_and_machine
 from longrank.reproduction.workbench import Workbench
 from longrank.storage import digest_of
 from longrank.types import Notes
 
 
-def reproduce(asked: Asked, folder: Path, given: Collection, run: RunCommand, notes: Notes) -> Result:
+def reproduce(asked: SelectedRecipe, folder: Path, given: Collection, run: RunCommand, notes: Notes) -> Result:
     """Run a recipe's program, going on where it was left; call it within `reproducing`.
 
     Args:
@@ -65,7 +65,7 @@ def reproduce(asked: Asked, folder: Path, given: Collection, run: RunCommand, no
     if phases.left(planned.commands):
         check_models(tried.asked)
     place.mkdir(parents=True, exist_ok=True)
-    claim(place, _identity(asked, inputs, tried.elsewhere.files), INPUTS)
+    claim(place, _identity(asked, inputs, tried.extra_files.files), INPUTS)
     for name, text in inputs.items():
         replace(place / name, text)
     bench = _bench(asked, folder, given, inputs, phases)
@@ -83,7 +83,7 @@ def reproduce(asked: Asked, folder: Path, given: Collection, run: RunCommand, no
     return result
 
 
-def script(asked: Asked, folder: Path, given: Collection, notes: Notes) -> str:
+def script(asked: SelectedRecipe, folder: Path, given: Collection, notes: Notes) -> str:
     """Return a recipe's commands as a shell script; none is run and nothing is written.
 
     Raises:
@@ -94,7 +94,7 @@ def script(asked: Asked, folder: Path, given: Collection, notes: Notes) -> str:
     return _dry(asked, folder, given, inputs)[0].script()
 
 
-def _dry(asked: Asked, folder: Path, given: Collection, inputs: Mapping[str, str]) -> tuple[Phases, Workbench]:
+def _dry(asked: SelectedRecipe, folder: Path, given: Collection, inputs: Mapping[str, str]) -> tuple[Phases, Workbench]:
     """Return the commands that the program would run, and the workbench, which knows what models and files it asks for.
 
     Raises:
@@ -115,7 +115,7 @@ def _refuse(command: object, number: str) -> None:
     raise AssertionError("a dry run runs nothing")
 
 
-def program_of(asked: Asked) -> Callable[[Workbench], Iterator[Row]]:
+def program_of(asked: SelectedRecipe) -> Callable[[Workbench], Iterator[ObtainedRow]]:
     """Return what a recipe runs.
 
     Raises:
@@ -128,7 +128,9 @@ def program_of(asked: Asked) -> Callable[[Workbench], Iterator[Row]]:
     return lookup(PROGRAMS, recipe.program, "program")
 
 
-def _bench(asked: Asked, folder: Path, given: Collection, inputs: Mapping[str, str], phases: Phases) -> Workbench:
+def _bench(
+    asked: SelectedRecipe, folder: Path, given: Collection, inputs: Mapping[str, str], phases: Phases
+) -> Workbench:
     return Workbench(
         asked.recipe,
         folder / asked.place,
@@ -142,7 +144,7 @@ def _bench(asked: Asked, folder: Path, given: Collection, inputs: Mapping[str, s
     )
 
 
-def _read_inputs(asked: Asked, given: Collection, notes: Notes) -> tuple[dict[str, str], bool]:
+def _read_inputs(asked: SelectedRecipe, given: Collection, notes: Notes) -> tuple[dict[str, str], bool]:
     """Return the recipe's files, and whether queries lack its field."""
     queries, lacking = read_queries_or_text(given, asked.recipe.query_field, notes)
     n: int | None = asked.recipe.settings.get("queries") or None  # 0: all
@@ -151,7 +153,7 @@ def _read_inputs(asked: Asked, given: Collection, notes: Notes) -> tuple[dict[st
     return inputs_of(queries, qrels, before, folds=folds, n_folds=n_folds, n_queries=n, notes=notes), lacking
 
 
-def _departures(asked: Asked, given: Collection, inputs: Mapping[str, str], lacking: bool) -> list[str]:
+def _departures(asked: SelectedRecipe, given: Collection, inputs: Mapping[str, str], lacking: bool) -> list[str]:
     """Say in what the reproduction differs from the paper: by what was asked for, and by its data."""
     recipe = asked.recipe
     found = departures(recipe, given.name, asked.models, asked.changes)
@@ -166,12 +168,12 @@ def _departures(asked: Asked, given: Collection, inputs: Mapping[str, str], lack
     return found + ([f"queries have no field '{recipe.query_field}': their text is taken"] if lacking else [])
 
 
-def _known(asked: Asked, given: Collection) -> CatalogueEntry | None:
+def _known(asked: SelectedRecipe, given: Collection) -> CatalogueEntry | None:
     """Return the catalogue's entry of the recipe's own collection, if that was given."""
     return given.entry if given.name == asked.recipe.collection else None
 
 
-def _identity(asked: Asked, inputs: Mapping[str, str], named: Sequence[Path]) -> dict[str, object]:
+def _identity(asked: SelectedRecipe, inputs: Mapping[str, str], named: Sequence[Path]) -> dict[str, object]:
     """Return what a recipe's results depend on, the collection's documents aside; `named`: files that settings name."""
     models = {role: fingerprint(model) for role, model in asked.models.items()}
     digests = {name: digest_of(text) for name, text in inputs.items()}
@@ -184,7 +186,7 @@ def _write(result: Result, folder: Path, script: str, commands: Sequence[Sequenc
     from longrank.reproduction.report import as_markdown
     from longrank.reproduction.report_html import as_html
 
-    by, plots = made_by(), _plots(result)
+    by, plots = versions_and_machine(), _plots(result)
     pictures = {f"{name}.svg": svg for name, svg in plots.items()} if isinstance(plots, Mapping) else {}
     per_query = {line.name: line.row.per_query for line in result.lines if line.row is not None and line.row.per_query}
     texts = {

@@ -12,14 +12,14 @@ from typing import Any, Literal, get_args
 from longrank.errors import LongRankError, shown
 from longrank.evaluation.significance import corrected, differences, randomization_test, t_test
 from longrank.reproduction.recipe import Expected, Recipe
-from longrank.reproduction.rows import Row
+from longrank.reproduction.rows import ObtainedRow
 
 Verdict = Literal["match", "lower", "higher", "not comparable here", "not obtained"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ResultRow:
     """A row of the result.
 
     Attributes:
@@ -38,7 +38,7 @@ class Line:
     verdicts: Mapping[str, Verdict]
     p: Mapping[str, float | None] = field(default_factory=dict)
     expected: Expected | None = None
-    row: Row | None = None
+    row: ObtainedRow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Result:
     n_queries: int
     models: Mapping[str, str]
     departures: Sequence[str]
-    lines: Sequence[Line]
+    lines: Sequence[ResultRow]
     given: Sequence[str] = ()
 
 
@@ -110,7 +110,7 @@ def _differences(key: str, paper: object, used: object) -> list[str]:
     return [line for one in both for line in _differences(*one)]
 
 
-def lines(recipe: Recipe, rows: Sequence[Row], comparable: bool) -> list[Line]:
+def lines(recipe: Recipe, rows: Sequence[ObtainedRow], comparable: bool) -> list[ResultRow]:
     """Put the program's rows beside the published ones of the same name."""
     obtained = {row.name: row for row in rows}
     if len(obtained) < len(rows):
@@ -122,10 +122,12 @@ def lines(recipe: Recipe, rows: Sequence[Row], comparable: bool) -> list[Line]:
         found.append(_line(recipe, expected, row, tested.get(expected.row, {}), comparable))
     published = {expected.row for expected in recipe.expected}
     own = [row for row in rows if row.name not in published]
-    return found + [Line(row.name, {}, row.values, {}, tested.get(row.name, {}), None, row) for row in own]
+    return found + [ResultRow(row.name, {}, row.values, {}, tested.get(row.name, {}), None, row) for row in own]
 
 
-def _line(recipe: Recipe, expected: Expected, row: Row | None, p: Mapping[str, float | None], comparable: bool) -> Line:
+def _line(
+    recipe: Recipe, expected: Expected, row: ObtainedRow | None, p: Mapping[str, float | None], comparable: bool
+) -> ResultRow:
     values = {} if row is None else row.values
     verdicts = {
         column: _verdict(
@@ -136,7 +138,7 @@ def _line(recipe: Recipe, expected: Expected, row: Row | None, p: Mapping[str, f
         )
         for column, published in expected.values.items()
     }
-    return Line(expected.row, expected.values, values, verdicts, p, expected, row)
+    return ResultRow(expected.row, expected.values, values, verdicts, p, expected, row)
 
 
 def _tolerance(recipe: Recipe, expected: Expected, column: str) -> float:
@@ -165,7 +167,7 @@ def _verdict(published: float, obtained: float | None, tolerance: float, compara
     return "lower" if obtained < published else "higher"
 
 
-def _tests(recipe: Recipe, rows: Sequence[Row]) -> dict[str, dict[str, float | None]]:
+def _tests(recipe: Recipe, rows: Sequence[ObtainedRow]) -> dict[str, dict[str, float | None]]:
     """Return row -> measure -> p, of every ranking that the paper's test compares with another one."""
     how = recipe.significance
     if how is None:
@@ -201,7 +203,7 @@ def as_json(result: Result, commands: Sequence[Sequence[str]]) -> dict[str, Any]
     }
 
 
-def _row(line: Line) -> dict[str, Any]:
+def _row(line: ResultRow) -> dict[str, Any]:
     found: dict[str, Any] = {"row": line.name, "published": dict(line.published), "obtained": dict(line.obtained)}
     if line.verdicts:
         found["verdicts"] = dict(line.verdicts)

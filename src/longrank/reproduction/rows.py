@@ -14,7 +14,7 @@ from longrank.types import Notes, Qrels
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ObtainedRow:
     """A row as it was obtained.
 
     Attributes:
@@ -64,7 +64,7 @@ def measured_by_query(
 
 def ranked_row(
     name: str, run: Path, per_query: Mapping[str, Mapping[str, float]], series: str | None, x: float | None
-) -> Row:
+) -> ObtainedRow:
     """Return the row of a run: each measure's values of all queries become one."""
     values = {measure: summarise(measure, list(found.values())) for measure, found in per_query.items()}
-    return Row(name, values, run, per_query, series, x)
+    return ObtainedRow(name, values, run, per_query, series, x)

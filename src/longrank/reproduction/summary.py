@@ -14,13 +14,13 @@ from urllib.parse import quote
 
 from longrank.errors import IntegrityError
 from longrank.evaluation.render import aligned, markdown_text, pipes
-from longrank.reproduction.asked import Asked
 from longrank.reproduction.report_html import page, text, verdict_class
 from longrank.reproduction.results import VERDICTS, Verdict
+from longrank.reproduction.selection import SelectedRecipe
 from longrank.storage import atomic_write
 
 
-class Outcome(NamedTuple):
+class RecipeOutcome(NamedTuple):
     """What a recipe came to.
 
     Attributes:
@@ -40,13 +40,13 @@ class Outcome(NamedTuple):
     instead: str = ""
 
 
-def nothing_of(asked: Asked, instead: str) -> Outcome:
+def nothing_of(asked: SelectedRecipe, instead: str) -> RecipeOutcome:
     """Return why a recipe that was asked for came to nothing."""
     recipe = asked.recipe
-    return Outcome(asked.name, asked.place, f"{recipe.paper}, {recipe.item}", recipe.about, {}, instead)
+    return RecipeOutcome(asked.name, asked.place, f"{recipe.paper}, {recipe.item}", recipe.about, {}, instead)
 
 
-def outcome_in(folder: Path, place: Path) -> Outcome:
+def outcome_in(folder: Path, place: Path) -> RecipeOutcome:
     """Return what a recipe came to that was run in a folder.
 
     Raises:
@@ -57,12 +57,12 @@ def outcome_in(folder: Path, place: Path) -> Outcome:
         result = json.loads(path.read_bytes())
         shows = f"{result['paper']}, {result['item']}"
         counts = Counter(verdict for row in result["rows"] for verdict in row.get("verdicts", {}).values())
-        return Outcome(result["recipe"], place, shows, result["about"], counts)
+        return RecipeOutcome(result["recipe"], place, shows, result["about"], counts)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise IntegrityError(f"{path}: is no recipe's result; run it again, or delete its folder") from error
 
 
-def finished_before(folder: Path, now: Collection[Path]) -> list[Outcome]:
+def finished_before(folder: Path, now: Collection[Path]) -> list[RecipeOutcome]:
     """Return what the folder has of recipes that were run before; `now` are places of those that were run now.
 
     Raises:
@@ -73,21 +73,21 @@ def finished_before(folder: Path, now: Collection[Path]) -> list[Outcome]:
     return [outcome_in(folder, place) for place in places if place not in now]
 
 
-def write_summary(outcomes: Sequence[Outcome], collection: str, folder: Path) -> None:
+def write_summary(outcomes: Sequence[RecipeOutcome], collection: str, folder: Path) -> None:
     """Write the summary as a page and as Markdown; links lead to the recipes' reports."""
     for name, written in (("summary.md", _markdown(outcomes, collection)), ("index.html", _html(outcomes, collection))):
         with atomic_write(folder / name, "w") as stream:
             stream.write(written)
 
 
-def summary_text(outcomes: Sequence[Outcome]) -> str:
+def summary_text(outcomes: Sequence[RecipeOutcome]) -> str:
     """Return the summary for a terminal."""
     body = [[one.name, one.shows, *(_count(one, verdict) for verdict in VERDICTS)] for one in outcomes]
     besides = [f"{one.name}: {one.instead}\n" for one in outcomes if one.instead]
     return f"{aligned([['recipe', 'shows', *VERDICTS], *body])}\n{''.join(besides)}"
 
 
-def _markdown(outcomes: Sequence[Outcome], collection: str) -> str:
+def _markdown(outcomes: Sequence[RecipeOutcome], collection: str) -> str:
     lines = [["recipe", "shows", *VERDICTS, ""], ["---", "---", *("---:" for _ in VERDICTS), "---"]]
     for one in outcomes:
         name = markdown_text(one.name)
@@ -97,7 +97,7 @@ def _markdown(outcomes: Sequence[Outcome], collection: str) -> str:
     return f"# Reproductions on {markdown_text(collection)}\n\n{pipes(lines)}"
 
 
-def _html(outcomes: Sequence[Outcome], collection: str) -> str:
+def _html(outcomes: Sequence[RecipeOutcome], collection: str) -> str:
     words = '<th scope="col" class="words">recipe</th><th scope="col" class="words">shows</th>'
     heads = words + "".join(f'<th scope="col">{text(one)}</th>' for one in VERDICTS)
     head, rows = f"<thead><tr>{heads}</tr></thead>", "\n".join(_row(one) for one in outcomes)
@@ -109,7 +109,7 @@ def _html(outcomes: Sequence[Outcome], collection: str) -> str:
     )
 
 
-def _row(one: Outcome) -> str:
+def _row(one: RecipeOutcome) -> str:
     name = text(one.name)
     link = name if one.instead else f'<a href="{text(quote(str(one.place / "report.html")))}">{name}</a>'
     what = f'<td class="words"><b>{text(one.shows)}</b> {text(one.about)}</td>'
@@ -120,10 +120,10 @@ def _row(one: Outcome) -> str:
     return f'<tr><th scope="row" class="name">{link}</th>{what}{came_to}</tr>'
 
 
-def _cell(one: Outcome, verdict: Verdict) -> str:
+def _cell(one: RecipeOutcome, verdict: Verdict) -> str:
     kind = verdict_class(verdict) if verdict in one.counts else ""
     return f'<td class="{kind}">{_count(one, verdict)}</td>'
 
 
-def _count(one: Outcome, verdict: Verdict) -> str:
+def _count(one: RecipeOutcome, verdict: Verdict) -> str:
     return str(one.counts[verdict]) if verdict in one.counts else ""

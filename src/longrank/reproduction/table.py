@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from longrank.reproduction.recipe import Expected, Recipe
-from longrank.reproduction.results import VERDICTS, Line, Result, Verdict
+from longrank.reproduction.results import VERDICTS, Result, ResultRow, Verdict
 
 _SOURCES = {
     "survey": "the survey of Lin, Nogueira and Yates",
@@ -31,7 +31,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class TableRow:
+class ReportRow:
     """A row of the result.
 
     Attributes:
@@ -48,7 +48,7 @@ class TableRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """A result in words.
 
     Attributes:
@@ -62,13 +62,13 @@ class Table:
 
     columns: Sequence[str]
     published: frozenset[str]
-    rows: Sequence[TableRow]
+    rows: Sequence[ReportRow]
     footnotes: Sequence[str]
     verdicts: Mapping[Verdict, int]
     p: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-def table_of(result: Result) -> Table:
+def table_of(result: Result) -> ReportTable:
     """Put a result into words."""
     recipe, footnotes = result.recipe, dict[str, int]()
     digits = _digits(recipe)
@@ -77,12 +77,12 @@ def table_of(result: Result) -> Table:
         remarks = [footnotes.setdefault(remark, len(footnotes) + 1) for remark in _remarks(line)]
         cells = {column: _cell(recipe, line, column, digits) for column in recipe.columns}
         instead = line.expected.expected or "" if line.expected is not None else ""
-        rows.append(TableRow(line.name, cells, remarks, instead))
+        rows.append(ReportRow(line.name, cells, remarks, instead))
     published = frozenset(column for line in result.lines for column in line.published)
     if not published and any(row.instead for row in rows):  # which then stands in every column
         published = frozenset(recipe.columns)
     p = {line.name: {column: _p(value) for column, value in line.p.items()} for line in result.lines if line.p}
-    return Table(recipe.columns, published, rows, list(footnotes), verdict_counts(result), p)
+    return ReportTable(recipe.columns, published, rows, list(footnotes), verdict_counts(result), p)
 
 
 def verdict_counts(result: Result) -> dict[Verdict, int]:
@@ -128,7 +128,7 @@ def how_tested(result: Result) -> str:
     return f"* differs from {how.baseline} with p < {how.alpha:g} ({_TESTS[how.test]}, {corrected}), on these queries."
 
 
-def _cell(recipe: Recipe, line: Line, column: str, digits: int) -> Cell:
+def _cell(recipe: Recipe, line: ResultRow, column: str, digits: int) -> Cell:
     published, obtained, p, how = line.published.get(column), line.obtained.get(column), None, recipe.significance
     p = line.p.get(column)
     return Cell(
@@ -151,14 +151,14 @@ def _digits(recipe: Recipe) -> int:
     return min(4, max((len(repr(one).partition(".")[2]) for one in figures), default=4))
 
 
-def _remarks(line: Line) -> list[str]:
+def _remarks(line: ResultRow) -> list[str]:
     expected = line.expected
     if expected is None:
         return ["a row of ours, which the paper does not have"]
     return [text for text in (_reason(expected, line), expected.note, _source(expected)) if text]
 
 
-def _reason(expected: Expected, line: Line) -> str:
+def _reason(expected: Expected, line: ResultRow) -> str:
     if expected.expected is not None:
         return f"{expected.expected}: {expected.reason}"
     if line.row is None and not expected.reason:

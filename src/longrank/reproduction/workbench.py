@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.evaluation.tuning.grids import parse_axes
-from longrank.reproduction.elsewhere import Elsewhere
+from longrank.reproduction.assignments import Overrides, assignments, flat
+from longrank.reproduction.extra_files import ExtraFiles
 from longrank.reproduction.inputs import BEFORE, FOLDS, FOLDS_WITHOUT_DEV, QRELS, QUERIES, TESTED
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
-from longrank.reproduction.rows import Row, measured_by_query, ranked_row
-from longrank.reproduction.sets import Sets, assignments, flat
-from longrank.training.passage_settings import load_passage_training
+from longrank.reproduction.rows import ObtainedRow, measured_by_query, ranked_row
 from longrank.training.settings import load_training
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class Workbench:
         self.judged_before = folder / BEFORE if given.judged_before else None
         self.sources, self._given = given.sources, given
         self._models, self._phases, self._scores = models, phases, scores
-        self.elsewhere = Elsewhere(recipe, models, given)
+        self.extra_files = ExtraFiles(recipe, models, given)
 
     @property
     def dry(self) -> bool:
@@ -132,7 +131,7 @@ class Workbench:
         self,
         name: str,
         preset: str,
-        sets: Sets | None = None,
+        overrides: Overrides | None = None,
         *,
         queries: Path | None = None,
         index: Path | None = None,
@@ -142,7 +141,7 @@ class Workbench:
         output = self.folder / f"{name}.run"
         inputs = (index or self.index, queries or self.queries)
         how = ("--preset", preset, "-k", k, "--tag", name)
-        return self.do("retrieve", *inputs, "-o", output, *how, *self.assigned(sets), output=output)
+        return self.do("retrieve", *inputs, "-o", output, *how, *self.assigned(overrides), output=output)
 
     def tuned(
         self,
@@ -151,14 +150,14 @@ class Workbench:
         grid: Mapping[str, str],
         measure: str,
         *more: object,
-        sets: Sets | None = None,
+        overrides: Overrides | None = None,
     ) -> Path:
         """Return the pooled test run of a first stage tuned on the other folds; `more` are options of ``tune``."""
         output = self.folder / name
         axes = grid_options(grid)
         how = ("--preset", preset, "-m", measure, "--protocol", "folds", "--folds", self.folds, *more)
         inputs = (self.index, self.queries, self.qrels)
-        return self.do("tune", *inputs, "-o", output, *how, *axes, *self.assigned(sets), output=output / "run.txt")
+        return self.do("tune", *inputs, "-o", output, *how, *axes, *self.assigned(overrides), output=output / "run.txt")
 
     def rerank(
         self,
@@ -168,7 +167,7 @@ class Workbench:
         *,
         model: str | None = None,
         depth: int | None = None,
-        sets: Sets | None = None,
+        overrides: Overrides | None = None,
         more: Sequence[object] = (),
         index: Path | None = None,
         queries: Path | None = None,
@@ -183,7 +182,18 @@ class Workbench:
         inputs = (index or self.index, queries or self.queries, first)
         scores = ("--score-cache", self._scores) if cached else ()
         self.do(
-            *("rerank", *inputs, "-o", output, "--pipeline", pipeline, *options, *scores, *more, *self.assigned(sets)),
+            *(
+                "rerank",
+                *inputs,
+                "-o",
+                output,
+                "--pipeline",
+                pipeline,
+                *options,
+                *scores,
+                *more,
+                *self.assigned(overrides),
+            ),
             output=output,
         )
         return Reranked(output, output.with_name(f"{output.name}.evidence"))
@@ -227,7 +237,7 @@ class Workbench:
         name: str,
         protocol: str,
         first: Path,
-        sets: Sets | None = None,
+        overrides: Overrides | None = None,
         *more: object,
         folds: Path | None = None,
     ) -> Path:
@@ -236,27 +246,30 @@ class Workbench:
         With ``--fold`` and a name in `more`, on that fold alone; ``test.run`` is there when all were trained. What a
         frozen encoder makes of passages is shared with the other recipes.
         """
-        load_training(protocol, assignments(sets or {}))  # a fault is found before the first command is run
+        load_training(protocol, assignments(overrides or {}))  # a fault is found before the first command is run
         output = self.folder / name
         inputs = (protocol, self.index, self.queries, self.qrels, first)
         made = output / str(more[more.index("--fold") + 1]) if "--fold" in more else output
         self.do(
-            *("train", *inputs, "-o", output, "--folds", folds or self.folds, *more, *self.trained_with(sets)),
+            *("train", *inputs, "-o", output, "--folds", folds or self.folds, *more, *self.trained_with(overrides)),
             output=made / "test.run",
         )
         return output
 
-    def trained_with(self, sets: Sets | None) -> list[object]:
+    def trained_with(self, overrides: Overrides | None) -> list[object]:
         """Return the options of a training: its settings, and a frozen encoder's file of what it makes of passages."""
-        frozen = dict(flat(sets or {})).get("network.frozen") is True
-        return [*(("--score-cache", self._scores) if frozen else ()), *self.assigned(sets)]
+        frozen = dict(flat(overrides or {})).get("network.frozen") is True
+        return [*(("--score-cache", self._scores) if frozen else ()), *self.assigned(overrides)]
 
-    def train_passages(self, name: str, training: str, examples: Path, sets: Sets | None = None, *more: object) -> Path:
+    def train_passages(
+        self, name: str, training: str, examples: Path, overrides: Overrides | None = None, *more: object
+    ) -> Path:
         """Train a model on examples of passages; return the model's folder."""
-        load_passage_training(training, assignments(sets or {}))
+        load_training(training, assignments(overrides or {}))
         output = self.folder / name
         return self.do(
-            *("train-passages", training, examples, "-o", output, *more, *self.assigned(sets)), output=output / "model"
+            *("train-passages", training, examples, "-o", output, *more, *self.assigned(overrides)),
+            output=output / "model",
         )
 
     def fuse(self, name: str, method: str, runs: Sequence[Path], *more: object) -> Path:
@@ -264,10 +277,10 @@ class Workbench:
         output = self.folder / f"{name}.run"
         return self.do("fuse", *runs, "-o", output, "--method", method, "--tag", name, *more, output=output)
 
-    def ranked(self, name: str, run: Path, *, series: str | None = None, x: float | None = None) -> Row:
+    def ranked(self, name: str, run: Path, *, series: str | None = None, x: float | None = None) -> ObtainedRow:
         """Evaluate a run by the recipe's measures, on the queries that some fold tests: all rows are of the same."""
         if self.dry:
-            return Row(name, {}, run, series=series, x=x)
+            return ObtainedRow(name, {}, run, series=series, x=x)
         per_query = measured_by_query(self.recipe, run, self.tested, self.judged_before)
         return ranked_row(name, run, per_query, series, x)
 
@@ -278,14 +291,14 @@ class Workbench:
         *,
         series: str | None = None,
         x: float | None = None,
-    ) -> Row:
+    ) -> ObtainedRow:
         """Return a row that is no ranking; `values` is called if commands were run."""
-        return Row(name, {} if self.dry else values(), series=series, x=x)
+        return ObtainedRow(name, {} if self.dry else values(), series=series, x=x)
 
     @staticmethod
-    def assigned(sets: Sets | None) -> list[str]:
+    def assigned(overrides: Overrides | None) -> list[str]:
         """Return options that set keys of a command."""
-        return [part for assignment in assignments(sets or {}) for part in ("--set", assignment)]
+        return [part for assignment in assignments(overrides or {}) for part in ("--set", assignment)]
 
     def read_json(self, path: Path) -> Any:
         """Return what a command wrote as JSON."""

@@ -12,9 +12,9 @@ from longrank.collections.catalogue import catalogue
 from longrank.config import lookup, read_toml
 from longrank.errors import InputError
 from longrank.evaluation.measures import parse_measures
-from longrank.reproduction.asked import ask, fitting
 from longrank.reproduction.papers import PROGRAMS
 from longrank.reproduction.recipe_files import RECIPES, load_recipe, named, recipe_names
+from longrank.reproduction.selection import for_collection, select_recipes
 
 NAMES = recipe_names()
 
@@ -172,13 +172,13 @@ def test_an_unknown_name_is_answered_with_names_like_it() -> None:
 
 
 def test_of_a_paper_the_recipes_of_a_collection_are_run_and_others_only_by_name() -> None:
-    asked = ask(named(["parade"]), (), {})
-    of_it = {one.recipe.collection for one in fitting(asked, ["parade"], "genomics")}
+    asked = select_recipes(named(["parade"]), (), {})
+    of_it = {one.recipe.collection for one in for_collection(asked, ["parade"], "genomics")}
     assert of_it == {"genomics"}
     by_name = ["parade", "parade/table2-gov2-title"]
-    assert {one.recipe.collection for one in fitting(asked, by_name, "genomics")} == {"genomics", "gov2"}
-    assert {one.recipe.open for one in fitting(asked, ["parade"], "qmsum")} == {"qmsum"}
-    assert fitting(asked, ["parade"], "mine") == asked
+    assert {one.recipe.collection for one in for_collection(asked, by_name, "genomics")} == {"genomics", "gov2"}
+    assert {one.recipe.open for one in for_collection(asked, ["parade"], "qmsum")} == {"qmsum"}
+    assert for_collection(asked, ["parade"], "mine") == asked
 
 
 # --- what a recipe may say ----------------------------------------------------------------------

@@ -16,14 +16,14 @@ from xml.etree import ElementTree
 import pytest
 
 from longrank.errors import IntegrityError, MissingExtra
-from longrank.reproduction.asked import Asked
 from longrank.reproduction.recipe import Recipe
 from longrank.reproduction.report import as_markdown, as_text
 from longrank.reproduction.report_html import as_html
 from longrank.reproduction.report_plots import plots_of
 from longrank.reproduction.results import Result, lines
-from longrank.reproduction.rows import Row
-from longrank.reproduction.summary import Outcome, finished_before, nothing_of, summary_text, write_summary
+from longrank.reproduction.rows import ObtainedRow
+from longrank.reproduction.selection import SelectedRecipe
+from longrank.reproduction.summary import RecipeOutcome, finished_before, nothing_of, summary_text, write_summary
 from longrank.reproduction.table import table_of
 
 NASTY = "<script>alert(1)</script> & \"x\" 'y' `z` | $a_b$ [l](u) \x1b[31m ]]>"
@@ -53,15 +53,15 @@ PER_QUERY = {
 }
 
 
-def rows() -> list[Row]:
+def rows() -> list[ObtainedRow]:
     return [
-        Row("base", {"AP": 0.2, "P@10": 0.2, "ms": 1.4961}, Path("x"), PER_QUERY["base"]),
-        Row("better", {"AP": 0.3, "P@10": 0.7 / 3}, Path("y"), PER_QUERY["better"]),
-        Row("ours", {"ms": 12345.6}),
+        ObtainedRow("base", {"AP": 0.2, "P@10": 0.2, "ms": 1.4961}, Path("x"), PER_QUERY["base"]),
+        ObtainedRow("better", {"AP": 0.3, "P@10": 0.7 / 3}, Path("y"), PER_QUERY["better"]),
+        ObtainedRow("ours", {"ms": 12345.6}),
     ]
 
 
-def result(departures: tuple[str, ...] = (), got: list[Row] | None = None, **more: Any) -> Result:
+def result(departures: tuple[str, ...] = (), got: list[ObtainedRow] | None = None, **more: Any) -> Result:
     recipe = Recipe.model_validate({**RECIPE, **more})
     found = lines(recipe, rows() if got is None else got, not departures)
     return Result("santos/table9", recipe, "time", 3, {"encoder": "hub/name"}, departures, found)
@@ -107,7 +107,7 @@ def test_remarks_are_footnotes_and_equal_ones_are_one() -> None:
 
 def test_where_all_figures_are_lost_each_column_says_so() -> None:
     assert table_of(result()).published == {"AP", "P@10", "ms"}
-    of = result((), [Row("lost", {"AP": 0.5})], expected=[RECIPE["expected"][1]], quantities=[])
+    of = result((), [ObtainedRow("lost", {"AP": 0.5})], expected=[RECIPE["expected"][1]], quantities=[])
     assert "| lost [1] | not recovered | 0.5000 | not recovered |  |" in as_markdown(of, "", {}).replace("\\", "")
 
 
@@ -161,8 +161,8 @@ def nasty() -> Result:
     expected = [{"row": NASTY, "values": {"AP": 0.1}, "note": NASTY}]
     decision = [{"about": NASTY, "text": NASTY, "choice": NASTY}]
     got = [
-        Row(NASTY, {"AP": 0.1}, Path("x"), PER_QUERY["base"]),
-        Row(f"{NASTY}2", {"AP": 0.2}, None, PER_QUERY["better"]),
+        ObtainedRow(NASTY, {"AP": 0.1}, Path("x"), PER_QUERY["base"]),
+        ObtainedRow(f"{NASTY}2", {"AP": 0.2}, None, PER_QUERY["better"]),
     ]
     more = {"about": NASTY, "item": NASTY, "settings": {"s": NASTY}, "significance": {"compare_with": NASTY}}
     return result((NASTY,), got, expected=expected, decision=decision, **more)
@@ -205,7 +205,9 @@ def test_plots_are_well_formed_and_the_same_for_equal_results() -> None:
 @pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs the extra plots")
 def test_lines_are_drawn_over_x_and_need_no_published_figure() -> None:
     expected = [{"row": f"{n}", "expected": "not recovered", "reason": "graphical"} for n in range(3)]
-    got = [Row(f"{n}", {"AP": n / 10}, series="Max", x=n) for n in range(3)] + [Row("level", {"AP": 0.2})]
+    got = [ObtainedRow(f"{n}", {"AP": n / 10}, series="Max", x=n) for n in range(3)] + [
+        ObtainedRow("level", {"AP": 0.2})
+    ]
     more: dict[str, Any] = {"significance": None, "plot": "lines"}
     texts = "".join(ElementTree.fromstring(plots_of(result((), got, expected=expected, **more))["figures"]).itertext())
     assert "Max, obtained" in texts
@@ -231,8 +233,10 @@ def test_without_matplotlib_plots_are_refused_and_the_page_says_why(monkeypatch:
 def test_a_summary_leads_to_reports_and_says_what_failed(tmp_path: Path) -> None:
     recipe = Recipe.model_validate(RECIPE)
     outcomes = [
-        Outcome("santos/table9", Path("santos/table9"), "SANTOS, Table 9", "pears", {"match": 3, "not obtained": 1}),
-        nothing_of(Asked(f"{NASTY}.toml", recipe, {}, {}), f"failed: {NASTY}"),
+        RecipeOutcome(
+            "santos/table9", Path("santos/table9"), "SANTOS, Table 9", "pears", {"match": 3, "not obtained": 1}
+        ),
+        nothing_of(SelectedRecipe(f"{NASTY}.toml", recipe, {}, {}), f"failed: {NASTY}"),
     ]
     write_summary(outcomes, NASTY, tmp_path)
     html, markdown = (tmp_path / "index.html").read_text(), (tmp_path / "summary.md").read_text()

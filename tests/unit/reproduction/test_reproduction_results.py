@@ -12,7 +12,7 @@ from scipy.stats import ttest_rel
 from longrank.errors import LongRankError
 from longrank.reproduction.recipe import Recipe
 from longrank.reproduction.results import departures, inputs_given, lines
-from longrank.reproduction.rows import Row
+from longrank.reproduction.rows import ObtainedRow
 
 
 def recipe(**more: Any) -> Recipe:
@@ -32,7 +32,7 @@ def verdict_of(
     published: Mapping[str, float], obtained: Mapping[str, float], *, comparable: bool = True, **more: Any
 ) -> Any:
     said = recipe(expected=[{"row": "one", "values": published, **more.pop("row", {})}], **more)
-    return dict(lines(said, [Row("one", obtained)], comparable)[0].verdicts)
+    return dict(lines(said, [ObtainedRow("one", obtained)], comparable)[0].verdicts)
 
 
 @pytest.mark.parametrize(
@@ -87,31 +87,31 @@ def test_what_no_program_gives_is_not_obtained() -> None:
 
 
 def test_rows_of_ours_stand_below_those_of_the_paper() -> None:
-    found = lines(recipe(), [Row("own", {"AP": 1.0}), Row("one", {"AP": 0.3})], True)
+    found = lines(recipe(), [ObtainedRow("own", {"AP": 1.0}), ObtainedRow("one", {"AP": 0.3})], True)
     assert [(line.name, dict(line.verdicts)) for line in found] == [("one", {"AP": "higher"}), ("own", {})]
 
 
 def test_a_row_that_two_sources_give_is_obtained_for_both() -> None:
     twice = [{"row": "one", "values": {"AP": 0.3}}, {"row": "one", "source": "survey", "values": {"AP": 0.25}}]
-    found = lines(recipe(expected=twice), [Row("one", {"AP": 0.3})], True)
+    found = lines(recipe(expected=twice), [ObtainedRow("one", {"AP": 0.3})], True)
     assert [dict(line.verdicts) for line in found] == [{"AP": "match"}, {"AP": "higher"}]
 
 
 def test_two_rows_of_one_name_are_an_error_of_the_program() -> None:
     with pytest.raises(LongRankError, match="two rows of one name"):
-        lines(recipe(), [Row("one", {}), Row("one", {})], True)
+        lines(recipe(), [ObtainedRow("one", {}), ObtainedRow("one", {})], True)
 
 
 # --- the paper's test ---------------------------------------------------------------------------
 
-BASE = Row("base", {"AP": 0.5}, per_query={"AP": {"q1": 0.5, "q2": 0.5, "q3": 0.5}})
-NEAR = Row("near", {"AP": 0.7}, per_query={"AP": {"q1": 0.6, "q2": 0.7, "q3": 0.8}})
-SAME = Row("same", {"AP": 0.5}, per_query={"AP": {"q1": 0.5, "q2": 0.5, "q3": 0.5}})
+BASE = ObtainedRow("base", {"AP": 0.5}, per_query={"AP": {"q1": 0.5, "q2": 0.5, "q3": 0.5}})
+NEAR = ObtainedRow("near", {"AP": 0.7}, per_query={"AP": {"q1": 0.6, "q2": 0.7, "q3": 0.8}})
+SAME = ObtainedRow("same", {"AP": 0.5}, per_query={"AP": {"q1": 0.5, "q2": 0.5, "q3": 0.5}})
 
 T = 1 - math.sqrt(12) / math.sqrt(14)  # of .1, .2, .3: t = sqrt(12), and with 2 degrees p = 1 - t / sqrt(2 + t^2)
 
 
-def p_of(rows: list[Row], **how: Any) -> dict[str, float | None]:
+def p_of(rows: list[ObtainedRow], **how: Any) -> dict[str, float | None]:
     said = recipe(significance={"compare_with": "base", **how})
     return {line.name: line.p.get("AP") for line in lines(said, rows, False) if line.name != "one"}
 
@@ -158,7 +158,10 @@ def test_collection_models_and_settings_depart() -> None:
 
 def test_rows_may_be_compared_with_one_each() -> None:
     values = {"a": [0.1, 0.2, 0.4], "b": [0.2, 0.5, 0.5], "c": [0.4, 0.3, 0.2], "d": [0.5, 0.9, 0.6]}
-    rows = [Row(name, {"AP": 0.3}, per_query={"AP": dict(enumerate(map(float, own)))}) for name, own in values.items()]
+    rows = [
+        ObtainedRow(name, {"AP": 0.3}, per_query={"AP": dict(enumerate(map(float, own)))})
+        for name, own in values.items()
+    ]
     expected = [{"row": name, "values": {"AP": 0.3}} for name in (*values, "missing")]
     said = recipe(expected=expected, significance={"compare_with": {"b": "a", "d": "c", "a": "missing"}})
     found = {line.name: line.p for line in lines(said, rows, True) if line.p}

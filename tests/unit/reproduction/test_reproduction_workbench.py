@@ -12,12 +12,12 @@ import pytest
 from longrank.cli.main import COMMANDS, build_app
 from longrank.collections.collection import Collection
 from longrank.errors import InputError
-from longrank.reproduction.asked import ask
+from longrank.reproduction.assignments import assignments
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
 from longrank.reproduction.recipe_files import recipe_names
 from longrank.reproduction.reproduce import program_of
-from longrank.reproduction.sets import assignments
+from longrank.reproduction.selection import select_recipes
 from longrank.reproduction.workbench import Workbench
 from longrank.training.settings import load_training
 
@@ -52,7 +52,7 @@ def test_every_method_asks_for_a_command_that_the_command_line_takes(tmp_path: P
     first = at.retrieve("first", "bm25-anserini", {"b": 0.4}, k=10)
     tuned = at.tuned("tuned", "bm25-anserini", {"k1": "0.3:3:0.3"}, "AP", "--choose-by", "yang19")
     read = at.rerank(
-        "maxp", tuned, "maxp", model=at.model("encoder"), depth=5, sets={"title": True}, more=("--tail", "drop")
+        "maxp", tuned, "maxp", model=at.model("encoder"), depth=5, overrides={"title": True}, more=("--tail", "drop")
     )
     at.aggregate("sum", read.evidence, "sump", first=first, alpha=0.2, normalize="minmax")
     at.weighed("birch", [read.evidence], first, {"alpha": "0:1:0.1"})
@@ -200,7 +200,7 @@ class Noted(Phases):
 def test_no_recipe_makes_one_thing_in_two_ways_or_reads_less_of_queries_than_they_are(
     tmp_path: Path, name: str
 ) -> None:
-    asked = ask([name], [], {})[0]
+    asked = select_recipes([name], [], {})[0]
     if asked.recipe.program is None:
         return
     for file in ("docs.jsonl", "judged-before.txt", "triples.train.small.tsv", "snippets.txt"):

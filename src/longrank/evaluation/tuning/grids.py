@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import product
 from math import prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from longrank.config import suggestion
 from longrank.errors import InputError
@@ -25,13 +25,15 @@ Axes: TypeAlias = Mapping[str, tuple[Number, ...]]
 
 
 def parse_axes(
-    texts: Iterable[str], kinds: Mapping[str, type[Number]], what: str = "setting to tune in this first stage"
+    grid: Mapping[str, Any] | Iterable[str],
+    kinds: Mapping[str, type[Number]],
+    what: str = "setting to tune in this first stage",
 ) -> dict[str, tuple[Number, ...]]:
     """Read the axes of a grid.
 
     Args:
-        texts: one axis each: ``NAME=FIRST:LAST:STEP``, LAST included if a step falls on it, or
-            ``NAME=VALUE,VALUE,...``.
+        grid: texts of an axis each: ``NAME=FIRST:LAST:STEP``, LAST included if a step falls on it, or
+            ``NAME=VALUE,VALUE,...``; or a mapping of names to such ranges, to numbers, or to lists of numbers.
         kinds: the settings that can be axes, and whether each is an int or a float.
         what: what they are, for the message about any other.
 
@@ -41,7 +43,7 @@ def parse_axes(
             more than `MAX_SETTINGS` settings.
     """
     axes: dict[str, tuple[Number, ...]] = {}
-    for text in texts:
+    for text in _texts(grid):
         name, equals, values = (part.strip() for part in text.partition("="))
         if not equals:
             raise InputError("not an axis of a grid", got=text, fix=_SHAPE)
@@ -78,6 +80,16 @@ def shown_setting(setting: Setting) -> str:
 def shown_value(value: Number) -> str:
     """Return a value to read, not to compare: whole numbers in full, others to ten digits."""
     return str(value) if isinstance(value, int) else f"{value:.10g}"
+
+
+def _texts(grid: Mapping[str, Any] | Iterable[str]) -> Iterable[str]:
+    if isinstance(grid, Mapping):
+        lists = {
+            name: [value] if isinstance(value, str) or not isinstance(value, Iterable) else value
+            for name, value in grid.items()
+        }
+        return [f"{name}={','.join(map(str, values))}" for name, values in lists.items()]
+    return [grid] if isinstance(grid, str) else grid
 
 
 def _values(axis: str, text: str) -> list[Decimal]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from longrank.config import lookup
 from longrank.draws import shuffled
 from longrank.errors import InputError
 from longrank.evaluation.heldout import check_folds
@@ -194,6 +195,41 @@ def frozen(there: GridValues, place: int, here: GridValues) -> Outcome:
         held_out=not both,
         remark=remark + (f"; {both} query ids are in both, so these may not be unseen" if both else ""),
     )
+
+
+def make_protocol(
+    name: str | None = None,
+    *,
+    folds: Mapping[str, Fold] | None = None,
+    choose_by: str | None = None,
+    samples: int | None = None,
+    sample_size: int | None = None,
+    seed: int = 42,
+    notes: Notes,
+) -> TuningProtocol:
+    """Return a protocol with its options; without a name, the protocol whose options are given, else ``all``.
+
+    Raises:
+        InputError: an unknown protocol or rule, an option of another protocol, or one that is missing.
+    """
+    options = {"folds": folds, "choose_by": choose_by, "samples": samples, "sample_size": sample_size}
+    owner = {"folds": "folds", "choose_by": "folds", "samples": "samples", "sample_size": "samples"}
+    given = [option for option, value in options.items() if value is not None]
+    name = name or next((owner[option] for option in given), "all")
+    lookup(PROTOCOLS, name, "protocol")
+    for option in given:
+        if owner[option] != name:
+            raise InputError(f"{option} is an option of protocol '{owner[option]}'", got=name)
+    if name == "folds":
+        if folds is None:
+            raise InputError("protocol 'folds' needs folds", fix="give a file of folds, or a number of folds to make")
+        lookup(RULES, choose_by or "rest", "rule to choose by")
+        return OnFolds(folds, choose_by or "rest", notes)
+    if name == "samples":
+        if sample_size is None:
+            raise InputError("protocol 'samples' needs sample_size", fix="the queries of no sample are tested on")
+        return OnSamples(5 if samples is None else samples, sample_size, seed)
+    return OnAll()
 
 
 PROTOCOLS: dict[str, type[TuningProtocol]] = {"all": OnAll, "samples": OnSamples, "folds": OnFolds}

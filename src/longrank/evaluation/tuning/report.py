@@ -8,9 +8,10 @@ from typing import Any
 
 from longrank.errors import printable
 from longrank.evaluation.measures import is_count
-from longrank.evaluation.render import aligned, csv_text, json_text, markdown_text, pipes, spreadsheet_safe
+from longrank.evaluation.render import aligned, csv_text, html_notes, json_text, markdown_text, pipes, spreadsheet_safe
 from longrank.evaluation.tuning.grids import shown_setting, shown_value
 from longrank.evaluation.tuning.values import Choice, GridValues, Outcome
+from longrank.types import Notes, html_table
 
 
 def as_json(table: GridValues, outcome: Outcome, about: Mapping[str, Any]) -> str:
@@ -56,6 +57,12 @@ def as_markdown(table: GridValues, outcome: Outcome) -> str:
     lines = _lines(table, outcome, _rounded(table.measure))
     head, *rest = [list(map(markdown_text, line)) for line in lines]
     return f"{pipes([head, ['---', *('---:' for _ in head[1:])], *rest])}\n{markdown_text(outcome.remark)}\n"
+
+
+def as_html(table: GridValues, outcome: Outcome, notes: Notes) -> str:
+    """Return the notes, the choices and the remark as HTML; all text is escaped."""
+    head, *rows = _lines(table, outcome, _rounded(table.measure))
+    return html_notes(notes) + html_table(head, rows, outcome.remark)
 
 
 def as_csv(table: GridValues, outcome: Outcome) -> str:

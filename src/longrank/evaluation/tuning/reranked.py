@@ -6,16 +6,18 @@ Of a run, the score of each document is all that is known; it stands for a docum
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from longrank.collections import read_run
 from longrank.errors import InputError
-from longrank.formats.evidence import check_complete, read_evidence
-from longrank.formats.trec import read_run
-from longrank.types import Evidence, Notes, Run
+from longrank.evaluation.systems import place_of
+from longrank.formats.evidence import check_complete, open_evidence
+from longrank.types import Evidence, Notes, Run, is_frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +26,13 @@ class Reranked:
 
     Attributes:
         first_stage: the run that was reranked.
-        sources: evidence files and reranked runs, each of some of the queries.
+        sources: evidence files, evidence in memory and reranked runs, each of some of the queries.
         last: documents that come after all others: those that the index lacked.
         scorers: fingerprints of what has scored the evidence files; of runs, nothing is known.
     """
 
     first_stage: Run
-    sources: tuple[Path | Run, ...]
+    sources: tuple[Path | Run | tuple[Evidence, ...], ...]
     last: frozenset[str]
     scorers: frozenset[str] = frozenset()
 
@@ -44,15 +46,15 @@ class Reranked:
             if isinstance(source, Run):
                 yield from (_of_score(row.query_id, row.doc_id, row.score) for row in source.rows())
             else:
-                yield from read_evidence(source)[1]
+                yield from open_evidence(source)[1]
 
 
-def open_reranked(first_stage: Path, sources: Sequence[Path], *, depth: int | None, notes: Notes) -> Reranked:
+def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: Notes) -> Reranked:
     """Read a first stage and what reranked it.
 
     Args:
-        first_stage: a TREC run.
-        sources: evidence files, or TREC runs.
+        first_stage: a run, as `read_run` takes it.
+        sources: an evidence file, `Evidence` values or a reranked run; or a list of files and runs.
         depth: how many documents of each query the runs have reranked, where others follow below them; None: all.
         notes: what was accepted with a remark: a depth for evidence, for one, which says itself what was reranked.
 
@@ -61,21 +63,29 @@ def open_reranked(first_stage: Path, sources: Sequence[Path], *, depth: int | No
     """
     if depth is not None and depth < 1:
         raise InputError("the depth of reranking must be at least 1", got=depth)
-    opened: list[Path | Run] = []
+    opened: list[Path | Run | tuple[Evidence, ...]] = []
     scorers: set[str] = set()
     last: set[str] = set()
-    for path in sources:
-        if _is_evidence(path):
-            notes.add("evidence files, for which a depth means nothing", str(path), int(depth is not None))
-            header, _ = read_evidence(path)
-            check_complete(header, path)
+    for source in _separate(sources):
+        if isinstance(source, tuple) or (isinstance(source, str | Path) and _is_evidence(Path(source))):
+            notes.add("evidence files, for which a depth means nothing", place_of(source, ""), int(depth is not None))
+            header, records = open_evidence(source)
+            check_complete(header, source)
             last.update(header.get("missing", ()))
-            scorers.add(header["scorer"])
-            opened.append(path)
+            scorers |= {header["scorer"]} if "scorer" in header else set()
+            opened.append(tuple(records) if isinstance(source, tuple) else Path(source))
         else:
-            run = read_run(path, notes)
+            run = read_run(source, notes)
             opened.append(Run(run.tag, (row for query_id in run for row in run[query_id][:depth])))
     return Reranked(read_run(first_stage, notes), tuple(opened), frozenset(last), frozenset(scorers))
+
+
+def _separate(sources: Any) -> list[Any]:
+    """Return a list of sources; `Evidence` values are one source, a tuple."""
+    if isinstance(sources, str | Path | Run | Mapping) or is_frame(sources) or not isinstance(sources, Iterable):
+        return [sources]
+    items = list(sources)
+    return [tuple(items)] if items and isinstance(items[0], Evidence | Mapping) else items
 
 
 def _is_evidence(path: Path) -> bool:

@@ -169,6 +169,16 @@ def check_axes(search: Search, axes: Axes) -> None:
             raise InputError(f"an axis has no effect while {_FACTORS[name]} is 0", got=name)
 
 
+def note_edges(table: GridValues, axes: Axes, notes: Notes) -> None:
+    """Note where the best value over all queries is at an end of its axis."""
+    best = table.settings[table.best(table.query_ids)]
+    for name, values in axes.items():
+        if len(values) > 1 and best[name] in (values[0], values[-1]):
+            notes.say(
+                f"the best {name} over all queries, {best[name]}, is at an end of its axis: is the grid wide enough?"
+            )
+
+
 def untried(search: Search, axes: Axes) -> GridValues:
     """Return a table of one setting, zeros: a protocol that refuses it would refuse the finished one."""
     return _table(search, settings_of(axes)[:1], np.zeros((1, len(search.queries))))
@@ -179,7 +189,12 @@ def _table(search: Search, settings: Sequence[Setting], values: NDArray[np.float
 
 
 def tabulate(
-    search: Search, axes: Axes, journal: Path, *, workers: int = 1, progress: Callable[[int], None] = lambda n: None
+    search: Search,
+    axes: Axes,
+    journal: Path,
+    *,
+    workers: int = 1,
+    progress: Callable[[int], object] | None = None,
 ) -> GridValues:
     """Return the values of every setting of a grid.
 
@@ -196,13 +211,13 @@ def tabulate(
         LongRankError: a process was killed, or writing failed.
     """
     check_axes(search, axes)
-    settings = settings_of(axes)
+    settings, advance = settings_of(axes), progress or (lambda n: None)
     with Journal(journal, search.header(axes)) as kept:
-        progress(kept.n_committed)
+        advance(kept.n_committed)
         for values in in_order(distributed(search, settings[kept.n_committed :], workers)):
             kept.append(values.astype("<f8").tobytes())
             kept.commit()
-            progress(1)
+            advance(1)
     values = np.empty((len(settings), len(search.queries)))
     for row, body in zip(values, read_journal(journal), strict=True):
         row[:] = np.frombuffer(body, "<f8")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from longrank.reproduction.rows import Row
+    from longrank.reproduction.rows import ObtainedRow
     from longrank.reproduction.workbench import Workbench
 
 _GENERATORS = {
@@ -18,7 +18,7 @@ _GENERATORS = {
     "parade_efficiency": "checkpoints figure_3 table_7 table_8",
     "santos": "figure_2 figure_3 pools_and_aggregations table_1 table_2 table_5 table_6",
 }
-PROGRAMS: dict[str, str | Callable[[Workbench], Iterator[Row]]] = {
+PROGRAMS: dict[str, str | Callable[[Workbench], Iterator[ObtainedRow]]] = {
     f"{module}:{name}": f"{__name__}.{module}:{name}" for module, names in _GENERATORS.items() for name in names.split()
 }
 """``program`` of a recipe -> its generator, which takes a `longrank.reproduction.workbench.Workbench`."""

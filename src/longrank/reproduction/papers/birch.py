@@ -14,28 +14,28 @@ from pathlib import Path
 from longrank.formats.folds import read_folds
 from longrank.formats.trec import read_run
 from longrank.reproduction.papers.trained import file_name, first_stage, interpolated
-from longrank.reproduction.rows import Row
+from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.workbench import Workbench
 from longrank.types import Notes
 
 # --- results: best sentences by what the model was trained on ---
 
 
-def results(bench: Workbench) -> Iterator[Row]:
+def results(bench: Workbench) -> Iterator[ObtainedRow]:
     """BM25+RM3, then one, two and three sentences of each model."""
     first = bench.retrieve("bm25-rm3", "bm25-anserini+rm3")
     yield bench.ranked("BM25+RM3", first)
     yield from _one_to_three(bench, first)
 
 
-def first_version(bench: Workbench) -> Iterator[Row]:
+def first_version(bench: Workbench) -> Iterator[ObtainedRow]:
     """The same on BM25+RM3 that is tuned by the folds, with two models (arXiv 1903.10972)."""
     first = bench.tuned("tuned", "bm25-anserini+rm3", bench.settings["tune"], "AP", "--choose-by", "yang19")
     yield bench.ranked("BM25+RM3", first)
     yield from _one_to_three(bench, first)
 
 
-def _one_to_three(bench: Workbench, first: Path) -> Iterator[Row]:
+def _one_to_three(bench: Workbench, first: Path) -> Iterator[ObtainedRow]:
     for trained_on in bench.settings["trained_on"]:
         evidence = _read(bench, trained_on, first)
         for n in (1, 2, 3):
@@ -53,15 +53,15 @@ def _frozen(bench: Workbench, trained_on: str, first: Path, evidence: Path) -> t
     if not bench.settings["learn_on"]:
         return ()
     names = [file.relative_to(bench.folder) for file in (bench.qrels, first, evidence)]
-    files = bench.elsewhere.made("learn_on", names, trained_on, "score")
+    files = bench.extra_files.made("learn_on", names, trained_on, "score")
     return "--learn-on", ",".join(map(str, files))
 
 
 def _read(bench: Workbench, role: str, first: Path) -> Path:
     """Return what a model says of every sentence of the candidates."""
-    settings, sets = bench.settings, {"scorer.options.score": bench.settings["score"]}
+    settings, overrides = bench.settings, {"scorer.options.score": bench.settings["score"]}
     name, model = file_name(role), bench.model(role)
-    return bench.rerank(name, first, "birch", model=model, depth=settings["depth"], sets=sets).evidence
+    return bench.rerank(name, first, "birch", model=model, depth=settings["depth"], overrides=overrides).evidence
 
 
 def _grid(n: int, alpha: str, weights: str) -> dict[str, str]:
@@ -72,7 +72,7 @@ def _grid(n: int, alpha: str, weights: str) -> dict[str, str]:
 # --- how many sentences ---
 
 
-def sentences(bench: Workbench) -> Iterator[Row]:
+def sentences(bench: Workbench) -> Iterator[ObtainedRow]:
     """From the best sentence to the best ten: the full grid for three, two values of each weight from four on."""
     first = bench.retrieve("bm25-rm3", "bm25-anserini+rm3")
     evidence, settings = _read(bench, "bert", first), bench.settings
@@ -85,13 +85,13 @@ def sentences(bench: Workbench) -> Iterator[Row]:
 # --- Birch-Passage: trained end to end ---
 
 
-def passages(bench: Workbench) -> Iterator[Row]:
+def passages(bench: Workbench) -> Iterator[ObtainedRow]:
     """Birch-Passage of several encoders, alone and mixed with the first stage (survey, Table 11)."""
     first = first_stage(bench, "BM25+RM3")
     for role in bench.settings["encoders"]:
         name = file_name(role)
-        sets = {"network.name": "birch-passage", "network.model": bench.model(role), **bench.settings["train"]}
-        trained = bench.train(name, "parade", first, sets)
+        overrides = {"network.name": "birch-passage", "network.model": bench.model(role), **bench.settings["train"]}
+        trained = bench.train(name, "parade", first, overrides)
         yield bench.ranked(role, trained / "test.run")
         mixed = interpolated(bench, f"{name}-mixed", trained, first, bench.settings["alpha"])
         yield bench.ranked(f"{role} + BM25", mixed)
@@ -100,7 +100,7 @@ def passages(bench: Workbench) -> Iterator[Row]:
 # --- what the models were trained on (Tables 1.1 to 1.3) ---
 
 
-def table_1_1(bench: Workbench) -> Iterator[Row]:
+def table_1_1(bench: Workbench) -> Iterator[ObtainedRow]:
     """Microblog: queries and judged tweets to train on, and to validate on."""
     train, dev = bench.folder / "rows.jsonl", bench.folder / "dev.jsonl"
     parts = ("--queries", bench.queries, "--qrels", bench.qrels, "-o", train, "--dev", dev)
@@ -109,19 +109,19 @@ def table_1_1(bench: Workbench) -> Iterator[Row]:
     yield bench.measured("validation", lambda: _counted(bench, dev))
 
 
-def table_1_2(bench: Workbench) -> Iterator[Row]:
+def table_1_2(bench: Workbench) -> Iterator[ObtainedRow]:
     """MS MARCO: examples, two of each triple."""
     rows, triples = bench.folder / "rows.jsonl", bench.settings["triples"]
     if triples:
         how = ("--triples", bench.settings["n_triples"])
-        bench.do("rows", "msmarco", bench.elsewhere.file(triples), "-o", rows, *how, output=rows)
+        bench.do("rows", "msmarco", bench.extra_files.file(triples), "-o", rows, *how, output=rows)
     else:
         inputs = (*bench.sources, "--queries", bench.queries, "--qrels", bench.qrels)
         bench.do("rows", "microblog", *inputs, "-o", rows, output=rows)
     yield bench.measured("MS MARCO", lambda: _counted(bench, rows))
 
 
-def table_1_3(bench: Workbench) -> Iterator[Row]:
+def table_1_3(bench: Workbench) -> Iterator[ObtainedRow]:
     """TREC CAR: queries of the folds, and pairs with BM25's first paragraphs."""
     run = bench.retrieve("bm25", "bm25-anserini", k=bench.settings["depth"])
     yield bench.measured("training", lambda: _pairs(bench, run, dev=False))

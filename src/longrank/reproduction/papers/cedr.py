@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from longrank.reproduction.assignments import Overrides
 from longrank.reproduction.papers.trained import (
     FIRST_STAGES,
     file_name,
@@ -13,15 +14,14 @@ from longrank.reproduction.papers.trained import (
     train,
     train_by_fold,
 )
-from longrank.reproduction.rows import Row
-from longrank.reproduction.sets import Sets
+from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.workbench import Workbench
 
 ON_VANILLA_BERT = {"KNRM, BERT fine-tuned": "knrm", "CEDR-KNRM": "cedr-knrm"}
 """Row -> the network that is put on a trained VanillaBERT."""
 
 
-CAPREOLUS: Sets = {
+CAPREOLUS: Overrides = {
     "read.passages": "capreolus",
     "read.options.length": 225,
     "read.options.stride": 225,
@@ -37,14 +37,14 @@ CAPREOLUS: Sets = {
 }
 
 
-IN_CAPREOLUS: Mapping[str, Sets] = {
+IN_CAPREOLUS: Mapping[str, Overrides] = {
     "KNRM": {"network.name": "knrm", "network.preset": "capreolus"},
     "CEDR-KNRM": {"network.name": "cedr-knrm", "network.preset": "capreolus"},
     "VanillaBERT": {"network.name": "vanilla-bert"},
 }
 
 
-def original(bench: Workbench) -> Iterator[Row]:
+def original(bench: Workbench) -> Iterator[ObtainedRow]:
     """VanillaBERT, and on what it has learned KNRM and CEDR-KNRM, as MacAvaney et al. trained them."""
     first = first_stage(bench, bench.settings["candidates"])
     model = {"network.model": bench.model("base")}
@@ -61,7 +61,7 @@ def original(bench: Workbench) -> Iterator[Row]:
         yield bench.ranked(name, trained / "test.run")
 
 
-def capreolus(bench: Workbench) -> Iterator[Row]:
+def capreolus(bench: Workbench) -> Iterator[ObtainedRow]:
     """KNRM, CEDR-KNRM and VanillaBERT as Capreolus trains them, by encoder and number of passages."""
     first = first_stage(bench, bench.settings["candidates"])
     for n in bench.settings["passages"] or [8]:
@@ -80,9 +80,9 @@ def capreolus(bench: Workbench) -> Iterator[Row]:
 def _on_vanilla_bert(bench: Workbench, network: str, vanilla: Path, first: Path) -> Path:
     """Put a network on each fold's VanillaBERT, and train it on."""
 
-    def sets(fold: str) -> Sets:
+    def overrides(fold: str) -> Overrides:
         start = bench.folder / f"start-{network}-{fold}"
         bench.do("create", network, "--model", vanilla / fold / "model", "-o", start, output=start)
         return {"network.name": network, "network.model": start}
 
-    return train_by_fold(bench, f"{network}-on-vanilla-bert", "cedr", first, sets)
+    return train_by_fold(bench, f"{network}-on-vanilla-bert", "cedr", first, overrides)

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from longrank.errors import InputError
-from longrank.reproduction.rows import Row
+from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.workbench import Workbench, grid_options
 
 _BASELINES = tuple(f"bm25{which}{feedback}" for which in ("base", "tuned") for feedback in ("", "_ax", "_prf", "_rm3"))
@@ -23,7 +23,7 @@ _ROLES["bm25exp_marcomb"] = _ROLES["bm25_marcomb"]
 # --- passages (Table 1) ---
 
 
-def table_1(bench: Workbench) -> Iterator[Row]:
+def table_1(bench: Workbench) -> Iterator[ObtainedRow]:
     """Eight baselines, then BERT alone on three lists of candidates."""
     for name in _BASELINES:
         yield bench.ranked(f"{name}_p", bench.retrieve(f"{name}_p", f"{name}_p"))
@@ -37,13 +37,15 @@ def table_1(bench: Workbench) -> Iterator[Row]:
 
 def _read(bench: Workbench, name: str, first: Path) -> Path:
     """Rerank whole passages by the log-probability of relevance, and nothing else."""
-    sets = {"passages.preset": "whole", "scorer.options.score": "logprob"}
-    return bench.rerank(name, first, "firstp", model=bench.model("bert"), depth=bench.settings["depth"], sets=sets).run
+    overrides = {"passages.preset": "whole", "scorer.options.score": "logprob"}
+    return bench.rerank(
+        name, first, "firstp", model=bench.model("bert"), depth=bench.settings["depth"], overrides=overrides
+    ).run
 
 
 def _expanded(bench: Workbench, *roles: str, copies: int = 1) -> Path:
     """Index the documents with the queries that several models predict for them, united."""
-    files = [bench.elsewhere.file(name) for name in bench.settings["expansions"]] or [
+    files = [bench.extra_files.file(name) for name in bench.settings["expansions"]] or [
         _predicted(bench, role) for role in roles
     ]
     name = f"expanded-{copies}.index"
@@ -60,20 +62,20 @@ def _predicted(bench: Workbench, role: str) -> Path:
 # --- documents (Table 2) ---
 
 
-def table_2(bench: Workbench) -> Iterator[Row]:
+def table_2(bench: Workbench) -> Iterator[ObtainedRow]:
     """Eight baselines, then three mixtures of a first stage and BERT's three best sentences."""
     for name in _BASELINES:
         yield bench.ranked(name, bench.retrieve(name, name))
     yield from _mixtures(bench)
 
 
-def table_2_full_depth(bench: Workbench) -> Iterator[Row]:
+def table_2_full_depth(bench: Workbench) -> Iterator[ObtainedRow]:
     """The same mixtures and the first baseline, to the depth of the runs."""
     yield bench.ranked("bm25base", bench.retrieve("bm25base", "bm25base"))
     yield from _mixtures(bench)
 
 
-def _mixtures(bench: Workbench) -> Iterator[Row]:
+def _mixtures(bench: Workbench) -> Iterator[ObtainedRow]:
     expanded = _expanded(bench, "doc2query-msmarco", "doc2query-car")
     for name in _ROLES:
         index = expanded if name.startswith("bm25exp") else bench.index
@@ -83,7 +85,7 @@ def _mixtures(bench: Workbench) -> Iterator[Row]:
 def _mixed(bench: Workbench, name: str, index: Path) -> Path:
     """Weigh the first stage and three sentences as the paper does, or as another judged set teaches."""
     first, evidence = _sentences(bench, name, f"{name}-read", index, bench.queries)
-    there = bench.elsewhere.topics("learn_on")
+    there = bench.extra_files.topics("learn_on")
     if there is None:
         if len(bench.settings["weights"][name]) != 3:
             got = f"weights.{name} = {bench.settings['weights'][name]}"
@@ -108,7 +110,7 @@ def _sentences(bench: Workbench, run: str, name: str, index: Path, queries: Path
 # --- tuning, and what predicted queries add ---
 
 
-def tuning(bench: Workbench) -> Iterator[Row]:
+def tuning(bench: Workbench) -> Iterator[ObtainedRow]:
     """The mean of the optima of five samples of queries, for each objective; what two named settings give."""
     for objective in bench.settings["objectives"]:
         yield bench.measured(f"optimum by {objective}", partial(_optimum, bench, _tuned(bench, objective)))
@@ -126,7 +128,7 @@ def _tuned(bench: Workbench, objective: str) -> Path:
 
 def _to_tune_on(bench: Workbench) -> tuple[Path, Path]:
     """Return queries and judgments to draw samples from: those that a setting names, or the collection's."""
-    other, size = bench.elsewhere.topics("tune_on", irds=True), bench.settings["sample_size"]
+    other, size = bench.extra_files.topics("tune_on", irds=True), bench.settings["sample_size"]
     if other is not None:
         return other
     if size > bench.n_queries:
@@ -139,7 +141,7 @@ def _optimum(bench: Workbench, tuned: Path) -> dict[str, float]:
     return dict(bench.read_json(tuned)["result"]["setting"])
 
 
-def expansion_passages(bench: Workbench) -> Iterator[Row]:
+def expansion_passages(bench: Workbench) -> Iterator[ObtainedRow]:
     """BM25 on passages, with their predicted queries, with the passage counted twice, and BERT on the best of these."""
     yield bench.ranked("bm25base_p", bench.retrieve("bm25base_p", "bm25base_p"))
     once = bench.retrieve("doc2query", "bm25base_p", index=_expanded(bench, "doc2query-msmarco"))
@@ -149,7 +151,7 @@ def expansion_passages(bench: Workbench) -> Iterator[Row]:
     yield bench.ranked("doc2query, BERT", _read(bench, "doc2query-bert", once))
 
 
-def expansion_documents(bench: Workbench) -> Iterator[Row]:
+def expansion_documents(bench: Workbench) -> Iterator[ObtainedRow]:
     """BM25 on documents, and with the queries predicted for all of their windows."""
     yield bench.ranked("bm25base", bench.retrieve("bm25base", "bm25base"))
     expanded = _expanded(bench, "doc2query")

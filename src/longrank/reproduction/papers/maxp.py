@@ -14,6 +14,7 @@ from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.formats.folds import read_folds
 from longrank.formats.trec import read_qrels
+from longrank.reproduction.assignments import Overrides
 from longrank.reproduction.papers.trained import (
     applied,
     evidence_of,
@@ -21,8 +22,7 @@ from longrank.reproduction.papers.trained import (
     train,
     use_of,
 )
-from longrank.reproduction.rows import Row
-from longrank.reproduction.sets import Sets
+from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.workbench import Workbench
 from longrank.training.judgments import sample_judgments
 from longrank.types import Notes
@@ -39,7 +39,7 @@ ENCODERS = {
 """Row -> the model's role."""
 
 
-def table_1a(bench: Workbench) -> Iterator[Row]:
+def table_1a(bench: Workbench) -> Iterator[ObtainedRow]:
     """Dai and Callan's BERT: one training over query likelihood, its passages pooled in three ways."""
     first = bench.retrieve("ql", "ql", {"mu": 2500})
     model = {"network.model": bench.model("bert-base")}
@@ -49,20 +49,20 @@ def table_1a(bench: Workbench) -> Iterator[Row]:
         yield bench.ranked(name, pooled(bench, aggregator, evidence_of(bench, trained), first, aggregator))
 
 
-def table_1b(bench: Workbench) -> Iterator[Row]:
+def table_1b(bench: Workbench) -> Iterator[ObtainedRow]:
     """FirstP, MaxP, SumP and AvgP, each trained and validated as itself."""
     for name in bench.settings["systems"]:
         yield bench.ranked(name, _trained(bench, name.lower(), "bert-base", {"network.name": name.lower()}))
 
 
-def table_2(bench: Workbench) -> Iterator[Row]:
+def table_2(bench: Workbench) -> Iterator[ObtainedRow]:
     """MaxP on other encoders, and on two that were fine-tuned on MS MARCO passages before."""
     for name in bench.settings["systems"]:
         role = _role(name)
         yield bench.ranked(name, _trained(bench, role, role))
 
 
-def table_3a(bench: Workbench) -> Iterator[Row]:
+def table_3a(bench: Workbench) -> Iterator[ObtainedRow]:
     """The pre-fine-tuned BERT as it is, and trained on the collection's judgments."""
     for name in bench.settings["systems"]:
         if name == "MS MARCO alone":
@@ -74,7 +74,7 @@ def table_3a(bench: Workbench) -> Iterator[Row]:
         yield bench.ranked(name, run)
 
 
-def figure_1(bench: Workbench) -> Iterator[Row]:
+def figure_1(bench: Workbench) -> Iterator[ObtainedRow]:
     """Learning from a share of the judgments: of few queries (deep) or few of every query (shallow)."""
     for name in bench.settings["systems"]:
         for scheme in bench.settings["schemes"]:
@@ -84,7 +84,7 @@ def figure_1(bench: Workbench) -> Iterator[Row]:
         yield _median(bench, name, "all", {}, f"{name}, all", 1.0)
 
 
-def samples(bench: Workbench) -> Iterator[Row]:
+def samples(bench: Workbench) -> Iterator[ObtainedRow]:
     """Count what the samples of figure 1 keep."""
     for scheme in bench.settings["schemes"]:
         for rate in bench.settings["rates"]:
@@ -102,12 +102,12 @@ def _first_stage(bench: Workbench) -> Path:
     return bench.retrieve("bm25", "bm25-anserini")
 
 
-def _trained(bench: Workbench, name: str, role: str, sets: Sets | None = None) -> Path:
+def _trained(bench: Workbench, name: str, role: str, overrides: Overrides | None = None) -> Path:
     model = {"network.model": bench.model(role)}
-    return train(bench, name, "maxp", _first_stage(bench), {**model, **(sets or {})}) / "test.run"
+    return train(bench, name, "maxp", _first_stage(bench), {**model, **(overrides or {})}) / "test.run"
 
 
-def _median(bench: Workbench, name: str, what: str, sampled: Sets, series: str, rate: float) -> Row:  # noqa: PLR0917
+def _median(bench: Workbench, name: str, what: str, sampled: Overrides, series: str, rate: float) -> ObtainedRow:  # noqa: PLR0917
     """Train with every seed; return the run in the middle by the recipe's first measure, the lower of two."""
     rows = []
     for seed in bench.settings["seeds"]:

@@ -13,6 +13,7 @@ from typing import Any
 from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.formats.trec import read_qrels, read_run
+from longrank.reproduction.assignments import Overrides
 from longrank.reproduction.papers.trained import (
     FIRST_STAGES,
     STANDALONE,
@@ -25,15 +26,14 @@ from longrank.reproduction.papers.trained import (
     use_of,
     with_train_settings,
 )
-from longrank.reproduction.rows import Row
-from longrank.reproduction.sets import Sets
+from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.workbench import Workbench
 from longrank.types import Notes
 
 _AS_HERE = {"read.passages": "parade-paper", "read.max_query_tokens": 64, "validation.depth": 50, "test.depth": 1000}
 _BATCHES_OF_16 = {"batch": 16, "steps": 9216, "validate_every": 256, "schedule.options.epoch_steps": 256}
 
-SYSTEMS: Mapping[str, tuple[str, Sets]] = {
+SYSTEMS: Mapping[str, tuple[str, Overrides]] = {
     "Birch-Passage": ("parade", {"network.name": "birch-passage"}),
     "MaxP": ("maxp", {"network.options.outputs": 0, **_AS_HERE}),
     "MaxP end-to-end": ("parade", {"network.name": "maxp"}),
@@ -57,7 +57,7 @@ SYSTEMS: Mapping[str, tuple[str, Sets]] = {
 _TOKENS, _DOCUMENTS = "tokens per document (thousands)", "documents (millions)"
 
 
-def table_1(bench: Workbench) -> Iterator[Row]:
+def table_1(bench: Workbench) -> Iterator[ObtainedRow]:
     """How many queries and documents there are, and how long documents are."""
     path = bench.folder / "collection.json"
     inputs = (bench.index, bench.queries, bench.qrels)
@@ -71,29 +71,29 @@ def table_1(bench: Workbench) -> Iterator[Row]:
     yield bench.measured(bench.recipe.expected[0].row, counted)
 
 
-def table_2(bench: Workbench) -> Iterator[Row]:
+def table_2(bench: Workbench) -> Iterator[ObtainedRow]:
     """Aggregators beside their baselines, also of tables 3 and 6."""
     candidates = first_stage(bench, bench.settings["candidates"])
     for name in bench.settings["systems"]:
         yield bench.ranked(name, _ranking(bench, name, candidates))
 
 
-def table_4(bench: Workbench) -> Iterator[Row]:
+def table_4(bench: Workbench) -> Iterator[ObtainedRow]:
     """Campaigns (also table 5), by the standalone code's training; on other queries if the recipe names some."""
     candidates = first_stage(bench, bench.settings["candidates"])
     for name in bench.settings["systems"]:
         if name in FIRST_STAGES:
             yield bench.ranked(name, first_stage(bench, name))
         else:
-            sets = standalone(name, bench.model("electra"))
-            yield bench.ranked(name, _learned(bench, name, sets, candidates))
+            overrides = standalone(name, bench.model("electra"))
+            yield bench.ranked(name, _learned(bench, name, overrides, candidates))
 
 
-def table_9(bench: Workbench) -> Iterator[Row]:
+def table_9(bench: Workbench) -> Iterator[ObtainedRow]:
     """How many passages of a relevant document are relevant."""
     path, options = bench.folder / "relevant-passages.json", bench.settings["options"]
     whole = ("--qrels", bench.qrels) if "--document-level" in options else ()
-    passages = bench.elsewhere.file(bench.settings["passages"])
+    passages = bench.extra_files.file(bench.settings["passages"])
     bench.do("analyze", "relevant-passages", passages, *options, *whole, "-o", path, output=path)
     shares = dict(zip(bench.recipe.quantities, ("exactly_1", "up_to_2", "from_3"), strict=True))
     yield bench.measured(
@@ -102,7 +102,7 @@ def table_9(bench: Workbench) -> Iterator[Row]:
     )
 
 
-def covid(bench: Workbench) -> Iterator[Row]:
+def covid(bench: Workbench) -> Iterator[ObtainedRow]:
     """A round of TREC-COVID (tables 10 to 12): learned on the judgments of the rounds before."""
     for name, how in bench.settings["runs"].items():
         candidates = _covid_candidates(bench, how)
@@ -110,7 +110,7 @@ def covid(bench: Workbench) -> Iterator[Row]:
         yield bench.ranked(name, runs[0] if len(runs) == 1 else bench.fuse(name, "rrf", runs))
 
 
-def journal_table_12(bench: Workbench) -> Iterator[Row]:
+def journal_table_12(bench: Workbench) -> Iterator[ObtainedRow]:
     """PARADE over two first stages, mixed with one, and what each of them finds (journal version)."""
     firsts = {name: first_stage(bench, name) for name in FIRST_STAGES}
     for name, first in firsts.items():
@@ -132,31 +132,33 @@ def _ranking(bench: Workbench, name: str, candidates: Path) -> Path:
 
 
 def _trained(bench: Workbench, system: str, first: Path, name: str) -> Path:
-    protocol, sets = lookup(SYSTEMS, system, "system")
-    return train(bench, name, protocol, first, {**sets, "network.model": bench.model("electra")})
+    protocol, overrides = lookup(SYSTEMS, system, "system")
+    return train(bench, name, protocol, first, {**overrides, "network.model": bench.model("electra")})
 
 
-def _learned(bench: Workbench, name: str, sets: Sets, candidates: Path) -> Path:
+def _learned(bench: Workbench, name: str, overrides: Overrides, candidates: Path) -> Path:
     """Return the candidates reranked by a network that learned on other queries, or by folds on these."""
-    other = bench.elsewhere.topics("learn_on", irds=True)
+    other = bench.extra_files.topics("learn_on", irds=True)
     if other is None:
-        return train(bench, name, STANDALONE, candidates, sets, folds=bench.folds_without_dev) / "test.run"
+        return train(bench, name, STANDALONE, candidates, overrides, folds=bench.folds_without_dev) / "test.run"
     first = bench.retrieve("learned-on", FIRST_STAGES["BM25"], queries=other[0])
-    model = _trained_once(bench, name, sets, (*other, first))
-    return _applied(bench, name, sets, model, candidates)
+    model = _trained_once(bench, name, overrides, (*other, first))
+    return _applied(bench, name, overrides, model, candidates)
 
 
-def _trained_once(bench: Workbench, name: str, sets: Sets, learned: tuple[object, ...]) -> str:
+def _trained_once(bench: Workbench, name: str, overrides: Overrides, learned: tuple[object, ...]) -> str:
     """Train on all judged queries of `learned`: queries, judgments, first stage; return the network's folder."""
     model = bench.folder / f"{file_name(name)}-trained" / "model"
-    told = {key: value for key, value in with_train_settings(bench, sets).items() if key != "test.depth"}  # none tested
+    told = {
+        key: value for key, value in with_train_settings(bench, overrides).items() if key != "test.depth"
+    }  # none tested
     bench.do("train", STANDALONE, bench.index, *learned, "-o", model.parent, *bench.trained_with(told), output=model)
     return str(model)
 
 
-def _applied(bench: Workbench, name: str, sets: Sets, model: str, candidates: Path) -> Path:
+def _applied(bench: Workbench, name: str, overrides: Overrides, model: str, candidates: Path) -> Path:
     """Return the candidates reranked by what was trained elsewhere, as deep as the training's tests are."""
-    return applied(bench, file_name(name), use_of(bench, STANDALONE, sets), model, candidates).run
+    return applied(bench, file_name(name), use_of(bench, STANDALONE, overrides), model, candidates).run
 
 
 def _covid_candidates(bench: Workbench, how: Mapping[str, Any]) -> Path:
@@ -164,21 +166,21 @@ def _covid_candidates(bench: Workbench, how: Mapping[str, Any]) -> Path:
     if not given or how.get("first_stage") == "question":
         return bench.retrieve(f"bm25-{how['depth']}", FIRST_STAGES["BM25"], k=how["depth"])
     return bench.retrieve(
-        f"bm25-given-{how['depth']}", FIRST_STAGES["BM25"], queries=bench.elsewhere.file(given), k=how["depth"]
+        f"bm25-given-{how['depth']}", FIRST_STAGES["BM25"], queries=bench.extra_files.file(given), k=how["depth"]
     )
 
 
 def _covid_run(bench: Workbench, system: str, candidates: Path, depth: int) -> Path:
     name = f"{system}-{candidates.stem}"
-    sets = {**standalone(system, bench.model("electra")), "test.depth": depth}
+    overrides = {**standalone(system, bench.model("electra")), "test.depth": depth}
     if not bench.settings["learn_on_judged_before"]:
-        return train(bench, name, STANDALONE, candidates, sets, folds=bench.folds_without_dev) / "test.run"
+        return train(bench, name, STANDALONE, candidates, overrides, folds=bench.folds_without_dev) / "test.run"
     if bench.judged_before is None:
         fix = "--set learn_on_judged_before=false learns by folds"
         raise InputError("the collection has no judgments of rounds before to learn on", got=system, fix=fix)
     first = bench.retrieve("bm25", FIRST_STAGES["BM25"])
-    model = _trained_once(bench, system, sets, (bench.queries, bench.judged_before, first))
-    return _applied(bench, name, sets, model, candidates)
+    model = _trained_once(bench, system, overrides, (bench.queries, bench.judged_before, first))
+    return _applied(bench, name, overrides, model, candidates)
 
 
 def _found(bench: Workbench, bm25: Path, rm3: Path) -> dict[str, float]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from longrank.config import suggestion
 from longrank.errors import InputError
+from longrank.reproduction.assignments import Overrides
 from longrank.reproduction.papers.trained import (
     FIRST_STAGES,
     STANDALONE,
@@ -23,8 +24,7 @@ from longrank.reproduction.papers.trained import (
     use_of,
     used,
 )
-from longrank.reproduction.rows import Row
-from longrank.reproduction.sets import Sets
+from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.workbench import Workbench
 
 SIZES = {
@@ -41,7 +41,7 @@ SIZES = {
 """Role of the model and size of ``longrank analyze latency`` -> row."""
 
 
-def table_7(bench: Workbench) -> Iterator[Row]:
+def table_7(bench: Workbench) -> Iterator[ObtainedRow]:
     """Encoders by size: what they cost, and what they are worth undistilled and, after the teacher, distilled."""
     sizes, teacher = bench.settings["sizes"], bench.settings["teacher"]
     _check_sizes(sizes, teacher)
@@ -67,21 +67,21 @@ def _check_sizes(sizes: Sequence[str], teacher: str) -> None:
         raise InputError(f"the sizes that learn from the teacher, {teacher}, stand after it", got=", ".join(sizes))
 
 
-def table_8(bench: Workbench) -> Iterator[Row]:
+def table_8(bench: Workbench) -> Iterator[ObtainedRow]:
     """So many passages of a document in training, and so many in use."""
     first = first_stage(bench, bench.settings["candidates"])
     for n in bench.settings["train_passages"]:
-        sets = standalone("PARADE-Transformer", bench.model("base"))
-        trained = _with_passages(bench, f"trained-{n}", first, sets, n)
+        overrides = standalone("PARADE-Transformer", bench.model("base"))
+        trained = _with_passages(bench, f"trained-{n}", first, overrides, n)
         for m in bench.settings["passages"]:
             run = trained / "test.run"
             if m != n:
-                use = use_of(bench, STANDALONE, {**sets, "read.options.max_passages": m})
+                use = use_of(bench, STANDALONE, {**overrides, "read.options.max_passages": m})
                 run = used(bench, f"trained-{n}-used-{m}", use, trained, first)
             yield bench.ranked(f"trained with {n}, used with {m}", run, series=f"trained with {n}", x=m)
 
 
-def figure_3(bench: Workbench) -> Iterator[Row]:
+def figure_3(bench: Workbench) -> Iterator[ObtainedRow]:
     """So many passages of a document, in training and use, by aggregator."""
     first = first_stage(bench, bench.settings["candidates"])
     for name in bench.settings["systems"]:
@@ -90,7 +90,7 @@ def figure_3(bench: Workbench) -> Iterator[Row]:
             yield bench.ranked(f"{name}, {n} passages", trained / "test.run", series=name, x=n)
 
 
-def checkpoints(bench: Workbench) -> Iterator[Row]:
+def checkpoints(bench: Workbench) -> Iterator[ObtainedRow]:
     """Encoders that were fine-tuned on passages before, on passages (README of the code)."""
     roles = {row: size for size, row in SIZES.items()} | {"ELECTRA-Base": "electra"}
     depth = bench.settings["depth"]
@@ -98,7 +98,9 @@ def checkpoints(bench: Workbench) -> Iterator[Row]:
     how = {"passages.preset": bench.settings["passages"]}
     for name in bench.settings["systems"]:
         model = bench.model(roles[name])
-        yield bench.ranked(name, bench.rerank(file_name(name), first, "maxp", model=model, depth=depth, sets=how).run)
+        yield bench.ranked(
+            name, bench.rerank(file_name(name), first, "maxp", model=model, depth=depth, overrides=how).run
+        )
 
 
 def _costs(bench: Workbench) -> dict[str, dict[str, float]]:
@@ -125,8 +127,8 @@ def _undistilled(bench: Workbench, size: str, first: Path) -> Path:
         whole = ("--model", bench.model(bench.settings["teacher"]), "--layers", layers)
         options = ("--preset", "standalone", "--set", "outputs=1")
         model = str(bench.do("create", "parade-transformer", *whole, *options, "-o", start, output=start))
-    sets = {"network.model": model, "network.options.outputs": 1}
-    return train(bench, f"undistilled-{_plain(size)}", STANDALONE, first, sets, folds=bench.folds_without_dev)
+    overrides = {"network.model": model, "network.options.outputs": 1}
+    return train(bench, f"undistilled-{_plain(size)}", STANDALONE, first, overrides, folds=bench.folds_without_dev)
 
 
 def _taught(bench: Workbench, teacher: Path, first: Path) -> dict[str, Path]:
@@ -140,17 +142,17 @@ def _taught(bench: Workbench, teacher: Path, first: Path) -> dict[str, Path]:
 def _distilled(bench: Workbench, size: str, plain: Path, taught: Mapping[str, Path], first: Path) -> Path:
     """Train a student further, from what it has learned itself, on its teacher's scores, too."""
 
-    def sets(fold: str) -> Sets:
+    def overrides(fold: str) -> Overrides:
         return {"network.model": plain / fold / "model", "teacher.evidence": taught[fold]}
 
     name, folds = f"distilled-{_plain(size)}", bench.folds_without_dev
-    return train_by_fold(bench, name, "distillation", first, sets, folds=folds) / "test.run"
+    return train_by_fold(bench, name, "distillation", first, overrides, folds=folds) / "test.run"
 
 
 def _plain(size: str) -> str:
     return size.replace("/", "x")
 
 
-def _with_passages(bench: Workbench, name: str, first: Path, sets: Sets, n: int) -> Path:
-    most = {**sets, "read.options.max_passages": n}
+def _with_passages(bench: Workbench, name: str, first: Path, overrides: Overrides, n: int) -> Path:
+    most = {**overrides, "read.options.max_passages": n}
     return train(bench, name, STANDALONE, first, most, folds=bench.folds_without_dev)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from longrank.formats.folds import read_folds
 from longrank.networks.checks import n_parameters
 from longrank.networks.model_files import find_model
-from longrank.reproduction.rows import Row
+from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.workbench import Workbench
 from longrank.storage import atomic_write
 from longrank.types import Notes
@@ -44,14 +44,14 @@ def _here(bench: Workbench) -> Topics:
 
 def _there(bench: Workbench, setting: str, mark: str) -> Topics | None:
     """Return the topics of the folder that a setting names, if it names one."""
-    found = bench.elsewhere.topics(setting)
+    found = bench.extra_files.topics(setting)
     return None if found is None else Topics(*found, mark)
 
 
 # --- first stages (Table 1) ---
 
 
-def table_1(bench: Workbench) -> Iterator[Row]:
+def table_1(bench: Workbench) -> Iterator[ObtainedRow]:
     """BM25 on words as they are, and with stop words and stemming."""
     plain = bench.indexed("plain.index", "--analyzer", "none")
     yield bench.ranked("BM25", bench.retrieve("bm25", "santos-bm25", index=plain, k=bench.settings["candidates"]))
@@ -66,7 +66,7 @@ def _porter(bench: Workbench, topics: Topics) -> Path:
 # --- pools and aggregations, alone and fused (Tables 2 to 4) ---
 
 
-def table_2(bench: Workbench) -> Iterator[Row]:
+def table_2(bench: Workbench) -> Iterator[ObtainedRow]:
     """The topics of 2002, and a model fine-tuned on other topics."""
     yield from pools_and_aggregations(bench)
     tuned = _fine_tuned(bench)
@@ -76,7 +76,7 @@ def table_2(bench: Workbench) -> Iterator[Row]:
     yield bench.ranked("FIRST+TERMF Max fine-tuned + MAPFuse", fused)
 
 
-def pools_and_aggregations(bench: Workbench) -> Iterator[Row]:
+def pools_and_aggregations(bench: Workbench) -> Iterator[ObtainedRow]:
     """First stages, the whole text, and every pool with every aggregation."""
     yield from table_1(bench)
     yield from _alone_and_fused(bench, "FullText", partial(_full_text, bench))
@@ -86,7 +86,7 @@ def pools_and_aggregations(bench: Workbench) -> Iterator[Row]:
             yield from _alone_and_fused(bench, f"{pool} {aggregation}", system)
 
 
-def _alone_and_fused(bench: Workbench, name: str, system: System) -> Iterator[Row]:
+def _alone_and_fused(bench: Workbench, name: str, system: System) -> Iterator[ObtainedRow]:
     here = _here(bench)
     run = system(here)
     yield bench.ranked(name, run)
@@ -127,14 +127,14 @@ def _read(
     depth: int | None = None,
 ) -> Path:
     """Return what a model says of a pool's sentences, of `n` for each of the first `depth` documents."""
-    sets = {"select.name": pool.lower(), "select.n": n or bench.settings[_POOLS[pool]]}
+    overrides = {"select.name": pool.lower(), "select.n": n or bench.settings[_POOLS[pool]]}
     return bench.rerank(
         name,
         _porter(bench, topics),
         "santos",
         model=model,
         depth=depth or bench.settings["depth"],
-        sets=sets,
+        overrides=overrides,
         queries=topics.queries,
         cached=False,
     ).evidence
@@ -164,8 +164,8 @@ def _trained(bench: Workbench, name: str, topics: Topics, *fold: object) -> Path
     rows, held = bench.folder / f"{name}-train.jsonl", bench.folder / f"{name}-dev.jsonl"
     inputs = (bench.index, topics.queries, topics.qrels, first, before)
     bench.do("weak-labels", *inputs, "-o", rows, "--dev", held, *fold, output=rows)
-    sets = {"network.model": model, **settings["train"]}
-    return bench.train_passages(f"{name}-model", "santos", rows, sets, "--dev", held)
+    overrides = {"network.model": model, **settings["train"]}
+    return bench.train_passages(f"{name}-model", "santos", rows, overrides, "--dev", held)
 
 
 def _read_and_rank(bench: Workbench, name: str, model: Path, topics: Topics) -> Path:
@@ -187,7 +187,7 @@ def _test_topics(bench: Workbench, fold: str) -> Topics:
 # --- how many sentences, how many documents (Figures 2 and 3) ---
 
 
-def figure_2(bench: Workbench) -> Iterator[Row]:
+def figure_2(bench: Workbench) -> Iterator[ObtainedRow]:
     """From the first 8 sentences to the first 64, in each aggregation."""
     counts, here = bench.settings["sentences"], _here(bench)
     evidence = _read(bench, "sentences", bench.model("encoder"), "FIRST", here, n=max(counts))
@@ -198,7 +198,7 @@ def figure_2(bench: Workbench) -> Iterator[Row]:
             yield _point(bench, found, f"{name}, {n} sentences", aggregator, n, series=name)
 
 
-def figure_3(bench: Workbench) -> Iterator[Row]:
+def figure_3(bench: Workbench) -> Iterator[ObtainedRow]:
     """From 10 documents reranked to 100."""
     depths, here = bench.settings["depth"], _here(bench)
     model, n = bench.model("encoder"), bench.settings["sentences"]
@@ -216,19 +216,19 @@ def _analysed(bench: Workbench, what: str, inputs: tuple[Path, ...], aggregators
     return bench.do("analyze", what, *inputs, *how, *named, *measures, "-o", output, output=output)
 
 
-def _point(bench: Workbench, found: Path, name: str, aggregator: str, n: int, *, series: str) -> Row:
+def _point(bench: Workbench, found: Path, name: str, aggregator: str, n: int, *, series: str) -> ObtainedRow:
     """Return the row of a point of an analysis, with what each query has there."""
     if bench.dry:
-        return Row(name, {}, series=series, x=n)
+        return ObtainedRow(name, {}, series=series, x=n)
     points = bench.read_json(found)["points"]
     point = next(one for one in points if (one["n"], one["aggregator"]) == (n, aggregator))
-    return Row(name, point["values"], per_query=point.get("per_query", {}), series=series, x=n)
+    return ObtainedRow(name, point["values"], per_query=point.get("per_query", {}), series=series, x=n)
 
 
 # --- sizes (Tables 5 and 6) ---
 
 
-def table_5(bench: Workbench) -> Iterator[Row]:
+def table_5(bench: Workbench) -> Iterator[ObtainedRow]:
     """Size of each encoder, and seconds for the first sentences of a document and the query."""
     for role in bench.settings["sizes"]:
         yield bench.measured(role.capitalize(), partial(_size, bench, bench.model(role), _timed(bench, role)))
@@ -251,7 +251,7 @@ def _size(bench: Workbench, model: str, timed: Path) -> dict[str, float]:
     }
 
 
-def table_6(bench: Workbench) -> Iterator[Row]:
+def table_6(bench: Workbench) -> Iterator[ObtainedRow]:
     """Three sizes of encoder, for two pools and two aggregations."""
     for pool in ("FIRST", "FIRST+TERMF"):
         for aggregation in ("Max", "Sum"):

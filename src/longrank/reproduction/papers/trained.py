@@ -12,32 +12,40 @@ from pathlib import Path
 from typing import NamedTuple
 
 from longrank.errors import InputError
-from longrank.reproduction.sets import Sets, assignments, flat
+from longrank.reproduction.assignments import Overrides, assignments, flat
 from longrank.reproduction.workbench import Reranked, Workbench
-from longrank.training.settings import load_training
+from longrank.training.settings import load_document_training
 
 FIRST_STAGES = {"BM25": "bm25-anserini", "BM25+RM3": "bm25-anserini+rm3"}
 STANDALONE = "parade-standalone"
 _ALONE = {"alpha": "0"}  # of ``weigh``: without the first stage, so that it only puts the folds' queries together
 
 
-def with_train_settings(bench: Workbench, sets: Sets) -> dict[str, object]:
-    """Return settings of a training, the recipe's ``train`` before `sets`; keys are ``section.key``."""
-    return {**sets, **dict(flat(bench.settings["train"]))}
+def with_train_settings(bench: Workbench, overrides: Overrides) -> dict[str, object]:
+    """Return settings of a training, the recipe's ``train`` before `overrides`; keys are ``section.key``."""
+    return {**overrides, **dict(flat(bench.settings["train"]))}
 
 
-def train(bench: Workbench, name: str, protocol: str, first: Path, sets: Sets, *, folds: Path | None = None) -> Path:
+def train(
+    bench: Workbench, name: str, protocol: str, first: Path, overrides: Overrides, *, folds: Path | None = None
+) -> Path:
     """Train over the folds; return the folder, in which ``test.run`` is."""
-    return bench.train(file_name(name), protocol, first, with_train_settings(bench, sets), folds=folds)
+    return bench.train(file_name(name), protocol, first, with_train_settings(bench, overrides), folds=folds)
 
 
 def train_by_fold(
-    bench: Workbench, name: str, protocol: str, first: Path, sets: Callable[[str], Sets], *, folds: Path | None = None
+    bench: Workbench,
+    name: str,
+    protocol: str,
+    first: Path,
+    overrides: Callable[[str], Overrides],
+    *,
+    folds: Path | None = None,
 ) -> Path:
-    """Train fold by fold, each with what `sets` says of it; return the folder."""
+    """Train fold by fold, each with what `overrides` says of it; return the folder."""
     for fold in bench.fold_names:
         bench.train(
-            file_name(name), protocol, first, with_train_settings(bench, sets(fold)), "--fold", fold, folds=folds
+            file_name(name), protocol, first, with_train_settings(bench, overrides(fold)), "--fold", fold, folds=folds
         )
     return bench.folder / file_name(name)
 
@@ -65,14 +73,14 @@ class Use(NamedTuple):
     """
 
     pipeline: str
-    sets: Sets
+    overrides: Overrides
     depth: int
     learned_depth: int
 
 
-def use_of(bench: Workbench, protocol: str, sets: Sets) -> Use:
+def use_of(bench: Workbench, protocol: str, overrides: Overrides) -> Use:
     """Return how what a training makes is used."""
-    settings = load_training(protocol, assignments(with_train_settings(bench, sets)))
+    settings = load_document_training(protocol, assignments(with_train_settings(bench, overrides)))
     read = settings.read
     how: dict[str, object] = {"passages.preset": read.passages, "passages.options": read.options}
     how["scorer.options.max_tokens"] = read.max_tokens
@@ -92,7 +100,7 @@ def used(bench: Workbench, name: str, use: Use, trained: Path, first: Path) -> P
 
 def applied(bench: Workbench, name: str, use: Use, model: str, candidates: Path) -> Reranked:
     """Return a run's documents reranked by a network."""
-    return bench.rerank(name, candidates, use.pipeline, model=model, depth=use.depth, sets=use.sets)
+    return bench.rerank(name, candidates, use.pipeline, model=model, depth=use.depth, overrides=use.overrides)
 
 
 def first_stage(bench: Workbench, name: str) -> Path:

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 _PACKAGES = ("longrank", "numpy", "scipy", "torch", "transformers")
 
 
-def made_by() -> dict[str, str]:
+def versions_and_machine() -> dict[str, str]:
     """Return versions of what computes, and the machine; nothing heavy is imported."""
     from longrank.scoring.speed import processor
 

@@ -8,21 +8,21 @@ from operator import itemgetter
 
 from longrank.config import override
 
-Sets = Mapping[str, object]
+Overrides = Mapping[str, object]
 """Settings of a command, given by ``--set key=value``."""
 
 
-def assignments(sets: Sets) -> list[str]:
+def assignments(overrides: Overrides) -> list[str]:
     """Return ``key=value`` as ``--set`` reads it; of a table, each of its keys.
 
     In the order of the keys, so that the same settings are the same command, however they were given.
     """
-    return [f"{key}={_toml(value)}" for key, value in sorted(flat(sets), key=itemgetter(0))]
+    return [f"{key}={_toml(value)}" for key, value in sorted(flat(overrides), key=itemgetter(0))]
 
 
-def flat(sets: Sets, above: str = "") -> Iterator[tuple[str, object]]:
+def flat(overrides: Overrides, above: str = "") -> Iterator[tuple[str, object]]:
     """Yield the keys of a table of tables as ``section.key``, and their values."""
-    for key, value in sets.items():
+    for key, value in overrides.items():
         if isinstance(value, Mapping):
             yield from flat(value, f"{above}{key}.")
         else:

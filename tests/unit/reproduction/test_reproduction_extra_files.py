@@ -10,17 +10,17 @@ import pytest
 
 from longrank.collections.collection import Collection
 from longrank.errors import InputError
-from longrank.reproduction.elsewhere import Elsewhere
+from longrank.reproduction.extra_files import ExtraFiles
 from longrank.reproduction.recipe import Recipe
 
 
 def elsewhere(
     folder: Path, settings: Mapping[str, object], given: Mapping[str, str] | None = None, **more: object
-) -> Elsewhere:
+) -> ExtraFiles:
     about = {"paper": "MAXP", "item": "Table 9", "about": "made up", "collection": "tiny", "measures": ["RR"]}
     expected = [{"row": "x", "values": {"RR": 1}}]
     recipe = Recipe.model_validate({**about, "expected": expected, "settings": settings, **more})
-    return Elsewhere(recipe, given or {}, Collection(name="tiny", sources=(str(folder / "docs.jsonl"),)))
+    return ExtraFiles(recipe, given or {}, Collection(name="tiny", sources=(str(folder / "docs.jsonl"),)))
 
 
 def test_a_file_of_the_collections_folder_is_found_or_named(tmp_path: Path) -> None:

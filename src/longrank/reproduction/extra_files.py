@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from longrank.reproduction.recipe import Recipe
 
 
-class Elsewhere:
+class ExtraFiles:
     """Finds what the settings of a recipe name.
 
     Args:

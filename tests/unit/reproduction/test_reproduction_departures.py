@@ -10,7 +10,7 @@ import pytest
 from longrank.collections.catalogue import FOLDS, find_entry
 from longrank.collections.collection import Collection
 from longrank.errors import InputError
-from longrank.reproduction.data import (
+from longrank.reproduction.departures import (
     check_heldout,
     data_departures,
     document_departures,

@@ -14,7 +14,7 @@ from longrank.reproduction.recipe_files import load_recipe
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SelectedRecipe:
     """A recipe as it is to be run.
 
     Attributes:
@@ -35,7 +35,7 @@ class Asked:
         return Path(Path(self.name).stem if self.name.endswith(".toml") else self.name)
 
 
-def ask(names: Sequence[str], assignments: Sequence[str], models: Mapping[str, str]) -> list[Asked]:
+def select_recipes(names: Sequence[str], assignments: Sequence[str], models: Mapping[str, str]) -> list[SelectedRecipe]:
     """Read recipes; each takes of the settings and models what it knows.
 
     Args:
@@ -60,9 +60,11 @@ def ask(names: Sequence[str], assignments: Sequence[str], models: Mapping[str, s
     return asked
 
 
-def _asked(name: str, recipe: Recipe, assignments: Sequence[str], models: Mapping[str, str]) -> Asked:
+def _asked(name: str, recipe: Recipe, assignments: Sequence[str], models: Mapping[str, str]) -> SelectedRecipe:
     changed, changes = load_recipe(name, [one for one in assignments if _key(one) in recipe.settings])
-    return Asked(name, changed, changes, {role: model for role, model in models.items() if role in recipe.models})
+    return SelectedRecipe(
+        name, changed, changes, {role: model for role, model in models.items() if role in recipe.models}
+    )
 
 
 def _key(assignment: str) -> str:
@@ -79,7 +81,7 @@ def _known(name: str, families: Iterable[Mapping[str, object]], kind: str, got: 
     raise InputError(f"{who} {has} {kind}", got=got, fix=suggestion(name, known) if known else f"there is no {kind}")
 
 
-def fitting(asked: Sequence[Asked], named: Sequence[str], collection: str) -> list[Asked]:
+def for_collection(asked: Sequence[SelectedRecipe], named: Sequence[str], collection: str) -> list[SelectedRecipe]:
     """Return, of a paper's recipes, those of a collection, or whose open substitute it is; all, if none are.
 
     Args:

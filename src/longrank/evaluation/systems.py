@@ -1,0 +1,106 @@
+"""Read the runs that are compared, each once, and name them."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from longrank.collections import read_run
+from longrank.errors import InputError
+from longrank.evaluation.measures import coverage
+from longrank.types import Notes, Qrels, Run
+
+_FIX = (
+    "a run, a list of runs, or a mapping name -> run; a run is a file, a Run, query id -> doc id -> score, or a table"
+)
+
+
+class System(NamedTuple):
+    """A run with its name in tables; `place` names it in messages: its file, or again its name."""
+
+    name: str
+    run: Run
+    place: str
+
+
+def read_systems(runs: Any, notes: Notes, baseline: Any = None) -> list[System]:
+    """Read runs, each once however often it is given, and the baseline first.
+
+    A run is named by its key in a mapping, else by its tag; where tags collide by its file, where file names
+    collide by the whole path.
+
+    Args:
+        runs: a run, a list of runs, or a mapping name -> run; a run as `read_run` takes it.
+        notes: counts what was accepted with a remark.
+        baseline: a run, or a name in the mapping `runs`; it comes first.
+
+    Raises:
+        InputError: no run, or as `read_run`.
+    """
+    sources: dict[object, tuple[str | None, Any]] = {}
+    pairs = list(_pairs(runs))
+    if baseline is not None:
+        first = next((pair for pair in pairs if isinstance(baseline, str) and pair[0] == baseline), (None, baseline))
+        key = _identity(first[1])
+        sources[key] = next((pair for pair in pairs if _identity(pair[1]) == key), first)
+    for name, source in pairs:
+        sources.setdefault(_identity(source), (name, source))
+    if not pairs:
+        raise InputError("there is no run", fix=_FIX)
+    return _named([(name, read_run(source, notes), place_of(source, "")) for name, source in sources.values()])
+
+
+def place_of(source: Any, name: str) -> str:
+    """Return the file that a source is, or `name` for values in memory."""
+    return str(source) if isinstance(source, str | Path) else name
+
+
+def note_coverage(qrels: Qrels, system: System, notes: Notes, fate: str) -> None:
+    """Note how many topics a run lacks, and how many of its queries have no judgments.
+
+    Args:
+        qrels: the judgments.
+        system: the run.
+        notes: takes the remarks.
+        fate: what becomes of the topics: ``"count as 0"``, ``"left out"``.
+    """
+    counts = coverage(qrels, system.run)
+    if counts.missing:
+        notes.say(f"{counts.missing} of {counts.topics} topics missing from {system.place} ({fate})")
+    if counts.unjudged:
+        notes.say(f"{counts.unjudged} of {len(system.run)} queries of {system.place} have no judgments (ignored)")
+
+
+def _pairs(runs: Any) -> Iterator[tuple[str | None, Any]]:
+    if isinstance(runs, Mapping) and not _is_run(runs):
+        yield from ((str(name), run) for name, run in runs.items())
+    elif isinstance(runs, list | tuple):
+        yield from ((None, run) for run in runs)
+    else:
+        yield None, runs
+
+
+def _is_run(runs: Mapping[Any, Any]) -> bool:
+    """Tell query id -> doc id -> score from name -> run."""
+    rankings = [scores for scores in runs.values() if isinstance(scores, Mapping)]
+    return bool(rankings) and not any(isinstance(score, Mapping) for scores in rankings for score in scores.values())
+
+
+def _identity(source: Any) -> object:
+    # os.path.realpath, since Path.resolve fails on a link to itself
+    return os.path.realpath(source) if isinstance(source, str | Path) else id(source)
+
+
+def _named(runs: list[tuple[str | None, Run, str]]) -> list[System]:
+    tags = Counter(name or run.tag for name, run, _ in runs)
+    places = [place or f"run {number}" for number, (_, _, place) in enumerate(runs, 1)]
+    files = Counter(Path(place).name for place in places)
+    names = [
+        tag if tags[tag := name or run.tag] == 1 else Path(place).name if files[Path(place).name] == 1 else place
+        for (name, run, _), place in zip(runs, places, strict=True)
+    ]
+    names = names if len(set(names)) == len(names) else places
+    return [System(name, run, place or name) for name, (_, run, place) in zip(names, runs, strict=True)]

@@ -1,0 +1,74 @@
+"""Rank documents by stored passage evidence, without a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from longrank.aggregation import make_aggregator
+from longrank.aggregation.reranked import comparing_first_stage
+from longrank.aggregation.run import aggregate_run
+from longrank.aggregation.unread import counting_unread
+from longrank.collections import read_run
+from longrank.errors import InputError
+from longrank.formats.evidence import check_complete, open_evidence
+from longrank.types import Notes
+
+if TYPE_CHECKING:
+    from longrank.types import Run
+
+
+def aggregate(
+    evidence: Any,
+    aggregator: str = "maxp",
+    *,
+    interpolate: float | None = None,
+    normalize: str = "none",
+    first_stage: Any = None,
+    tail: str = "keep",
+    tag: str = "longrank",
+    notes: Notes | None = None,
+    **options: Any,
+) -> Run:
+    """Turn passage evidence into a ranking.
+
+    Args:
+        evidence: an evidence file that `longrank.rerank` wrote, or `Evidence` values.
+        aggregator: a name of `longrank.aggregation.AGGREGATORS`: ``"maxp"``, ``"avgp"``, ``"birch"``, ...
+        interpolate: alpha of ``alpha * first stage + (1 - alpha) * passages``, 0 to 1. Default: passages alone.
+        normalize: scaling per query before interpolation, ``"none"`` or ``"minmax"``.
+        first_stage: the run that was reranked: a file, a `Run`, a mapping or a table. Its other documents follow below.
+        tail: ``"keep"`` or ``"drop"`` the documents of the first stage without evidence.
+        tag: tag of the run.
+        notes: counts what was accepted with a remark; the run carries it.
+        **options: options of the aggregator: ``k=3`` (kmaxp), ``weights=[1, 0.1, 0.1]`` (birch).
+
+    Returns:
+        The run that `longrank.rerank` gives with the same settings.
+
+    Raises:
+        InputError: no evidence, an unknown aggregator or option, a value out of range, or evidence of a document
+            that the first stage lacks.
+        IntegrityError: the file is damaged or unfinished.
+
+    Example:
+        >>> aggregate("maxp.run.evidence", "birch", weights=[1, 0.1], interpolate=0.4)  # doctest: +SKIP
+    """
+    notes = Notes() if notes is None else notes
+    if normalize != "none" and interpolate is None:
+        raise InputError("normalize has an effect on interpolation only", got=normalize, fix="give interpolate")
+    header, records = open_evidence(evidence)
+    check_complete(header, evidence, aggregator if interpolate is None else None)
+    function = make_aggregator(aggregator, **options)
+    stage = None if first_stage is None else read_run(first_stage, notes)
+    run = aggregate_run(
+        counting_unread(records if stage is None else comparing_first_stage(records, stage, notes), notes),
+        function,
+        first_stage=stage,
+        alpha=interpolate,
+        normalize=normalize,
+        tail=tail,
+        tag=tag,
+        last=frozenset(header.get("missing", ())),
+    )
+    run.notes = notes
+    return run

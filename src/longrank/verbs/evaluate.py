@@ -1,0 +1,94 @@
+"""Measure runs against relevance judgments, and compare them with a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from longrank.collections import read_qrels
+from longrank.config import lookup
+from longrank.evaluation import measures as measuring
+from longrank.evaluation.report import Evaluation, compare
+from longrank.evaluation.residual import judged_documents, residual_qrels, residual_run
+from longrank.evaluation.significance import CORRECTIONS, TESTS
+from longrank.evaluation.systems import note_coverage, place_of, read_systems
+from longrank.types import Notes
+
+if TYPE_CHECKING:
+    from longrank.types import Qrels
+
+
+def evaluate(
+    qrels: Any,
+    runs: Any,
+    measures: str | Iterable[str] = measuring.DEFAULT_MEASURES,
+    *,
+    baseline: Any = None,
+    intersection: bool = False,
+    level: int | None = None,
+    depth: int | None = None,
+    residual: Iterable[Any] = (),
+    test: str = "t",
+    correction: str | None = None,
+    threshold: float = 0.05,
+    notes: Notes | None = None,
+) -> Evaluation:
+    """Measure runs as trec_eval does.
+
+    Args:
+        qrels: judgments: a file, a collection folder, ``irds:ID``, a mapping query id -> doc id -> grade, or a table.
+        runs: a run, a list of runs, or a mapping name -> run. A run is a TREC file, a `Run`, a mapping query id ->
+            doc id -> score, or a table with columns qid, docno and score.
+        measures: names of ir_measures (``"nDCG@10"``) or trec_eval (``"map"``).
+        baseline: the run that the others are compared with, or its name in `runs`.
+        intersection: average over the topics that the run has. Default: over all topics of the judgments; missing
+            topics count as 0, as in ``trec_eval -c``.
+        level: lowest relevant grade of binary measures that name none.
+        depth: documents per topic that count. Default: all.
+        residual: earlier judgments; the documents that they judge are left out.
+        test: paired two-sided test, ``"t"`` or ``"randomization"``.
+        correction: for several tests, ``"bonferroni"`` or ``"holm"``.
+        threshold: differences with p below it are marked.
+        notes: counts what was accepted with a remark; the result carries it.
+
+    Returns:
+        The table of figures. ``result["nDCG@10"]`` is the figure of the only run, ``result["bm25", "nDCG@10"]`` that of
+        one of several; `per_query` has the values of each topic.
+
+    Raises:
+        InputError: an unknown measure, test or correction, an option out of range, a run without a judged query, or a
+            fault of an input.
+
+    Example:
+        >>> evaluate({"q": {"d1": 1}}, {"q": {"d2": 2.0, "d1": 1.0}}, "RR")["RR"]
+        0.5
+    """
+    notes = Notes() if notes is None else notes
+    lookup(TESTS, test, "test")
+    if correction is not None:
+        lookup(CORRECTIONS, correction, "correction")
+    parsed = measuring.parse_measures([measures] if isinstance(measures, str) else measures, level)
+    judged_before = judged_documents(read_qrels(source, notes) for source in residual)
+    judgments = residual_qrels(read_qrels(qrels, notes), judged_before, notes, place_of(qrels, "the judgments"))
+    _note_level(judgments, level, notes)
+    results, fate = {}, "left out" if intersection else "count as 0; --intersection leaves them out"
+    for system in read_systems(runs, notes, baseline):
+        system = system._replace(run=residual_run(system.run, judged_before, notes, system.place))  # noqa: PLW2901
+        results[system.name] = measuring.evaluate(
+            judgments,
+            system.run,
+            parsed,
+            level=level,
+            max_depth=depth,
+            queries="intersection" if intersection else "complete",
+            origin=system.place,
+        )
+        note_coverage(judgments, system, notes, fate)
+    name = None if baseline is None else next(iter(results))
+    return compare(results, baseline=name, test=test, correction=correction, threshold=threshold, notes=notes)
+
+
+def _note_level(qrels: Qrels, level: int | None, notes: Notes) -> None:
+    without = 0 if level is None else sum(max(grades.values(), default=0) < level for grades in qrels.values())
+    if without:
+        notes.say(f"{without} of {len(qrels)} topics have no document of grade {level} or more (count as 0)")

@@ -1,0 +1,95 @@
+"""Fuse several runs into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from longrank.collections import read_qrels, read_run
+from longrank.config import lookup
+from longrank.errors import InputError
+from longrank.evaluation.heldout import heldout_maps, mapfuse_folds
+from longrank.formats.folds import open_folds
+from longrank.fusion import FUSIONS, make_fusion
+from longrank.types import Notes
+
+if TYPE_CHECKING:
+    from longrank.types import Run
+
+
+def fuse(
+    runs: Sequence[Any],
+    method: str = "rrf",
+    *,
+    k: float | None = None,
+    weights: Sequence[float] | None = None,
+    normalize: str | None = None,
+    maps: Sequence[float] | None = None,
+    heldout: Sequence[Any] | None = None,
+    folds: Any = None,
+    qrels: Any = None,
+    tag: str = "longrank",
+    notes: Notes | None = None,
+) -> Run:
+    """Fuse runs by ranks, by scores, or by ranks and mean average precision (MAP).
+
+    Args:
+        runs: two or more: files, `Run` values, mappings query id -> doc id -> score, or tables.
+        method: ``"rrf"``: reciprocal ranks; ``"linear"``: weighted sum of scores; ``"mapfuse"``: MAP-weighted
+            reciprocal ranks.
+        k: rrf: k of 1 / (k + rank). Default: 60.
+        weights: linear: a weight for each run. Default: 1.
+        normalize: linear: ``"none"``, or ``"minmax"`` per run and query.
+        maps: mapfuse: the MAP of each system on other queries, 0 to 1.
+        heldout: mapfuse: judgments and the runs of the same systems on other queries, which give the MAPs.
+        folds: mapfuse: folds (a file, or name -> fold); each fold's test queries take the MAPs of its other queries.
+        qrels: mapfuse: judgments for `folds`.
+        tag: tag of the run.
+        notes: counts what was accepted with a remark; the run carries it.
+
+    Raises:
+        InputError: fewer than two runs, an unknown method, an option of another method or out of range, or MAPs from
+            no source or from several.
+
+    Example:
+        >>> fuse([{"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 9.0}}])["q"][0].doc_id
+        'a'
+    """
+    notes = Notes() if notes is None else notes
+    lookup(FUSIONS, method, "fusion method")
+    sources = {"maps": maps, "heldout": heldout, "folds": folds, "qrels": qrels}
+    given = [name for name, source in sources.items() if source is not None]
+    if method == "mapfuse":
+        _check_sources(given)
+    elif given:
+        raise InputError(f"{given[0]} is an option of fusion method 'mapfuse'", got=method)
+    if isinstance(runs, str) or not isinstance(runs, Sequence):
+        raise InputError("fusion needs a list of two runs or more", got=type(runs).__name__)
+    loaded = [read_run(run, notes) for run in runs]
+    if heldout is not None:
+        maps = _heldout_maps(heldout, loaded, notes)
+    if folds is not None:
+        fused = mapfuse_folds(loaded, open_folds(folds, notes), read_qrels(qrels, notes), tag=tag, notes=notes)
+    else:
+        fused = make_fusion(method, k=k, weights=weights, normalize=normalize, maps=maps)(loaded, tag=tag)
+    fused.notes = notes
+    return fused
+
+
+def _check_sources(given: Sequence[str]) -> None:
+    sources = [name for name in given if name != "qrels"]
+    if len(sources) != 1:
+        raise InputError(
+            "mapfuse needs the MAP of each system on other queries, from one source",
+            got=" ".join(sources) or "none",
+            fix="give maps, heldout, or folds with qrels",
+        )
+    if ("folds" in given) != ("qrels" in given):
+        raise InputError("mapfuse: folds and qrels go together", got=" ".join(given))
+
+
+def _heldout_maps(heldout: Sequence[Any], runs: Sequence[Run], notes: Notes) -> list[float]:
+    judgments, *others = heldout
+    values = heldout_maps([read_run(run, notes) for run in others], read_qrels(judgments, notes), runs)
+    notes.say("held-out MAP: " + ", ".join(f"{value:.4f}" for value in values))
+    return values

@@ -1,0 +1,134 @@
+"""Search a grid of settings for the best first stage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from longrank.collections import read_qrels, read_queries
+from longrank.errors import InputError
+from longrank.evaluation.folds import read_or_make_folds
+from longrank.evaluation.measures import parse_measure
+from longrank.evaluation.tuning.folder import JOURNAL, check_own, write_outcome
+from longrank.evaluation.tuning.grids import parse_axes
+from longrank.evaluation.tuning.protocols import make_protocol
+from longrank.evaluation.tuning.report import as_json
+from longrank.evaluation.tuning.result import Tuning
+from longrank.evaluation.tuning.search import (
+    Search,
+    check_axes,
+    judged_queries,
+    note_edges,
+    rankings,
+    tabulate,
+    tunable,
+    untried,
+)
+from longrank.index import Index
+from longrank.storage.workplace import working_in
+from longrank.types import Notes, Run
+
+
+def tune(
+    index: str | Path | Index,
+    queries: Any,
+    qrels: Any,
+    grid: Mapping[str, Any] | Iterable[str],
+    *,
+    preset: str = "bm25-anserini",
+    settings: Mapping[str, Any] | None = None,
+    measure: str = "AP",
+    k: int = 1000,
+    protocol: str | None = None,
+    folds: Any = None,
+    choose_by: str | None = None,
+    samples: int | None = None,
+    sample_size: int | None = None,
+    seed: int = 42,
+    folder: str | Path | None = None,
+    workers: int = 1,
+    progress: Callable[[int, int], object] | None = None,
+    notes: Notes | None = None,
+) -> Tuning:
+    """Search a grid of settings for the best first stage.
+
+    Args:
+        index: the index to search, or its folder.
+        queries: a file, a collection folder, ``irds:ID``, texts, a mapping id -> text, a table or `Query` values.
+        qrels: judgments: a file, a collection folder, ``irds:ID``, a mapping query id -> doc id -> grade, or a table.
+        grid: the values of each setting: ``{"k1": [0.6, 0.9], "b": "0.3:0.5:0.1"}``, or texts such as ``"k1=0.6,0.9"``.
+        preset: the first stage to tune; docs/names.md lists all.
+        settings: settings that are the same throughout.
+        measure: the measure to maximise, a name of ir_measures or trec_eval.
+        k: documents per query.
+        protocol: ``"all"``: the optimum over all queries, which is no test; ``"samples"``: the mean of the optima of
+            random samples, tested on the other queries; ``"folds"``: for each fold the optimum of the other folds.
+            Default: told from the options.
+        folds: a file of folds, name -> fold, or how many folds to make at random.
+        choose_by: a name of `longrank.evaluation.tuning.rules.RULES`. Default: ``"rest"``.
+        samples: how many samples. Default: 5.
+        sample_size: queries in each sample.
+        seed: seed of the samples or folds.
+        folder: holds the result; the same call with the same folder resumes. Default: nothing is kept.
+        workers: processes. With more than 1 a script needs the usual ``if __name__ == "__main__"``.
+        progress: called with the settings just done and with how many there are.
+        notes: counts what was accepted with a remark; the result carries it.
+
+    Returns:
+        The chosen setting, its value, the table of all values, and the run.
+
+    Raises:
+        InputError: a setting, an option or an input that cannot be used, or a folder of something else.
+
+    Example:
+        >>> tune("my.index", "topics.jsonl", "qrels.txt", {"b": "0.3:0.9:0.1"}, folds=5).settings  # doctest: +SKIP
+    """
+    notes = Notes() if notes is None else notes
+    if k < 1:
+        raise InputError("k must be at least 1", got=k)
+    if folder is not None:
+        check_own(Path(folder))
+    axes = parse_axes(grid, tunable(preset, settings or {}))
+    measure = str(parse_measure(measure))
+    judgments = read_qrels(qrels, notes)
+    judged = judged_queries(read_queries(queries, notes), judgments, notes)
+    kept = {query.query_id: judgments[query.query_id] for query in judged}
+    search = Search(_index_path(index), preset, settings or {}, judged, kept, measure, k)
+    check_axes(search, axes)
+    parts = None if folds is None else read_or_make_folds(folds, list(kept), seed, notes)
+    made = parts if isinstance(folds, int) else None
+    way = make_protocol(
+        protocol, folds=parts, choose_by=choose_by, samples=samples, sample_size=sample_size, seed=seed, notes=notes
+    )
+    way.choose(untried(search, axes))  # refuses queries that do not fit the protocol, before any work
+    n = math.prod(map(len, axes.values()))
+    with ExitStack() as opened:
+        place = Path(folder or opened.enter_context(TemporaryDirectory()))
+        if folder is not None:
+            opened.enter_context(working_in(place))
+        advance = None if progress is None else lambda done: progress(done, n)
+        table = tabulate(search, axes, place / JOURNAL, workers=workers, progress=advance)
+        outcome = way.conclude(table, way.choose(table), search.figure)
+        about = {"protocol": way.about(), **search.header(axes)}
+        ranked = rankings(search, outcome.setting_of, notes)
+        if folder is None:
+            source: Run | Path = Run("longrank", chain.from_iterable(ranked))
+        else:
+            given = Path(folds) if isinstance(folds, str | Path) else None
+            write_outcome(place, as_json(table, outcome, about), ranked, made, given)
+            source = place
+    note_edges(table, axes, notes)
+    return Tuning(axes, table, outcome, about, made, source, notes)
+
+
+def _index_path(index: object) -> Path:
+    if isinstance(index, Index):
+        return index.path
+    if not isinstance(index, str | Path):
+        raise InputError("an index is a folder or an Index", got=type(index).__name__)
+    return Path(index)

@@ -1,0 +1,63 @@
+"""longrank.analyze on values in memory; the figures are those of the commands' tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evidences import evidence, run
+from longrank.errors import InputError
+from longrank.types import Document
+from longrank.verbs.analyze import analyze
+
+QRELS = {"1": {"d1": 2, "d3": 0, "d9": 1}}
+FIRST, SECOND = run({"1": {"d2": 3, "d1": 2, "d3": 1}}, tag="first"), run({"1": {"d1": 3, "d2": 2}}, tag="second")
+EVIDENCE = [
+    evidence("d2", [3, 1], query_id="1", first_stage=3.0),
+    evidence("d1", [2, 8, 1], query_id="1", first_stage=2.0),
+]
+DOCUMENTS = [Document("d1", "", "the river and the boat"), Document("d2", "", "money"), Document("d3", "", "war")]
+
+
+def test_each_analysis_takes_values_and_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert analyze.deltas(QRELS, SECOND, FIRST, "RR").values.wins == 1
+    assert analyze.judged(QRELS, [FIRST, SECOND], [1]).values == {"first": {1: 0.0}, "second": {1: 1.0}}
+    (pair,) = analyze.agreement({"x": FIRST, "y": SECOND}, k=1).values
+    assert (pair.one, pair.other, pair.means["tau"], pair.means["overlap"]) == ("x", "y", -1, 0)
+    assert analyze.positions(EVIDENCE, qrels=QRELS).values["relevant"].first == 0
+    points = analyze.sentences(EVIDENCE, QRELS, [1, 2], first_stage=FIRST, measures="RR", aggregators=["max"]).values
+    assert [(point.n, point.values["RR"]) for point in points] == [(1, 0.5), (2, 1.0), (None, 1.0)]
+    points = analyze.depth(EVIDENCE, FIRST, QRELS, [1, 2], measures=["RR"]).values
+    assert [point.values["RR"] for point in points] == [0.5, 0.5, 1.0]
+    counted = analyze.collection(DOCUMENTS, {"1": "river boat"}, QRELS, show_text=True)
+    assert (counted.values["documents"].n, counted.values["judgments"].missing) == (3, ("d9",))
+    assert "document d1: the river and the boat" in repr(counted)
+    passages = analyze.relevant_passages({"1": {"7": 1, "8": 1}}, mapping={"7": "d1", "8": "d1"})
+    assert passages.values.counts == {2: 1}
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_analysis_is_written_as_json(tmp_path: Path) -> None:
+    found = analyze.deltas(QRELS, SECOND, FIRST, "RR")
+    found.write(tmp_path / "d.json")
+    written = json.loads((tmp_path / "d.json").read_text())
+    assert (written["run"], written["measure"], written["wins"]) == ("memory", "RR", 1)
+    assert repr(found).startswith("RR: 1 wins, 0 ties, 0 losses")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: analyze.collection(7), "no documents can be read from a int"),
+        (lambda: analyze.agreement([FIRST]), "agreement is of two runs or more"),
+        (lambda: analyze.positions(7), "no evidence can be read from a int"),
+        (lambda: analyze.depth(EVIDENCE, 7, QRELS), "no run can be read from a int"),
+        (lambda: analyze.deltas(7, FIRST, SECOND), "no judgments can be read from a int"),
+    ],
+)
+def test_a_wrong_type_is_one_sentence(call: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        call()

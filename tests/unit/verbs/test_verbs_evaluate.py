@@ -1,0 +1,137 @@
+"""longrank.evaluate on values in memory and on files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evidences import run
+from longrank.cli.main import main
+from longrank.errors import InputError
+from longrank.formats.trec import write_run
+from longrank.types import Run
+from longrank.verbs.evaluate import evaluate
+
+QRELS = {"1": {"a": 1, "b": 0}, "2": {"c": 2, "d": 1}, "3": {"e": 1}}
+BM25 = run({"1": {"b": 2, "a": 1}, "2": {"x": 3, "c": 2}}, tag="bm25")
+MAXP = run({"1": {"a": 2, "b": 1}, "2": {"c": 3, "d": 2}, "3": {"e": 1}}, tag="maxp")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    rows = [
+        f"{query_id} 0 {doc_id} {grade}\n" for query_id, judged in QRELS.items() for doc_id, grade in judged.items()
+    ]
+    (tmp_path / "qrels.txt").write_text("".join(rows))
+    for system in (BM25, MAXP):
+        write_run(system, tmp_path / f"{system.tag}.run")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_measure_of_one_run_is_its_figure_under_any_name() -> None:
+    result = evaluate(QRELS, MAXP, ["nDCG@10", "AP"])
+    assert result["nDCG@10"] == result["ndcg_cut_10"] == 1.0
+    assert result["map"] == 1.0
+    assert evaluate(QRELS, BM25, "RR")["RR"] == pytest.approx(1 / 3)
+
+
+def test_a_measure_of_one_of_several_runs_is_asked_by_name() -> None:
+    result = evaluate(QRELS, [BM25, MAXP], "RR")
+    assert (result["bm25", "RR"], result["maxp", "RR"]) == (pytest.approx(1 / 3), 1.0)
+    assert result.per_query["bm25"]["RR"] == {"1": 0.5, "2": 0.5, "3": 0.0}
+    with pytest.raises(InputError, match="2 systems were measured"):
+        result["RR"]
+    with pytest.raises(InputError, match="did you mean 'maxp'"):
+        result["maxpp", "RR"]
+    with pytest.raises(InputError, match=r"'AP'.*one of RR"):
+        result["maxp", "AP"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "baseline"),
+    [
+        (["bm25.run", Path("maxp.run")], "bm25.run"),
+        ((BM25, "maxp.run"), BM25),
+        ({"bm25": BM25, "maxp": "maxp.run"}, "bm25"),
+        (
+            {
+                tag: {q: {row.doc_id: row.score for row in system[q]} for q in system}
+                for tag, system in (("bm25", BM25), ("maxp", MAXP))
+            },
+            "bm25",
+        ),
+    ],
+    ids=["paths", "mixed", "named", "mappings"],
+)
+def test_files_and_values_give_the_same_table(
+    folder: Path, runs: Any, baseline: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = evaluate("qrels.txt", [BM25, MAXP], baseline=BM25)
+    found = evaluate(QRELS, runs, baseline=baseline)
+    assert [row.name for row in found.rows] == ["bm25", "maxp"]
+    assert (found.rows, found.baseline, found.per_query) == (expected.rows, "bm25", expected.per_query)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_text_is_the_commands_table_below_its_notes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = evaluate("qrels.txt", ["bm25.run", "maxp.run"], "RR", baseline="bm25.run")
+    assert main(["evaluate", "qrels.txt", "bm25.run", "maxp.run", "-m", "RR", "--baseline", "bm25.run"]) == 0
+    captured = capsys.readouterr()
+    notes = captured.err.replace("longrank: note: ", "note: ")
+    assert f"{result}\n" == f"{notes}\n{captured.out}"
+    assert "note: 1 of 3 topics missing from bm25.run (count as 0; --intersection leaves them out)\n" in notes
+
+
+def test_the_note_of_missing_topics_precedes_the_table_on_a_terminal(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import sys
+
+    monkeypatch.setattr(sys, "stderr", sys.stdout)
+    assert main(["evaluate", "qrels.txt", "bm25.run", "--baseline", "maxp.run"]) == 0
+    out = capsys.readouterr().out
+    assert out.index("--intersection leaves them out") < out.index("system")
+
+
+def test_intersection_leaves_missing_topics_out() -> None:
+    assert evaluate(QRELS, BM25, "RR", intersection=True)["RR"] == 0.5
+
+
+def test_html_escapes_names_of_systems() -> None:
+    html = evaluate(QRELS, {"<i>a</i>": BM25, "b": MAXP}, "RR", baseline="b")._repr_html_()
+    assert "&lt;i&gt;a&lt;/i&gt;" in html and "<i>" not in html
+    assert "<b>1.0000</b>" in html and "note: 1 of 3 topics missing" in html
+
+
+def test_a_frame_has_a_row_for_each_system() -> None:
+    pytest.importorskip("pandas")
+    frame = evaluate(QRELS, [BM25, MAXP], ["RR", "P@1"]).to_frame()
+    assert (list(frame.index), list(frame.columns)) == (["bm25", "maxp"], ["RR", "P@1"])
+    assert frame.loc["maxp", "RR"] == 1.0
+
+
+def test_runs_of_one_tag_in_memory_are_told_apart() -> None:
+    other = Run("bm25", MAXP.rows())
+    assert [row.name for row in evaluate(QRELS, [BM25, other]).rows] == ["run 1", "run 2"]
+    assert len(evaluate(QRELS, [BM25, BM25]).rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("runs", "options", "message"),
+    [
+        (7, {}, "no run can be read from a int"),
+        ([], {}, "there is no run"),
+        ({}, {}, "there is no run"),
+        ([BM25, None], {}, "no run can be read from a NoneType"),
+        (BM25, {"measures": "ndgc@10"}, "did you mean 'nDCG@10'"),
+        (BM25, {"baseline": 3}, "no run can be read from a int"),
+        (BM25, {"test": "z"}, r"unknown test \(got 'z'\)"),
+        (BM25, {"correction": "sidak"}, r"unknown correction \(got 'sidak'\)"),
+    ],
+)
+def test_a_wrong_type_or_name_is_one_sentence(runs: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        evaluate(QRELS, runs, **options)
