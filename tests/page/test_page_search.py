@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from longrank.ranking.settings import overview
+
 Show = Callable[..., Any]
 
 
@@ -129,6 +131,17 @@ def test_pipelines_are_asked_one_after_the_other_and_no_longer_than_wanted(show:
     assert held[1].request.failure == "net::ERR_ABORTED"
     held[2].continue_()
     page.wait_for_selector(".card[data-doc=moon]")
+
+
+def test_each_shipped_pipeline_is_described_on_a_line_of_its_own(show: Show, server: str) -> None:
+    page = show(server)
+    about = {settings.name: settings.about for settings in overview()}
+    for name in ("lexical", "bm25"):
+        box = page.get_by_label(name, exact=True)
+        assert about[name]
+        assert page.locator(f"#{box.get_attribute('aria-describedby')}").inner_text() == about[name]
+    page.goto(f"{server}#rerank")
+    assert page.locator("#rerank-about").inner_text() == about["lexical"]
 
 
 def test_three_pipelines_are_the_most_and_one_the_least(show: Show, server: str) -> None:

@@ -18,6 +18,9 @@ let files = null;
 export function openRerank(info) {
   const able = info.pipelines.filter((item) => item.reranks);
   byId("rerank-pipeline").append(...able.map((item) => h("option", { value: item.name }, item.name)));
+  const about = () => byId("rerank-about").replaceChildren(able[byId("rerank-pipeline").selectedIndex]?.about ?? "");
+  byId("rerank-pipeline").addEventListener("change", about);
+  about();
   files = watchFiles(byId("rerank-form"), byId("pick"), byId("files"));
   byId("rerank-form").addEventListener("submit", (event) => {
     event.preventDefault();

@@ -117,9 +117,10 @@ function announceAll(columns, state) {
   announce(`Results for “${state.query}”. ${count.join(", ")}.`);
 }
 
-function choice(item) {
-  const box = h("input", { type: "checkbox", name: "p", value: item.name });
-  return h("label", { class: "choice" }, box, h("span", {}, item.name));
+function choice(item, n) {
+  const about = item.about && h("span", { class: "quiet", id: `about-${n}` }, item.about);
+  const box = h("input", { type: "checkbox", name: "p", value: item.name, "aria-describedby": about && about.id });
+  return h("div", { class: "option" }, h("label", { class: "choice" }, box, h("span", {}, item.name)), about);
 }
 
 const boxes = () => [...byId("pipelines").querySelectorAll("input")];
