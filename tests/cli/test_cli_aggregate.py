@@ -103,7 +103,7 @@ def test_json_prints_one_object_per_document(files: Files, capsys: pytest.Captur
         (["-a", "maxp", "--interpolate", "0.5", "--normalize", "max"], "unknown normalisation"),
         (["-a", "maxp", "--tail", "cut"], "keep or drop"),
         (["-a", "document"], "no document scores"),
-        ([], "needs -o RUN and --aggregator"),
+        ([], "-o RUN and --aggregator NAME are missing"),
     ],
 )
 def test_a_mistake_is_one_line_exit_2_and_no_run(
