@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.metadata import PackageNotFoundError, requires
 from os import PathLike, fspath
 
 _MAX_SHOWN = 80  # characters of an offending value that are worth showing
@@ -78,7 +79,22 @@ class MissingExtra(InputError):
     """
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs the extra '{extra}'", fix=f"pip install 'longrank[{extra}]'")
+        super().__init__(f"{what} needs the extra '{extra}'", fix=install_line(extra))
+
+
+def install_line(*extras: str) -> str:
+    """Return the command that installs the packages of extras; it works wherever LongRank came from.
+
+    >>> install_line("html")
+    "pip install '.[html]' in a clone of LongRank, or pip install 'resiliparse>=0.15'"
+    """
+    clone, marker = f"pip install '.[{','.join(extras)}]' in a clone of LongRank", f"extra == .({'|'.join(extras)}).$"
+    try:
+        required = [requirement.partition(";") for requirement in requires("longrank") or ()]
+    except PackageNotFoundError:  # run from the sources
+        return clone
+    packages = [f"'{package}'" for package, _, condition in required if re.search(marker, condition.strip())]
+    return f"{clone}, or pip install {' '.join(packages)}"
 
 
 def printable(text: str) -> str:

@@ -273,7 +273,7 @@ def test_without_the_extra_the_missing_heat_map_is_said(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert tune() == 0
-    assert "no heat map: drawing needs the extra 'plots'; pip install 'longrank[plots]'" in capsys.readouterr().err
+    assert "no heat map: drawing needs the extra 'plots'; pip install '.[plots]'" in capsys.readouterr().err
     assert sorted(contents()) == ["run.txt", "tuning.json", "values.journal"]
 
 

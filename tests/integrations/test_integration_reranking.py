@@ -90,4 +90,4 @@ def test_a_missing_extra_is_one_line_with_the_install_command(module: str, libra
     code = f"import sys; sys.modules['{library}'] = None; import longrank.integrations.{module}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]
-    assert f"needs the extra '{extra}'; pip install 'longrank[{extra}]'" in last
+    assert f"needs the extra '{extra}'; pip install '.[{extra}]'" in last

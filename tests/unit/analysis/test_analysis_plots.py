@@ -78,6 +78,6 @@ def test_names_are_drawn_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_without_the_extra_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'longrank\[plots\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[plots\]'"):
         plots.plot_deltas(tmp_path / "d.svg", [1.0], "")
     assert list(tmp_path.iterdir()) == []

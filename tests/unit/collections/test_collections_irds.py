@@ -188,5 +188,5 @@ def test_files_that_cannot_be_fetched_are_one_line(
 
 def test_without_the_extra_the_install_line_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'longrank\[irds\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[irds\]'"):
         irds_queries("vaswani")

@@ -17,7 +17,7 @@ K1, B = tuple(i / 10 for i in range(6, 13)), (0.3, 0.5, 0.7, 0.9)
 
 def test_without_the_extra_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'longrank\[plots\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[plots\]'"):
         plot_grid(tmp_path, "AP", {"k1": K1}, [0.0] * 7, {})
     assert list(tmp_path.iterdir()) == []
 

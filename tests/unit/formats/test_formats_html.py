@@ -101,7 +101,7 @@ def test_a_nul_is_refused_with_its_line(tmp_path: Path) -> None:
 
 def test_without_the_extra_the_install_line_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "resiliparse.parse.html", None)
-    with pytest.raises(MissingExtra, match=r"reading HTML needs the extra 'html'; pip install 'longrank\[html\]'"):
+    with pytest.raises(MissingExtra, match=r"reading HTML needs the extra 'html'; pip install '\.\[html\]'"):
         read(tmp_path, PAGE)
 
 

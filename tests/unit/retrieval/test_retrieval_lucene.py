@@ -112,9 +112,7 @@ def test_without_pyserini_the_line_says_what_to_install(folder: Path, monkeypatc
 
     monkeypatch.setattr(engine, "version", nothing)
     engine.anserini.cache_clear()
-    with pytest.raises(
-        MissingExtra, match=r"a Lucene index needs the extra 'lucene'; pip install 'longrank\[lucene\]'"
-    ):
+    with pytest.raises(MissingExtra, match=r"a Lucene index needs the extra 'lucene'; pip install '\.\[lucene\]'"):
         LuceneRetriever(folder)
 
 

@@ -94,7 +94,7 @@ def test_a_language_that_cannot_be_split_is_refused(splitter: str, language: str
 
 def test_without_spacy_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(MissingExtra, match=r"longrank\[spacy\]"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[spacy\]'"):
         make_splitter("spacy")
 
 
