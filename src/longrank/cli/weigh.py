@@ -49,7 +49,7 @@ def weigh(
     ] = None,
     format: TuningFormat = "table",
 ) -> None:
-    """Learn the weights of the first stage and of the best passages.
+    """Learn the weights of first stage and passages.
 
     By folds, or on another judged set. A document's score is alpha * first stage + (1 - alpha) * (best passage +
     w2 * second best + ...). Writes weights.json and the weighted run, run.txt, to FOLDER. Without folds or another
