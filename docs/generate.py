@@ -73,14 +73,12 @@ _REGISTRIES = {
 def names_page() -> str:
     """Return one table per registry: the names that commands, pipeline files and Python accept."""
     from longrank.ranking.settings import shipped_pipelines
-    from longrank.training.passage_settings import shipped_passage_protocols
     from longrank.training.settings import shipped_protocols
 
     parts = ["# Names\n\nMade from the code by `python docs/generate.py`; each table is one dict in the code.\n"]
     for title, folder, names in (
         ("Pipelines", "ranking/pipelines", shipped_pipelines()),
         ("Trainings", "training/protocols", shipped_protocols()),
-        ("Trainings on examples", "training/passage_protocols", shipped_passage_protocols()),
     ):
         parts.append(f"\n## {title}\n\n" + "".join(f"- `{name}`: {_first_comment(folder, name)}\n" for name in names))
     for title, place in _REGISTRIES.items():

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from longrank.verbs.rerank import rerank as rerank
     from longrank.verbs.retrieve import retrieve as retrieve
     from longrank.verbs.search import search as search
+    from longrank.verbs.train import train as train
     from longrank.verbs.tune import tune as tune
     from longrank.verbs.weigh import weigh as weigh
 
@@ -64,6 +65,7 @@ _PUBLIC = {
     "rerank": "longrank.verbs.rerank",
     "retrieve": "longrank.verbs.retrieve",
     "search": "longrank.verbs.search",
+    "train": "longrank.verbs.train",
     "tune": "longrank.verbs.tune",
     "weigh": "longrank.verbs.weigh",
     "write_run": "longrank.formats.trec",

@@ -92,6 +92,15 @@ def load_settings(model: type[M], kind: str, folder: Path, name_or_path: str, as
     Raises:
         InputError: no such name or file, or a setting is unknown or wrong (suggests the nearest).
     """
+    return validated(model, read_settings(kind, folder, name_or_path, assignments), name_or_path)
+
+
+def read_settings(kind: str, folder: Path, name_or_path: str, assignments: Iterable[str]) -> dict[str, Any]:
+    """Read settings as `load_settings` does, unchecked.
+
+    Raises:
+        InputError: no such name or file, or as `override`.
+    """
     path = folder / f"{name_or_path}.toml"
     if name_or_path.endswith(".toml"):
         path = Path(name_or_path)
@@ -100,7 +109,7 @@ def load_settings(model: type[M], kind: str, folder: Path, name_or_path: str, as
         if Path(name_or_path).is_file():
             fix = f"a file of settings ends in .toml; else {fix}"
         raise InputError(f"unknown {kind}", got=name_or_path, fix=fix)
-    return validated(model, override(read_toml(path), assignments), name_or_path)
+    return override(read_toml(path), assignments)
 
 
 Assignments: TypeAlias = str | Iterable[str] | Mapping[str, Any]
