@@ -17,6 +17,9 @@ from typing import Any
 
 import typer
 
+from longrank.config import defaults_of
+from longrank.scoring import scorer_class
+
 DOCS = Path(__file__).parent
 
 
@@ -110,15 +113,6 @@ def _about(entry: object) -> str:
     return about.replace("|", "\\|")
 
 
-def _of_scorer(name: str, place: object) -> str:
-    """Return the keyword options of a class named by its place, with their defaults."""
-    module, _, attribute = str(place).partition(":")
-    parameters = inspect.signature(getattr(import_module(module), attribute)).parameters.values()
-    return _listed(
-        {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY and one.name != "notes"}
-    )
-
-
 def _of_network(name: str, place: object) -> str:
     from longrank.models.create import options_of
 
@@ -127,20 +121,24 @@ def _of_network(name: str, place: object) -> str:
 
 def _of_loss(name: str, kind: Any) -> str:
     besides = f", and {kind.needs}" if kind.needs else ""
-    return f" Reads {kind.reads}{besides}.{_listed(kind.options) if kind.options else ''}"
+    return f" Reads {kind.reads}{besides}.{_listed(kind.options)}"
 
 
 def _of_schedule(name: str, kind: Any) -> str:
     options = {option: "needed" if one.is_required() else one.default for option, one in kind.model_fields.items()}
-    return _listed(options) if options else ""
+    return _listed(options)
 
 
 def _listed(options: Mapping[str, object]) -> str:
-    return " Options: " + ", ".join(f"`{name}` = {default}" for name, default in options.items()) + "."
+    listed = ", ".join(f"`{name}` = {default}" for name, default in options.items())
+    return f" Options: {listed}." if options else ""
 
 
 _OPTIONS: dict[str, Callable[[str, Any], str]] = {
-    "Passage scorers": _of_scorer,
+    "Aggregators": lambda _, entry: _listed(
+        defaults_of(entry.function) | {name: f"(needed) e.g. {value}" for name, value in entry.example.items()}
+    ),
+    "Passage scorers": lambda name, _: _listed(defaults_of(scorer_class(name))),
     "Document networks": _of_network,
     "Losses": _of_loss,
     "Schedules of learning rates": _of_schedule,

@@ -21,6 +21,9 @@ def aggregate(
     ] = None,
     weights: Weights = None,
     k: Annotated[int | None, typer.Option("-k", help="kmaxp: passages to average. [default: 3]")] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value: an option of the aggregator. Repeatable.")
+    ] = None,
     interpolate: Interpolate = None,
     normalize: Normalize = "none",
     first_stage: FirstStage = None,
@@ -40,6 +43,7 @@ def aggregate(
     --interpolate 0.4 --first-stage bm25.run
     """
     from longrank.cli.inputs import numbers, output_file
+    from longrank.config import override
     from longrank.errors import InputError
     from longrank.formats.evidence import evidence_json, read_evidence
     from longrank.formats.trec import write_run
@@ -51,6 +55,9 @@ def aggregate(
         return
     if output is None or aggregator is None:
         raise InputError("-o RUN and --aggregator NAME are missing", fix="give both, or print the evidence with --json")
+    options = override({}, (text.removeprefix("aggregate.") for text in assignments or ()))
+    options |= {} if k is None else {"k": k}
+    options |= {} if weights is None else {"weights": numbers("--weights", weights)}
     output_file(output, evidence, first_stage)
     run = aggregate_evidence(
         evidence,
@@ -60,8 +67,7 @@ def aggregate(
         first_stage=first_stage,
         tail=tail,
         tag=tag,
-        k=k,
-        weights=None if weights is None else numbers("--weights", weights),
+        **options,
     )
     write_run(run, output)
     console.show_notes(run.notes)
