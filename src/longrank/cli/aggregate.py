@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from longrank.aggregation import AGGREGATORS
+from longrank.aggregation import AGGREGATORS, make_aggregator
 from longrank.cli import console
 from longrank.cli.options import EvidenceFile, FirstStage, Interpolate, Normalize, Tag, Weights
 
@@ -58,6 +58,7 @@ def aggregate(
     options = override({}, (text.removeprefix("aggregate.") for text in assignments or ()))
     options |= {} if k is None else {"k": k}
     options |= {} if weights is None else {"weights": numbers("--weights", weights)}
+    make_aggregator(aggregator, **options)  # refuses foreign options
     output_file(output, evidence, first_stage)
     run = aggregate_evidence(
         evidence,
