@@ -58,16 +58,17 @@ def weigh(
     Example: longrank weigh qrels.txt bm25.run maxp.run.evidence -o birch --make-folds 5 --grid alpha=0:1:0.1
     --grid w2=0:1:0.1 --grid w3=0:1:0.1
     """
-    from longrank.cli.inputs import apart, choice, folds_or_number
+    from longrank.cli.inputs import choice, folds_or_number
     from longrank.cli.tune import show_tuning
     from longrank.evaluation.tuning.folder import RUN
     from longrank.evaluation.tuning.report import RENDERERS
+    from longrank.storage.workplace import check_apart
     from longrank.verbs.weigh import WEIGHTS
     from longrank.verbs.weigh import weigh as weigh_evidence
 
     choice("--format", format, ["json", *RENDERERS])
     for name in (RUN, WEIGHTS):
-        apart(output / name, run, *reranked, *(learn_on or "").split(","))
+        check_apart(output / name, run, *reranked, *(learn_on or "").split(","))
     with console.progress("weighing", None, "queries") as advance:
         tuning = weigh_evidence(
             qrels,
