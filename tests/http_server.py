@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -112,6 +112,15 @@ class Running:
     def stop(self, number: int = signal.SIGTERM) -> None:
         self.process.send_signal(number)
 
+    def wait_until_refusing(self, seconds: float = 60.0) -> None:
+        """Wait until the server takes no new connection, as it does once it knows of a signal."""
+        until = time.monotonic() + seconds
+        with suppress(ConnectionRefusedError):
+            while time.monotonic() < until:
+                self.client().socket.close()
+                time.sleep(0.01)
+            raise AssertionError("the server still takes connections")
+
     def rss(self) -> int:
         """Return the bytes of memory that it holds."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
@@ -123,7 +132,7 @@ class Running:
         """Return how many files and connections it has open."""
         return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
 
-    def wait_for_log(self, text: str, seconds: float = 10.0) -> str:
+    def wait_for_log(self, text: str, seconds: float = 60.0) -> str:
         until = time.monotonic() + seconds
         while text not in (log := self.log.read_text()):
             assert time.monotonic() < until, f"'{text}' is not in the log: {log[-2000:]}"
@@ -164,9 +173,10 @@ def application() -> Any:
 
     async def rank(request: Request) -> Response:
         body = await request.body()
-        seconds = float(request.headers.get("x-sleep", "0"))
+        until = Path(request.headers.get("x-until", "/"))
         try:
-            await asyncio.sleep(seconds)
+            while not until.exists():
+                await asyncio.sleep(0.01)
         except asyncio.CancelledError:
             left.append(request_id_of(request.scope))
             raise

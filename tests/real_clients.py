@@ -44,7 +44,7 @@ def asked(environment: str, script: str, ask: str, url: str, key: str = KEY) -> 
 
 def result(process: subprocess.Popen[str]) -> Any:
     """Wait for a script's end and return what it answers."""
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate(timeout=280)
     assert process.returncode == 0, err[-3000:]
     return json.loads(out)
 
@@ -76,7 +76,7 @@ def in_thread(desk: Service) -> Iterator[str]:
     thread = threading.Thread(target=server.run)
     desk.scheduler.start()
     thread.start()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while not server.started:
         assert time.monotonic() < until, "the server has not started"
         time.sleep(0.02)

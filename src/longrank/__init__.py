@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from longrank.verbs.check import check as check
     from longrank.verbs.evaluate import evaluate as evaluate
     from longrank.verbs.fuse import fuse as fuse
+    from longrank.verbs.reproduce import reproduce as reproduce
     from longrank.verbs.rerank import rerank as rerank
     from longrank.verbs.retrieve import retrieve as retrieve
     from longrank.verbs.search import search as search
+    from longrank.verbs.train import train as train
     from longrank.verbs.tune import tune as tune
     from longrank.verbs.weigh import weigh as weigh
 
@@ -61,9 +63,11 @@ _PUBLIC = {
     "read_qrels": "longrank.collections",
     "read_queries": "longrank.collections",
     "read_run": "longrank.collections",
+    "reproduce": "longrank.verbs.reproduce",
     "rerank": "longrank.verbs.rerank",
     "retrieve": "longrank.verbs.retrieve",
     "search": "longrank.verbs.search",
+    "train": "longrank.verbs.train",
     "tune": "longrank.verbs.tune",
     "weigh": "longrank.verbs.weigh",
     "write_run": "longrank.formats.trec",

@@ -190,7 +190,7 @@ def test_a_model_that_only_fails_when_it_is_loaded_ends_the_server_with_one_line
     save_cross_encoder(model)
     (model / "tokenizer.json").write_text("{}")
     arguments = command(index, "--pipeline", "maxp", "--model", model, "--port", 0)
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("longrank: error: ")
     assert done.stderr.count("\n") == 1

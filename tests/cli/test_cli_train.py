@@ -199,7 +199,7 @@ def begun(folder: Path, output: Path, *more: str, sets: tuple[str, ...]) -> subp
 
 def wait_for(process: subprocess.Popen[bytes], there: Callable[[], object]) -> None:
     """Wait until something is there, or the process has ended."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 250
     while not there() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
 
@@ -232,11 +232,11 @@ def test_training_goes_on_from_a_trained_folder(
     assert train(folder, tmp_path / "still", sets=still, training=once) == 0
     assert train(folder, tmp_path / "b", sets=(model,), training=once) == 0
     assert train(folder, tmp_path / "c", "--make-folds", "3", "--fold", "s1", sets=(model,)) == 2
-    assert "may have learned what the fold tests" in capsys.readouterr().err  # A's queries are the folds'
+    assert "may have seen the test queries" in capsys.readouterr().err  # A's queries are the folds'
     sets = ("network.name=parade-attn", f"network.model={tmp_path / 'new'}")
     assert main(["create", "parade-attn", "--model", str(tmp_path / "a" / "model"), "-o", str(tmp_path / "new")]) == 0
     assert train(folder, tmp_path / "c", "--make-folds", "3", "--fold", "s1", sets=sets) == 2
-    assert "may have learned what the fold tests" in capsys.readouterr().err  # a new aggregator, the same encoder
+    assert "may have seen the test queries" in capsys.readouterr().err  # a new aggregator, the same encoder
     assert not (tmp_path / "c").exists()
     a, same, b = (
         load_file(path / "model" / "model.safetensors") for path in (tmp_path / "a", tmp_path / "still", tmp_path / "b")
@@ -352,9 +352,10 @@ def first_steps(folder: Path, work: Path, name: str, *more: str) -> list[dict[st
 
 
 def test_there_is_a_pinned_run_of_every_shipped_training() -> None:
-    from longrank.training.settings import shipped_protocols
+    from longrank.training.settings import DocumentTraining, load_training, shipped_protocols
 
-    assert sorted(PINNED) == shipped_protocols()
+    names = [name for name in shipped_protocols() if isinstance(load_training(name), DocumentTraining)]
+    assert sorted(PINNED) == names
 
 
 THREE = ("--make-folds", "3")
@@ -373,7 +374,7 @@ THREE = ("--make-folds", "3")
         ((*THREE, "--group-by", "tpoic"), (), "query 'q00' has no field to group by (got 'tpoic'); fields: text,"),
         ((*THREE, "--folds", "folds.json"), (), "two ways to the same: give one of them"),
         (("--folds", "nowhere.json"), (), "nowhere.json"),
-        (THREE, ("samples.kind=pointwise",), "the loss pair-softmax needs pairs"),
+        (THREE, ("samples.kind=pointwise",), "the loss pair-softmax learns from groups of 2 documents"),
         (THREE, ('loss=[{name="mse"}]', "samples.kind=pointwise"), "the loss mse needs a teacher"),
         (THREE, ("teacher.evidence=nowhere",), "no loss learns from the teacher (got 'loss pair-softmax')"),
         (THREE, ('loss=[{name="margin-mse"}]', "teacher.evidence=nowhere"), "nowhere"),
@@ -436,7 +437,7 @@ def test_two_processes_train_and_only_the_first_reranks_and_speaks(folder: Path,
     assert train(folder, tmp_path / "one", *THREE, sets=sets) == 0
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "longrank"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    options: dict[str, Any] = {"env": environment, "capture_output": True, "text": True, "timeout": 110}
+    options: dict[str, Any] = {"env": environment, "capture_output": True, "text": True, "timeout": 280}
     done = subprocess.run([*launch, *arguments(folder, tmp_path / "two", *THREE, sets=sets)], check=False, **options)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("s1: best nDCG@10") == 1

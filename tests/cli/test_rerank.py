@@ -107,9 +107,7 @@ def test_aggregate_gives_the_bytes_of_rerank_with_the_settings_of_every_pipeline
     assert main(arguments) == 0
     settings = load_pipeline(pipeline, more)
     options = ["--aggregator", settings.aggregate.name, "--normalize", settings.final.normalize]
-    if settings.aggregate.weights:
-        options += ["--weights", ",".join(map(str, settings.aggregate.weights))]
-    options += ["-k", str(settings.aggregate.k)] if settings.aggregate.k else []
+    options += [word for item in settings.aggregate.options.items() for word in ("--set", "{}={}".format(*item))]
     alpha = settings.final.interpolate
     options += [] if alpha is None else ["--interpolate", str(alpha)]
     evidence, first = str(tmp_path / "new.run.evidence"), ["--first-stage", str(folder / "bm25.run")]
@@ -182,11 +180,15 @@ def test_killed_reranking_goes_on_to_the_same_bytes(folder: Path, tmp_path: Path
     subprocess.run([*command, *rerank_arguments(folder, whole)], check=True, capture_output=True)
     duration = time.monotonic() - started
     rng, output, kills = random.Random(5), tmp_path / "cut.run", 0
-    while kills < 5:  # the machine may be faster now than when it was timed: a kill may come too late
+    while kills < 5:  # the machine may be faster now than when it was timed
         process = subprocess.Popen([*command, *rerank_arguments(folder, output)], stderr=subprocess.DEVNULL)
         time.sleep(rng.uniform(duration / 6, duration))
         process.send_signal(signal.SIGKILL)
-        kills += process.wait() == -signal.SIGKILL
+        if process.wait() == -signal.SIGKILL:
+            kills += 1
+        else:  # finished: what is whole could never be cut again
+            output.unlink()
+            Path(f"{output}.evidence").unlink()
     subprocess.run([*command, *rerank_arguments(folder, output)], check=True, capture_output=True)
     for suffix in ("", ".evidence"):
         assert Path(f"{output}{suffix}").read_bytes() == Path(f"{whole}{suffix}").read_bytes()

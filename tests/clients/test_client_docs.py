@@ -32,7 +32,7 @@ QUIET = {"HAYSTACK_TELEMETRY_ENABLED": "False", "LITELLM_LOCAL_MODEL_COST_MAP": 
 def printed(python: str | Path, *arguments: str | Path, **environment: str) -> str:
     command = [python, "-W", "ignore", *arguments]
     env = os.environ | QUIET | environment
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=100)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=280)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 

@@ -81,7 +81,7 @@ def serving() -> Callable[..., AbstractContextManager[str]]:
 
         thread = threading.Thread(target=lambda: asyncio.run(run()))
         thread.start()
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while not server.started and thread.is_alive() and time.monotonic() < until:
             time.sleep(0.01)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -107,20 +108,24 @@ def test_pipelines_are_asked_one_after_the_other_and_no_longer_than_wanted(show:
     def hold(route: Any) -> None:
         held.append(route)
 
-    def asked() -> list[tuple[str, str]]:
+    def asked(n: int) -> list[tuple[str, str]]:
+        """Return the requests once there are `n`, and whatever follows within 300 ms."""
+        until = time.monotonic() + 60
+        while len(held) < n and time.monotonic() < until:
+            page.wait_for_timeout(20)
         page.wait_for_timeout(300)
         sent = [route.request.post_data_json for route in held]
         return [(one["query"], one["pipeline"]) for one in sent]
 
     page = show(f"{server}#search?q=fox&p=lexical&p=bm25", prepare=lambda page: page.route("**/search", hold))
     page.wait_for_selector("[data-pipeline=bm25]")
-    assert asked() == [("fox", "lexical")]
+    assert asked(1) == [("fox", "lexical")]
     assert page.locator(".column[aria-busy=true]").count() == 2
     held[0].continue_()
     page.wait_for_selector("[data-pipeline=lexical] .card")
-    assert asked() == [("fox", "lexical"), ("fox", "bm25")]
+    assert asked(2) == [("fox", "lexical"), ("fox", "bm25")]
     page.evaluate("location.hash = '#search?q=moon&p=lexical'")
-    assert asked()[2:] == [("moon", "lexical")]
+    assert asked(3)[2:] == [("moon", "lexical")]
     assert held[1].request.failure == "net::ERR_ABORTED"
     held[2].continue_()
     page.wait_for_selector(".card[data-doc=moon]")

@@ -41,7 +41,7 @@ COMMANDS = {
     "create": "longrank.cli.create:create",
     "quantize": "longrank.cli.quantize:quantize",
     "train": "longrank.cli.train:train",
-    "train-passages": "longrank.cli.train_passages:train_passages",
+    "train-passages": "longrank.cli.train:train_passages",
     "rows": "longrank.cli.rows:rows",
     "weak-labels": "longrank.cli.weak_labels:weak_labels",
     "serve": "longrank.cli.serve:serve",

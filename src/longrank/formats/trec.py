@@ -196,7 +196,7 @@ def _note_rankings(run: Run, path: Path, notes: Notes) -> None:
     notes.add(f"queries with fewer than {longest} documents, the most in the run", str(path), short)
 
 
-def write_run(run: Run, path: Path) -> None:
+def write_run(run: Run, path: Path | str) -> None:
     """Write a run, ranks from 1, gzipped if `path` ends in ``.gz``; equal runs give equal bytes.
 
     The file gives the same run when read, and its scores give the same order in any tool.
@@ -205,7 +205,7 @@ def write_run(run: Run, path: Path) -> None:
         InputError: the folder does not exist or cannot be written to, or the tag or an id is not one word.
         LongRankError: writing failed (no space left, ...).
     """
-    write_rankings(run.tag, (run[query_id] for query_id in run), path)
+    write_rankings(run.tag, (run[query_id] for query_id in run), Path(path))
 
 
 def write_rankings(tag: str, rankings: Iterable[Sequence[ScoredDoc]], path: Path) -> None:

@@ -104,7 +104,8 @@ def _multiplies_bf16(device: str) -> bool:
     import torch
 
     if device == "cpu":
-        return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+        instructions = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+        return bool(instructions and torch.ops.mkldnn._is_mkldnn_bf16_supported())  # ONEDNN_MAX_CPU_ISA may forbid them
     return device == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
 
 

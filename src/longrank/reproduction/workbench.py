@@ -21,7 +21,6 @@ from longrank.reproduction.inputs import BEFORE, FOLDS, FOLDS_WITHOUT_DEV, QRELS
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
 from longrank.reproduction.rows import ObtainedRow, measured_by_query, ranked_row
-from longrank.training.passage_settings import load_passage_training
 from longrank.training.settings import load_training
 
 if TYPE_CHECKING:
@@ -266,7 +265,7 @@ class Workbench:
         self, name: str, training: str, examples: Path, overrides: Overrides | None = None, *more: object
     ) -> Path:
         """Train a model on examples of passages; return the model's folder."""
-        load_passage_training(training, assignments(overrides or {}))
+        load_training(training, assignments(overrides or {}))
         output = self.folder / name
         return self.do(
             *("train-passages", training, examples, "-o", output, *more, *self.assigned(overrides)),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from longrank.aggregation import AGGREGATORS, make_aggregator
+from longrank.aggregation import AGGREGATORS
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.index import Index
@@ -171,15 +171,8 @@ class Engine:
 
 
 def simple_aggregators() -> list[str]:
-    """Return the aggregators of passages that need no options: a request may name them."""
-    names = []
-    for name in (key for key in AGGREGATORS if key != "document"):
-        try:
-            make_aggregator(name)
-        except InputError:
-            continue
-        names.append(name)
-    return names
+    """Return the aggregators of passage scores that need no options."""
+    return [name for name, one in AGGREGATORS.items() if not one.needs_document_score and not one.example]
 
 
 def _names(choices: Sequence[PipelineChoice]) -> list[str]:

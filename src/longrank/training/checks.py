@@ -1,69 +1,15 @@
-"""What a training must have before it begins, so that nothing is found missing after hours of it; no torch."""
+"""Check folds and runs before a training begins, not after hours of it; no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from longrank.errors import InputError
 from longrank.formats.folds import Fold
 from longrank.index import Index
-from longrank.training.candidates import Candidates
-from longrank.training.loss_terms import loss_kind
-from longrank.training.settings import TrainingSettings
 from longrank.types import Qrels, Run
 
 _NO_VALIDATION = "leave validation out: --set loop.validate_every= (and loop.patience=)"
-
-
-def check_losses(settings: TrainingSettings, width: int) -> None:
-    """Refuse losses that want other instances than the samples are, and a teacher too few or too many.
-
-    Args:
-        settings: the training.
-        width: documents of an instance.
-
-    Raises:
-        InputError: as said; or a loss that is not of documents' scores or outputs.
-    """
-    kinds = {term.name: loss_kind(term) for term in settings.loss}
-    for name, kind in kinds.items():
-        if kind.reads == "vectors":
-            raise InputError(f"the loss {name} is of texts' vectors, which document networks do not give")
-        if kind.group not in (0, width) or (kind.group == 0 and width < 2):
-            wanted = {0: "groups of two documents or more", 1: "single documents"}.get(kind.group, "pairs")
-            raise InputError(f"the loss {name} needs {wanted}", got=f"samples.kind = {settings.samples.kind}")
-    taught = [name for name, kind in kinds.items() if kind.needs == "teacher"]
-    if taught and settings.teacher is None:
-        raise InputError(f"the loss {taught[0]} needs a teacher", fix="set teacher.evidence")
-    if not taught and settings.teacher is not None:
-        raise InputError(
-            "no loss learns from the teacher", got=f"loss {', '.join(kinds)}", fix="add mse, margin-mse or kl"
-        )
-
-
-def check_outputs(settings: TrainingSettings, n_outputs: int) -> None:
-    """Refuse losses of outputs that the network, or its teacher, does not have.
-
-    Args:
-        settings: the training.
-        n_outputs: what the network gives for a document, 1 or 2.
-
-    Raises:
-        InputError: as said.
-    """
-    for term in settings.loss:
-        kind = loss_kind(term)
-        if kind.reads != "logits" or kind.needs != "teacher":
-            continue
-        if kind.outputs == (2,) and n_outputs != 2:
-            fix = "set network.options.outputs = 2; of networks of passage scores (maxp, ...), none has two"
-            raise InputError(f"the loss {term.name} needs a network of two outputs", got=n_outputs, fix=fix)
-        if kind.outputs != (2,) and n_outputs != 1:
-            raise InputError(
-                f"the loss {term.name} needs a network of one output, since evidence holds one score of a document",
-                got=n_outputs,
-                fix="set network.options.outputs = 1",
-            )
 
 
 def check_fold(name: str, fold: Fold, known: Collection[str], qrels: Qrels, run: Run, *, validates: bool) -> None:
@@ -129,23 +75,3 @@ def check_documents(run: Run, query_ids: Iterable[str], index: Index, what: str)
         raise InputError(
             f"documents of {what} that are not in the index: {len(absent)} ({some})", fix="is it the run's index?"
         )
-
-
-def check_taught(candidates: Iterable[Candidates], taught: Mapping[tuple[str, str], float]) -> None:
-    """Refuse a teacher that says nothing of a document that may be sampled.
-
-    Args:
-        candidates: what is sampled from.
-        taught: (query_id, doc_id) -> score.
-
-    Raises:
-        InputError: it lacks one; names the first.
-    """
-    for one in candidates:
-        for doc_ids in (one.positives, one.negatives):
-            lacking = next((doc_id for doc_id in doc_ids if (one.query_id, doc_id) not in taught), None)
-            if lacking is not None:
-                raise InputError(
-                    f"the teacher's evidence lacks document {lacking!r} of query {one.query_id!r}, which may be drawn",
-                    fix="let samples.depth be at most the depth of the evidence, with in_run = true, negatives = run",
-                )

@@ -1,15 +1,18 @@
-"""What the trainings of one command have in common: documents, queries, judgments, a first stage, folds of queries.
+"""Trainings of document networks over folds: documents, queries, judgments, a first stage.
 
-Judgments are sampled here, where settings ask for it: once for all folds, so that a query has the same ones in each of
-them. Trainings learn from and choose on these; what is tested is reranked whole, and judged by all judgments.
+Judgments are sampled once for all folds, where settings ask for it: a query has the same ones in each fold. Trainings
+learn from these and choose by them; test queries are reranked whole, and judged by all judgments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from longrank.errors import InputError
 from longrank.evaluation.measures import check_grades, parse_measure
@@ -20,17 +23,18 @@ from longrank.models.description import FILE, lineage_of
 from longrank.models.network_reader import Kept
 from longrank.networks.model_files import find_model
 from longrank.storage import digest_of, sha256_of
-from longrank.training.checks import check_documents, check_fold, check_taught
+from longrank.training.checks import check_documents, check_fold
 from longrank.training.judgments import Sampled, sample_judgments
-from longrank.training.ranking_data import Data, make_training_samples, sampled_from, taught_scores
+from longrank.training.ranking_data import Data, Material, make_material
 from longrank.training.ranking_setup import open_task
 from longrank.training.ranking_task import RankingTask
 from longrank.training.schedules import schedule
-from longrank.training.settings import TrainingSettings
+from longrank.training.settings import DocumentTraining
+from longrank.training.teacher import Taught, taught_scores
 from longrank.types import Notes, Qrels, Query, Run
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Experiment:
     """Trainings over folds; `open_experiment` makes one.
 
@@ -41,13 +45,14 @@ class Experiment:
         qrels: all judgments.
         run: the first stage.
         folds: by name.
-        learned: the judgments to learn from and to choose on, and the folds of the queries that have some.
+        learned: the judgments to learn from and to choose by, and the folds of the queries that have some.
         model_run: another run that negatives come from.
-        score_cache: a file in which a frozen encoder's vectors are kept, for trainings and tests.
-        kept: those that trainings have read, in memory.
+        score_cache: a file for the passage vectors of a frozen encoder, for trainings and tests.
+        kept: passage vectors that trainings have read, in memory.
+        materials: fold -> its samples and teacher, made once.
     """
 
-    settings: TrainingSettings
+    settings: DocumentTraining
     index: Index
     queries: Mapping[str, Query]
     qrels: Qrels
@@ -57,17 +62,28 @@ class Experiment:
     model_run: Run | None = None
     score_cache: Path | None = None
     kept: Kept = field(default_factory=dict)
+    materials: dict[str, Material] = field(default_factory=dict)
 
     def task(self, name: str, notes: Notes) -> RankingTask:
-        """Build what is trained on a fold; models are loaded now.
+        """Load the network of a fold, and give it the fold's samples.
 
         Raises:
-            InputError: as `open_task`.
+            InputError: as `open_task` and `material`.
         """
-        return open_task(self.settings, self._data(name), notes)
+        return open_task(self.settings, self._data(name), self.material(name), notes)
+
+    def material(self, name: str) -> Material:
+        """Return the samples and the teacher's scores of a fold.
+
+        Raises:
+            InputError: as `make_material`.
+        """
+        if name not in self.materials:
+            self.materials[name] = make_material(self.settings, self._data(name), self._read_teacher)
+        return self.materials[name]
 
     def use_cache(self, task: RankingTask) -> None:
-        """Let a task look up what a frozen encoder has read before, if there is a file for it, which is made now.
+        """Let a task look passage vectors up in the score cache, if there is a file for it, which is made now.
 
         Raises:
             InputError, IntegrityError: as `NetworkReader.use_cache`.
@@ -80,10 +96,10 @@ class Experiment:
         """Refuse what can be seen to fail in some folds, before any of them begins.
 
         Raises:
-            InputError: a score cache for what is trained, unknown queries in a fold, nothing to train, validate or test
-                on, losses that do not fit the samples, an unknown schedule, grades that the validation's measure does
-                not take, documents of a run that the index lacks, a teacher that lacks some, or a network to begin
-                with that may know what a fold tests.
+            InputError: a score cache for an encoder that is trained, unknown queries in a fold, nothing to train,
+                validate or test on, losses that do not fit the samples, an unknown schedule, grades that the
+                validation's measure does not take, documents of a run that the index lacks, a teacher that lacks some,
+                or an initial network that may know the test queries of a fold.
         """
         schedule(self.settings.loop.schedule.name, self.settings.loop.schedule.options)
         if self.score_cache is not None and not self.settings.network.frozen:
@@ -97,40 +113,47 @@ class Experiment:
             if run is not None:
                 check_documents(run, used, self.index, what)
         for name in names:
-            make_training_samples(self.settings, self._data(name), Notes())
+            self.material(name)
         if validates:
             check_grades(self.learned.qrels, [parse_measure(self.settings.validation.measure)])
-        self._check_teacher(names)
         self._check_start(names)
 
-    def _check_teacher(self, names: Sequence[str]) -> None:
-        if self.settings.teacher is None:
-            return
-        trained_on = {query_id for name in names for query_id in self.learned.folds[name].train}
-        taught = taught_scores(self.settings, self.index, self.queries, trained_on, Notes())
-        for name in names:
-            check_taught(sampled_from(self.settings, self._data(name)), taught)
-
     def _check_start(self, names: Sequence[str]) -> None:
-        """Refuse to go on with a network that has learned from these judgments of what a fold tests, ever."""
+        """Refuse an initial network that was trained by these judgments on another fold."""
         place = find_model(self.settings.network.model).path
         if not (place / FILE).is_file():
             return
         judged = digest_of(self.qrels)
-        learned = {one["fold"] for one in lineage_of(place) if one["qrels"] == judged}
+        learned = {training["fold"] for training in lineage_of(place) if training["qrels"] == judged}
         for name in names:
             if self.folds[name].test and learned - {digest_of(self.folds[name]._asdict())}:
                 raise InputError(
-                    f"the network to begin with was trained by these judgments on other parts than fold '{name}': it "
-                    "may have learned what the fold tests",
+                    "the initial network was trained on another fold of these judgments, so it may have seen the test "
+                    f"queries of fold '{name}'",
                     path=place,
-                    fix=f"begin with what was trained on that fold, and choose it with --fold {name}",
+                    fix=f"begin with the network of that fold, and choose the fold with --fold {name}",
                 )
 
     def _data(self, name: str) -> Data:
         fold, qrels = self.learned.folds[name], self.learned.qrels
         dev = [query_id for query_id in fold.dev if query_id in qrels]
-        return Data(self.index, self.queries, qrels, self.run, fold.train, dev, self.learned.dropped, self.model_run)
+        more = self.learned.dropped, self.model_run, self._doc_ids
+        return Data(self.index, self.queries, qrels, self.run, fold.train, dev, *more)
+
+    @cached_property
+    def _doc_ids(self) -> Sequence[str] | None:
+        return self.index.doc_ids(np.arange(len(self.index))) if self.settings.samples.negatives == "random" else None
+
+    def _read_teacher(self, notes: Notes) -> Taught:
+        taught, remarks = self._taught
+        notes.merge(remarks)
+        return taught
+
+    @cached_property
+    def _taught(self) -> tuple[Taught, Notes]:
+        """The teacher's scores for the training queries of all folds, and remarks on them."""
+        query_ids, notes = {query_id for fold in self.learned.folds.values() for query_id in fold.train}, Notes()
+        return taught_scores(self.settings, self.index, self.queries, query_ids, notes), notes
 
     def identity(self, name: str, task: RankingTask) -> dict[str, Any]:
         """Return all that the weights depend on besides the loop's settings."""
@@ -139,19 +162,26 @@ class Experiment:
             **({"lineage": task.lineage} if task.lineage else {}),
             "training": self.settings.model_dump(exclude={"loop"}),
             "model": task.fingerprint,
+            **self._digests,
+            "fold": digest_of(self.folds[name]._asdict()),
+            "teacher": None if teacher is None else sha256_of(Path(teacher.evidence)),
+        }
+
+    @cached_property
+    def _digests(self) -> dict[str, Any]:
+        """Digests of the data that all folds share."""
+        return {
             "collection": self.index.digest,
             "queries": digest_of([[query_id, self.queries[query_id].text] for query_id in sorted(self.queries)]),
             "qrels": digest_of(self.qrels),
             "training_judgments": digest_of(self.learned.qrels),
             "first_stage": digest_of([list(row) for row in self.run.rows()]),
             "model_run": None if self.model_run is None else digest_of([list(row) for row in self.model_run.rows()]),
-            "fold": digest_of(self.folds[name]._asdict()),
-            "teacher": None if teacher is None else sha256_of(Path(teacher.evidence)),
         }
 
 
 def open_experiment(
-    settings: TrainingSettings,
+    settings: DocumentTraining,
     index: Index,
     queries: Mapping[str, Query],
     qrels: Qrels,
@@ -161,7 +191,7 @@ def open_experiment(
     notes: Notes,
     score_cache: Path | None = None,
 ) -> Experiment:
-    """Read what the settings name, and sample the judgments if they say so.
+    """Read the files that the settings name, and sample the judgments if they say so.
 
     Args:
         settings: of each training.
@@ -169,7 +199,7 @@ def open_experiment(
         queries: query_id -> query.
         qrels: all judgments.
         run: the first stage.
-        folds: by name; None: one, of all queries that are judged, which tests none.
+        folds: by name; None: a single fold of all queries that are judged, without test queries.
         notes: counts what sampling leaves out.
         score_cache: see `Experiment`.
 
@@ -185,14 +215,14 @@ def open_experiment(
     return Experiment(settings, index, queries, qrels, run, folds, learned, model_run, score_cache)
 
 
-def _sampled(settings: TrainingSettings, qrels: Qrels, folds: Mapping[str, Fold], notes: Notes) -> Sampled:
+def _sampled(settings: DocumentTraining, qrels: Qrels, folds: Mapping[str, Fold], notes: Notes) -> Sampled:
     """Return the judgments to learn from: all, unless the settings sample them."""
-    wanted = settings.judgments
-    if wanted is None:
+    options = settings.judgments
+    if options is None:
         return Sampled(qrels, {}, folds)
-    found = sample_judgments(qrels, wanted.rate, scheme=wanted.scheme, seed=wanted.seed, notes=notes, folds=folds)
-    kept, dropped = (sum(map(len, side.values())) for side in (found.qrels, found.dropped))
-    notes.say(f"judgments to learn from: {kept} of {kept + dropped}, of {len(found.qrels)} queries")
-    for query_id in sorted(found.dropped.keys() - found.qrels.keys()):
+    sampled = sample_judgments(qrels, options.rate, scheme=options.scheme, seed=options.seed, notes=notes, folds=folds)
+    kept, dropped = (sum(map(len, side.values())) for side in (sampled.qrels, sampled.dropped))
+    notes.say(f"judgments to learn from: {kept} of {kept + dropped}, of {len(sampled.qrels)} queries")
+    for query_id in sorted(sampled.dropped.keys() - sampled.qrels.keys()):
         notes.add("queries whose judgments sampling dropped, not trained or validated on", query_id)
-    return found
+    return sampled

@@ -18,26 +18,26 @@ from longrank.networks.loading import choose_max_tokens, position_limit
 from longrank.networks.model_files import Model, find_model
 from longrank.protocols import Segmenter
 from longrank.text.segment import make_segmenter
-from longrank.training.checks import check_outputs
 from longrank.training.dropout import set_dropout
-from longrank.training.ranking_data import Data, make_training_samples, taught_scores
+from longrank.training.ranking_data import Data, Material
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
-from longrank.training.settings import NetworkSettings, TrainingSettings
+from longrank.training.settings import DocumentTraining, NetworkSettings
+from longrank.training.teacher import check_outputs
 from longrank.types import Notes
 
 
-def open_task(settings: TrainingSettings, data: Data, notes: Notes) -> RankingTask:
-    """Build what a training names; models are loaded now.
+def open_task(settings: DocumentTraining, data: Data, material: Material, notes: Notes) -> RankingTask:
+    """Load the network of a training and make it a task.
 
     Args:
         settings: the whole training.
-        data: what is learned from.
+        data: queries, judgments and documents.
+        material: the samples and the teacher's scores.
         notes: counts dropped queries, cut texts and the like.
 
     Raises:
-        InputError: a name is unknown, a setting does not fit, a model or an evidence file cannot be read, or nothing
-            is left to learn from.
+        InputError: a name is unknown, a setting does not fit, or a model cannot be read.
         MissingExtra: torch or transformers are not installed.
     """
     model = find_model(settings.network.model)
@@ -47,17 +47,12 @@ def open_task(settings: TrainingSettings, data: Data, notes: Notes) -> RankingTa
     reader = _reader(settings, model, network, tokenizer)
     segmenter = make_segmenter(settings.read.passages, settings.read.options, reader.offset_tokenizer)
     _check_passages(network, segmenter)
-    samples, taught = make_training_samples(settings, data, notes), None
-    if settings.teacher is not None:
-        taught = taught_scores(settings, data.index, data.queries, set(data.train), notes)
+    notes.merge(material.notes)
     depth = settings.validation.depth
     for query_id in data.dev if settings.loop.validate_every is not None else ():
-        found = any(data.qrels[query_id].get(row.doc_id, 0) > 0 for row in data.run.get(query_id)[:depth])
-        notes.add(
-            f"dev queries without a relevant document among the first {depth}, which choose nothing",
-            query_id,
-            not found,
-        )
+        relevant = any(data.qrels[query_id].get(row.doc_id, 0) > 0 for row in data.run.get(query_id)[:depth])
+        what = f"dev queries without a relevant document among the first {depth}, which choose nothing"
+        notes.add(what, query_id, not relevant)
     for query_id in (*data.train, *data.dev):
         cut = query_id in data.queries and reader.packer.cuts_query(data.queries[query_id].text)
         notes.add(f"queries cut at {reader.packer.max_query_tokens} tokens", query_id, cut)
@@ -65,17 +60,16 @@ def open_task(settings: TrainingSettings, data: Data, notes: Notes) -> RankingTa
         reader,
         tokenizer,
         segmenter,
-        samples=samples,
+        material=material,
         data=data,
         settings=settings,
         fingerprint=model.fingerprint,
         lineage=lineage_of(model.path),
         notes=notes,
-        taught=taught,
     )
 
 
-def _reader(settings: TrainingSettings, model: Model, network: Any, tokenizer: Any) -> NetworkReader:
+def _reader(settings: DocumentTraining, model: Model, network: Any, tokenizer: Any) -> NetworkReader:
     """Return what reads as the settings say.
 
     Raises:
@@ -98,7 +92,7 @@ def _reader(settings: TrainingSettings, model: Model, network: Any, tokenizer: A
     return reader
 
 
-def _network(settings: TrainingSettings, model: Model, notes: Notes) -> tuple[Any, Any]:
+def _network(settings: DocumentTraining, model: Model, notes: Notes) -> tuple[Any, Any]:
     """Return the network to train and its tokenizer: the one in a folder, or a new one on a pretrained model."""
     wanted = settings.network
     if (model.path / FILE).is_file():

@@ -20,9 +20,9 @@ from longrank.training.cuts import Cuts
 from longrank.training.loss_terms import loss_kind, weighted_loss
 from longrank.training.losses import log_probabilities
 from longrank.training.passages import Reading, make_passage_choice
-from longrank.training.ranking_data import Data, learns_two_outputs
-from longrank.training.samples import Samples
-from longrank.training.settings import TrainingSettings
+from longrank.training.ranking_data import Data, Material
+from longrank.training.settings import DocumentTraining
+from longrank.training.teacher import learns_two_outputs
 from longrank.types import Notes, Run, ScoredDoc
 
 _KEPT_DOCUMENTS = 4096  # whose passages are kept in memory
@@ -45,13 +45,12 @@ class RankingTask:
         reader: the network and what makes its input.
         tokenizer: of transformers, to be saved with it.
         segmenter: splits documents.
-        samples: of the training queries.
-        data: what they were drawn from.
+        data: queries, judgments and documents.
+        material: the samples and the teacher's scores.
         settings: the whole training.
         fingerprint: names the weights that the network begins with.
         lineage: the trainings that those weights come from, as their description keeps them.
         notes: counts documents that were cut.
-        taught: (query_id, doc_id) -> the teacher's score of all that is sampled, where there is one.
 
     Attributes:
         network: what is trained.
@@ -68,21 +67,20 @@ class RankingTask:
         tokenizer: Any,
         segmenter: Segmenter,
         *,
-        samples: Samples,
         data: Data,
-        settings: TrainingSettings,
+        material: Material,
+        settings: DocumentTraining,
         fingerprint: str,
         lineage: Sequence[Mapping[str, str]],
         notes: Notes,
-        taught: Mapping[tuple[str, str], float] | None = None,
     ) -> None:
         self.network: DocumentNetwork = reader.network
         self.fingerprint, self.lineage = fingerprint, lineage
-        self.reader, self._tokenizer, self._samples, self._data = reader, tokenizer, samples, data
-        self._settings, self._taught = settings, taught
+        self.reader, self._tokenizer, self._samples, self._data = reader, tokenizer, material.samples, data
+        self._settings, self._taught = settings, material.taught
         self._two_outputs = learns_two_outputs(settings)
         self._loss, self._reads = weighted_loss(settings.loss), loss_kind(settings.loss[0]).reads
-        self._width = len(samples[0].doc_ids)
+        self._width = len(material.samples[0].doc_ids)
         self._cuts = Cuts(notes)
         self._choice = make_passage_choice(settings.samples.passages, keep=settings.samples.keep)
         self._measure = parse_measure(settings.validation.measure)

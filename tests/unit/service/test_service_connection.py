@@ -39,7 +39,7 @@ def test_500_half_open_heads_are_closed_in_time_and_a_normal_client_is_served_me
             client.send(b"POST /rerank HTTP/1.1\r\nHost: local")
         for _ in range(20):
             assert server.post("/rerank").status == 200
-        wait_until_closed(clients, 10)
+        wait_until_closed(clients, 60)
     assert server.post("/rerank").status == 200
 
 
@@ -50,7 +50,7 @@ def test_a_head_that_comes_byte_by_byte_gets_no_more_time(server: Running) -> No
             for byte in request("GET", "/health", "X-Slow: " + "x" * 1000):
                 client.send(bytes([byte]))
                 time.sleep(0.05)
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 40
 
 
 def test_100_half_bodies_are_closed_in_time(server: Running) -> None:
@@ -61,7 +61,7 @@ def test_100_half_bodies_are_closed_in_time(server: Running) -> None:
             client.send(request("POST", "/rerank", *lines, body=b"{"))
         assert server.post("/rerank").status == 200
         assert clients[0].answer().status == 408
-        wait_until_closed(clients, 10)
+        wait_until_closed(clients, 60)
 
 
 def test_a_silent_connection_is_closed_without_a_word(server: Running) -> None:
@@ -162,7 +162,7 @@ def test_whatever_is_sent_is_no_error_of_the_server_and_leaves_nothing_behind(se
             with suppress(OSError, TimeoutError):
                 assert not client.socket.recv(20).startswith(b"HTTP/1.1 5")
     assert server.get("/health").status == 200
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while server.n_files() > open_before and time.monotonic() < until:
         time.sleep(0.1)
     assert server.n_files() <= open_before
@@ -254,7 +254,7 @@ def test_a_body_that_goes_on_after_the_answer_is_not_read_for_ever(server: Runni
         assert client.answer().status == 200
         began = time.monotonic()
         with pytest.raises(OSError):
-            while time.monotonic() - began < TIMEOUT + 10:
+            while time.monotonic() - began < TIMEOUT + 60:
                 client.send(b"3\r\nabc\r\n")
                 time.sleep(0.02)
 
@@ -279,7 +279,7 @@ def test_connections_beyond_the_limit_are_refused_with_503_and_those_within_are_
             )
         assert all(client.get("/health").status == 200 for client in clients)
         clients[0].socket.close()
-        until = time.monotonic() + 10
+        until = time.monotonic() + 60
         while (status := server.get("/health").status) == 503 and time.monotonic() < until:
             time.sleep(0.05)
         assert status == 200

@@ -274,7 +274,7 @@ def test_a_ranking_whose_client_leaves_is_cancelled(server: Running) -> None:
     with server.client() as client:
         client.send(
             request(
-                "POST", "/rerank", "Content-Type: application/json", "X-Sleep: 60", "X-Request-Id: left", body=b"{}"
+                "POST", "/rerank", "Content-Type: application/json", "X-Until: /never", "X-Request-Id: left", body=b"{}"
             )
         )
     server.wait_for_log("/rerank 499")
