@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from longrank.verbs.check import check as check
     from longrank.verbs.evaluate import evaluate as evaluate
     from longrank.verbs.fuse import fuse as fuse
+    from longrank.verbs.reproduce import reproduce as reproduce
     from longrank.verbs.rerank import rerank as rerank
     from longrank.verbs.retrieve import retrieve as retrieve
     from longrank.verbs.search import search as search
@@ -62,6 +63,7 @@ _PUBLIC = {
     "read_qrels": "longrank.collections",
     "read_queries": "longrank.collections",
     "read_run": "longrank.collections",
+    "reproduce": "longrank.verbs.reproduce",
     "rerank": "longrank.verbs.rerank",
     "retrieve": "longrank.verbs.retrieve",
     "search": "longrank.verbs.search",
