@@ -131,7 +131,7 @@ def test_evidence_of_early_stopping_is_ranked_alone(files: Files, capsys: pytest
     write_evidence(files["evidence"].with_name("stopped"), rows, stopped="maxp")
     files["evidence"] = files["evidence"].with_name("stopped")
     assert main(arguments(files, "-a", "maxp", "--interpolate", "0.5")) == 2
-    assert "is evidence of early stopping" in capsys.readouterr().err
+    assert "early stopping left this evidence incomplete" in capsys.readouterr().err
     assert main(arguments(files, "-a", "sump")) == 2
     assert "whose bound holds for maxp alone (got 'sump')" in capsys.readouterr().err
     assert main(arguments(files, "-a", "maxp", "--first-stage", str(files["first"]))) == 0

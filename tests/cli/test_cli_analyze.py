@@ -243,7 +243,10 @@ def test_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["sentences", "e", "c", "--weights", "1"], "weights is an option of the aggregator birch"),
         (["sentences", "e", "c", "--rule", "frist"], "unknown rule (got 'frist'); did you mean 'first'?"),
         (["sentences", "e", "c", "--normalize", "minmax"], "normalize has an effect on interpolation only"),
-        (["sentences", "stopped", "c"], "stopped: is evidence of early stopping, whose bound holds for maxp alone"),
+        (
+            ["sentences", "stopped", "c"],
+            "stopped: early stopping left this evidence incomplete: its bound holds for maxp only",
+        ),
         (["depth", "stopped", "first.run", "c"], "rerank without stop.calibration"),
         (["depth", "e", "second.run", "c", "--interpolate", "2"], "between 0 and 1 (got 2.0)"),
         (["deltas", "c", "first.run", "--baseline", "second.run", "-m", "NumRet"], "a count is not compared"),
