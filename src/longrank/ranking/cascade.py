@@ -26,7 +26,7 @@ from longrank.index import Index
 from longrank.protocols import PassageScorer, ScoringTask, Segmenter, Selected, Selector
 from longrank.ranking.build import attach_vectors
 from longrank.ranking.settings import DEFAULT_MODEL, Select
-from longrank.scoring import make_scorer
+from longrank.scoring import make_scorer, scorer_class
 from longrank.text.select import SELECTORS, make_selector, term_counts
 from longrank.types import Float32s, Notes
 
@@ -153,7 +153,7 @@ class CheapScorers:
         Raises:
             InputError, MissingExtra, IntegrityError: as `make_scorer`.
         """
-        key = (name, (model or DEFAULT_MODEL) if name == "bi-encoder" else model)
+        key = (name, (model or DEFAULT_MODEL) if scorer_class(name).needs_model else model)
         if key not in self._open:
             scorer = make_scorer(name, index=self._index, model=key[1], notes=self._notes)
             if self._index is not None:
