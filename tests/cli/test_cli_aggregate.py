@@ -113,7 +113,7 @@ def test_json_prints_one_object_per_document(files: Files, capsys: pytest.Captur
         (["-a", "maxp", "--interpolate", "0.5", "--normalize", "max"], "unknown normalisation"),
         (["-a", "maxp", "--tail", "cut"], "keep or drop"),
         (["-a", "document"], "no document scores"),
-        ([], "needs -o RUN and --aggregator"),
+        ([], "-o RUN and --aggregator NAME are missing"),
     ],
 )
 def test_a_mistake_is_one_line_exit_2_and_no_run(
@@ -131,7 +131,7 @@ def test_evidence_of_early_stopping_is_ranked_alone(files: Files, capsys: pytest
     write_evidence(files["evidence"].with_name("stopped"), rows, stopped="maxp")
     files["evidence"] = files["evidence"].with_name("stopped")
     assert main(arguments(files, "-a", "maxp", "--interpolate", "0.5")) == 2
-    assert "is evidence of early stopping" in capsys.readouterr().err
+    assert "early stopping left this evidence incomplete" in capsys.readouterr().err
     assert main(arguments(files, "-a", "sump")) == 2
     assert "whose bound holds for maxp alone (got 'sump')" in capsys.readouterr().err
     assert main(arguments(files, "-a", "maxp", "--first-stage", str(files["first"]))) == 0
