@@ -173,7 +173,8 @@ def open_selector(settings: Select, cheap_scorers: CheapScorers) -> Selector:
     """
     lookup({**SELECTORS, **CHEAP_SELECTORS}, settings.name, "selector")
     cheap = CHEAP_SELECTORS.get(settings.name)
-    if settings.model is not None and (cheap is None or "bi-encoder" not in cheap.scorers):
+    models = {name: settings.model for name in cheap.scorers if scorer_class(name).needs_model} if cheap else {}
+    if settings.model is not None and not models:
         raise InputError(f"selector '{settings.name}' takes no model", got=settings.model)
     if cheap is None:
         for name, value in (("per_query", settings.per_query), ("pooled", settings.pooled or None)):
@@ -182,7 +183,6 @@ def open_selector(settings: Select, cheap_scorers: CheapScorers) -> Selector:
         return make_selector(settings.name, settings.n)
     default = DEFAULT_N if settings.per_query is None else None
     budget = Budget(default if settings.n is None else settings.n, settings.per_query, settings.pooled)
-    models = {"bi-encoder": settings.model}
     return CheapSelector(settings.name, [cheap_scorers.open(name, models.get(name)) for name in cheap.scorers], budget)
 
 
