@@ -27,8 +27,8 @@ _NAME_SCHEMA = {"type": "string", "enum": _NAMES}
 
 def _aggregate(value: Any) -> Aggregate:
     """Read an aggregator's name, or an object with its name and its options."""
-    given = value if isinstance(value, dict) else {"name": value}
-    name, options = given.get("name"), {key: _whole(one) for key, one in given.items() if key != "name"}
+    fields = value if isinstance(value, dict) else {"name": value}
+    name, options = fields.get("name"), {key: _whole(item) for key, item in fields.items() if key != "name"}
     if not isinstance(name, str) or name not in _NAMES:
         raise PydanticCustomError("aggregate", f"unknown aggregator; {suggestion(str(name)[:100], _NAMES)}")
     if unknown := options.keys() - AGGREGATORS[name].options.keys():
