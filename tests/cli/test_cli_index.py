@@ -69,7 +69,7 @@ def test_fields_choose_what_is_indexed(docs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["index", "docs.jsonl"], "where should the index go?"),
+        (["index", "docs.jsonl"], "-o is needed"),
         (["index", "docs.jsonl", "-o", "index", "--analyzer", "portre"], "unknown analyzer"),
         (["index", "docs.jsonl", "-o", "index", "--encoding-errors", "skip"], "--encoding-errors takes"),
         (["index", "docs.jsonl", "-o", "index", "--workers", "0"], "--workers"),
