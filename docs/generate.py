@@ -18,6 +18,7 @@ from typing import Any
 import typer
 
 from longrank.config import defaults_of
+from longrank.retrieval import similarity_options
 from longrank.scoring import scorer_class
 
 DOCS = Path(__file__).parent
@@ -58,6 +59,7 @@ _REGISTRIES = {
     "Selectors": "longrank.text.select:SELECTORS",
     "Selectors by a cheap scorer": "longrank.ranking.cascade:CHEAP_SELECTORS",
     "Retrieval presets": "longrank.retrieval.presets:PRESETS",
+    "Similarities": "longrank.retrieval:SIMILARITIES",
     "Feedback models": "longrank.retrieval.feedback:FEEDBACKS",
     "Engines": "longrank.retrieval:ENGINES",
     "Fusions": "longrank.fusion:FUSIONS",
@@ -136,6 +138,7 @@ _OPTIONS: dict[str, Callable[[str, Any], str]] = {
     "Aggregators": lambda _, entry: _listed(
         defaults_of(entry.function) | {name: f"(needed) e.g. {value}" for name, value in entry.example.items()}
     ),
+    "Similarities": lambda name, _: _listed(similarity_options(name)),
     "Passage scorers": lambda name, _: _listed(defaults_of(scorer_class(name))),
     "Document networks": _of_network,
     "Losses": _of_loss,

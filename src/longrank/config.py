@@ -12,6 +12,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
@@ -51,9 +52,13 @@ def lookup(registry: Mapping[str, T | str], name: str, kind: str) -> T:
 
 
 def keyword_options(entry: Callable[..., object]) -> dict[str, inspect.Parameter]:
-    """Return the options that a registry's entry declares: its keyword-only parameters, except `NO_OPTIONS`."""
-    parameters = inspect.signature(entry, eval_str=True).parameters.values()
-    return {one.name: one for one in parameters if one.kind is one.KEYWORD_ONLY and one.name not in NO_OPTIONS}
+    """Return the options of a registry's entry: the fields of a dataclass, else the keyword-only parameters."""
+    parameters, fields = inspect.signature(entry, eval_str=True).parameters.values(), is_dataclass(entry)
+    return {
+        parameter.name: parameter
+        for parameter in parameters
+        if (fields or parameter.kind is parameter.KEYWORD_ONLY) and parameter.name not in NO_OPTIONS
+    }
 
 
 def defaults_of(entry: Callable[..., object]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Clients that are slow, silent, many or speak something else."""
+"""Connections of slow, silent, many and malformed clients."""
 
 from __future__ import annotations
 
