@@ -167,7 +167,7 @@ def collections_page() -> str:
             "Folder": entry.layout,
         }
         details.append(f"- `{key}`. " + " ".join(f"{name}: {what}." for name, what in about.items() if what) + "\n")
-    head = "| name | what | documents | queries | judged | judgments | ir_datasets |\n|---|---|---|---|---|---|---|\n"
+    head = "| name | collection | documents | queries | judged | judgments | ir_datasets |\n|---|---|---|---|---|---|---|\n"
     made = "Made from `src/longrank/collections/catalogue.toml` by `python docs/generate.py`.\n\n"
     return f"{by_hand}{CATALOGUE}\n{made}{head}{''.join(rows)}\n{''.join(details)}"
 
