@@ -25,12 +25,10 @@ from longrank.networks.model_files import find_model
 from longrank.storage import digest_of, sha256_of
 from longrank.training.checks import check_documents, check_fold
 from longrank.training.judgments import Sampled, sample_judgments
-from longrank.training.ranking_data import Data, Material, make_material
-from longrank.training.ranking_setup import open_task
+from longrank.training.ranking_data import Data, Material, Taught, make_material, taught_scores
 from longrank.training.ranking_task import RankingTask
 from longrank.training.schedules import schedule
 from longrank.training.settings import DocumentTraining
-from longrank.training.teacher import Taught, taught_scores
 from longrank.types import Notes, Qrels, Query, Run
 
 
@@ -68,9 +66,9 @@ class Experiment:
         """Load the network of a fold, and give it the fold's samples.
 
         Raises:
-            InputError: as `open_task` and `material`.
+            InputError: as `RankingTask` and `material`.
         """
-        return open_task(self.settings, self._data(name), self.material(name), notes)
+        return RankingTask(self.settings, self._data(name), self.material(name), notes)
 
     def material(self, name: str) -> Material:
         """Return the samples and the teacher's scores of a fold.

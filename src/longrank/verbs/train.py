@@ -16,8 +16,6 @@ from longrank.formats.folds import Fold
 from longrank.index import Index
 from longrank.training.experiment import open_experiment
 from longrank.training.folds import Progress, cross_validate, folds_of, train_once
-from longrank.training.passage_data.examples import write_examples
-from longrank.training.passage_training import train_passages
 from longrank.training.run_folder import MODEL, finished
 from longrank.training.settings import PassageTraining, Training, load_training
 from longrank.types import Notes, Run
@@ -148,6 +146,8 @@ def train(
 def _on_examples(
     settings: PassageTraining, examples: Any, dev: Any, folder: Path, *, progress: Progress, **options: Any
 ) -> Trained:
+    from longrank.training.passage_training import train_passages
+
     with _example_file(examples) as path, _example_file(dev) as dev_path:
         if path is None:
             raise InputError(f"{settings.network.name} learns from examples: there are none")
@@ -174,6 +174,8 @@ def _example_file(examples: Any) -> Iterator[Path | None]:
     if examples is None or isinstance(examples, str | Path):
         yield None if examples is None else Path(examples)
         return
+    from longrank.training.passage_data.examples import write_examples
+
     with TemporaryDirectory() as folder:
         path = Path(folder) / "examples.jsonl"
         write_examples(examples, path)
