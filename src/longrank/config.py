@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import copy
 import difflib
+import inspect
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 M = TypeVar("M", bound="BaseModel")
 _SECTIONS = ("model_type", "dict_type")
+NO_OPTIONS = ("notes", "tokenizer")
+"""Keyword-only parameters of entries that a caller gives, not a user."""
+
 _NOT_TOML = re.compile(r"[+-]?(\.\d+|\d+\.)|True|False")  # but Python
 
 
@@ -44,6 +48,46 @@ def lookup(registry: Mapping[str, T | str], name: str, kind: str) -> T:
         module, _, attribute = entry.partition(":")
         return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
     return entry
+
+
+def keyword_options(entry: Callable[..., object]) -> dict[str, inspect.Parameter]:
+    """Return the options that a registry's entry declares: its keyword-only parameters, except `NO_OPTIONS`."""
+    parameters = inspect.signature(entry, eval_str=True).parameters.values()
+    return {one.name: one for one in parameters if one.kind is one.KEYWORD_ONLY and one.name not in NO_OPTIONS}
+
+
+def defaults_of(entry: Callable[..., object]) -> dict[str, Any]:
+    """Return the options that a registry's entry declares, with their defaults."""
+    return {name: parameter.default for name, parameter in keyword_options(entry).items()}
+
+
+def check_options(entry: Callable[..., object], what: str, options: Mapping[str, object]) -> None:
+    """Refuse options that an entry does not declare, or whose values do not fit the annotation.
+
+    Args:
+        entry: a function or class; annotations may hold ranges of the package annotated_types (``Ge(1)``).
+        what: names the entry in messages: ``"aggregator 'kmaxp'"``.
+        options: name -> value.
+
+    Raises:
+        InputError: an unknown option (suggests the nearest), or a value of a wrong type or out of range.
+    """
+    declared = keyword_options(entry)
+    for name, value in options.items():
+        if name not in declared:
+            fix = suggestion(name, declared) if declared else "leave it out"
+            raise InputError(f"{what} has no option '{name}'", got=value, fix=fix)
+        _check_value(declared[name].annotation, f"{name} of {what}", value)
+
+
+def _check_value(annotation: Any, what: str, value: object) -> None:
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+    try:
+        TypeAdapter(annotation, config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python(value)
+    except ValidationError as error:
+        fault = error.errors()[0]["msg"].removeprefix("Input ")
+        raise InputError(f"{what} {fault}", got=value) from None
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

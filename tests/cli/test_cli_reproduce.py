@@ -290,7 +290,7 @@ def test_collection_and_output_must_be_given(workplace: Path, capsys: pytest.Cap
     assert main(["reproduce", "table.toml"]) == 2
     assert "--collection and -o are needed" in capsys.readouterr().err
     assert main(["reproduce"]) == 2
-    assert "nothing is asked for" in capsys.readouterr().err
+    assert "no recipe is named" in capsys.readouterr().err
 
 
 def test_an_output_that_is_or_lies_in_an_input_is_refused(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,15 +37,15 @@ def create(
 
     Example: longrank create parade-transformer --model minilm -o parade
     """
-    from longrank.cli.inputs import apart
     from longrank.config import override
     from longrank.models.new import create_folder
     from longrank.networks.model_files import find_model
+    from longrank.storage.workplace import check_apart
     from longrank.types import Notes
 
     options = override({}, assignments or ())
     found = find_model(model)
-    apart(output, found.path)
+    check_apart(output, found.path)
     notes = Notes()
     create_folder(network, found, output, notes, options=options, preset=preset, seed=seed, layers=layers)
     console.show_notes(notes)

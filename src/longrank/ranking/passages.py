@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.aggregation import make_aggregator
-from longrank.config import toml_value
+from longrank.aggregation import find_aggregation, make_aggregator
+from longrank.config import keyword_options, toml_value
 from longrank.errors import InputError, LongRankError, shown
 from longrank.index import Index
 from longrank.models.description import FILE, describe
@@ -32,7 +32,7 @@ from longrank.ranking.cascade import CheapScorers, open_selector
 from longrank.ranking.settings import DEFAULT_MODEL, PipelineSettings
 from longrank.ranking.settings import Scorer as ScorerSettings
 from longrank.ranking.stopping import open_stopping
-from longrank.scoring import make_scorer, options_of, scorer_class
+from longrank.scoring import make_scorer, scorer_class
 from longrank.scoring.document_network import DocumentNetworkScorer
 from longrank.scoring.score_cache import ScoreCache
 from longrank.text.segment import make_segmenter
@@ -156,11 +156,11 @@ def open_aggregator(settings: PipelineSettings) -> Aggregator:
     Raises:
         InputError: unknown, an option that is wrong, or ``document`` where the scorer scores passages only.
     """
-    aggregate = settings.aggregate
-    aggregator = make_aggregator(aggregate.name, k=aggregate.k, weights=aggregate.weights)
-    scorer = settings.scorer
-    if scorer is not None and aggregate.name == "document" and not scorer_class(scorer.name).scores_documents:
-        raise InputError(f"the {scorer.name} scorer scores passages, not documents", got="aggregate.name=document")
+    name, scorer = settings.aggregate.name, settings.scorer
+    aggregator = make_aggregator(name, **settings.aggregate.options)
+    needs_document_score = find_aggregation(name).needs_document_score
+    if needs_document_score and scorer is not None and not scorer_class(scorer.name).scores_documents:
+        raise InputError(f"the {scorer.name} scorer scores passages, not documents", got=f"aggregate.name={name}")
     return aggregator
 
 
@@ -254,6 +254,6 @@ def _choose_scorer(
     if scorer.without_model is None:
         raise InputError(f"this pipeline's {scorer.name} needs a model", fix="name one with --model")
     notes.say(f"no model given: the {scorer.without_model} {DEFAULT_MODEL} scores the passages, not a {scorer.name}")
-    own = {*options_of(scorer.name)} - {*options_of(scorer.without_model)}
-    options = {option: value for option, value in scorer.options.items() if option not in own}
+    own, stand_in = (keyword_options(scorer_class(name)) for name in (scorer.name, scorer.without_model))
+    options = {name: value for name, value in scorer.options.items() if name in stand_in or name not in own}
     return scorer.without_model, DEFAULT_MODEL, options

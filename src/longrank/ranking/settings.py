@@ -24,11 +24,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from longrank.config import load_settings, override, shipped, validated
+from longrank.aggregation import find_aggregation
+from longrank.config import check_options, load_settings, override, shipped, validated
 
 DEFAULT_MODEL = "minilm"
 """The bi-encoder that is used where none is named."""
@@ -106,11 +107,21 @@ class Scorer(_Section):
 
 
 class Aggregate(_Section):
-    """How the passage scores of a document become one."""
+    """The aggregator: passage scores to document score. Its options stand beside the name (``k``, ``weights``, ...)."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
     name: str = "maxp"
-    k: int | None = Field(default=None, ge=1)
-    weights: list[float] | None = None
+
+    @model_validator(mode="after")
+    def _check_options(self) -> Self:
+        check_options(find_aggregation(self.name).function, f"aggregate.name={self.name}", self.options)
+        return self
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of the aggregator: its keyword-only parameters."""
+        return self.model_extra or {}
 
 
 class Final(_Section):

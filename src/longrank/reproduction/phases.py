@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -26,9 +28,20 @@ RunCommand = Callable[[Sequence[str], str], None]
 class CommandFailed(LongRankError):
     """A command of a recipe failed, and has said why; its exit code becomes the recipe's."""
 
-    def __init__(self, command: Sequence[str], code: int) -> None:
+    def __init__(self, command: Sequence[str], code: int, error: str = "") -> None:
         self.exit_code = code
-        super().__init__(f"longrank {shlex.join(command)} ended with exit code {code}")
+        super().__init__(f"longrank {shlex.join(command)} ended with exit code {code}{error and f': {error}'}")
+
+
+def run_in_new_process(command: Sequence[str], number: str) -> None:
+    """Run a ``longrank`` command line in a new Python process, as a `RunCommand`; nothing is printed.
+
+    Raises:
+        CommandFailed: the command failed; the message ends with the last line of its stderr.
+    """
+    done = subprocess.run([sys.executable, "-m", "longrank", *command], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CommandFailed(command, done.returncode, done.stderr.strip().rpartition("\n")[2])
 
 
 class Phases:

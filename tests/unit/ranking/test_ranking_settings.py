@@ -51,7 +51,7 @@ def test_pipelines_have_the_papers_settings(name: str) -> None:
     assert s.passages.options == {}
     assert PUBLISHED[name] == (
         *(s.first_stage.preset, s.passages.preset, s.select.name, s.scorer.name, s.scorer.options),
-        *(s.aggregate.name, s.aggregate.weights, s.final.interpolate, s.final.normalize, s.final.depth),
+        *(s.aggregate.name, s.aggregate.options.get("weights"), s.final.interpolate, s.final.normalize, s.final.depth),
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longrank.aggregation import make_aggregator
+from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.aggregation.interpolate import check_alpha
 from longrank.aggregation.run import aggregate_run
 from longrank.config import lookup
@@ -27,8 +27,6 @@ from longrank.types import Evidence, Run
 ALPHA = "alpha"
 PASSAGES = tuple(f"w{n}" for n in range(2, 11))
 """Axes: the weights of the second best to the tenth best passage; that of the best is 1."""
-DOCUMENT = "document"
-"""The aggregator of networks that score whole documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +114,10 @@ def make_formula(axes: Axes, aggregator: str | None, normalize: str) -> Formula:
     for expected, found in zip(PASSAGES, weighed, strict=False):
         if expected != found:
             raise InputError(f"the grid has {found}, but not {expected}", fix=f"add --grid {expected}=...")
-    if not weighed and aggregator == "birch":
-        raise InputError("birch's weights are what is learned", fix="add --grid w2=..., and leave the aggregator out")
+    if not weighed and aggregator is not None and "weights" in find_aggregation(aggregator).options:
+        raise InputError(
+            f"{aggregator}'s weights are what is learned", fix="add --grid w2=..., and leave the aggregator out"
+        )
     if weighed and aggregator is not None:
         raise InputError("passages with weights take no other aggregator", got=aggregator, fix="leave one of them out")
     formula = Formula(1 + len(weighed), "birch" if weighed else aggregator or "maxp", normalize)

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from longrank.aggregation import find_aggregation
 from longrank.aggregation.reranked import comparing_first_stage
 from longrank.aggregation.run import first_scores
 from longrank.errors import InputError
 from longrank.evaluation.measures import parse_measure
-from longrank.evaluation.tuning.formula import DOCUMENT, PASSAGES, Formula
+from longrank.evaluation.tuning.formula import PASSAGES, Formula
 from longrank.evaluation.tuning.grids import Axes, Setting, settings_of
 from longrank.evaluation.tuning.rankings import Floats, measured
 from longrank.evaluation.tuning.reranked import Reranked
@@ -58,14 +59,15 @@ def collect(reranked: Reranked, formula: Formula, notes: Notes) -> dict[str, Sco
     """
     found: dict[str, dict[str, list[float]]] = {}
     aggregate = formula.aggregate(dict.fromkeys(PASSAGES, 0.0))
+    reads_document_score = find_aggregation(formula.aggregator).needs_document_score
     for one in comparing_first_stage(reranked.evidence(), reranked.first_stage, notes):
         parts = found.setdefault(one.query_id, {})
         if one.doc_id in parts:
             what = f"document {one.doc_id!r} of query {one.query_id!r} is reranked twice"
             raise InputError(what, fix="give the evidence of each query once")
         parts[one.doc_id] = formula.parts(one, aggregate)
-        unread = one.document_score is not None and formula.aggregator != DOCUMENT
-        notes.add(f"documents whose own scores are left out, '{DOCUMENT}' weighs them", one.doc_id, int(unread))
+        unread = one.document_score is not None and not reads_document_score
+        notes.add("documents whose own scores are left out, 'document' weighs them", one.doc_id, int(unread))
     for query_id, parts in found.items():
         first_scores(query_id, parts, reranked.first_stage.get(query_id))
     for query_id in reranked.first_stage:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from longrank.aggregation import make_aggregator
+from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.aggregation.reranked import comparing_first_stage
 from longrank.analysis import plots, sweeps
 from longrank.analysis import positions as places
@@ -149,10 +149,11 @@ def _open(
     names = dict.fromkeys([aggregators] if isinstance(aggregators, str) else aggregators)
     if normalize != "none" and interpolate is None:
         raise InputError("normalize has an effect on interpolation only", got=normalize, fix="give interpolate")
-    if weights is not None and "birch" not in names:
+    weighted = [name for name in names if "weights" in find_aggregation(name).options]
+    if weights is not None and not weighted:
         raise InputError("weights is an option of the aggregator birch", got=list(weights))
     setup = sweeps.Setup(
-        {name: make_aggregator(name, weights=weights if name == "birch" else None) for name in names},
+        {name: make_aggregator(name, weights=weights if name in weighted else None) for name in names},
         read_qrels(qrels, notes),
         tuple([measures] if isinstance(measures, str) else measures),
         None if first_stage is None else read_run(first_stage, notes),

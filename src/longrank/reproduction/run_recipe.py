@@ -40,7 +40,7 @@ from longrank.storage import digest_of
 from longrank.types import Notes
 
 
-def reproduce(asked: SelectedRecipe, folder: Path, given: Collection, run: RunCommand, notes: Notes) -> Result:
+def run_recipe(asked: SelectedRecipe, folder: Path, given: Collection, run: RunCommand, notes: Notes) -> Result:
     """Run a recipe's program, going on where it was left; call it within `reproducing`.
 
     Args:
@@ -83,7 +83,7 @@ def reproduce(asked: SelectedRecipe, folder: Path, given: Collection, run: RunCo
     return result
 
 
-def script(asked: SelectedRecipe, folder: Path, given: Collection, notes: Notes) -> str:
+def recipe_script(asked: SelectedRecipe, folder: Path, given: Collection, notes: Notes) -> str:
     """Return a recipe's commands as a shell script; none is run and nothing is written.
 
     Raises:
