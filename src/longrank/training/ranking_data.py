@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from longrank.aggregation import make_aggregator
+from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
 from longrank.index import Index
@@ -20,8 +20,6 @@ from longrank.types import Notes, Qrels, Query, Run
 
 Taught: TypeAlias = Mapping[tuple[str, str], float]
 """(query_id, doc_id) -> the teacher's score."""
-
-_ONE_PROBABILITY = ("document", "maxp", "firstp")  # aggregators whose score is the probability of one reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +159,7 @@ def taught_scores(
     header, evidence = read_evidence(path)
     if header.get("collection") != index.digest:
         notes.say("the teacher has read another index: its documents are matched by their ids")
-    if learns_two_outputs(settings) and (header["unit"] != "logprob" or teacher.aggregator not in _ONE_PROBABILITY):
+    if learns_two_outputs(settings) and (header["unit"] != "logprob" or not find_aggregation(teacher.aggregator).picks):
         raise InputError(
             "a loss learns two outputs of the teacher, which the log-probability of a document or of one passage gives",
             path=path,

@@ -7,18 +7,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from longrank.collections import read_qrels, read_queries, read_run
 from longrank.config import Assignments, listed
 from longrank.errors import InputError
 from longrank.formats.folds import Fold
 from longrank.index import Index
-from longrank.training.experiment import open_experiment
-from longrank.training.folds import Progress, cross_validate, folds_of, train_once
 from longrank.training.run_folder import MODEL, finished
 from longrank.training.settings import PassageTraining, Training, load_training
 from longrank.types import Notes, Run
+
+if TYPE_CHECKING:
+    from longrank.training.folds import Progress
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,9 @@ def train(
     if missing := [name for name, value in rankings.items() if value is None]:
         fix = "longrank train TRAINING INDEX QUERIES QRELS RUN"
         raise InputError(f"{settings.network.name} learns from rankings: no {', '.join(missing)}", fix=fix)
+    from longrank.training.experiment import open_experiment
+    from longrank.training.folds import cross_validate, folds_of, train_once
+
     known = {query.query_id: query for query in read_queries(queries, notes, format=format, field=field)}
     judged = read_qrels(qrels, notes)
     chosen = folds_of(known, judged, folds, group_by=group_by, seed=fold_seed, notes=notes)
