@@ -1,4 +1,4 @@
-"""Read the runs that are compared, each once, and name them."""
+"""Read the runs of an evaluation, each once, and name them."""
 
 from __future__ import annotations
 

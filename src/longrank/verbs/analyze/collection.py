@@ -71,7 +71,7 @@ def collection(
         counts["wordpieces"] = wordpieces(model)
     kept = frozenset() if grades is None else counting.judged_documents(grades)
     documents, lengths = counting.measured(_counted(opened.documents(), progress), counts, kept)
-    about = None if topics is None else counting.asked(topics, grades)
+    about = None if topics is None else counting.query_statistics(topics, grades)
     judged = None if grades is None else counting.judgments(grades, lengths, topics, level=level, seed=seed)
     text = collection_text(documents, about, judged)
     if show_text and judged is not None:
