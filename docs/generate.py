@@ -18,6 +18,7 @@ from typing import Any
 import typer
 
 from longrank.config import defaults_of
+from longrank.retrieval import similarity_options
 from longrank.scoring import scorer_class
 
 DOCS = Path(__file__).parent
@@ -53,11 +54,13 @@ _REGISTRIES = {
     "Aggregators": "longrank.aggregation:AGGREGATORS",
     "Passage scorers": "longrank.scoring:PASSAGE_SCORERS",
     "Document networks": "longrank.models:DOCUMENT_NETWORKS",
+    "Segmentation rules": "longrank.text.segment:RULES",
     "Segmentation presets": "longrank.text.segment:PRESETS",
     "Readings of documents for expansion": "longrank.expansion.reading:READINGS",
     "Selectors": "longrank.text.select:SELECTORS",
     "Selectors by a cheap scorer": "longrank.ranking.cascade:CHEAP_SELECTORS",
     "Retrieval presets": "longrank.retrieval.presets:PRESETS",
+    "Similarities": "longrank.retrieval:SIMILARITIES",
     "Feedback models": "longrank.retrieval.feedback:FEEDBACKS",
     "Engines": "longrank.retrieval:ENGINES",
     "Fusions": "longrank.fusion:FUSIONS",
@@ -136,6 +139,8 @@ _OPTIONS: dict[str, Callable[[str, Any], str]] = {
     "Aggregators": lambda _, entry: _listed(
         defaults_of(entry.function) | {name: f"(needed) e.g. {value}" for name, value in entry.example.items()}
     ),
+    "Segmentation rules": lambda _, rule: _listed(defaults_of(rule)),
+    "Similarities": lambda name, _: _listed(similarity_options(name)),
     "Passage scorers": lambda name, _: _listed(defaults_of(scorer_class(name))),
     "Document networks": _of_network,
     "Losses": _of_loss,

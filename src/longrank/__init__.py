@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from longrank.verbs.analyze import analyze as analyze
     from longrank.verbs.check import check as check
     from longrank.verbs.evaluate import evaluate as evaluate
+    from longrank.verbs.expand import expand as expand
     from longrank.verbs.fuse import fuse as fuse
     from longrank.verbs.reproduce import reproduce as reproduce
     from longrank.verbs.rerank import rerank as rerank
@@ -56,6 +57,7 @@ _PUBLIC = {
     "build_index": "longrank.index",
     "check": "longrank.verbs.check",
     "evaluate": "longrank.verbs.evaluate",
+    "expand": "longrank.verbs.expand",
     "fuse": "longrank.verbs.fuse",
     "index_files": "longrank.index",
     "open_pipeline": "longrank.ranking.pipeline",

@@ -1,4 +1,4 @@
-"""Ranking one's own texts on the page."""
+"""The rerank view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching and comparing pipelines on the page."""
+"""The search view, and comparing pipelines."""
 
 from __future__ import annotations
 

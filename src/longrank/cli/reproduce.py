@@ -20,36 +20,42 @@ def reproduce(
     recipes: Annotated[
         list[str] | None,
         typer.Argument(
-            help="What to obtain: a recipe, a table (all of its conditions), a paper, or a TOML file.",
+            help="A recipe, a table (all of its conditions), a paper, or a TOML file.",
             metavar="RECIPE",
         ),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List tables and figures and what each needs.")] = False,
+    listed: Annotated[
+        bool,
+        typer.Option("--list", help="List tables and figures with their needs."),
+    ] = False,
     collection: Annotated[
         str | None,
         typer.Option(
             "--collection",
-            help="A collection folder, irds:ID, or a collection by its name; NAME=FOLDER says that a folder holds it.",
+            help="A collection folder, irds:ID, a collection's name, or NAME=FOLDER, a named collection in a folder.",
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder for all; the same command again goes on in it.")
+        Path | None, typer.Option("-o", "--output", help="Output folder; the same command again resumes.")
     ] = None,
     models: Annotated[
         list[str] | None,
         typer.Option(
-            "--model", help="ROLE=MODEL: a folder or a name of Hugging Face, instead of the published one; repeatable."
+            "--model", help="ROLE=MODEL: a folder or Hugging Face name that replaces the published model; repeatable."
         ),
     ] = None,
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="key=value, a setting of the recipe; repeatable.")
+        list[str] | None, typer.Option("--set", help="key=value: a setting of the recipe; repeatable.")
     ] = None,
-    dry: Annotated[bool, typer.Option("--dry-run", help="Only print the commands, as a shell script.")] = False,
+    dry: Annotated[
+        bool, typer.Option("--dry-run", help="Print the commands as a shell script, and run nothing.")
+    ] = False,
 ) -> None:
     """Obtain the tables and figures of five papers.
 
-    Each is a recipe, with what was published; its phases are longrank commands, which --dry-run prints. Writes runs,
-    values by query and a report to FOLDER. Figures are judged only if collection, models and settings are the paper's.
+    A recipe holds the published figures of a table or figure; its phases are longrank commands, which --dry-run
+    prints. Writes runs, values by query and a report to FOLDER. Figures are compared with the paper's only if
+    collection, models and settings are the paper's.
 
     Example: longrank reproduce birch/results-robust04 --collection robust04=disks45 -o birch --dry-run
     """
@@ -84,7 +90,7 @@ def _pair(option: str, text: str) -> tuple[str, str]:
 
 
 def _run(command: Sequence[str], number: str) -> None:
-    """Run a command of a recipe; what it prints goes where progress goes, since only the result is the output."""
+    """Run a command of a recipe in this process, with its output on stderr, since stdout is for the result."""
     import shlex
 
     from longrank.cli.main import main

@@ -33,8 +33,8 @@ def read_documents(source: Any, options: CorpusOptions | None = None, notes: Not
         notes: counts what was accepted with a remark.
 
     Raises:
-        InputError: whatever is wrong with a source, with file and line; no document at all; a field
-            that no document has (after the last document). Ids that occur twice are for the caller to find.
+        InputError: a fault of a source, with file and line; no document at all; a field that no document has (after
+            the last document). Repeated ids are not checked.
         MissingExtra: an extra for HTML or ir_datasets is needed and not installed.
 
     Example:

@@ -73,10 +73,10 @@ def read_queries(
 
 
 def read_queries_or_text(collection: Collection, field: str | None, notes: Notes) -> tuple[Queries, bool]:
-    """Read the queries of a collection by a field, or by their text in a file where no query has the field.
+    """Read the queries of a collection by a field, or by their text if no query of a file has it.
 
     Returns:
-        The queries, and whether a file lacks the field.
+        The queries, and True if a file lacks the field.
 
     Raises:
         InputError, MissingExtra: as `read_queries`.

@@ -1,8 +1,8 @@
-"""Reproduce: run a recipe in its folder, and write what came of it.
+"""Run a recipe in its folder and write its report.
 
-FOLDER/index, scores.cache          shared by all recipes that run there
-FOLDER/phases.json                  the commands that were finished
-FOLDER/PAPER/RECIPE/                its inputs, runs, results.json, per-query.json, report.md, report.html, commands.sh
+FOLDER/index, scores.cache          shared by all recipes in the folder
+FOLDER/phases.json                  the finished commands
+FOLDER/PAPER/RECIPE/                inputs, runs, results.json, per-query.json, report.md, report.html, commands.sh
 """
 
 from __future__ import annotations
@@ -40,74 +40,76 @@ from longrank.storage import digest_of
 from longrank.types import Notes
 
 
-def run_recipe(asked: SelectedRecipe, folder: Path, given: Collection, run: RunCommand, notes: Notes) -> Result:
-    """Run a recipe's program, going on where it was left; call it within `reproducing`.
+def run_recipe(selected: SelectedRecipe, folder: Path, collection: Collection, run: RunCommand, notes: Notes) -> Result:
+    """Run a recipe's program, or resume it; call this function within `reproducing`.
 
     Args:
-        asked: what to run.
+        selected: the recipe.
         folder: the folder of all recipes.
-        given: the collection.
-        run: runs the arguments of a ``longrank`` command line, and raises if it fails.
-        notes: counts what was accepted with a remark.
+        collection: the collection.
+        run: runs the arguments of a ``longrank`` command line, and raises if the command fails.
+        notes: collects remarks on accepted input.
 
     Raises:
-        InputError: the recipe has no program, a fault in queries, judgments or folds, or its folder holds another
-            reproduction.
+        InputError: the recipe has no program, queries, judgments or folds have a fault, or the folder belongs to
+            another reproduction.
         IntegrityError: a file of the folder is damaged.
         LongRankError: a command failed.
     """
-    program = program_of(asked)
-    place = folder / asked.place
-    inputs, lacking = _read_inputs(asked, given, notes)
-    departed = _departures(asked, given, inputs, lacking)
-    planned, tried = _dry(asked, folder, given, inputs)
+    program = program_of(selected)
+    place = folder / selected.place
+    inputs, no_field = _read_inputs(selected, collection, notes)
+    departed = _departures(selected, collection, inputs, no_field)
+    planned, trial = _dry(selected, folder, collection, inputs)
     phases = Phases(folder, run, planned=len(planned.commands))
     if phases.left(planned.commands):
-        check_models(tried.asked)
+        check_models(trial.requested_models)
     place.mkdir(parents=True, exist_ok=True)
-    claim(place, _identity(asked, inputs, tried.extra_files.files), INPUTS)
+    claim(place, _identity(selected, inputs, trial.extra_files.files), INPUTS)
     for name, text in inputs.items():
         replace(place / name, text)
-    bench = _bench(asked, folder, given, inputs, phases)
+    bench = _bench(selected, folder, collection, inputs, phases)
     rows = list(program(bench))
     if bench.reads_documents:
-        departed += document_departures(_known(asked, given), len(Index.open(folder / "index")))
+        departed += document_departures(_known(selected, collection), len(Index.open(folder / "index")))
     n_queries = len(tested(inputs))
-    models = {**asked.recipe.models, **asked.models}
-    table = lines(asked.recipe, rows, not departed)
-    opened = inputs_given(asked.recipe, asked.changes)
-    if asked.recipe.folds == NOT_PUBLISHED and given.folds is not None:
-        opened.append(f"folds {given.folds}")
-    result = Result(asked.name, asked.recipe, given.name, n_queries, models, departed, table, opened)
+    models = {**selected.recipe.models, **selected.models}
+    table = lines(selected.recipe, rows, not departed)
+    inputs_used = inputs_given(selected.recipe, selected.changes)
+    if selected.recipe.folds == NOT_PUBLISHED and collection.folds is not None:
+        inputs_used.append(f"folds {collection.folds}")
+    result = Result(selected.name, selected.recipe, collection.name, n_queries, models, departed, table, inputs_used)
     _write(result, place, phases.script(), phases.commands)
     return result
 
 
-def recipe_script(asked: SelectedRecipe, folder: Path, given: Collection, notes: Notes) -> str:
-    """Return a recipe's commands as a shell script; none is run and nothing is written.
+def recipe_script(selected: SelectedRecipe, folder: Path, collection: Collection, notes: Notes) -> str:
+    """Return a recipe's commands as a shell script; nothing is run or written.
 
     Raises:
-        InputError: the recipe has no program, or a fault in queries, judgments or folds.
+        InputError: the recipe has no program, or queries, judgments or folds have a fault.
     """
-    inputs, lacking = _read_inputs(asked, given, notes)
-    _departures(asked, given, inputs, lacking)  # reads what settings name, so that what is not there is said
-    return _dry(asked, folder, given, inputs)[0].script()
+    inputs, no_field = _read_inputs(selected, collection, notes)
+    _departures(selected, collection, inputs, no_field)  # finds files that settings name and that do not exist
+    return _dry(selected, folder, collection, inputs)[0].script()
 
 
-def _dry(asked: SelectedRecipe, folder: Path, given: Collection, inputs: Mapping[str, str]) -> tuple[Phases, Workbench]:
-    """Return the commands that the program would run, and the workbench, which knows what models and files it asks for.
+def _dry(
+    selected: SelectedRecipe, folder: Path, collection: Collection, inputs: Mapping[str, str]
+) -> tuple[Phases, Workbench]:
+    """Return the commands that the program would run, and the workbench with the models and files it needs.
 
     Raises:
-        InputError: settings that give two rows of one name, or no row; or as the program.
+        InputError: the settings give no row or two rows of one name; or as the program.
     """
     phases = Phases(folder, _refuse, dry=True)
-    bench = _bench(asked, folder, given, inputs, phases)
-    names = [row.name for row in program_of(asked)(bench)]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError("settings of the recipe give two rows of one name", got=twice, fix="name each value once")
+    bench = _bench(selected, folder, collection, inputs, phases)
+    names = [row.name for row in program_of(selected)(bench)]
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise InputError("the recipe's settings give two rows of one name", got=duplicate, fix="name each value once")
     if not names:
-        raise InputError("settings of the recipe give no row", got=asked.name)
+        raise InputError("the recipe's settings give no row", got=selected.name)
     return phases, bench
 
 
@@ -115,86 +117,88 @@ def _refuse(command: object, number: str) -> None:
     raise AssertionError("a dry run runs nothing")
 
 
-def program_of(asked: SelectedRecipe) -> Callable[[Workbench], Iterator[ObtainedRow]]:
-    """Return what a recipe runs.
+def program_of(selected: SelectedRecipe) -> Callable[[Workbench], Iterator[ObtainedRow]]:
+    """Return the program of a recipe.
 
     Raises:
-        InputError: it runs nothing, for a reason that is given.
+        InputError: the recipe has no program; the message says why.
     """
-    recipe = asked.recipe
+    recipe = selected.recipe
     if recipe.program is None:
-        what = f"{recipe.paper}, {recipe.item}: nothing is to be obtained"
-        raise InputError(what, got=asked.name, fix=recipe.expected[0].reason)
+        what = f"{recipe.paper}, {recipe.item}: the recipe has no program"
+        raise InputError(what, got=selected.name, fix=recipe.expected[0].reason)
     return lookup(PROGRAMS, recipe.program, "program")
 
 
 def _bench(
-    asked: SelectedRecipe, folder: Path, given: Collection, inputs: Mapping[str, str], phases: Phases
+    selected: SelectedRecipe, folder: Path, collection: Collection, inputs: Mapping[str, str], phases: Phases
 ) -> Workbench:
     return Workbench(
-        asked.recipe,
-        folder / asked.place,
+        selected.recipe,
+        folder / selected.place,
         folder / "index",
-        models=asked.models,
+        models=selected.models,
         phases=phases,
         scores=folder / "scores.cache",
-        given=given,
+        collection=collection,
         fold_names=fold_names(inputs),
         n_queries=inputs[QUERIES].count("\n"),
     )
 
 
-def _read_inputs(asked: SelectedRecipe, given: Collection, notes: Notes) -> tuple[dict[str, str], bool]:
-    """Return the recipe's files, and whether queries lack its field."""
-    queries, lacking = read_queries_or_text(given, asked.recipe.query_field, notes)
-    n: int | None = asked.recipe.settings.get("queries") or None  # 0: all
-    qrels, before = read_judgments(given.qrels, notes), read_judgments(given.judged_before, notes)
-    folds, n_folds = folds_of(asked.recipe, given), n_folds_of(asked.recipe)
-    return inputs_of(queries, qrels, before, folds=folds, n_folds=n_folds, n_queries=n, notes=notes), lacking
+def _read_inputs(selected: SelectedRecipe, collection: Collection, notes: Notes) -> tuple[dict[str, str], bool]:
+    """Return the recipe's input files, and whether queries lack its field."""
+    queries, no_field = read_queries_or_text(collection, selected.recipe.query_field, notes)
+    n: int | None = selected.recipe.settings.get("queries") or None  # 0: all
+    qrels, before = read_judgments(collection.qrels, notes), read_judgments(collection.judged_before, notes)
+    folds, n_folds = folds_of(selected.recipe, collection), n_folds_of(selected.recipe)
+    return inputs_of(queries, qrels, before, folds=folds, n_folds=n_folds, n_queries=n, notes=notes), no_field
 
 
-def _departures(asked: SelectedRecipe, given: Collection, inputs: Mapping[str, str], lacking: bool) -> list[str]:
-    """Say in what the reproduction differs from the paper: by what was asked for, and by its data."""
-    recipe = asked.recipe
-    found = departures(recipe, given.name, asked.models, asked.changes)
+def _departures(
+    selected: SelectedRecipe, collection: Collection, inputs: Mapping[str, str], no_field: bool
+) -> list[str]:
+    """Return the differences from the paper: models, settings, collection and data."""
+    recipe = selected.recipe
+    differences = departures(recipe, collection.name, selected.models, selected.changes)
     queries = [json.loads(line) for line in inputs[QUERIES].split("\n") if line]
     texts = [query["text"] for query in queries]
-    known = _known(asked, given)
+    entry = _known(selected, collection)
     check_heldout([query["query_id"] for query in queries], recipe.settings)
-    found += fold_departures(recipe, given, [query["query_id"] for query in queries])
+    differences += fold_departures(recipe, collection, [query["query_id"] for query in queries])
     if untested := len(queries) - len(tested(inputs)):
-        found.append(f"{untested} judged queries are tested by no fold, and count in no measure of a ranking")
-    found += data_departures(known, texts, recipe.settings, all_queries=not recipe.settings.get("queries"))
-    return found + ([f"queries have no field '{recipe.query_field}': their text is taken"] if lacking else [])
+        differences.append(f"{untested} judged queries are tested by no fold, and count in no measure of a ranking")
+    differences += data_departures(entry, texts, recipe.settings, all_queries=not recipe.settings.get("queries"))
+    return differences + ([f"queries have no field '{recipe.query_field}': their text is taken"] if no_field else [])
 
 
-def _known(asked: SelectedRecipe, given: Collection) -> CatalogueEntry | None:
-    """Return the catalogue's entry of the recipe's own collection, if that was given."""
-    return given.entry if given.name == asked.recipe.collection else None
+def _known(selected: SelectedRecipe, collection: Collection) -> CatalogueEntry | None:
+    """Return the catalogue's entry of the collection if it is the recipe's own."""
+    return collection.entry if collection.name == selected.recipe.collection else None
 
 
-def _identity(asked: SelectedRecipe, inputs: Mapping[str, str], named: Sequence[Path]) -> dict[str, object]:
-    """Return what a recipe's results depend on, the collection's documents aside; `named`: files that settings name."""
-    models = {role: fingerprint(model) for role, model in asked.models.items()}
+def _identity(selected: SelectedRecipe, inputs: Mapping[str, str], named: Sequence[Path]) -> dict[str, object]:
+    """Return the identity of a recipe's results, without the documents; `named`: files that settings name."""
+    models = {role: fingerprint(model) for role, model in selected.models.items()}
     digests = {name: digest_of(text) for name, text in inputs.items()}
-    of_recipe = {"program": asked.recipe.program, "settings": dict(asked.recipe.settings), "models": models}
-    return {**of_recipe, "files that settings name": state_of(named), **digests}
+    basis = {"program": selected.recipe.program, "settings": dict(selected.recipe.settings), "models": models}
+    return {**basis, "files that settings name": state_of(named), **digests}
 
 
 def _write(result: Result, folder: Path, script: str, commands: Sequence[Sequence[str]]) -> None:
-    """Write what came out; results.json comes last: what is beside it is its own."""
+    """Write the report; results.json comes last and completes it."""
     from longrank.reproduction.report import as_markdown
     from longrank.reproduction.report_html import as_html
 
-    by, plots = versions_and_machine(), _plots(result)
+    versions, plots = versions_and_machine(), _plots(result)
     pictures = {f"{name}.svg": svg for name, svg in plots.items()} if isinstance(plots, Mapping) else {}
     per_query = {line.name: line.row.per_query for line in result.lines if line.row is not None and line.row.per_query}
     texts = {
         **pictures,
         "per-query.json": _json(per_query),
         "commands.sh": script,
-        "report.md": as_markdown(result, script, by, list(pictures)),
-        "report.html": as_html(result, script, by, plots),
+        "report.md": as_markdown(result, script, versions, list(pictures)),
+        "report.html": as_html(result, script, versions, plots),
         "results.json": _json(as_json(result, commands)),
     }
     for name, text in texts.items():
@@ -202,7 +206,7 @@ def _write(result: Result, folder: Path, script: str, commands: Sequence[Sequenc
 
 
 def _plots(result: Result) -> Mapping[str, str] | str:
-    """Return name -> SVG, or why there are none."""
+    """Return name -> SVG, or the reason why there are no plots."""
     from longrank.reproduction.report_plots import plots_of
 
     try:

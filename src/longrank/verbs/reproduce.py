@@ -20,7 +20,7 @@ from longrank.reproduction.selection import SelectedRecipe, for_collection, sele
 from longrank.reproduction.summary import (
     RecipeOutcome,
     finished_before,
-    nothing_of,
+    no_outcome,
     outcome_in,
     summary_text,
     write_summary,
@@ -102,10 +102,10 @@ def reproduce(
                     results[recipe.name] = _obtained(recipe, folder, place, run=run, tell=tell, notes=notes)
                     outcomes.append(outcome_in(folder, recipe.place))
                 else:
-                    outcomes.append(nothing_of(recipe, f"nothing to run: {recipe.recipe.expected[0].reason}"))
+                    outcomes.append(no_outcome(recipe, f"nothing to run: {recipe.recipe.expected[0].reason}"))
             except LongRankError as error:
                 tell(f"{recipe.name}: {error}; the other recipes go on")
-                outcomes.append(nothing_of(recipe, f"failed: {error}"))
+                outcomes.append(no_outcome(recipe, f"failed: {error}"))
                 failures[recipe.name] = error
         earlier = finished_before(folder, {recipe.place for recipe in selected})
         write_summary([*outcomes, *earlier], place.name, folder)

@@ -1,4 +1,4 @@
-"""What clients of each dialect send is answered as they read it, with the evidence beside it."""
+"""The application: replies in each dialect, with evidence."""
 
 from __future__ import annotations
 

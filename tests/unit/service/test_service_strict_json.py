@@ -1,4 +1,4 @@
-"""Bodies: what Python's parser lets through is refused, in one sentence that says where."""
+"""Strict JSON bodies: refusals of values that Python's parser accepts."""
 
 from __future__ import annotations
 

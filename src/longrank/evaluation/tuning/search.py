@@ -24,7 +24,7 @@ from longrank.evaluation.tuning.values import GridValues, check_size
 from longrank.index import Index
 from longrank.processes import distributed, in_order
 from longrank.protocols import Retriever
-from longrank.retrieval import PARAMETERS, feedback_options, first_stage, make_feedback, make_retriever
+from longrank.retrieval import feedback_options, first_stage, make_feedback, make_retriever, parameters_of
 from longrank.storage import Journal, digest_of, read_journal
 from longrank.types import Notes, Qrels, Query, ScoredDoc
 
@@ -143,10 +143,9 @@ def tunable(preset: str, fixed: Mapping[str, Any]) -> dict[str, type[Number]]:
         InputError: no such preset, setting or feedback model, or a value out of range.
     """
     stage = first_stage(preset, dict(fixed))
-    feedback = make_feedback(stage)
-    values = {name: getattr(stage, name) for name in PARAMETERS[stage.similarity]}
-    values |= {name: getattr(feedback, name) for name in feedback_options(stage.feedback) if name != _CHANCE}
-    return {name: type(value) for name, value in values.items() if type(value) in (int, float)}
+    make_feedback(stage)
+    values = {**parameters_of(stage), **feedback_options(stage.feedback), **stage.options}
+    return {name: type(value) for name, value in values.items() if type(value) in (int, float) and name != _CHANCE}
 
 
 def check_axes(search: Search, axes: Axes) -> None:
