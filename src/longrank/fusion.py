@@ -64,7 +64,7 @@ def linear(runs: Sequence[Run], *, tag: str, weights: Sequence[float] | None = N
             unknown normalisation.
     """
     scale = lookup(NORMALIZERS, normalize, "normalisation")
-    each = [1.0] * len(runs) if weights is None else _one_each(runs, weights, "weight")
+    each = [1.0] * len(runs) if weights is None else _for_each(runs, weights, "weight")
     if not any(each):
         raise InputError("all weights are 0", got=weights)
 
@@ -87,7 +87,7 @@ def mapfuse(runs: Sequence[Run], *, tag: str, maps: Sequence[float]) -> Run:
     Raises:
         InputError: fewer than two runs, another number of MAPs, or a MAP outside [0, 1].
     """
-    each = _one_each(runs, maps, "MAP")
+    each = _for_each(runs, maps, "MAP")
     for value in each:
         if not 0 <= value <= 1:
             raise InputError("a MAP must be between 0 and 1", got=value)
@@ -146,17 +146,17 @@ def _fused(runs: Sequence[Run], tag: str, part: Callable[[int, Sequence[ScoredDo
             scores = add([each.scores for each in parts], [each.lacking for each in parts])
             for doc_id, score in scores.items():
                 if abs(score) > _LARGEST:
-                    what = f"fused score of document {doc_id!r} for query {query_id!r} is beyond float32"
-                    raise InputError(what, got=score, fix="give smaller weights, or normalise")
+                    fault = f"fused score of document {doc_id!r} for query {query_id!r} is beyond float32"
+                    raise InputError(fault, got=score, fix="give smaller weights, or normalise")
                 yield ScoredDoc(query_id, doc_id, score)
 
     return Run(tag, rows())
 
 
-def _one_each(runs: Sequence[Run], values: Sequence[float], what: str) -> list[float]:
+def _for_each(runs: Sequence[Run], values: Sequence[float], noun: str) -> list[float]:
     if len(values) != len(runs):
-        raise InputError(f"{len(values)} {what}s for {len(runs)} runs", fix="give one for each run, in the same order")
+        raise InputError(f"{len(values)} {noun}s for {len(runs)} runs", fix="give one for each run, in the same order")
     for value in values:
         if not abs(value) <= _LARGEST:
-            raise InputError(f"a {what} must be a finite float32 number", got=value)
+            raise InputError(f"a {noun} must be a finite float32 number", got=value)
     return list(values)

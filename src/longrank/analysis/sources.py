@@ -38,7 +38,7 @@ def open_source(source: Any, notes: Notes) -> Source:
 
     Args:
         source: an `Index` or its folder, a collection folder, ``irds:ID``, or documents.
-        notes: counts what was accepted with a remark.
+        notes: counts remarks on the inputs.
 
     Raises:
         InputError: none of these, or a dataset without documents.

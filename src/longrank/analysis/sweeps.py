@@ -121,8 +121,8 @@ def by_passages(
         raise InputError("the number of passages must be at least 1", got=min(counts))
     held = list(evidence)
     if any(each.document_score is not None for each in held):
-        what = "scores of a document network cannot be recomputed with fewer passages"
-        raise InputError(what, fix="rerank with fewer")
+        fault = "scores of a document network cannot be recomputed with fewer passages"
+        raise InputError(fault, fix="rerank with fewer")
     _note_unscored(held, rule, max(counts, default=1), notes)
     setup.note_topics([*(each.query_id for each in held), *(setup.first_stage or ())], notes)
     points: list[Point] = []
@@ -140,8 +140,8 @@ def _note_unscored(evidence: Sequence[Evidence], rule: str, most: int, notes: No
     for each in evidence:
         n = min(most, each.n_passages) if rule == "first" else each.n_passages  # other rules choose among all
         if n and (len(each.passage_index) < n or each.passage_index[n - 1] >= n):
-            what = f"documents with unscored passages among {candidates}; other passages are kept instead"
-            notes.add(what, f"query {each.query_id}, {each.doc_id}")
+            remark = f"documents with unscored passages among {candidates}; other passages are kept instead"
+            notes.add(remark, f"query {each.query_id}, {each.doc_id}")
 
 
 def kept(evidence: Evidence, rule: str, n: int) -> Evidence:

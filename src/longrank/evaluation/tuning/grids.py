@@ -27,7 +27,7 @@ Axes: TypeAlias = Mapping[str, tuple[Number, ...]]
 def parse_axes(
     grid: Mapping[str, Any] | Iterable[str],
     kinds: Mapping[str, type[Number]],
-    what: str = "setting to tune in this first stage",
+    noun: str = "setting to tune in this first stage",
 ) -> dict[str, tuple[Number, ...]]:
     """Read the axes of a grid.
 
@@ -35,7 +35,7 @@ def parse_axes(
         grid: texts of an axis each: ``NAME=FIRST:LAST:STEP``, LAST included if a step falls on it, or
             ``NAME=VALUE,VALUE,...``; or a mapping of names to such ranges, to numbers, or to lists of numbers.
         kinds: the settings that can be axes -> int or float.
-        what: noun for these settings, for messages.
+        noun: noun for these settings, for messages.
 
     Raises:
         InputError: no axis, another shape, an unknown setting (suggests the nearest), a setting given twice, a
@@ -48,7 +48,7 @@ def parse_axes(
         if not equals:
             raise InputError("not an axis of a grid", got=text, fix=_SHAPE)
         if name not in kinds:
-            raise InputError(f"no {what}", got=name, fix=suggestion(name, kinds))
+            raise InputError(f"no {noun}", got=name, fix=suggestion(name, kinds))
         if name in axes:
             raise InputError("an axis is given twice", got=name, fix="give each setting once")
         axes[name] = tuple(sorted({_typed(text, value, kinds[name]) for value in _values(text, values)}))

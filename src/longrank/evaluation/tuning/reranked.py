@@ -56,7 +56,7 @@ def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: N
         first_stage: a run, as `read_run` takes it.
         sources: an evidence file, `Evidence` values or a reranked run; or a list of files and runs.
         depth: documents of each query that the runs reranked, if others follow below them; None: all.
-        notes: counts what was accepted with a remark, such as evidence files beside a depth.
+        notes: counts remarks on the inputs, such as evidence files beside a depth.
 
     Raises:
         InputError: neither evidence nor a run, evidence of early stopping, or a depth below 1.

@@ -173,8 +173,8 @@ def note_edges(table: GridValues, axes: Axes, notes: Notes) -> None:
     best = table.settings[table.best(table.query_ids)]
     for name, values in axes.items():
         if len(values) > 1 and best[name] in (values[0], values[-1]):
-            what = f"the best {name} over all queries, {best[name]}, is at an end of its axis"
-            notes.say(f"{what}; a wider grid may have a better value")
+            remark = f"the best {name} over all queries, {best[name]}, is at an end of its axis"
+            notes.say(f"{remark}; a wider grid may have a better value")
 
 
 def untried(search: Search, axes: Axes) -> GridValues:

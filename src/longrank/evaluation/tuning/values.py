@@ -60,8 +60,8 @@ def check_size(n_settings: int, n_queries: int) -> None:
         InputError: more than `MAX_VALUES` values.
     """
     if n_settings * n_queries > MAX_VALUES:
-        what = f"{n_settings} settings x {n_queries} queries are more than {MAX_VALUES} values"
-        raise InputError(what, fix="use larger steps, or fewer queries")
+        fault = f"{n_settings} settings x {n_queries} queries are more than {MAX_VALUES} values"
+        raise InputError(fault, fix="use larger steps, or fewer queries")
 
 
 class Choice(NamedTuple):

@@ -64,8 +64,8 @@ def collect(reranked: Reranked, formula: Formula, notes: Notes) -> dict[str, Sco
         query_id, doc_id = evidence.query_id, evidence.doc_id
         parts = parts_of.setdefault(query_id, {})
         if doc_id in parts:
-            what = f"document {doc_id!r} of query {query_id!r} is reranked twice"
-            raise InputError(what, fix="give the evidence of each query once")
+            fault = f"document {doc_id!r} of query {query_id!r} is reranked twice"
+            raise InputError(fault, fix="give the evidence of each query once")
         parts[doc_id] = formula.parts(evidence, aggregate)
         unused = evidence.document_score is not None and not reads_document_score
         notes.add("documents with an own score that only the aggregator 'document' uses", doc_id, int(unused))
