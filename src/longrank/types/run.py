@@ -31,7 +31,7 @@ class Run:
 
     Attributes:
         tag: the name of the run.
-        notes: counts what was accepted with a remark while the run was read or made.
+        notes: counts remarks on the run's input.
     """
 
     __slots__ = ("_rankings", "notes", "tag")
