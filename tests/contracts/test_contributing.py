@@ -19,7 +19,7 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 _WRITE = re.compile(r"Write `(src/[^`]+)`[^\n]*:\n\n +```\w+\n(.*?)\n +```", re.DOTALL)
 _ADD = re.compile(r"In `(src/[^`]+)`,[^\n]* add a line to `(\w+)`:\n\n +```python\n(.*?)\n +```", re.DOTALL)
 _FUTURE = "from __future__ import annotations\n"
-_RECIPES = "tests/unit/reproduction/test_reproduction_"
+_RECIPE, _PLANS = (f"tests/unit/reproduction/test_reproduction_{name}.py" for name in ("recipe", "plans"))
 
 
 class Entry(NamedTuple):
@@ -38,7 +38,7 @@ ENTRIES = (
     Entry(
         "The recipes of a paper",
         "sixth",
-        (f"{_RECIPES}recipe.py", *([f"{_RECIPES}plans.py"] if find_spec("torch") else [])),
+        (_RECIPE,) if find_spec("torch") is None else (_RECIPE, _PLANS),
     ),
 )
 
