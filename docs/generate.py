@@ -54,6 +54,7 @@ _REGISTRIES = {
     "Aggregators": "longrank.aggregation:AGGREGATORS",
     "Passage scorers": "longrank.scoring:PASSAGE_SCORERS",
     "Document networks": "longrank.models:DOCUMENT_NETWORKS",
+    "Segmentation rules": "longrank.text.segment:RULES",
     "Segmentation presets": "longrank.text.segment:PRESETS",
     "Readings of documents for expansion": "longrank.expansion.reading:READINGS",
     "Selectors": "longrank.text.select:SELECTORS",
@@ -138,6 +139,7 @@ _OPTIONS: dict[str, Callable[[str, Any], str]] = {
     "Aggregators": lambda _, entry: _listed(
         defaults_of(entry.function) | {name: f"(needed) e.g. {value}" for name, value in entry.example.items()}
     ),
+    "Segmentation rules": lambda _, rule: _listed(defaults_of(rule)),
     "Similarities": lambda name, _: _listed(similarity_options(name)),
     "Passage scorers": lambda name, _: _listed(defaults_of(scorer_class(name))),
     "Document networks": _of_network,
@@ -167,7 +169,8 @@ def collections_page() -> str:
             "Folder": entry.layout,
         }
         details.append(f"- `{key}`. " + " ".join(f"{name}: {what}." for name, what in about.items() if what) + "\n")
-    head = "| name | what | documents | queries | judged | judgments | ir_datasets |\n|---|---|---|---|---|---|---|\n"
+    columns = ("name", "collection", "documents", "queries", "judged", "judgments", "ir_datasets")
+    head = f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|\n"
     made = "Made from `src/longrank/collections/catalogue.toml` by `python docs/generate.py`.\n\n"
     return f"{by_hand}{CATALOGUE}\n{made}{head}{''.join(rows)}\n{''.join(details)}"
 

@@ -133,7 +133,7 @@ def test_evidence_of_early_stopping_is_ranked_alone(files: Files, capsys: pytest
     assert main(arguments(files, "-a", "maxp", "--interpolate", "0.5")) == 2
     assert "early stopping left this evidence incomplete" in capsys.readouterr().err
     assert main(arguments(files, "-a", "sump")) == 2
-    assert "whose bound holds for maxp alone (got 'sump')" in capsys.readouterr().err
+    assert "its bound holds for maxp only (got 'sump')" in capsys.readouterr().err
     assert main(arguments(files, "-a", "maxp", "--first-stage", str(files["first"]))) == 0
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import longrank
 from longrank.cli.main import main
 from longrank.formats.expansions import read_expansions
 from longrank.index import Index
@@ -80,6 +81,14 @@ def test_an_index_gives_the_file_of_its_documents_and_methods_differ(folder: Pat
         written[name] = Path(name).read_bytes()
     assert written["a"] == written["b"]
     assert len(set(written.values())) == 5
+
+
+def test_documents_in_memory_give_the_file_of_the_same_documents_in_a_file(folder: Path) -> None:
+    documents = (longrank.Document(one["doc_id"], one.get("title", ""), one["text"]) for one in DOCUMENTS)
+    options = {"n": 3, "max_query_tokens": 8, "device": "cpu"}
+    expansion = longrank.expand(documents, "m/t5", "memory.jsonl", **options)
+    assert longrank.expand("docs.jsonl", "m/t5", "file.jsonl", **options).n_queries == expansion.n_queries > 0
+    assert Path("memory.jsonl").read_bytes() == Path("file.jsonl").read_bytes()
 
 
 def test_interrupted_work_goes_on_to_the_same_bytes(

@@ -117,10 +117,13 @@ def test_the_measure_on_dev_is_that_of_rerank_with_the_same_settings(
     assert "was trained with" not in capsys.readouterr().err
     assert main(["rerank", *inputs, "-o", str(tmp_path / "o.run"), *options[:6]]) == 0
     said = capsys.readouterr().err
-    assert "was trained with passages 'windows', here it reads with 'parade-paper'" in said
+    assert "was trained with passages 'windows' but reads with 'parade-paper'" in said
     assert "was trained with options {" in said
-    assert "was trained with max_query_tokens 8, here it reads with " in said
-    again = [*options[:6], *(word for cure in re.findall(r": (--set .*) reads as", said) for word in shlex.split(cure))]
+    assert "was trained with max_query_tokens 8 but reads with " in said
+    again = [
+        *options[:6],
+        *(word for cure in re.findall(r": add (--set .*) to read as", said) for word in shlex.split(cure)),
+    ]
     assert main(["rerank", *inputs, "-o", str(tmp_path / "c.run"), *again, "--tail", "drop"]) == 0
     assert "was trained with" not in capsys.readouterr().err
     assert (tmp_path / "c.run").read_bytes() == (tmp_path / "r.run").read_bytes()

@@ -1,4 +1,4 @@
-"""What several commands read the same way."""
+"""Checks of options and outputs that several commands share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from longrank.storage.workplace import check_apart
 
 
 def output_file(output: Path, *inputs: Path | str | None) -> None:
-    """Fail before any work if `output` cannot be written, or is something that the command reads or writes besides.
+    """Fail before any work if `output` cannot be written, or is also an input.
 
     Raises:
         InputError: as `check_apart` and `check_writable`.
@@ -22,7 +22,7 @@ def output_file(output: Path, *inputs: Path | str | None) -> None:
 
 
 def output_folder(output: Path, *inputs: Path | str | None) -> None:
-    """Fail before any work if files cannot be written to the folder `output`, or the command reads it besides.
+    """Fail before any work if the folder `output` cannot be written to, or is also an input.
 
     Raises:
         InputError: as `check_apart` and `check_folder`.
@@ -46,7 +46,7 @@ def numbers(option: str, value: str) -> list[float]:
     """Read an option that takes numbers between commas: ``1,0.1,0.1``.
 
     Raises:
-        InputError: one of them is not a number.
+        InputError: a part is not a number.
     """
     try:
         return [float(part) for part in value.split(",")]

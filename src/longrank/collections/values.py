@@ -1,4 +1,4 @@
-"""Take values in memory apart: the rows of lists, mappings and tables (pandas or alike)."""
+"""Iterate over values in memory: the rows of lists, mappings and tables (pandas or alike)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def rows(source: Any, kind: str, fix: str) -> Iterator[Any]:
     """Yield the items of an iterable, the (key, value) pairs of a mapping, or the rows of a table as mappings.
 
     Raises:
-        InputError: something else, or a text or bytes, whose items would be its characters.
+        InputError: another kind of value, or a text or bytes, whose items would be its characters.
     """
     if is_frame(source):
         names = [str(name) for name in source.columns]

@@ -6,7 +6,7 @@ learn from these and choose by them; test queries are reranked whole, and judged
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,15 +23,13 @@ from longrank.models.description import FILE, lineage_of
 from longrank.models.network_reader import Kept
 from longrank.networks.model_files import find_model
 from longrank.storage import digest_of, sha256_of
-from longrank.training.checks import check_documents, check_fold
-from longrank.training.judgments import Sampled, sample_judgments
-from longrank.training.ranking_data import Data, Material, make_material
-from longrank.training.ranking_setup import open_task
+from longrank.training.judgments import Sampled, judgments_to_learn
+from longrank.training.ranking_data import Data, Material, Taught, make_material, taught_scores
 from longrank.training.ranking_task import RankingTask
-from longrank.training.schedules import schedule
 from longrank.training.settings import DocumentTraining
-from longrank.training.teacher import Taught, taught_scores
 from longrank.types import Notes, Qrels, Query, Run
+
+_NO_VALIDATION = "leave validation out: --set loop.validate_every= (and loop.patience=)"
 
 
 @dataclass(frozen=True)
@@ -68,9 +66,9 @@ class Experiment:
         """Load the network of a fold, and give it the fold's samples.
 
         Raises:
-            InputError: as `open_task` and `material`.
+            InputError: as `RankingTask` and `material`.
         """
-        return open_task(self.settings, self._data(name), self.material(name), notes)
+        return RankingTask(self.settings, self._data(name), self.material(name), notes)
 
     def material(self, name: str) -> Material:
         """Return the samples and the teacher's scores of a fold.
@@ -97,21 +95,24 @@ class Experiment:
 
         Raises:
             InputError: a score cache for an encoder that is trained, unknown queries in a fold, nothing to train,
-                validate or test on, losses that do not fit the samples, an unknown schedule, grades that the
-                validation's measure does not take, documents of a run that the index lacks, a teacher that lacks some,
+                validate or test on, losses that do not fit the samples, grades that the validation's measure does not
+                take, documents of a run that the index lacks, a teacher that lacks some,
                 or an initial network that may know the test queries of a fold.
         """
-        schedule(self.settings.loop.schedule.name, self.settings.loop.schedule.options)
         if self.score_cache is not None and not self.settings.network.frozen:
             raise InputError("a score cache is for encoders that are not trained", fix="set network.frozen = true")
         validates = self.settings.loop.validate_every is not None
         for name in names:
             for fold, qrels in ((self.folds[name], self.qrels), (self.learned.folds[name], self.learned.qrels)):
-                check_fold(name, fold, self.queries, qrels, self.run, validates=validates)
+                _check_fold(name, fold, self.queries)
+                if validates:
+                    _check_dev(name, fold, qrels, self.run)
+                if fold.test and not any(query_id in self.run for query_id in fold.test):
+                    raise InputError(f"the run has none of the test queries of fold '{name}'", got=fold.test[0])
         used = {query_id for name in names for part in self.folds[name] for query_id in part}
         for run, what in ((self.run, "the run"), (self.model_run, "samples.model_run")):
             if run is not None:
-                check_documents(run, used, self.index, what)
+                _check_documents(run, used, self.index, what)
         for name in names:
             self.material(name)
         if validates:
@@ -211,18 +212,57 @@ def open_experiment(
         folds = {"training": Fold(tuple(judged), (), ())}
     path = settings.samples.model_run
     model_run = None if path is None else read_run(Path(path), notes)
-    learned = _sampled(settings, qrels, folds, notes)
+    learned = judgments_to_learn(settings.judgments, qrels, folds, notes)
     return Experiment(settings, index, queries, qrels, run, folds, learned, model_run, score_cache)
 
 
-def _sampled(settings: DocumentTraining, qrels: Qrels, folds: Mapping[str, Fold], notes: Notes) -> Sampled:
-    """Return the judgments to learn from: all, unless the settings sample them."""
-    options = settings.judgments
-    if options is None:
-        return Sampled(qrels, {}, folds)
-    sampled = sample_judgments(qrels, options.rate, scheme=options.scheme, seed=options.seed, notes=notes, folds=folds)
-    kept, dropped = (sum(map(len, side.values())) for side in (sampled.qrels, sampled.dropped))
-    notes.say(f"judgments to learn from: {kept} of {kept + dropped}, of {len(sampled.qrels)} queries")
-    for query_id in sorted(sampled.dropped.keys() - sampled.qrels.keys()):
-        notes.add("queries whose judgments sampling dropped, not trained or validated on", query_id)
-    return sampled
+def _check_fold(name: str, fold: Fold, queries: Collection[str]) -> None:
+    """Refuse a fold with unknown queries, or without training queries.
+
+    Raises:
+        InputError: such a fold.
+    """
+    unknown = [query_id for part in fold for query_id in part if query_id not in queries]
+    if unknown:
+        raise InputError(f"fold '{name}' names {len(unknown)} queries that the query file lacks", got=unknown[0])
+    if not fold.train:
+        what, fix = f"fold '{name}' has no queries to train on", "make three folds or more, or raise judgments.rate"
+        raise InputError(what, fix=fix)
+
+
+def _check_dev(name: str, fold: Fold, qrels: Qrels, run: Run) -> None:
+    """Refuse dev queries that are trained on, or by which no weights are better than others.
+
+    Raises:
+        InputError: such dev queries.
+    """
+    shared = sorted(set(fold.train) & set(fold.dev))
+    if shared:
+        what = f"fold '{name}' validates on {len(shared)} of the queries that it trains on"
+        raise InputError(what, got=shared[0], fix="keep them apart")
+    judged = [query_id for query_id in fold.dev if query_id in qrels and query_id in run]
+    if not judged:
+        raise InputError(
+            "validation needs dev queries that are judged and in the run",
+            got=f"fold '{name}' has none" if fold.test else "no folds",
+            fix=f"give --folds or --make-folds, or {_NO_VALIDATION}",
+        )
+    if not any(grade > 0 for query_id in judged for grade in qrels[query_id].values()):
+        raise InputError(
+            f"no dev query of fold '{name}' has a relevant document: nothing can be chosen by them",
+            fix=f"give other folds, raise judgments.rate, or {_NO_VALIDATION}",
+        )
+
+
+def _check_documents(run: Run, query_ids: Iterable[str], index: Index, what: str) -> None:
+    """Refuse a run, named `what`, with documents that the index lacks.
+
+    Raises:
+        InputError: such a run.
+    """
+    doc_ids = {row.doc_id for query_id in query_ids for row in run.get(query_id)}
+    absent = sorted(doc_id for doc_id in doc_ids if doc_id not in index)
+    if absent:
+        first = ", ".join(absent[:5])
+        what = f"documents of {what} that are not in the index: {len(absent)} ({first})"
+        raise InputError(what, fix="is it the run's index?")

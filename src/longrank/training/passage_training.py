@@ -12,7 +12,6 @@ from longrank.storage import sha256_of
 from longrank.training import PASSAGE_NETWORKS
 from longrank.training.loop import note_best, train
 from longrank.training.passage_data.examples import Example, ExampleFile, ExampleSamples
-from longrank.training.schedules import schedule
 from longrank.training.settings import PassageTraining
 from longrank.types import Notes
 
@@ -53,7 +52,6 @@ def train_passages(
         LongRankError: as `train`.
     """
     open_task: _OpenTask = lookup(PASSAGE_NETWORKS, settings.network.name, "passage network")
-    schedule(settings.loop.schedule.name, settings.loop.schedule.options)
     if (dev is None) != (settings.loop.validate_every is None):
         fix = (
             "give --dev, or leave validation out: --set loop.validate_every= (and loop.patience=)"

@@ -54,6 +54,7 @@ from longrank.models import DOCUMENT_NETWORKS
 from longrank.training import PASSAGE_NETWORKS
 from longrank.training.loop_settings import LoopSettings, Section
 from longrank.training.loss_terms import LossTerm
+from longrank.training.schedules import schedule
 
 _SHIPPED = Path(__file__).parent / "protocols"
 
@@ -213,18 +214,16 @@ def load_training(training: str | Mapping[str, Any], assignments: Sequence[str] 
     else:
         data, origin = override(training, assignments), "training"
     network = data["network"].get("name") if isinstance(data.get("network"), dict) else None
-    if not isinstance(network, str):
-        return validated(DocumentTraining, data, origin)  # which names the fault
-    if network in PASSAGE_NETWORKS:
-        return validated(PassageTraining, data, origin)
-    if network not in DOCUMENT_NETWORKS:
-        raise InputError(
-            "unknown network",
-            path=origin,
-            got=network,
-            fix=suggestion(network, [*DOCUMENT_NETWORKS, *PASSAGE_NETWORKS]),
-        )
-    return validated(DocumentTraining, data, origin)
+    if isinstance(network, str) and network not in DOCUMENT_NETWORKS and network not in PASSAGE_NETWORKS:
+        fix = suggestion(network, [*DOCUMENT_NETWORKS, *PASSAGE_NETWORKS])
+        raise InputError("unknown network", path=origin, got=network, fix=fix)
+    settings: Training
+    if isinstance(network, str) and network in PASSAGE_NETWORKS:
+        settings = validated(PassageTraining, data, origin)
+    else:
+        settings = validated(DocumentTraining, data, origin)
+    schedule(settings.loop.schedule.name, settings.loop.schedule.options)
+    return settings
 
 
 def load_document_training(training: str, assignments: Sequence[str] = ()) -> DocumentTraining:

@@ -14,19 +14,19 @@ def is_frame(value: object) -> bool:
     return hasattr(value, "columns") and hasattr(value, "__getitem__") and hasattr(value, "shape")
 
 
-def columns_of(frame: Any, *wanted: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
+def columns_of(frame: Any, *names_of_columns: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
     """Return the rows of some columns of a table.
 
     Args:
         frame: the table.
-        wanted: for each column the names it may have.
+        names_of_columns: the possible names of each column.
 
     Raises:
         InputError: the table lacks a column.
     """
     names = [str(name) for name in frame.columns]
     columns = []
-    for aliases in wanted:
+    for aliases in names_of_columns:
         name = next((alias for alias in aliases if alias in names), None)
         if name is None:
             fix = f"its columns are {', '.join(names) or 'none'}"

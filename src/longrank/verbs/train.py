@@ -7,20 +7,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from longrank.collections import read_qrels, read_queries, read_run
 from longrank.config import Assignments, listed
 from longrank.errors import InputError
 from longrank.formats.folds import Fold
 from longrank.index import Index
-from longrank.training.experiment import open_experiment
-from longrank.training.folds import Progress, cross_validate, folds_of, train_once
-from longrank.training.passage_data.examples import write_examples
-from longrank.training.passage_training import train_passages
 from longrank.training.run_folder import MODEL, finished
 from longrank.training.settings import PassageTraining, Training, load_training
 from longrank.types import Notes, Run
+
+if TYPE_CHECKING:
+    from longrank.training.folds import Progress
 
 
 @dataclass(frozen=True)
@@ -123,6 +122,9 @@ def train(
     if missing := [name for name, value in rankings.items() if value is None]:
         fix = "longrank train TRAINING INDEX QUERIES QRELS RUN"
         raise InputError(f"{settings.network.name} learns from rankings: no {', '.join(missing)}", fix=fix)
+    from longrank.training.experiment import open_experiment
+    from longrank.training.folds import cross_validate, folds_of, train_once
+
     known = {query.query_id: query for query in read_queries(queries, notes, format=format, field=field)}
     judged = read_qrels(qrels, notes)
     chosen = folds_of(known, judged, folds, group_by=group_by, seed=fold_seed, notes=notes)
@@ -148,6 +150,8 @@ def train(
 def _on_examples(
     settings: PassageTraining, examples: Any, dev: Any, folder: Path, *, progress: Progress, **options: Any
 ) -> Trained:
+    from longrank.training.passage_training import train_passages
+
     with _example_file(examples) as path, _example_file(dev) as dev_path:
         if path is None:
             raise InputError(f"{settings.network.name} learns from examples: there are none")
@@ -174,6 +178,8 @@ def _example_file(examples: Any) -> Iterator[Path | None]:
     if examples is None or isinstance(examples, str | Path):
         yield None if examples is None else Path(examples)
         return
+    from longrank.training.passage_data.examples import write_examples
+
     with TemporaryDirectory() as folder:
         path = Path(folder) / "examples.jsonl"
         write_examples(examples, path)

@@ -77,7 +77,7 @@ def tune(
         folder: holds the result; the same call with the same folder resumes. Default: nothing is kept.
         workers: processes. With more than 1 a script needs the usual ``if __name__ == "__main__"``.
         progress: called with the settings just done and with how many there are.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
 
     Returns:
         The chosen setting, its value, the table of all values, and the run.

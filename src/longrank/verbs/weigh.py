@@ -66,7 +66,7 @@ def weigh(
         learn_on: judgments, first stage and evidence of another judged set, whose best weights are kept.
         folder: holds the result. Default: nothing is kept.
         progress: called with the queries just done and with how many there are.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
 
     Returns:
         The chosen weights, their value, the table of all values, and the run.

@@ -64,10 +64,10 @@ def opened(folder: Path, data: Any, *losses: str | dict[str, Any], notes: Notes 
     """Return a task; its network's weights are drawn again, large enough for the scores of documents to differ."""
     from document_networks import scaled_up
     from longrank.training.ranking_data import make_material
-    from longrank.training.ranking_setup import open_task
+    from longrank.training.ranking_task import RankingTask
 
     found = settings(folder, [{"name": one} if isinstance(one, str) else one for one in losses], **sections)
-    task = open_task(found, data, make_material(found, data), Notes() if notes is None else notes)
+    task = RankingTask(found, data, make_material(found, data), Notes() if notes is None else notes)
     scaled_up(task.network)
     return task
 
@@ -439,12 +439,12 @@ def test_a_document_network_is_trained_on_from_its_weights(folder: Path, data: A
     first = opened(folder, data, "hinge", network={"options": {"outputs": 2}})
     first.save(tmp_path / "a", {"steps": 1})
     from longrank.training.ranking_data import make_material
-    from longrank.training.ranking_setup import open_task
+    from longrank.training.ranking_task import RankingTask
 
     for options in ({"outputs": 2}, {}):  # as it was, or not said
         network = {"model": str(tmp_path / "a"), "options": options}
         found = settings(folder, [{"name": "hinge"}], network=network)
-        again = open_task(found, data, make_material(found, data), Notes())
+        again = RankingTask(found, data, make_material(found, data), Notes())
         assert torch.equal(again.network.head.weight, first.network.head.weight)
     for network, said in [
         ({"options": {"outputs": 1}}, "is a network whose outputs is 2"),
@@ -493,10 +493,10 @@ def test_what_a_frozen_encoder_makes_of_passages_is_kept_and_is_what_it_was(
     import torch
 
     from longrank.training.ranking_data import make_material
-    from longrank.training.ranking_setup import open_task
+    from longrank.training.ranking_task import RankingTask
 
     found = settings(folder, [{"name": "hinge"}], network={"frozen": True})
-    cached, fresh = (open_task(found, data, make_material(found, data), Notes()) for _ in range(2))
+    cached, fresh = (RankingTask(found, data, make_material(found, data), Notes()) for _ in range(2))
     cached.reader.use_cache(tmp_path / "rows.cache", "float32")
     cached.reader.keep_in_memory({})
     packed, read = cached.reader.packed, list[int]()

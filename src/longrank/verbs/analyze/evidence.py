@@ -39,7 +39,7 @@ def positions(
         level: lowest relevant grade of `qrels`. Default: 1.
         top: numbers k; the first k documents of each query are then a group of their own.
         run: the ranking of `top`. Default: by the best passages.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
 
     Raises:
         InputError: a number below 1, an option without effect, or a fault of an input.
@@ -88,7 +88,7 @@ def sentences(
         counts: numbers of passages.
         rule: passages that are kept: ``"first"``, ``"termf"`` (most words of the query) or ``"first+termf"``.
         first_stage: the run that was reranked. Its other documents follow below.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
         **setup: `aggregators`, `weights` (birch), `measures`, `interpolate`, `normalize`, `intersection`, as `depth`.
 
     Raises:
@@ -117,7 +117,7 @@ def depth(
         first_stage: the run that was reranked.
         qrels: judgments, as `longrank.evaluate` takes them.
         depths: numbers of documents.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
         **setup: `aggregators`: names, default ``["maxp"]``; `weights`: of birch; `measures`: default ``["nDCG@10"]``;
             `interpolate` and `normalize`: as `longrank.aggregate` takes them; `intersection`: as `longrank.evaluate`.
 
