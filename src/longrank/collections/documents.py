@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from longrank.collections.collection import IRDS, Collection, is_in_catalogue, open_collection
+from longrank.collections.collection import IRDS, Collection, is_in_catalogue, missing, open_collection
 from longrank.collections.files import files_of
 from longrank.collections.irds import irds_records
 from longrank.collections.values import EMPTY, rows
@@ -79,7 +79,7 @@ def _places(source: str | Path | Collection) -> tuple[str, ...]:
         return (str(source),)
     collection = open_collection(source)
     if not collection.sources:
-        raise InputError("this collection has no documents", path=collection.name)
+        raise missing(collection, "this collection has no documents", collection.name)
     return collection.sources
 
 

@@ -65,7 +65,7 @@ def note_coverage(qrels: Qrels, system: System, notes: Notes, fate: str) -> None
         qrels: the judgments.
         system: the run.
         notes: takes the remarks.
-        fate: what becomes of the topics: ``"count as 0"``, ``"left out"``.
+        fate: fate of the topics in the note: ``"count as 0"``, ``"left out"``.
     """
     counts = coverage(qrels, system.run)
     if counts.missing:
