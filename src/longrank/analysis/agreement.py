@@ -98,33 +98,33 @@ def matrix(names: Sequence[str], pairs: Sequence[Agreement], measure: str) -> ND
     return values
 
 
-def tau(one: Sequence[str], other: Sequence[str]) -> float | None:
+def tau(first: Sequence[str], second: Sequence[str]) -> float | None:
     """Return Kendall's tau of the documents that two rankings share, -1 to 1; None with fewer than two.
 
     Args:
-        one: documents, best first, each once.
-        other: documents of another ranking.
+        first: documents, best first, each once.
+        second: documents of the other ranking.
     """
     from scipy.stats import kendalltau
 
-    place = {doc_id: rank for rank, doc_id in enumerate(other)}
-    shared = [place[doc_id] for doc_id in one if doc_id in place]
+    place = {doc_id: rank for rank, doc_id in enumerate(second)}
+    shared = [place[doc_id] for doc_id in first if doc_id in place]
     return float(kendalltau(range(len(shared)), shared).statistic) if len(shared) > 1 else None
 
 
-def rbo(one: Sequence[str], other: Sequence[str], p: float = 0.9) -> float:
+def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
     """Return the extrapolated rank-biased overlap of two rankings without ties, 0 to 1.
 
     Args:
-        one: documents, best first, each once; at least one.
-        other: documents of another ranking, of any length.
+        first: documents, best first, each once; at least one.
+        second: documents of the other ranking, of any length.
         p: weight of each next rank, above 0 and below 1.
 
     Raises:
         InputError: `p` is out of range.
     """
     check_p(p)
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((first, second), key=len)
     s, n = len(short), len(long)
     seen: set[str] = set()
     common, at_s, total = 0, 0, 0.0
@@ -141,9 +141,9 @@ def rbo(one: Sequence[str], other: Sequence[str], p: float = 0.9) -> float:
     return (1 - p) / p * total + ((common - at_s) / n + at_s / s) * p**n
 
 
-def overlap(one: Sequence[str], other: Sequence[str], k: int = 10) -> float:
+def overlap(first: Sequence[str], second: Sequence[str], k: int = 10) -> float:
     """Return the share of the first `k` documents that two rankings have in common, 0 to 1."""
-    return len({*one[:k]} & {*other[:k]}) / min(k, max(len(one), len(other)))
+    return len({*first[:k]} & {*second[:k]}) / min(k, max(len(first), len(second)))
 
 
 def check_p(p: float) -> None:

@@ -102,8 +102,14 @@ def places(source: str | Path | Collection, part: Literal["queries", "qrels", "p
     found: tuple[str, ...] = getattr(collection, part)
     if not found:
         what = f"is a folder without {part}" if collection.folder else f"this collection has no {part}"
-        raise InputError(what, path=collection.folder or collection.name, fix=f"a collection folder holds {LAYOUT}")
+        raise missing(collection, what, str(collection.folder or collection.name))
     return found
+
+
+def missing(collection: Collection, what: str, place: str) -> InputError:
+    """Return the error for a missing part; its cure says where to get the collection, or what its folder holds."""
+    entry = collection.entry
+    return InputError(what, path=place, fix=entry.how_to_get() if entry else f"a collection folder holds {LAYOUT}")
 
 
 def is_in_catalogue(source: str) -> bool:

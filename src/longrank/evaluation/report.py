@@ -60,7 +60,7 @@ class Evaluation:
         comparisons: number of tests: systems other than the baseline, times measures other than counts.
         threshold: p below which a difference is significant.
         per_query: system -> measure -> query_id -> value.
-        notes: what was accepted with a remark, such as topics that a run lacks.
+        notes: remarks on the inputs, such as topics that a run lacks.
     """
 
     measures: tuple[str, ...]

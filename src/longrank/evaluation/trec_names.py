@@ -54,7 +54,7 @@ TREC_NOT_COVERED = {
     "G": "trec_eval's experimental G; not in ir_measures",
     "ndcg_rel": "nDCG averaged at relevant ranks; not in ir_measures",
     "Rndcg": "nDCG at R; not in ir_measures",
-    "relative_P": "precision over the best possible one; only set_relative_P is in ir_measures",
+    "relative_P": "precision over the best possible precision; only set_relative_P is in ir_measures",
     "num_nonrel_judged_ret": "a count that is not in ir_measures",
     "rbp": "no provider that LongRank uses has RBP",
     "rbp_resid": "the residual of rbp; not in ir_measures",

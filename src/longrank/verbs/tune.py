@@ -68,7 +68,7 @@ def tune(
         k: documents per query.
         protocol: ``"all"``: the optimum over all queries, which is no test; ``"samples"``: the mean of the optima of
             random samples, tested on the other queries; ``"folds"``: for each fold the optimum of the other folds.
-            Default: told from the options.
+            Default: the protocol whose options are given, else ``"all"``.
         folds: a file of folds, name -> fold, or how many folds to make at random.
         choose_by: a name of `longrank.evaluation.tuning.rules.RULES`. Default: ``"rest"``.
         samples: how many samples. Default: 5.

@@ -55,7 +55,7 @@ def orders(scores: Floats) -> Places:
 
 
 def _by_ranks(measure: Measure, judged: Mapping[str, int], doc_ids: Sequence[str], below: Sequence[str]) -> Values:
-    """Return a function that measures by the ranks of relevant documents; all rankings have the same ones."""
+    """Return a function that measures by the ranks of relevant documents; these are the same in all rankings."""
     level = measure.params.get("rel", 1)
     ideal = np.sort([grade for grade in judged.values() if grade >= level])[::-1].astype(np.float64)
     grades, rest = (np.array([judged.get(doc_id, 0) for doc_id in ids], int) for ids in (doc_ids, below))
