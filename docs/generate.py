@@ -169,7 +169,8 @@ def collections_page() -> str:
             "Folder": entry.layout,
         }
         details.append(f"- `{key}`. " + " ".join(f"{name}: {what}." for name, what in about.items() if what) + "\n")
-    head = "| name | what | documents | queries | judged | judgments | ir_datasets |\n|---|---|---|---|---|---|---|\n"
+    columns = ("name", "collection", "documents", "queries", "judged", "judgments", "ir_datasets")
+    head = f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|\n"
     made = "Made from `src/longrank/collections/catalogue.toml` by `python docs/generate.py`.\n\n"
     return f"{by_hand}{CATALOGUE}\n{made}{head}{''.join(rows)}\n{''.join(details)}"
 

@@ -230,7 +230,7 @@ def test_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
             "the output file must end in .json (got 's.txt')",
         ),
         (["collection", "c", "-o", "absent/s.json"], "its folder does not exist"),
-        (["relevant-passages", "c", "--separator", "_"], "holds no '_' after its document's id (got 'd1#0')"),
+        (["relevant-passages", "c", "--separator", "_"], "a passage id lacks '_' (got 'd1#0')"),
         (["relevant-passages", "c", "--level", "0"], "Input should be greater than or equal to 1"),
         (["relevant-passages", "c", "--document-level", "0"], "Input should be greater than or equal to 1"),
         (["relevant-passages", "c", "--level", "9"], "no relevant document has a relevant passage"),
@@ -251,8 +251,8 @@ def test_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["depth", "e", "second.run", "c", "--interpolate", "2"], "between 0 and 1 (got 2.0)"),
         (["deltas", "c", "first.run", "--baseline", "second.run", "-m", "NumRet"], "a count is not compared"),
         (["judged", "c", "absent.run"], "absent.run: no such file"),
-        (["agreement", "first.run"], "agreement is of two runs or more (got 1)"),
-        (["agreement", "first.run", "second.run", "-p", "1"], "p of rank-biased overlap is above 0 and below 1"),
+        (["agreement", "first.run"], "agreement needs two runs or more (got 1)"),
+        (["agreement", "first.run", "second.run", "-p", "1"], "p of rank-biased overlap must be above 0 and below 1"),
     ],
 )
 def test_a_wrong_command_is_one_line_and_nothing_is_written(

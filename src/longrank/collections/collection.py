@@ -99,11 +99,17 @@ def places(source: str | Path | Collection, part: Literal["queries", "qrels", "p
         if not (text.startswith(IRDS) or is_folder(Path(text)) or is_in_catalogue(text)):
             return (text,)
     collection = open_collection(source)
-    found: tuple[str, ...] = getattr(collection, part)
-    if not found:
+    parts: tuple[str, ...] = getattr(collection, part)
+    if not parts:
         what = f"is a folder without {part}" if collection.folder else f"this collection has no {part}"
-        raise InputError(what, path=collection.folder or collection.name, fix=f"a collection folder holds {LAYOUT}")
-    return found
+        raise missing(collection, what, str(collection.folder or collection.name))
+    return parts
+
+
+def missing(collection: Collection, what: str, place: str) -> InputError:
+    """Return the error for a missing part; its cure says where to get the collection, or what its folder holds."""
+    entry = collection.entry
+    return InputError(what, path=place, fix=entry.how_to_get() if entry else f"a collection folder holds {LAYOUT}")
 
 
 def is_in_catalogue(source: str) -> bool:

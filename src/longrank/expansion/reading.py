@@ -10,14 +10,13 @@ docTTTTTquery reads the first 10,000 characters of MS MARCO's documents in windo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from longrank.config import lookup, override, validated
+from longrank.config import Assignments, lookup, override, validated
 from longrank.protocols import Segmenter
 from longrank.ranking.passages import text_read
 from longrank.ranking.settings import Passages
@@ -63,7 +62,7 @@ class Reading:
         InputError: no such preset or setting, or a wrong value.
     """
 
-    def __init__(self, preset: str, assignments: Sequence[str], tokenizer: OffsetTokenizer | None = None) -> None:
+    def __init__(self, preset: str, assignments: Assignments, tokenizer: OffsetTokenizer | None = None) -> None:
         data: dict[str, Any] = lookup(READINGS, preset, "reading preset")
         self._settings = validated(ReadingSettings, override(data, assignments), preset)
         passages = self._settings.passages

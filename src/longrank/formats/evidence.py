@@ -138,13 +138,14 @@ class EvidenceWriter:
         self._journal.commit()
 
 
-def read_evidence(path: Path) -> tuple[dict[str, Any], Iterator[Evidence]]:
+def read_evidence(path: Path | str) -> tuple[dict[str, Any], Iterator[Evidence]]:
     """Return the header of an evidence file, and its evidence in the order it was written.
 
     Raises:
         InputError: not an evidence file.
         IntegrityError: of another version; or, while iterating, damaged or unfinished.
     """
+    path = Path(path)
     header = read_header(path)
     if header.get("format") != FORMAT:
         raise InputError("is not an evidence file", path=path, fix="longrank rerank writes them")

@@ -19,7 +19,7 @@ def read_passage_documents(path: Path, kept: Container[str], notes: Notes) -> di
     Args:
         path: the file, ``.gz`` or not.
         kept: the passages to keep; all others are skipped.
-        notes: counts what was accepted with a remark.
+        notes: counts remarks on accepted input.
 
     Raises:
         InputError: a line with another number of columns, or a kept passage that is in two documents.

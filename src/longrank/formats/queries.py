@@ -99,7 +99,7 @@ def read_queries(
 
     Args:
         path: the file.
-        notes: counts what was accepted with a remark.
+        notes: counts remarks on accepted input.
         format: a name of `QUERY_FORMATS`; default: told from the file's name and first line.
         field: the field that is the query, by any of its names (``question``: the description); by default
             the title of a topic, ``text`` elsewhere.

@@ -42,12 +42,12 @@ def store(expansions: Iterable[Expansion], folder: Path, progress: Callable[[int
     """Write expansions into the new folder `folder`; `progress` is called with the number of lines just read."""
     files: list[_File] = []
     with SpillWriter(folder) as spill:
-        for number, one in enumerate(expansions):
-            if not files or files[-1].path != one.path:
-                files.append(_File(one.path, number, hashlib.sha256()))
-            files[-1].content.update(json.dumps([one.doc_id, *one.queries]).encode())
-            line = "\n".join((str(one.line), one.doc_id, "\n".join(one.queries)))
-            spill.add(line.encode(), filter(None, (one.doc_id, _document_of(one.doc_id))))
+        for number, expansion in enumerate(expansions):
+            if not files or files[-1].path != expansion.path:
+                files.append(_File(expansion.path, number, hashlib.sha256()))
+            files[-1].content.update(json.dumps([expansion.doc_id, *expansion.queries]).encode())
+            line = "\n".join((str(expansion.line), expansion.doc_id, "\n".join(expansion.queries)))
+            spill.add(line.encode(), filter(None, (expansion.doc_id, _document_of(expansion.doc_id))))
             if progress and number % _SHOWN == _SHOWN - 1:
                 progress(_SHOWN)
     return Expansions(Spill(folder, spill.ends), files)
@@ -77,11 +77,11 @@ class Expansions:
         """
         documents = iter(documents)
         while group := list(islice(documents, _GROUP)):
-            doc_ids = [one.document.doc_id for one in group]
-            for one, doc_id, numbers in zip(group, doc_ids, self._lines.find(doc_ids), strict=True):
+            doc_ids = [located.document.doc_id for located in group]
+            for located, doc_id, numbers in zip(group, doc_ids, self._lines.find(doc_ids), strict=True):
                 texts = self._texts(numbers, doc_id, notes)
                 notes.add("documents without expansion", doc_id, not texts)
-                yield one._replace(expansion="\n".join(texts))
+                yield located._replace(expansion="\n".join(texts))
 
     def finish(self, notes: Notes) -> tuple[ExpansionFile, ...]:
         """Remove the stored expansions after all documents, and return the record of each file.

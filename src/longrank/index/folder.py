@@ -56,7 +56,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of an index folder.
 
     Raises:
-        InputError: no such folder, an empty one, or one that is no index.
+        InputError: no such folder, an empty folder, or a folder that is no index.
         IntegrityError: unreadable, or written by another version of the format.
     """
     path = folder / MANIFEST

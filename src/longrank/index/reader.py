@@ -30,7 +30,7 @@ class Index:
 
     Attributes:
         path: its folder.
-        notes: counts what was accepted with a remark while the index was built.
+        notes: counts remarks of the build.
         options: the options of the build.
         analyzer: the analysis chain of documents and queries.
         digest: SHA-256 over the content; equal documents and options give equal digests.
@@ -98,7 +98,7 @@ class Index:
             expansions: JSONL files of queries predicted for the documents (doc2query), see
                 `longrank.formats.expansions`; they are indexed with the documents, but are no part of the text.
             original_copies: the weight of a document's own text, where a predicted query counts once.
-            notes: counts what was accepted with a remark; the index carries it.
+            notes: counts remarks on accepted input; the index carries it.
             progress: called now and then with the number of documents just indexed; before that, with the number
                 of expansions just read.
             workers: processes to use besides this one, which then only reads; a script that asks for more than 1

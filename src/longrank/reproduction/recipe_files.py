@@ -42,7 +42,6 @@ class _Table(BaseModel):
 def recipe_names() -> list[str]:
     """Return the names of the recipes that come with the package: ``parade/table2-robust04-title``."""
     paths = [path.relative_to(RECIPES) for path in RECIPES.glob("*/*.toml") if path.name != PAPER]
-    paths = [path.relative_to(RECIPES) for path in RECIPES.glob("*/*.toml") if path.name != PAPER]
     return sorted((str(path.with_suffix("")) for path in paths), key=_by_number)
 
 

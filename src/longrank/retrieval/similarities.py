@@ -10,7 +10,10 @@ from longrank.retrieval.presets import FirstStage
 from longrank.retrieval.query_likelihood import QueryLikelihood
 from longrank.retrieval.searcher import Searcher
 
-SIMILARITIES: dict[str, type[Searcher]] = {"bm25": BM25, "ql": QueryLikelihood}
+SIMILARITIES: dict[str, type[Searcher]] = {
+    "bm25": BM25,
+    "ql": QueryLikelihood,
+}
 """Searchers by the name of their similarity; their own keyword-only parameters are its options."""
 
 

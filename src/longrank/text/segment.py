@@ -107,7 +107,12 @@ def whole() -> Segmenter:
     return WholeDocument(_fingerprint("whole", {}))
 
 
-RULES: dict[str, Callable[..., Segmenter]] = {"windows": windows, "even": even, "given": given, "whole": whole}
+RULES: dict[str, Callable[..., Segmenter]] = {
+    "windows": windows,
+    "even": even,
+    "given": given,
+    "whole": whole,
+}
 """Functions or classes that make a segmenter; their keyword-only parameters are the options of passages."""
 
 PRESETS: dict[str, dict[str, Any]] = {

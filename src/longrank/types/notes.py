@@ -35,6 +35,9 @@ class Notes:
     def __getitem__(self, kind: str) -> int:
         return self._counts.get(kind, 0)
 
+    def __repr__(self) -> str:
+        return f"Notes({self.lines()})"
+
     def lines(self) -> list[str]:
         """Return one readable line per kind, e.g. ``"tied scores: 3 (first: run.txt:7)"``."""
         return [self._line(kind, count) for kind, count in self._counts.items()]

@@ -31,7 +31,7 @@ class Run:
 
     Attributes:
         tag: the name of the run.
-        notes: counts what was accepted with a remark while the run was read or made.
+        notes: counts remarks on the run's input.
     """
 
     __slots__ = ("_rankings", "notes", "tag")
@@ -127,8 +127,8 @@ class Run:
                 occurs twice for a query.
         """
         rows = list(columns_of(frame, ("qid", "query_id"), ("docno", "doc_id"), ("score",)))
-        if tag is None:
-            tag = next((str(row[0]) for row in columns_of(frame, ("tag",))), None) if "tag" in frame.columns else None
+        if tag is None and "tag" in frame.columns:
+            tag = next((str(row[0]) for row in columns_of(frame, ("tag",))), None)
         return cls.from_values(tag or "longrank", rows)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:

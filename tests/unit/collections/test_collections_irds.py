@@ -137,7 +137,7 @@ def test_judgments_that_contradict_each_other_are_refused() -> None:
 def test_an_unknown_id_is_answered_with_the_nearest() -> None:
     with pytest.raises(InputError) as caught:
         next(locate_documents(["irds:vaswany"], Notes()))
-    assert str(caught.value) == "irds:vaswany: ir_datasets knows no such dataset; did you mean vaswani?"
+    assert str(caught.value) == "irds:vaswany: ir_datasets has no such dataset; did you mean vaswani?"
 
 
 def test_ids_of_several_words_are_refused() -> None:
@@ -166,7 +166,7 @@ def asking() -> Iterator[WebDoc]:
 
 
 def test_a_dataset_that_asks_for_a_password_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InputError, match="has to be licensed"):
+    with pytest.raises(InputError, match="needs a licence"):
         next(locate_documents([f"irds:{dataset(docs=asking)}"], Notes()))
     assert capsys.readouterr() == ("", "")
 

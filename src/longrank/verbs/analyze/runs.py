@@ -13,7 +13,7 @@ from longrank.analysis.result import Analysis
 from longrank.collections import read_qrels, read_run
 from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate, is_count, parse_measure, summarise
-from longrank.evaluation.systems import System, note_coverage, place_of, read_systems
+from longrank.evaluation.systems import System, note_coverage, place_of, places_of, read_systems
 from longrank.types import Notes
 
 
@@ -28,7 +28,7 @@ def deltas(
         baseline: the run to compare with.
         measure: a name of ir_measures or trec_eval; no count.
         shown: how many of the best and of the worst queries the table shows; 0: all.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
 
     Raises:
         InputError: a count, an unknown measure, or a fault of an input.
@@ -44,16 +44,15 @@ def deltas(
         system = System(kind, read_run(source, notes), place_of(source, kind))
         values.append(evaluate(judgments, system.run, [parsed], origin=system.place)[name])
         note_coverage(judgments, system, notes, "count as 0")
-    found = differing.deltas(*values)
-    record = {"qrels": place_of(qrels, "memory"), "run": place_of(run, "memory")}
-    record |= {"baseline": place_of(baseline, "memory"), "measure": name}
-    summary = {key: getattr(found, key) for key in ("wins", "ties", "losses", "mean", "p")}
+    differences = differing.deltas(*values)
+    record = places_of(qrels=qrels, run=run, baseline=baseline) | {"measure": name}
+    summary = {key: getattr(differences, key) for key in ("wins", "ties", "losses", "mean", "p")}
     title = f"{name}: {_short(run, 'run')} less {_short(baseline, 'baseline')}"
     return Analysis(
-        found,
-        deltas_text(found, name, shown),
-        {**record, **summary, "queries": [row._asdict() for row in found.rows]},
-        lambda path: plots.plot_deltas(path, [row.delta for row in found.rows], title),
+        differences,
+        deltas_text(differences, name, shown),
+        {**record, **summary, "queries": [row._asdict() for row in differences.rows]},
+        lambda path: plots.plot_deltas(path, [row.delta for row in differences.rows], title),
         notes,
     )
 
@@ -73,7 +72,7 @@ def judged(
         qrels: judgments, as `deltas` takes them.
         runs: a run, a list of runs, or a mapping name -> run.
         cutoffs: numbers k; the first k documents of each query count, or all if there are fewer.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
 
     Raises:
         InputError: a cutoff below 1, or a fault of an input.
@@ -86,10 +85,8 @@ def judged(
         values = evaluate(judgments, system.run, measures.values(), queries="intersection", origin=system.place)
         shares[system.name] = {k: summarise(measure, values[measure].values()) for k, measure in measures.items()}
         note_coverage(judgments, system, notes, "left out")
-    record = {
-        "qrels": place_of(qrels, "memory"),
-        "judged": {name: {str(k): value for k, value in line.items()} for name, line in shares.items()},
-    }
+    judged = {name: {str(k): value for k, value in line.items()} for name, line in shares.items()}
+    record = places_of(qrels=qrels) | {"judged": judged}
     return Analysis(
         shares, judged_text(shares), record, lambda path: plots.plot_lines(path, {"judged@k": shares}, "k"), notes
     )
@@ -105,7 +102,7 @@ def agreement(
         k: documents that the overlap compares.
         p: weight of each next rank in RBO, above 0 and below 1.
         depth: ranks that tau and RBO compare. Default: all.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
 
     Raises:
         InputError: fewer than two runs, an option out of range, or runs without a common query.
