@@ -174,7 +174,7 @@ def test_what_has_no_value_is_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("axes", "aggregator", "normalize", "said"),
     [
-        ({"alpha": (0.5, 1.5)}, None, "none", r"the weight of the first stage lies between 0 and 1 \(got 1.5\)"),
+        ({"alpha": (0.5, 1.5)}, None, "none", r"the weight of the first stage must be between 0 and 1 \(got 1.5\)"),
         ({"w3": (0.5,)}, None, "none", "the grid has w3, but not w2; add --grid w2="),
         ({"alpha": (0.5,), "w2": (1.0,)}, "maxp", "none", "passages with weights take no other aggregator"),
         ({"alpha": (0.5,)}, "birch", "none", "the weights of birch are learned; add"),
@@ -201,7 +201,7 @@ def test_evidence_that_does_not_belong_to_the_first_stage_is_refused(tmp_path: P
         Weighing(twice, qrels, formula, "AP").table(axes, Notes())
     (tmp_path / "b").mkdir()
     other = opened(tmp_path / "b", {"q0": [evidence("d77", [1.0], query_id="q0")]}, first)
-    with pytest.raises(InputError, match="about a document that the first stage does not rank"):
+    with pytest.raises(InputError, match="has a document that the first stage does not rank"):
         Weighing(other, qrels, formula, "AP").table(axes, Notes())
     with pytest.raises(InputError, match="have no query in common"):
         Weighing(twice, {"z": {"d1": 1}}, formula, "AP").table(axes, Notes())
