@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -59,6 +60,8 @@ def check_same(kind: type[CrossEncoder | BiEncoder], folder: Path, backend: str)
 @pytest.mark.neural
 @pytest.mark.parametrize("family", ["bert", "roberta", "albert", "electra", "distilbert", "modernbert", "mpnet"])
 def test_openvinos_scores_are_those_of_torch(tmp_path: Path, family: str) -> None:
+    if family in {"albert", "electra"} and "ONEDNN_MAX_CPU_ISA" in os.environ:
+        pytest.skip("OpenVINO 2026.4 crashes on narrower embeddings where AVX-512 is there but masked")
     check_same(CrossEncoder, save_cross_encoder(tmp_path / "m", family), "openvino")
 
 
