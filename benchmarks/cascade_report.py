@@ -40,7 +40,7 @@ def _cell(point: dict[str, Any]) -> str:
 
 
 def _early_stopping_table(result: dict[str, Any]) -> Iterator[str]:
-    yield "| early stopping | risk asked for | missed | left alone | passages | difference | 95% |"
+    yield "| early stopping | allowed risk | missed | skipped | passages | difference | 95% |"
     yield "|---|---|---|---|---|---|---|"
     for point in result["early_stopping"]:
         of = "every passage" if point["selection"] is None else "{1} per document by {0}".format(*point["selection"])

@@ -34,9 +34,9 @@ from longrank.networks.model_files import find_model
 from longrank.text.segment import make_segmenter
 from longrank.training.dropout import set_dropout
 from longrank.training.passage_data.examples import Example, ExampleFile, ExampleSamples, write_examples
-from longrank.training.passage_settings import PassageTrainingSettings
+from longrank.training.passage_task import save_model
 from longrank.training.passage_training import train_passages
-from longrank.training.saving import save_model
+from longrank.training.settings import PassageTraining
 from longrank.types import Notes
 
 BATCH, RATE, SEED = 16, 5e-5, 0
@@ -132,7 +132,7 @@ def ours(
     precision: str = "no",
 ) -> Trained:
     """Train as `longrank train-passages` does; `dropout` None: as the configuration says."""
-    settings = PassageTrainingSettings.model_validate(
+    settings = PassageTraining.model_validate(
         {
             "network": {"name": "cross-encoder", "model": str(start), "dropout": dropout},
             "read": {"max_tokens": max_tokens},

@@ -1,6 +1,6 @@
 """Write the pages of ``docs/`` that are made from the code; ``--check`` fails when one is stale.
 
-python docs/generate.py            writes docs/cli.md, docs/names.md and the tables of docs/collections.md
+python docs/generate.py            writes cli.md, names.md and the tables of collections.md and pipelines.md
 python docs/generate.py --check    exit 1 if a page is not what the code says
 """
 
@@ -16,6 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
+
+from longrank.config import defaults_of
+from longrank.retrieval import similarity_options
+from longrank.scoring import scorer_class
 
 DOCS = Path(__file__).parent
 
@@ -50,11 +54,13 @@ _REGISTRIES = {
     "Aggregators": "longrank.aggregation:AGGREGATORS",
     "Passage scorers": "longrank.scoring:PASSAGE_SCORERS",
     "Document networks": "longrank.models:DOCUMENT_NETWORKS",
+    "Segmentation rules": "longrank.text.segment:RULES",
     "Segmentation presets": "longrank.text.segment:PRESETS",
     "Readings of documents for expansion": "longrank.expansion.reading:READINGS",
     "Selectors": "longrank.text.select:SELECTORS",
     "Selectors by a cheap scorer": "longrank.ranking.cascade:CHEAP_SELECTORS",
     "Retrieval presets": "longrank.retrieval.presets:PRESETS",
+    "Similarities": "longrank.retrieval:SIMILARITIES",
     "Feedback models": "longrank.retrieval.feedback:FEEDBACKS",
     "Engines": "longrank.retrieval:ENGINES",
     "Fusions": "longrank.fusion:FUSIONS",
@@ -72,17 +78,13 @@ _REGISTRIES = {
 
 def names_page() -> str:
     """Return one table per registry: the names that commands, pipeline files and Python accept."""
-    from longrank.ranking.settings import shipped_pipelines
-    from longrank.training.passage_settings import shipped_passage_protocols
     from longrank.training.settings import shipped_protocols
 
-    parts = ["# Names\n\nMade from the code by `python docs/generate.py`; each table is one dict in the code.\n"]
-    for title, folder, names in (
-        ("Pipelines", "ranking/pipelines", shipped_pipelines()),
-        ("Trainings", "training/protocols", shipped_protocols()),
-        ("Trainings on examples", "training/passage_protocols", shipped_passage_protocols()),
-    ):
-        parts.append(f"\n## {title}\n\n" + "".join(f"- `{name}`: {_first_comment(folder, name)}\n" for name in names))
+    trainings = "".join(f"- `{name}`: {_first_comment('training/protocols', name)}\n" for name in shipped_protocols())
+    parts = [
+        "# Names\n\nMade from the code by `python docs/generate.py`; each table is one dict in the code.\n"
+        f"\n## Trainings\n\n{trainings}"
+    ]
     for title, place in _REGISTRIES.items():
         module, _, attribute = place.partition(":")
         registry: Mapping[str, object] = getattr(import_module(module), attribute)
@@ -112,15 +114,6 @@ def _about(entry: object) -> str:
     return about.replace("|", "\\|")
 
 
-def _of_scorer(name: str, place: object) -> str:
-    """Return the keyword options of a class named by its place, with their defaults."""
-    module, _, attribute = str(place).partition(":")
-    parameters = inspect.signature(getattr(import_module(module), attribute)).parameters.values()
-    return _listed(
-        {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY and one.name != "notes"}
-    )
-
-
 def _of_network(name: str, place: object) -> str:
     from longrank.models.create import options_of
 
@@ -129,20 +122,26 @@ def _of_network(name: str, place: object) -> str:
 
 def _of_loss(name: str, kind: Any) -> str:
     besides = f", and {kind.needs}" if kind.needs else ""
-    return f" Reads {kind.reads}{besides}.{_listed(kind.options) if kind.options else ''}"
+    return f" Reads {kind.reads}{besides}.{_listed(kind.options)}"
 
 
 def _of_schedule(name: str, kind: Any) -> str:
     options = {option: "needed" if one.is_required() else one.default for option, one in kind.model_fields.items()}
-    return _listed(options) if options else ""
+    return _listed(options)
 
 
 def _listed(options: Mapping[str, object]) -> str:
-    return " Options: " + ", ".join(f"`{name}` = {default}" for name, default in options.items()) + "."
+    listed = ", ".join(f"`{name}` = {default}" for name, default in options.items())
+    return f" Options: {listed}." if options else ""
 
 
 _OPTIONS: dict[str, Callable[[str, Any], str]] = {
-    "Passage scorers": _of_scorer,
+    "Aggregators": lambda _, entry: _listed(
+        defaults_of(entry.function) | {name: f"(needed) e.g. {value}" for name, value in entry.example.items()}
+    ),
+    "Segmentation rules": lambda _, rule: _listed(defaults_of(rule)),
+    "Similarities": lambda name, _: _listed(similarity_options(name)),
+    "Passage scorers": lambda name, _: _listed(defaults_of(scorer_class(name))),
     "Document networks": _of_network,
     "Losses": _of_loss,
     "Schedules of learning rates": _of_schedule,
@@ -170,12 +169,36 @@ def collections_page() -> str:
             "Folder": entry.layout,
         }
         details.append(f"- `{key}`. " + " ".join(f"{name}: {what}." for name, what in about.items() if what) + "\n")
-    head = "| name | what | documents | queries | judged | judgments | ir_datasets |\n|---|---|---|---|---|---|---|\n"
+    columns = ("name", "collection", "documents", "queries", "judged", "judgments", "ir_datasets")
+    head = f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|\n"
     made = "Made from `src/longrank/collections/catalogue.toml` by `python docs/generate.py`.\n\n"
     return f"{by_hand}{CATALOGUE}\n{made}{head}{''.join(rows)}\n{''.join(details)}"
 
 
-PAGES = {"cli.md": cli_page, "names.md": names_page, "collections.md": collections_page}
+PIPELINES, AFTER = "`longrank pipelines` prints this table.", "## Pipeline files\n"
+
+
+def pipelines_page() -> str:
+    """Return the page of pipelines: the text before the table, the table, the text after it."""
+    from longrank.ranking.settings import overview
+
+    before, _, rest = (DOCS / "pipelines.md").read_text(encoding="utf-8").partition(PIPELINES)
+    rows = "".join(
+        f"| `{row.name}` | {row.about} | {row.scorer or '-'} | {row.aggregator or '-'} "
+        f"| {'`--model`' if row.needs_model else row.model or '-'} |\n"
+        for row in overview()
+    )
+    made = f"{PIPELINES} Made from `src/longrank/ranking/pipelines` by `python docs/generate.py`.\n\n"
+    head = "| pipeline | what it does | scorer | aggregation | model |\n|---|---|---|---|---|\n"
+    return f"{before}{made}{head}{rows}\n{AFTER}{rest.partition(AFTER)[2]}"
+
+
+PAGES = {
+    "cli.md": cli_page,
+    "names.md": names_page,
+    "collections.md": collections_page,
+    "pipelines.md": pipelines_page,
+}
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
-"""A server of a small application, in a process of its own, and a client that speaks HTTP byte by byte.
+"""A server process with a small application, and a client that sends raw HTTP.
 
-python tests/http_server.py '{"idle_timeout": 1}'      prints where it listens; serves until a signal
+python tests/http_server.py '{"header_timeout": 1}'      prints where it listens; serves until a signal
 """
 
 from __future__ import annotations

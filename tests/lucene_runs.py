@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from longrank.formats.corpora import CorpusOptions
 from longrank.formats.queries import read_queries
 from longrank.formats.trec import read_qrels
 from longrank.index import Index, index_files
-from longrank.retrieval import BM25, QueryLikelihood, WithFeedback, first_stage, make_feedback
+from longrank.retrieval import SIMILARITIES, Searcher, WithFeedback, first_stage, make_feedback
 from longrank.types import Notes, Query, ScoredDoc
 
 COLLECTIONS = ("cacm", "cranfield", "time", "scifact")
@@ -62,13 +62,11 @@ def indexed(folder: Path, output: Path) -> Index:
     return index_files([str(folder / "docs.jsonl.gz")], output, corpus=CorpusOptions(fields=fields))
 
 
-def retriever(index: Index, preset: str) -> BM25 | QueryLikelihood | WithFeedback:
+def retriever(index: Index, preset: str) -> Searcher | WithFeedback:
     """The first stage of a preset, with Lucene's order of ties."""
     stage = first_stage(preset, {})
-    bm25 = stage.similarity == "bm25"
-    searcher = (
-        BM25(index, stage.k1, stage.b, ties="lucene") if bm25 else QueryLikelihood(index, stage.mu, ties="lucene")
-    )
+    make: Callable[..., Searcher] = SIMILARITIES[stage.similarity]
+    searcher = make(index, ties="lucene", **stage.parameters)
     feedback = make_feedback(stage)
     return searcher if feedback is None else WithFeedback(searcher, feedback)
 

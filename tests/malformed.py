@@ -86,7 +86,7 @@ QRELS = [
     Case(17, R, "E", b"1 0 d1 -127\n1 0 d2 -128\n", 2, "beyond 127", name="low.txt"),
     Case(17, R, "E", b"1 0 d1 1\n1 0 d2 1000000000000\n", 2, "beyond 127", name="trillion.txt"),
     Case(17, R, "E", b"1 0 d1 1\n1 0 d2 " + b"9" * 5000 + b"\n", 2, "not an integer", name="digits.txt"),
-    Case(18, R, "W", (JUDGED + "1 0 d1 1\n").encode(), says="given twice alike: 1"),
+    Case(18, R, "W", (JUDGED + "1 0 d1 1\n").encode(), says="repeated judgments with the same grade: 1"),
     Case(19, R, "E", (JUDGED + "1 0 d1 0\n").encode(), 4, "1 on line 1, 0 here"),
     Case(20, R, "O", ("# by hand\n\n" + JUDGED + "  \t\n# end").encode()),
     Case(21, R, "E", (JUDGED + "\ufeff3 0 d1 1\n").encode(), 4, "holds a byte-order mark", name="joined.txt"),
@@ -148,7 +148,7 @@ PACKED = [
     Case(73, S, "E", RANKED.encode(), says="not a gzip file", name="x.run.gz"),
     Case(74, S, "E", PACKED_RUN[:-20], says=f"cut off at byte {len(PACKED_RUN) - 20}", name="x.run.gz"),
     Case(75, S, "E", damaged(PACKED_RUN, len(PACKED_RUN) - 8), says="damaged", name="x.run.gz"),
-    Case(75, S, "E", PACKED_RUN + b"more", says="something else follows", name="longer.run.gz"),
+    Case(75, S, "E", PACKED_RUN + b"more", says="other bytes follow", name="longer.run.gz"),
     Case(76, S, "O", gzip.compress(RANKED[:36].encode()) + gzip.compress(RANKED[36:].encode()), name="x.run.gz"),
 ]
 

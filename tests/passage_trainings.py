@@ -12,11 +12,11 @@ import pytest
 
 from longrank.errors import LongRankError
 from longrank.training.passage_data.examples import Example, ExampleFile, ExampleSamples, write_examples
-from longrank.training.passage_settings import PassageTrainingSettings
+from longrank.training.settings import PassageTraining
 from longrank.types import Notes
 
 
-def settings(name: str, model: Path, **sections: Any) -> PassageTrainingSettings:
+def settings(name: str, model: Path, **sections: Any) -> PassageTraining:
     """Return settings of a training of two steps; a section given replaces keys of what is there."""
     found: dict[str, dict[str, Any]] = {
         "network": {"name": name, "model": str(model), "dropout": 0.0},
@@ -25,7 +25,7 @@ def settings(name: str, model: Path, **sections: Any) -> PassageTrainingSettings
     }
     for section, value in sections.items():
         found[section] = found.get(section, {}) | value if isinstance(value, dict) else value
-    return PassageTrainingSettings.model_validate(found)
+    return PassageTraining.model_validate(found)
 
 
 def samples(folder: Path, examples: Sequence[Example], seed: int = 0) -> ExampleSamples:
@@ -35,7 +35,7 @@ def samples(folder: Path, examples: Sequence[Example], seed: int = 0) -> Example
 
 
 def trained(
-    found: PassageTrainingSettings, folder: Path, examples: Sequence[Example], dev: Sequence[Example] = ()
+    found: PassageTraining, folder: Path, examples: Sequence[Example], dev: Sequence[Example] = ()
 ) -> dict[str, Any]:
     """Train in ``folder/out`` on examples that are written beside it; return the record."""
     from longrank.training.passage_training import train_passages

@@ -1,4 +1,4 @@
-"""Other people's clients, each run by the python of its own environment; and servers that they ask."""
+"""HTTP clients of other projects, each in its own environment, and servers for them."""
 
 from __future__ import annotations
 

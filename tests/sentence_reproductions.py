@@ -75,7 +75,7 @@ def planned(name: str, collection: Path) -> set[str]:
         models={},
         phases=Phases(collection / "none", _refuse, dry=True),
         scores=collection / "scores",
-        given=open_whole(str(collection)),
+        collection=open_whole(str(collection)),
         fold_names=["s1", "s2", "s3"],
         n_queries=10_000,
     )

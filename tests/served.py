@@ -1,4 +1,4 @@
-"""A server's application in this process, without a socket: requests in, answers out."""
+"""The server's application in this process, without a socket."""
 
 from __future__ import annotations
 

@@ -31,10 +31,13 @@ if TYPE_CHECKING:
     from longrank.verbs.analyze import analyze as analyze
     from longrank.verbs.check import check as check
     from longrank.verbs.evaluate import evaluate as evaluate
+    from longrank.verbs.expand import expand as expand
     from longrank.verbs.fuse import fuse as fuse
+    from longrank.verbs.reproduce import reproduce as reproduce
     from longrank.verbs.rerank import rerank as rerank
     from longrank.verbs.retrieve import retrieve as retrieve
     from longrank.verbs.search import search as search
+    from longrank.verbs.train import train as train
     from longrank.verbs.tune import tune as tune
     from longrank.verbs.weigh import weigh as weigh
 
@@ -54,6 +57,7 @@ _PUBLIC = {
     "build_index": "longrank.index",
     "check": "longrank.verbs.check",
     "evaluate": "longrank.verbs.evaluate",
+    "expand": "longrank.verbs.expand",
     "fuse": "longrank.verbs.fuse",
     "index_files": "longrank.index",
     "open_pipeline": "longrank.ranking.pipeline",
@@ -61,9 +65,11 @@ _PUBLIC = {
     "read_qrels": "longrank.collections",
     "read_queries": "longrank.collections",
     "read_run": "longrank.collections",
+    "reproduce": "longrank.verbs.reproduce",
     "rerank": "longrank.verbs.rerank",
     "retrieve": "longrank.verbs.retrieve",
     "search": "longrank.verbs.search",
+    "train": "longrank.verbs.train",
     "tune": "longrank.verbs.tune",
     "weigh": "longrank.verbs.weigh",
     "write_run": "longrank.formats.trec",

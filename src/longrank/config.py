@@ -1,16 +1,18 @@
-"""Settings: TOML files checked against a schema, `--set key=value`, and names looked up in explicit dicts.
+"""Settings: TOML files checked against a schema, `--set key=value`, and names of registries.
 
-Whatever a user may misspell is answered with the nearest name that exists.
+Messages about unknown names suggest the nearest known name.
 """
 
 from __future__ import annotations
 
 import copy
 import difflib
+import inspect
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
@@ -23,27 +25,74 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 M = TypeVar("M", bound="BaseModel")
 _SECTIONS = ("model_type", "dict_type")
-_NOT_TOML = re.compile(r"[+-]?(\.\d+|\d+\.)|True|False")  # but Python
+NO_OPTIONS = ("notes", "tokenizer")
+"""Keyword-only parameters of entries that are set by code, not by users."""
+
+_NOT_TOML = re.compile(r"[+-]?(\.\d+|\d+\.)|True|False")  # Python's notation
 
 
 def lookup(registry: Mapping[str, T | str], name: str, kind: str) -> T:
     """Return the entry `name` of a registry; an entry given as ``"module:Name"`` is imported now.
 
     Args:
-        registry: the names that exist.
-        name: the one asked for.
-        kind: what it is, for the message: ``"aggregator"``.
+        registry: name -> entry.
+        name: the name to look up.
+        kind: noun for the message: ``"aggregator"``.
 
     Raises:
         InputError: no such name; suggests the nearest and lists all.
     """
-    if not isinstance(name, str) or name not in registry:  # a file or an option may say anything
+    if not isinstance(name, str) or name not in registry:  # files and options may hold any value
         raise InputError(f"unknown {kind}", got=name, fix=suggestion(str(name), registry))
     entry = registry[name]
     if isinstance(entry, str):
         module, _, attribute = entry.partition(":")
         return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
     return entry
+
+
+def keyword_options(entry: Callable[..., object]) -> dict[str, inspect.Parameter]:
+    """Return the options of a registry's entry: the fields of a dataclass, else the keyword-only parameters."""
+    parameters, fields = inspect.signature(entry, eval_str=True).parameters.values(), is_dataclass(entry)
+    return {
+        parameter.name: parameter
+        for parameter in parameters
+        if (fields or parameter.kind is parameter.KEYWORD_ONLY) and parameter.name not in NO_OPTIONS
+    }
+
+
+def defaults_of(entry: Callable[..., object]) -> dict[str, Any]:
+    """Return the options that a registry's entry declares, with their defaults."""
+    return {name: parameter.default for name, parameter in keyword_options(entry).items()}
+
+
+def check_options(entry: Callable[..., object], what: str, options: Mapping[str, object]) -> None:
+    """Refuse options that an entry does not declare, or whose values do not fit the annotation.
+
+    Args:
+        entry: a function or class; annotations may hold ranges of the package annotated_types (``Ge(1)``).
+        what: names the entry in messages: ``"aggregator 'kmaxp'"``.
+        options: name -> value.
+
+    Raises:
+        InputError: an unknown option (suggests the nearest), or a value of a wrong type or out of range.
+    """
+    declared = keyword_options(entry)
+    for name, value in options.items():
+        if name not in declared:
+            fix = suggestion(name, declared) if declared else "leave it out"
+            raise InputError(f"{what} has no option '{name}'", got=value, fix=fix)
+        _check_value(declared[name].annotation, f"{name} of {what}", value)
+
+
+def _check_value(annotation: Any, what: str, value: object) -> None:
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+    try:
+        TypeAdapter(annotation, config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python(value)
+    except ValidationError as error:
+        fault = error.errors()[0]["msg"].removeprefix("Input ")
+        raise InputError(f"{what} {fault}", got=value) from None
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
@@ -75,22 +124,31 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def shipped(folder: Path) -> list[str]:
-    """Return the names of the TOML files that come with the package in a folder."""
+    """Return the names of the package's TOML files in a folder."""
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
 def load_settings(model: type[M], kind: str, folder: Path, name_or_path: str, assignments: Iterable[str]) -> M:
-    """Read settings by their name or from a TOML file, with ``section.key=value`` applied on top.
+    """Read settings by name or from a TOML file, with ``section.key=value`` applied on top.
 
     Args:
         model: as of `validated`.
-        kind: what they are, for the message: ``"pipeline"``.
-        folder: where those are that come with the package.
-        name_or_path: one of these, or a file that ends in ``.toml``.
+        kind: noun for the message: ``"pipeline"``.
+        folder: the folder of the package's own settings.
+        name_or_path: a name in `folder`, or a file that ends in ``.toml``.
         assignments: as of `override`.
 
     Raises:
         InputError: no such name or file, or a setting is unknown or wrong (suggests the nearest).
+    """
+    return validated(model, read_settings(kind, folder, name_or_path, assignments), name_or_path)
+
+
+def read_settings(kind: str, folder: Path, name_or_path: str, assignments: Iterable[str]) -> dict[str, Any]:
+    """Read settings as `load_settings` does, unchecked.
+
+    Raises:
+        InputError: no such name or file, or as `override`.
     """
     path = folder / f"{name_or_path}.toml"
     if name_or_path.endswith(".toml"):
@@ -98,9 +156,9 @@ def load_settings(model: type[M], kind: str, folder: Path, name_or_path: str, as
     elif name_or_path not in shipped(folder):
         fix = suggestion(name_or_path, shipped(folder))
         if Path(name_or_path).is_file():
-            fix = f"a file of settings ends in .toml; else {fix}"
+            fix = f"a settings file must end in .toml; or {fix}"
         raise InputError(f"unknown {kind}", got=name_or_path, fix=fix)
-    return validated(model, override(read_toml(path), assignments), name_or_path)
+    return override(read_toml(path), assignments)
 
 
 Assignments: TypeAlias = str | Iterable[str] | Mapping[str, Any]
@@ -108,18 +166,18 @@ Assignments: TypeAlias = str | Iterable[str] | Mapping[str, Any]
 
 
 def listed(assignments: Assignments) -> list[str]:
-    """Return assignments as `override` takes them."""
+    """Return assignments as a list for `override`."""
     if isinstance(assignments, Mapping):
         return [f"{key}={toml_value(value)}" for key, value in assignments.items()]
     return [assignments] if isinstance(assignments, str) else list(assignments)
 
 
 def toml_value(value: Any) -> str:
-    """Return a value as TOML writes it; None and an empty section give an empty text."""
+    """Return a value in TOML's notation; None and an empty section give an empty text."""
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        inline = ", ".join(f"{key} = {toml_value(one)}" for key, one in value.items())
+        inline = ", ".join(f"{key} = {toml_value(entry)}" for key, entry in value.items())
         return f"{{{inline}}}" if inline else ""
     return json.dumps(value, ensure_ascii=False, default=str)
 
@@ -127,11 +185,11 @@ def toml_value(value: Any) -> str:
 def override(data: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
     """Return `data` with each ``section.key=value`` applied; values are TOML, bare words are strings.
 
-    ``section.key=`` leaves the key out: TOML has no word for that. An empty text is ``section.key=""``.
+    ``section.key=`` removes the key. An empty text is ``section.key=""``.
 
     Raises:
-        InputError: an assignment has no ``=``, names a key below a value, leaves out what is not there, or has a
-            number or truth value as Python writes it.
+        InputError: an assignment has no ``=``, names a key below a value, removes a missing key, or has a number or
+            truth value in Python's notation.
     """
     result = copy.deepcopy(dict(data))
     for assignment in assignments:
@@ -147,8 +205,8 @@ def override(data: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, A
         if text.strip():
             place[last] = _toml_value(text.strip(), assignment)
         elif place.pop(last, None) is None:
-            fix = 'give a value after the =; an empty text is ""'
-            raise InputError("--set leaves out a key that is not set", got=assignment, fix=fix)
+            fix = 'write a value after the =; an empty text is ""'
+            raise InputError(f"--set {assignment}: this key is not set, so it cannot be removed", fix=fix)
     return result
 
 
@@ -164,12 +222,12 @@ def _toml_value(text: str, assignment: str) -> Any:
 
 
 def validated(model: type[M], data: Mapping[str, Any], origin: str) -> M:
-    """Build a settings model, turning the first fault into one line.
+    """Build a settings model; the first fault becomes a message of one line.
 
     Args:
         model: the pydantic model (``extra="forbid"``).
         data: parsed settings.
-        origin: file or preset they came from, for the message.
+        origin: file or preset, for the message.
 
     Raises:
         InputError: an unknown key (suggests the nearest), a wrong type or value (names its path).
@@ -184,7 +242,7 @@ def validated(model: type[M], data: Mapping[str, Any], origin: str) -> M:
 
 def _first_fault(model: type[BaseModel], error: ValidationError, origin: str) -> InputError:
     faults = error.errors()
-    fault = next((one for one in faults if one["type"] == "extra_forbidden"), faults[0])  # it may be the missing one
+    fault = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])  # perhaps misspelt
     where = ".".join(str(part) for part in fault["loc"])
     if fault["type"] == "extra_forbidden":
         known = _keys_at(model, fault["loc"][:-1])
@@ -195,7 +253,7 @@ def _first_fault(model: type[BaseModel], error: ValidationError, origin: str) ->
 
 
 def _shape(model: type[BaseModel], fault: Any) -> str | None:
-    """Return how what should be a section, or several, and is not, is written."""
+    """Return the notation of a section, or of a list of sections, for a value that should be a section."""
     names = tuple(part for part in fault["loc"] if isinstance(part, str))
     section, kind = ".".join(names), fault["type"]
     if kind not in ("list_type", *_SECTIONS):
@@ -206,7 +264,7 @@ def _shape(model: type[BaseModel], fault: Any) -> str | None:
 
 
 def _at(model: type[BaseModel], names: tuple[str, ...]) -> Any:
-    """Return the settings model that stands under these keys, or else what the last one is annotated with."""
+    """Return the settings model under these keys, else the annotation of the last key."""
     current: Any = model
     for name in names:
         field = getattr(current, "model_fields", {}).get(name)
@@ -215,10 +273,10 @@ def _at(model: type[BaseModel], names: tuple[str, ...]) -> Any:
 
 
 def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    names = tuple(part for part in location if isinstance(part, str))  # a number is a place in a list
+    names = tuple(part for part in location if isinstance(part, str))  # a number is a list index
     return list(_at(model, names).model_fields)
 
 
 def _model_in(annotation: Any) -> Any:
-    """Return the settings model that an annotation names: itself, of a list's entries, or where there may be none."""
-    return next((one for one in get_args(annotation) if hasattr(one, "model_fields")), annotation)
+    """Return the settings model in an annotation such as ``Model``, ``list[Model]`` or ``Model | None``."""
+    return next((part for part in get_args(annotation) if hasattr(part, "model_fields")), annotation)

@@ -1,7 +1,7 @@
-"""Draws that are pure functions of a key, a seed and whatever names the draw: every sampling starts here.
+"""Random draws that are pure functions of a key (a seed and names), for all sampling.
 
-No state, so it does not matter in which order, by which process or how often something is drawn. A draw is
-SHA-256 of the key's parts joined by tabs; where that is too slow it seeds numpy's RandomState, whose values are frozen.
+There is no state, so order, process and repetition do not matter. A draw is the SHA-256 of the key's parts joined by
+tabs; if that is too slow, it seeds numpy's RandomState, whose values are frozen.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ T = TypeVar("T", bound=object)
 
 
 def digest(*key: object) -> bytes:
-    """Return the 32 bytes that everything about `key` is drawn from."""
+    """Return the 32 bytes that decide all draws of `key`."""
     return hashlib.sha256("\t".join(map(str, key)).encode("utf-8", "surrogatepass")).digest()
 
 
 def below(n: int, *key: object) -> int:
-    """Draw one of 0, ..., n - 1, all equally likely (to within n / 2^64); n >= 1."""
+    """Draw a number from 0, ..., n - 1, all equally likely (to within n / 2^64); n >= 1."""
     return int.from_bytes(digest(*key)[:8], "big") % n
 
 
@@ -32,13 +32,13 @@ def chance(*key: object) -> float:
 
 
 def distinct(n: int, k: int, *key: object) -> list[int]:
-    """Draw `k` different ones of 0, ..., n - 1, in random order; 0 <= k <= n. Takes time and memory of k, not of n.
+    """Draw `k` different numbers from 0, ..., n - 1, in random order; 0 <= k <= n. Time and memory grow with k only.
 
-    The first k steps of Fisher and Yates' shuffle; drawing more for the same key only adds at the end.
+    These are the first k steps of Fisher and Yates' shuffle; a larger k for the same key only adds numbers at the end.
     """
     if not 0 <= k <= n:
-        raise ValueError(f"{k} different ones of {n}")
-    moved: dict[int, int] = {}  # place -> what the shuffle has put there
+        raise ValueError(f"{k} different numbers of {n}")
+    moved: dict[int, int] = {}  # place -> its number after the steps so far
     drawn = []
     for i in range(k):
         place = i + below(n - i, *key, i)
@@ -48,7 +48,7 @@ def distinct(n: int, k: int, *key: object) -> list[int]:
 
 
 def shuffled(items: Iterable[T], *key: object) -> list[T]:
-    """Return different items in an order that is a function of the key and of each item, not of their order here."""
+    """Return different items in an order that depends on the key and the items, not on the input's order."""
     return sorted(items, key=lambda item: digest(*key, item))
 
 

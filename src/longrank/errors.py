@@ -1,12 +1,12 @@
-"""Every error LongRank raises on purpose, and the exit code the command line gives it.
+"""LongRank's errors, and their exit codes on the command line.
 
     LongRankError           1   failed while running: no space left, a score that is not a number
-    ├── InputError          2   what the user gave is wrong: file, line, what, how to mend it
+    ├── InputError          2   wrong input: the message names file, line, fault and cure
     │   └── MissingExtra    2   an optional dependency is not installed
     └── IntegrityError      3   a file written by LongRank is damaged or incomplete
 
-Messages are one line: ``FILE:LINE: what (got 'X'); how to fix``. Whatever comes from a file is
-shown escaped, so control characters in hostile input never reach a terminal.
+Messages are one line: ``FILE:LINE: fault (got 'X'); cure``. Text from files is shown escaped, so control characters
+in hostile input never reach a terminal.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import re
 from importlib.metadata import PackageNotFoundError, requires
 from os import PathLike, fspath
 
-_MAX_SHOWN = 80  # characters of an offending value that are worth showing
+_MAX_SHOWN = 80  # characters of a wrong value in a message
 
 
 class LongRankError(Exception):
-    """Base of all errors raised on purpose; one that is not a subclass below happened at run time."""
+    """Base of LongRank's errors; raised itself for failures at run time."""
 
     exit_code = 1
 
@@ -35,14 +35,14 @@ class IntegrityError(LongRankError):
 
 
 class InputError(LongRankError):
-    """The user's input is wrong.
+    """Wrong input.
 
     Args:
-        what: what is wrong, in a few words, without the place.
-        path: the file concerned, if any.
+        what: the fault, in a few words, without the place.
+        path: the faulty file, if any.
         line: its 1-based line, if known.
-        got: the offending value; shown escaped and shortened.
-        fix: what to do about it.
+        got: the wrong value; shown escaped and shortened.
+        fix: the cure.
     """
 
     exit_code = 2
@@ -71,11 +71,9 @@ class InputError(LongRankError):
 class MissingExtra(InputError):
     """An optional dependency is not installed.
 
-    The cure works wherever LongRank is installed, from a checkout or a wheel: pip takes the installed version.
-
     Args:
         what: the feature, e.g. ``"reading HTML"``.
-        extra: the name of the extra that brings it, e.g. ``"html"``.
+        extra: the extra that installs it, e.g. ``"html"``.
     """
 
     def __init__(self, what: str, extra: str) -> None:
@@ -83,7 +81,7 @@ class MissingExtra(InputError):
 
 
 def install_line(*extras: str) -> str:
-    """Return the command that installs the packages of extras; it works wherever LongRank came from.
+    """Return the commands that install extras; none of them needs LongRank on a package index.
 
     >>> install_line("html")
     "pip install '.[html]' in a clone of LongRank, or pip install 'resiliparse>=0.15'"
@@ -98,19 +96,19 @@ def install_line(*extras: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return `text` with every control or otherwise unprintable character escaped, on one line."""
+    """Return `text` on one line, with unprintable characters escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of what another library's error says, without colours, at most 200 characters of it."""
-    said = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    lines = said.strip().splitlines() or [type(error).__name__]
+    """Return the first line of another library's error message, without colours, at most 200 characters."""
+    message = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    lines = message.strip().splitlines() or [type(error).__name__]
     return lines[0][:200]
 
 
 def shown(value: object) -> str:
-    """Return `value` as a message shows it: quoted and shortened if a string, plain otherwise; lists as JSON."""
+    """Return a value for a message: strings quoted and shortened, lists as JSON, others as they are."""
     if isinstance(value, bool | list | dict):
         value = json.dumps(value, ensure_ascii=False, default=str)
         return printable(value[:_MAX_SHOWN]) + "..." * (len(value) > _MAX_SHOWN)

@@ -1,4 +1,4 @@
-"""The seams: what each stage of a ranking must offer, on one page.
+"""Protocols of the stages of a ranking.
 
 Query --Retriever--> [ScoredDoc] --DocumentStore--> Document --Segmenter--> [Passage] --Selector--> [Passage]
       PassageScorer --> float32[P] --> Evidence --Aggregator--> score
@@ -43,7 +43,7 @@ class Segmenter(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Names the rule and all its options; equal fingerprints mean equal passages."""
+        """Fingerprint of rule and options; equal fingerprints mean equal passages."""
         ...
 
     def segment(self, document: Document) -> Segmentation:
@@ -94,34 +94,34 @@ class ScoringTask(NamedTuple):
 
 
 class Selected(NamedTuple):
-    """Which passages of a task are worth scoring, intp[P] ascending, and a weight for each, float32[P]."""
+    """Passages of a task to score: positions intp[P], ascending, and a weight for each, float32[P]."""
 
     positions: NDArray[np.intp]
     weights: Float32s
 
 
 class Selector(Protocol):
-    """Chooses the candidate passages of documents for queries; never none of a document's.
+    """Chooses the passages of documents to score; at least one of each document.
 
-    A call gets one block of tasks, all those of a query together, so that a budget may be shared out
-    among the documents of a query. What is chosen is a pure function of the tasks of the query.
+    A call gets a block of tasks with all tasks of a query together, so that the documents of a query can share a
+    budget. The choice is a pure function of the tasks of the query.
     """
 
     @property
     def fingerprint(self) -> str:
-        """Names the rule and all its options."""
+        """Fingerprint of rule and options."""
         ...
 
     def select(self, tasks: Sequence[ScoringTask]) -> list[Selected]:
-        """Return what is chosen of each task."""
+        """Return the chosen passages of each task."""
         ...
 
 
 class PassageScores(NamedTuple):
-    """Scores of one task: float32[P], and bool[P]: which texts could not be read to their end.
+    """Scores of a task: float32[P], and bool[P]: True for a truncated text.
 
-    A network that aggregates passages inside itself also gives the document's score, and what each
-    passage contributed to it, float32[P].
+    A network that aggregates passages itself also gives the document's score, and the contribution of each passage to
+    it, float32[P].
     """
 
     scores: Float32s
@@ -131,10 +131,10 @@ class PassageScores(NamedTuple):
 
 
 class PassageScorer(Protocol):
-    """Says how relevant each passage is to the query.
+    """Scores the relevance of each passage to the query.
 
-    A call gets one block of tasks. Scores may depend (in their last bits) on the composition of
-    the block but on nothing before it, so that a resumed run gives the bytes of an undisturbed one.
+    A call gets a block of tasks. The last bits of scores may depend on the composition of the block, but not on earlier
+    blocks, so that a resumed run gives the bytes of an undisturbed run.
 
     Attributes:
         needs_model: true: built as ``(model, *, notes, **options)``; false: as ``(index or None, **options)``.
@@ -147,12 +147,12 @@ class PassageScorer(Protocol):
 
     @property
     def unit(self) -> str:
-        """What the numbers are: ``logit``, ``cosine``, ``bm25``, ..."""
+        """Unit of the scores: ``logit``, ``cosine``, ``bm25``, ..."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """Names weights and options; equal fingerprints mean equal scores."""
+        """Fingerprint of weights and options; equal fingerprints mean equal scores."""
         ...
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
@@ -182,15 +182,15 @@ class DocumentScorer(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Names everything the evidence depends on besides query and document."""
+        """Fingerprint of everything that the evidence depends on besides query and document."""
         ...
 
     def evidence(self, block: Sequence[Candidate]) -> Sequence[Evidence | None]:
-        """Return one Evidence per candidate, in order; None: left alone, since it cannot rank high."""
+        """Return an Evidence per candidate, in order; None: skipped, since it cannot rank high."""
         ...
 
     def cuts_query(self, query: str) -> bool:
-        """Say whether a part of the query is left out."""
+        """Tell whether the query is truncated."""
         ...
 
 

@@ -153,9 +153,9 @@ def pools_of(reader: Callable[..., list[object]], data: Path, of_data: object) -
 
 
 def test_the_cascades_cross_encoder_learns_in_one_pass() -> None:
-    from longrank.training.passage_settings import load_passage_training
+    from longrank.training.settings import load_training
 
-    settings = load_passage_training(str(ROOT / "benchmarks" / "cross_encoder.toml"))
+    settings = load_training(str(ROOT / "benchmarks" / "cross_encoder.toml"))
     assert [(term.name, term.weight) for term in settings.loss] == [("lce", 1.0), ("kl", 3.0)]
     assert settings.loop.steps * settings.loop.batch in range(5810, 5818)
 

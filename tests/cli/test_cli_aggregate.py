@@ -69,6 +69,14 @@ def test_the_run_has_all_documents_and_is_that_of_the_library(files: Files) -> N
     assert [len(written[q]) for q in ("1", "2")] == [1000, 1000]
 
 
+def test_options_may_be_set_by_name(files: Files) -> None:
+    runs = []
+    for more in (["-k", "2"], ["--set", "k=2"], ["--set", "aggregate.k=2"], []):
+        assert main(arguments(files, "-a", "kmaxp", *more)) == 0
+        runs.append(files["out"].read_bytes())
+    assert runs[0] == runs[1] == runs[2] != runs[3]
+
+
 def test_without_a_first_stage_only_documents_with_evidence_are_ranked(files: Files) -> None:
     assert main(arguments(files, "-a", "kmaxp", "-k", "2", "--interpolate", "0.3", "--normalize", "minmax")) == 0
     assert [len(read_run(files["out"], Notes())[q]) for q in ("1", "2")] == [30, 30]
@@ -97,13 +105,15 @@ def test_json_prints_one_object_per_document(files: Files, capsys: pytest.Captur
         (["-a", "maxpp"], "did you mean 'maxp'"),
         (["-a", "birch"], "needs weights"),
         (["-a", "birch", "--weights", "1,x"], "--weights takes numbers"),
-        (["-a", "maxp", "--weights", "1"], "takes no weights"),
+        (["-a", "maxp", "--weights", "1"], "has no option 'weights'"),
+        (["-a", "maxp", "--set", "tag=x"], "has no option 'tag'"),
+        (["-a", "kmaxp", "--set", "aggregate.k=0"], "should be greater than or equal to 1"),
         (["-a", "maxp", "--interpolate", "2"], "between 0 and 1"),
         (["-a", "maxp", "--normalize", "minmax"], "has an effect on interpolation only (got 'minmax')"),
         (["-a", "maxp", "--interpolate", "0.5", "--normalize", "max"], "unknown normalisation"),
         (["-a", "maxp", "--tail", "cut"], "keep or drop"),
         (["-a", "document"], "no document scores"),
-        ([], "needs -o RUN and --aggregator"),
+        ([], "-o RUN and --aggregator NAME are missing"),
     ],
 )
 def test_a_mistake_is_one_line_exit_2_and_no_run(
@@ -121,9 +131,9 @@ def test_evidence_of_early_stopping_is_ranked_alone(files: Files, capsys: pytest
     write_evidence(files["evidence"].with_name("stopped"), rows, stopped="maxp")
     files["evidence"] = files["evidence"].with_name("stopped")
     assert main(arguments(files, "-a", "maxp", "--interpolate", "0.5")) == 2
-    assert "is evidence of early stopping" in capsys.readouterr().err
+    assert "early stopping left this evidence incomplete" in capsys.readouterr().err
     assert main(arguments(files, "-a", "sump")) == 2
-    assert "whose bound holds for maxp alone (got 'sump')" in capsys.readouterr().err
+    assert "its bound holds for maxp only (got 'sump')" in capsys.readouterr().err
     assert main(arguments(files, "-a", "maxp", "--first-stage", str(files["first"]))) == 0
 
 

@@ -115,7 +115,7 @@ def test_positions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
             ["relevant-passages", "c", "--document-level", "2"],
             "document_level is an option of qrels (got 2); give qrels",
         ),
-        (["latency", "--size", "tiny", "-o", "costs.txt"], "-o names a file that ends in .json"),
+        (["latency", "--size", "tiny", "-o", "costs.txt"], "the output file must end in .json"),
     ],
 )
 def test_what_would_have_no_effect_is_refused(
@@ -227,10 +227,10 @@ def test_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["collection", "nowhere"], "nowhere: no such index"),
         (
             ["collection", "c", "-o", "s.txt"],
-            "-o names a file that ends in .json; the plot goes beside it (got 's.txt')",
+            "the output file must end in .json (got 's.txt')",
         ),
         (["collection", "c", "-o", "absent/s.json"], "its folder does not exist"),
-        (["relevant-passages", "c", "--separator", "_"], "holds no '_' after its document's id (got 'd1#0')"),
+        (["relevant-passages", "c", "--separator", "_"], "a passage id lacks '_' (got 'd1#0')"),
         (["relevant-passages", "c", "--level", "0"], "Input should be greater than or equal to 1"),
         (["relevant-passages", "c", "--document-level", "0"], "Input should be greater than or equal to 1"),
         (["relevant-passages", "c", "--level", "9"], "no relevant document has a relevant passage"),
@@ -238,18 +238,21 @@ def test_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["positions", "e", "-k", "0"], "k must be at least 1 (got 0)"),
         (["positions", "e", "--run", "first.run"], "the run ranks the first k documents, and k is not given"),
         (["sentences", "e", "c", "--counts", "1,x"], "--counts takes numbers between commas (got '1,x')"),
-        (["sentences", "e", "c", "--counts", "1.5"], "--counts takes whole numbers from 1 on (got '1.5')"),
+        (["sentences", "e", "c", "--counts", "1.5"], "--counts takes whole numbers of at least 1 (got '1.5')"),
         (["sentences", "e", "c", "-a", "birch"], "aggregator 'birch' needs weights"),
         (["sentences", "e", "c", "--weights", "1"], "weights is an option of the aggregator birch"),
         (["sentences", "e", "c", "--rule", "frist"], "unknown rule (got 'frist'); did you mean 'first'?"),
         (["sentences", "e", "c", "--normalize", "minmax"], "normalize has an effect on interpolation only"),
-        (["sentences", "stopped", "c"], "stopped: is evidence of early stopping, whose bound holds for maxp alone"),
+        (
+            ["sentences", "stopped", "c"],
+            "stopped: early stopping left this evidence incomplete: its bound holds for maxp only",
+        ),
         (["depth", "stopped", "first.run", "c"], "rerank without stop.calibration"),
         (["depth", "e", "second.run", "c", "--interpolate", "2"], "between 0 and 1 (got 2.0)"),
         (["deltas", "c", "first.run", "--baseline", "second.run", "-m", "NumRet"], "a count is not compared"),
         (["judged", "c", "absent.run"], "absent.run: no such file"),
-        (["agreement", "first.run"], "agreement is of two runs or more (got 1)"),
-        (["agreement", "first.run", "second.run", "-p", "1"], "p of rank-biased overlap is above 0 and below 1"),
+        (["agreement", "first.run"], "agreement needs two runs or more (got 1)"),
+        (["agreement", "first.run", "second.run", "-p", "1"], "p of rank-biased overlap must be above 0 and below 1"),
     ],
 )
 def test_a_wrong_command_is_one_line_and_nothing_is_written(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import longrank
 from longrank.cli.main import main
 from longrank.formats.expansions import read_expansions
 from longrank.index import Index
@@ -82,6 +83,14 @@ def test_an_index_gives_the_file_of_its_documents_and_methods_differ(folder: Pat
     assert len(set(written.values())) == 5
 
 
+def test_documents_in_memory_give_the_file_of_the_same_documents_in_a_file(folder: Path) -> None:
+    documents = (longrank.Document(one["doc_id"], one.get("title", ""), one["text"]) for one in DOCUMENTS)
+    options = {"n": 3, "max_query_tokens": 8, "device": "cpu"}
+    expansion = longrank.expand(documents, "m/t5", "memory.jsonl", **options)
+    assert longrank.expand("docs.jsonl", "m/t5", "file.jsonl", **options).n_queries == expansion.n_queries > 0
+    assert Path("memory.jsonl").read_bytes() == Path("file.jsonl").read_bytes()
+
+
 def test_interrupted_work_goes_on_to_the_same_bytes(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -120,11 +129,11 @@ def test_interrupted_work_goes_on_to_the_same_bytes(
         ("docs.jsonl", "./gone", [], "gone: no such model folder"),
         ("gone.jsonl", "m/t5", [], "gone.jsonl"),
         ("empty.jsonl", "m/t5", [], "empty.jsonl: holds no document"),
-        ("docs.jsonl", "m/t5", ["--method", "nucleus"], "--method takes topk or beam (got 'nucleus')"),
-        ("docs.jsonl", "m/t5", ["--method", "beam", "--k", "5"], "--k is for --method topk (got 5)"),
+        ("docs.jsonl", "m/t5", ["--method", "nucleus"], "method must be one of topk, beam (got 'nucleus')"),
+        ("docs.jsonl", "m/t5", ["--method", "beam", "--k", "5"], "k is for method topk (got 5)"),
         ("docs.jsonl", "m/t5", ["--k", "0"], "k must be 1 or more (got 0)"),
         ("docs.jsonl", "m/t5", ["--max-query-tokens", "7"], "max_query_tokens must be 8 or more (got 7)"),
-        ("index", "m/t5", ["--fields", "title"], "--fields is of documents, not of an index (got 'title')"),
+        ("index", "m/t5", ["--fields", "title"], "index: format and fields are for documents, not for an index"),
         ("docs.jsonl", "m/t5", ["-n", "0"], "n must be 1 or more (got 0)"),
         ("docs.jsonl", "m/t5", ["--batch", "0"], "batch must be 1 or more (got 0)"),
         ("docs.jsonl", "m/t5", ["--preset", "doc2query"], "unknown preset of what is read (got 'doc2query')"),

@@ -77,7 +77,7 @@ def test_mapfuse_over_folds(folder: Path) -> None:
     ("options", "message"),
     [
         (["--method", "rff"], "did you mean 'rrf'"),
-        (["--method", "rrf", "--weights", "1,1"], "fusion method 'rrf' takes no weights; it takes k"),
+        (["--method", "rrf", "--weights", "1,1"], "fusion method 'rrf' has no option 'weights'"),
         (["--method", "linear", "--map", "1,1"], "maps is an option of fusion method 'mapfuse' (got 'linear')"),
         (["--method", "linear", "--weights", "0,0"], "all weights are 0"),
         (["--method", "linear", "--weights", "1"], "1 weights for 2 runs"),
@@ -87,7 +87,7 @@ def test_mapfuse_over_folds(folder: Path) -> None:
         (["--method", "mapfuse", "--map", "1,1", "--folds", "folds.json", "--qrels", "qrels"], "from one source"),
         (["--method", "mapfuse", "--folds", "folds.json"], "go together"),
         (["--method", "mapfuse", "--map", "1,1", "--qrels", "qrels"], "go together"),
-        (["--method", "mapfuse", "--heldout", "qrels,a.run,b.run"], "among the held-out ones"),
+        (["--method", "mapfuse", "--heldout", "qrels,a.run,b.run"], "among the held-out queries"),
         (["--method", "mapfuse", "--heldout", "old.qrels,old-a.run"], "1 held-out runs for 2"),
         (["--method", "mapfuse", "--heldout", "none,old-a.run,old-b.run"], "none: no such file"),
     ],

@@ -69,7 +69,7 @@ def test_fields_choose_what_is_indexed(docs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["index", "docs.jsonl"], "where should the index go?"),
+        (["index", "docs.jsonl"], "-o is needed"),
         (["index", "docs.jsonl", "-o", "index", "--analyzer", "portre"], "unknown analyzer"),
         (["index", "docs.jsonl", "-o", "index", "--encoding-errors", "skip"], "--encoding-errors takes"),
         (["index", "docs.jsonl", "-o", "index", "--workers", "0"], "--workers"),
@@ -105,7 +105,7 @@ def test_a_disk_too_small_is_noticed_before_anything_is_read(
     usage = namedtuple("usage", "total used free")(10, 9, 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
     assert main(["index", str(docs), "-o", str(tmp_path / "index")]) == 2
-    assert "0 MiB are free; make room" in capsys.readouterr().err
+    assert "0 MiB are free; free disk space" in capsys.readouterr().err
     assert not (tmp_path / "index").exists()
 
 

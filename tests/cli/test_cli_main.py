@@ -89,7 +89,7 @@ def test_an_interruption_is_said_and_is_exit_130(
     def interrupted(path: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("longrank.index.verify_index", interrupted)
+    monkeypatch.setattr("longrank.verbs.check.check", interrupted)
     assert main(["check", "my.index"]) == 130
     assert "run the same command to go on" in capsys.readouterr().err
 

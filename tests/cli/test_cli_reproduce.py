@@ -83,7 +83,7 @@ def test_a_model_that_cannot_be_had_is_missed_before_anything_is_run(
 ) -> None:
     assert reproduce("birch/results-robust04", "--set", 'trained_on=["MB"]') == 2
     said = capsys.readouterr().err
-    assert "the model of the role MB has no name by which it could be fetched" in said
+    assert "the published model of the role MB cannot be downloaded" in said
     assert "--model 'MB=FOLDER'" in said and "phase 1" not in said
     assert not Path("out/birch").exists()
     assert reproduce("birch/results-robust04", "--set", 'trained_on=["MB"]', "--dry-run") == 0
@@ -221,7 +221,7 @@ def test_the_script_of_several_recipes_has_what_they_share_once(
     out, err = capsys.readouterr()
     commands = [line.split()[1] for line in out.splitlines() if not line.startswith("#")]
     assert commands == ["index", "retrieve", "retrieve", "retrieve", "retrieve"]
-    assert "lost.toml: PARADE, Table 0: nothing is to be obtained" in err
+    assert "lost.toml: PARADE, Table 0: the recipe has no program" in err
     assert reproduce("lost.toml", "--dry-run") == 2
 
 
@@ -276,7 +276,7 @@ def test_a_recipe_that_shows_nothing_to_obtain_says_why(workplace: Path, capsys:
     )
     Path("lost.toml").write_text(without)
     assert reproduce("lost.toml") == 2
-    assert "nothing is to be obtained (got 'lost.toml'); lost" in capsys.readouterr().err
+    assert "the recipe has no program (got 'lost.toml'); lost" in capsys.readouterr().err
     assert not Path("out").exists()
 
 
@@ -290,7 +290,7 @@ def test_collection_and_output_must_be_given(workplace: Path, capsys: pytest.Cap
     assert main(["reproduce", "table.toml"]) == 2
     assert "--collection and -o are needed" in capsys.readouterr().err
     assert main(["reproduce"]) == 2
-    assert "nothing is asked for" in capsys.readouterr().err
+    assert "no recipe is named" in capsys.readouterr().err
 
 
 def test_an_output_that_is_or_lies_in_an_input_is_refused(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,7 +95,7 @@ def test_validation_on_what_is_learned_from_is_pointed_out(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert train(folder, tmp_path / "out", "--dev", str(folder / "e.jsonl")) == 0
-    assert "the development examples are those that are learned from" in capsys.readouterr().err
+    assert "--dev is the training file: validation will only measure training fit" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_validation_on_what_is_learned_from_is_pointed_out(
         (["-o", __file__], "is a file; a folder is needed"),
         (["--set", "loop.stepz=3"], "did you mean 'steps'?"),
         (["--set", "network.name=cross-encodr"], "did you mean 'cross-encoder'?"),
-        (["--set", 'loss=[{name="hinge"}]'], "e.jsonl:1: the loss hinge learns from groups of two texts"),
+        (["--set", 'loss=[{name="hinge"}]'], "e.jsonl:1: the loss hinge learns from groups of 2 texts"),
         (["--set", "validation.measure=RRR"], "RRR"),
         (["--set", "read.max_tokens=4000"], "max_tokens must be between"),
         (["--set", "loop.schedule.name=lineal"], "did you mean 'linear'?"),

@@ -353,7 +353,7 @@ def test_an_optimum_at_the_end_of_an_axis_is_said(folder: Path, capsys: pytest.C
         ([*GRID, "--set", "k9=0.3"], "k9"),
         ([*GRID, "--preset", "bm26"], "unknown preset (got 'bm26')"),
         ([*GRID, "--measure", "APP"], "unknown measure (got 'APP')"),
-        ([*GRID, "--measure", "official"], "where one is needed"),
+        ([*GRID, "--measure", "official"], "a single measure is needed"),
         ([*GRID, "-k", "0"], "k must be at least 1"),
         ([*GRID, "--format", "xml"], "--format takes"),
         ([*GRID, "--protocol", "fold"], "unknown protocol (got 'fold'); did you mean 'folds'?"),

@@ -151,7 +151,7 @@ def test_a_mistake_is_one_line_and_exit_2(
 
 def test_a_test_without_a_baseline_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["evaluate", str(tmp_path / "q"), str(tmp_path / "r"), "--correction", "holm"]) == 2
-    assert "name one with --baseline RUN" in capsys.readouterr().err
+    assert "name it with --baseline RUN" in capsys.readouterr().err
 
 
 def test_a_collection_folder_stands_for_its_queries_and_qrels(

@@ -107,9 +107,7 @@ def test_aggregate_gives_the_bytes_of_rerank_with_the_settings_of_every_pipeline
     assert main(arguments) == 0
     settings = load_pipeline(pipeline, more)
     options = ["--aggregator", settings.aggregate.name, "--normalize", settings.final.normalize]
-    if settings.aggregate.weights:
-        options += ["--weights", ",".join(map(str, settings.aggregate.weights))]
-    options += ["-k", str(settings.aggregate.k)] if settings.aggregate.k else []
+    options += [word for item in settings.aggregate.options.items() for word in ("--set", "{}={}".format(*item))]
     alpha = settings.final.interpolate
     options += [] if alpha is None else ["--interpolate", str(alpha)]
     evidence, first = str(tmp_path / "new.run.evidence"), ["--first-stage", str(folder / "bm25.run")]

@@ -1,4 +1,4 @@
-"""What the scripts that run inside clients' environments share: what to ask comes on stdin, what came back goes out.
+"""Input and output of the scripts in the clients' environments: requests on stdin, replies on stdout.
 
 These files are run by pythons that have a client's packages and not LongRank's: only the standard library is used.
 """

@@ -1,4 +1,4 @@
-"""The server that clients ask: `longrank serve --rerank-only`, with a key, on the loopback interface."""
+"""A server for clients: `longrank serve --rerank-only` with a key, on loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cohere's SDK in three major versions: rankings, evidence, spans, errors, and waiting where the server says so."""
+"""Cohere's SDK in three major versions: rankings, evidence, spans, errors and Retry-After."""
 
 from __future__ import annotations
 

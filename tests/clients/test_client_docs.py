@@ -1,4 +1,4 @@
-"""The examples of docs/integrations.md that ask a server, and the one without packages, do what they say."""
+"""The examples of docs/integrations.md with a server, and examples/rerank_client.py."""
 
 from __future__ import annotations
 

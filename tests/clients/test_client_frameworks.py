@@ -1,4 +1,4 @@
-"""Rerankers of frameworks that ask a server: langchain-cohere, cohere-haystack, LlamaIndex for three dialects."""
+"""Rerank clients of frameworks: langchain-cohere, cohere-haystack, LlamaIndex for three dialects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thousands of requests made of the API's own description, valid ones and others, are answered as it describes."""
+"""Replies to thousands of valid and invalid requests match openapi.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every first stage must do, run over every preset and over Replay."""
+"""Contracts of first stages: every preset, every similarity, and Replay."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import pytest
 from collections_of_words import located, random_documents
 from longrank.index import build_index
 from longrank.protocols import Retriever
-from longrank.retrieval import PRESETS, Replay, make_retriever
+from longrank.retrieval import PRESETS, SIMILARITIES, Replay, make_retriever
 from longrank.types import Query, Run
 
 QUERIES = [Query("q1", "a b abc"), Query("q2", "zürich"), Query("q3", "title"), Query("q4", "nowhere"), Query("q5", "")]
 ON_PORTER = [name for name, stage in PRESETS.items() if stage.analyzer in ("", "porter")]
 
 
-@pytest.fixture(scope="module", params=[*ON_PORTER, "replay"])
+@pytest.fixture(scope="module", params=[*ON_PORTER, *(f"similarity {name}" for name in SIMILARITIES), "replay"])
 def retriever(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Retriever:
     index = build_index(located(random_documents(80)), tmp_path_factory.mktemp("contract") / "index")
+    if request.param.startswith("similarity "):
+        return make_retriever(index, similarity=request.param.removeprefix("similarity "))
     if request.param != "replay":
         return make_retriever(index, request.param)
     bm25 = make_retriever(index, "bm25-anserini")

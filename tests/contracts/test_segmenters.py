@@ -31,7 +31,8 @@ class PieceTokenizer:
 VARIANTS = [(name, {}) for name in PRESETS] + [
     ("sentences", {"splitter": splitter}) for splitter in SPLITTERS if splitter != "spacy" or find_spec("spacy")
 ]
-UNCAPPED = [v for v in VARIANTS if "max_passages" not in PRESETS[v[0]] and v[0] not in ("cedr", "given")]
+READS_A_PART = ("cedr", "even", "given")
+UNCAPPED = [v for v in VARIANTS if "max_passages" not in PRESETS[v[0]] and v[0] not in READS_A_PART]
 
 
 def made(variant: tuple[str, dict[str, str]]) -> Segmenter:
@@ -96,6 +97,6 @@ def test_fingerprints_tell_presets_apart() -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_an_unknown_option_is_refused_with_the_nearest_name(name: str) -> None:
-    with pytest.raises(InputError, match="one of"):
+def test_an_unknown_option_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="has no option 'lenght'"):
         make_segmenter(name, {"lenght": 3}, PieceTokenizer())

@@ -1,4 +1,4 @@
-"""The examples of docs/integrations.md that need no server print the passage they are about."""
+"""The examples of docs/integrations.md without a server print the relevant passage."""
 
 from __future__ import annotations
 

@@ -45,8 +45,13 @@ def test_a_mistake_is_told_before_anything_is_loaded() -> None:
         LazyReranker("maxp", assignments=["aggregate.nmae=maxp"])
 
 
-def test_lexical_takes_the_statistics_of_the_documents_where_there_is_no_index() -> None:
-    assert order(LazyReranker("lexical")) == ORDER
+def test_without_an_index_the_documents_give_the_statistics(index: str) -> None:
+    own, indexed = (LazyReranker("lexical", **options) for options in ({}, {"index": index}))  # type: ignore[arg-type]
+    assert order(own) == ORDER
+    (best, _), *_ = own.rank("hurricanes wug", [*DOCUMENTS, document("wug", "wug")], passages=1)
+    assert best.index == len(DOCUMENTS)
+    (best, _), *_ = indexed.rank("hurricanes wug", [*DOCUMENTS, document("wug", "wug")], passages=1)
+    assert best.index < len(DOCUMENTS)
 
 
 def test_no_documents_are_ranked_without_loading_anything() -> None:

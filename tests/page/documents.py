@@ -1,4 +1,4 @@
-"""Documents whose passages, ids and characters are worth looking at; the last one has a megabyte."""
+"""Documents with unusual passages, ids and characters; the last has a megabyte."""
 
 from longrank.types import Document
 

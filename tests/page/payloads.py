@@ -1,4 +1,4 @@
-"""Forty texts that would do something if any of them were taken for more than text."""
+"""Forty texts that would run or load something if the page parsed them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page by keyboard, by name, in both themes and at every width."""
+"""Accessibility of the page: keyboard, names, both themes, all widths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A document on the page: its text whole and unchanged, heat and marks at the offsets that the server names."""
+"""The document view: unchanged text, heat and marks at the server's offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranking one's own texts on the page."""
+"""The rerank view."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_pasted_texts_are_ranked_with_their_evidence(show: Show, server: str) ->
         assert len(marks) == len({tuple(word) for passage in one["passages"] for word in passage["words"]})
     assert (
         "all" in cards.first.locator(".read").inner_text()
-        or "its one passage" in cards.first.locator(".read").inner_text()
+        or "1 passage scored" in cards.first.locator(".read").inner_text()
     )
 
 

@@ -1,4 +1,4 @@
-"""Whatever documents, queries, files and the server say is text on the page, and nothing else."""
+"""Documents, queries, files and server messages are only text on the page."""
 
 from __future__ import annotations
 

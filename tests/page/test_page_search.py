@@ -1,4 +1,4 @@
-"""Searching and comparing pipelines on the page."""
+"""The search view, and comparing pipelines."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import shlex
 import time
 from collections.abc import Callable
 from typing import Any
+
+from longrank.ranking.settings import overview
 
 Show = Callable[..., Any]
 
@@ -92,8 +94,8 @@ def test_two_pipelines_stand_side_by_side_with_each_document_s_places(show: Show
     for doc_id, rank in ranks["lexical"].items():
         place = page.locator(f"[data-pipeline=lexical] .card[data-doc={doc_id}] .place")
         by = ranks["bm25"][doc_id] - rank
-        said = "the same place" if by == 0 else f"{abs(by)} {'higher' if by > 0 else 'lower'} here"
-        assert place.get_attribute("aria-label") == f"bm25: place {ranks['bm25'][doc_id]}, {said}"
+        said = "the same rank" if by == 0 else f"{abs(by)} {'higher' if by > 0 else 'lower'} here"
+        assert place.get_attribute("aria-label") == f"bm25: rank {ranks['bm25'][doc_id]}, {said}"
     page.locator("[data-pipeline=lexical] .card[data-doc=story]").hover()
     lit = page.locator(".card.lit").evaluate_all("all => all.map((one) => one.dataset.doc)")
     assert lit == ["story", "story"]
@@ -129,6 +131,17 @@ def test_pipelines_are_asked_one_after_the_other_and_no_longer_than_wanted(show:
     assert held[1].request.failure == "net::ERR_ABORTED"
     held[2].continue_()
     page.wait_for_selector(".card[data-doc=moon]")
+
+
+def test_each_shipped_pipeline_is_described_on_a_line_of_its_own(show: Show, server: str) -> None:
+    page = show(server)
+    about = {settings.name: settings.about for settings in overview()}
+    for name in ("lexical", "bm25"):
+        box = page.get_by_label(name, exact=True)
+        assert about[name]
+        assert page.locator(f"#{box.get_attribute('aria-describedby')}").inner_text() == about[name]
+    page.goto(f"{server}#rerank")
+    assert page.locator("#rerank-about").inner_text() == about["lexical"]
 
 
 def test_three_pipelines_are_the_most_and_one_the_least(show: Show, server: str) -> None:

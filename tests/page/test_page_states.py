@@ -1,4 +1,4 @@
-"""What the page shows while there is no answer, and when there is none."""
+"""The page while it waits, and after errors."""
 
 from __future__ import annotations
 

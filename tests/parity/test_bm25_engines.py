@@ -20,7 +20,7 @@ def test_exact_lengths_give_the_scores_of_bm25s(tmp_path: Path, k1: float, b: fl
     tokens = [index.analyzer(index.options.indexed(document.title, document.text)) for document in index]
     theirs = bm25s.BM25(method="lucene", k1=k1, b=b)
     theirs.index(tokens, show_progress=False)
-    ours = BM25(index, k1, b, doc_lengths="exact")
+    ours = BM25(index, k1=k1, b=b, doc_lengths="exact")
     for text in ("a b abc", "ca zürich", "bb bb e", "東京 c"):
         terms = index.analyzer(text)
         expected = {index.doc_id(i): s for i, s in enumerate(theirs.get_scores(terms).tolist()) if s > 0}

@@ -132,7 +132,7 @@ def test_nothing_relevant_is_zero() -> None:
 
 
 def test_a_grade_above_the_scale_is_refused() -> None:
-    with pytest.raises(InputError, match=r"grade of document 'a' for query 'q' is beyond 2, the highest that nERR"):
+    with pytest.raises(InputError, match=r"grade of document 'a' for query 'q' is beyond 2, the highest grade of nERR"):
         values({"a": 3}, "a", "nERR(top=2)@10")
     with pytest.raises(InputError, match="top of nERR must be between 1 and 127"):
         parse_measure("nERR(top=0)@10")

@@ -95,4 +95,4 @@ def test_what_lucene_cannot_do_is_said_in_a_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"query 'q': Lucene refuses .*1024"):
         LuceneRetriever(bare).retrieve(Query("q", " ".join(f"w{i}" for i in range(2000))), 5)
     with pytest.raises(InputError, match="illegal k1 value"):
-        LuceneRetriever(bare, FirstStage(k1=-1.0))
+        LuceneRetriever(bare, FirstStage(parameters={"k1": -1.0}))

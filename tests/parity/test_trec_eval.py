@@ -238,4 +238,4 @@ def _peculiarities(qrels: dict[str, dict[str, int]], run: Run, level: int, depth
 def test_the_documented_table_of_uncovered_measures_is_current() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
     rows = [f"| `{name}` | {why} |" for name, why in TREC_NOT_COVERED.items()]
-    assert "\n".join(["| trec_eval | why not |", "|---|---|", *rows]) + "\n\n" in page
+    assert "\n".join(["| trec_eval | reason |", "|---|---|", *rows]) + "\n\n" in page

@@ -94,8 +94,8 @@ def test_a_key_without_a_value_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [
-        ("deptj=", "--set leaves out a key that is not set"),
-        ("other.depth=", "--set leaves out a key that is not set"),
+        ("deptj=", "this key is not set, so it cannot be removed"),
+        ("other.depth=", "this key is not set, so it cannot be removed"),
         ("depth", "--set takes key=value"),
         ("=3", "--set takes key=value"),
         ("depth.x=3", "'depth' holds a value, not a section"),
@@ -151,5 +151,5 @@ def test_a_file_by_another_ending_is_told_from_an_unknown_name(tmp_path: Path) -
     with pytest.raises(InputError) as caught:
         validated(Settings, {"numbers": {"a": 1}}, "x.toml")
     assert "[[" not in str(caught.value)
-    with pytest.raises(InputError, match=r"unknown training .*; a file of settings ends in \.toml; else one of "):
+    with pytest.raises(InputError, match=r"unknown training .*; a settings file must end in \.toml; or one of "):
         load_settings(Settings, "training", tmp_path, str(tmp_path / "mine.tml"), ())

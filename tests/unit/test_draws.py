@@ -48,7 +48,7 @@ def test_distinct_ones_differ_and_drawing_more_only_adds(n: int, data: st.DataOb
 
 
 def test_more_than_there_are_cannot_differ() -> None:
-    with pytest.raises(ValueError, match="4 different ones of 3"):
+    with pytest.raises(ValueError, match="4 different numbers of 3"):
         distinct(3, 4, "key")
 
 

@@ -384,7 +384,7 @@ def test_a_header_survives_the_round_through_json(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_one_is_found_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "nothing").symlink_to("nowhere")
-    for name, what in (("file", "is a file"), ("nothing", "is a link to nothing"), ("no/where", "mkdir -p")):
+    for name, what in (("file", "is a file"), ("nothing", "is a broken link"), ("no/where", "mkdir -p")):
         with pytest.raises(InputError, match=what):
             check_folder(tmp_path / name)
     for name in ("new", "."):

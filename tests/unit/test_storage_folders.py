@@ -45,7 +45,7 @@ def test_a_folder_with_the_same_files_is_replaced(tmp_path: Path) -> None:
 
 def test_a_folder_with_other_files_is_kept(tmp_path: Path) -> None:
     write(tmp_path / "f", a="old", mine="precious")
-    with pytest.raises(InputError, match=r"holds other files, which would be lost \(got 'mine'\)"):
+    with pytest.raises(InputError, match=r"holds other files, which would be deleted \(got 'mine'\)"):
         write(tmp_path / "f", a="new")
     assert contents(tmp_path / "f") == {"a": "old", "mine": "precious"}
 

@@ -112,6 +112,19 @@ def test_a_run_as_a_table_has_pyterriers_columns() -> None:
     assert direct.equals(table[["qid", "docno", "score", "rank"]].astype({"score": "float64"}))
 
 
+def test_an_empty_run_is_an_empty_table() -> None:
+    pytest.importorskip("pandas")
+    table = Run("mine", []).to_frame()
+    assert (len(table), list(table.columns)) == (0, ["qid", "docno", "score", "rank", "tag"])
+    assert len(Run.from_frame(table)) == 0
+
+
+@pytest.mark.parametrize("value", [None, 7, "run.txt", [("q", "d", 1)]])
+def test_only_a_table_is_read_as_a_table(value: object) -> None:
+    with pytest.raises(InputError, match=f"a table is needed, not a {type(value).__name__}"):
+        Run.from_frame(value)
+
+
 @pytest.mark.parametrize("columns", [{"qid": ["q"]}, {"qid": ["q"], "docno": ["d"]}, {}])
 def test_a_table_of_other_columns_is_no_run(columns: dict[str, list[str]]) -> None:
     frame = pytest.importorskip("pandas").DataFrame(columns)

@@ -2,73 +2,93 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from inspect import Parameter, signature
+from inspect import Parameter, getdoc
 from typing import Any
 
 from longrank.aggregation.network import document
 from longrank.aggregation.pooling import avgp, firstp, kmaxp, maxp, sump
 from longrank.aggregation.sentence import weighted_mean
 from longrank.aggregation.weighted import birch
-from longrank.config import lookup
+from longrank.config import check_options, keyword_options, lookup
 from longrank.errors import InputError
 from longrank.protocols import Aggregator
 
-AGGREGATORS: dict[str, Callable[..., float]] = {
-    "firstp": firstp,
-    "maxp": maxp,
-    "sump": sump,
-    "avgp": avgp,
-    "kmaxp": kmaxp,
-    "birch": birch,
-    "max": maxp,
-    "sum": sump,
-    "wmean": weighted_mean,
-    "document": document,
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """An aggregator, and the facts that its callers ask.
+
+    Attributes:
+        function: Evidence -> score; its keyword-only parameters are its options.
+        bounded: the score is never below the least nor above the largest passage score.
+        picks: the score is the score of one passage, or the network's own.
+        needs_document_score: reads `Evidence.document_score`, which only networks that aggregate passages give.
+        example: values of the options without a default.
+    """
+
+    function: Callable[..., float]
+    bounded: bool
+    picks: bool = False
+    needs_document_score: bool = False
+    example: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def options(self) -> dict[str, Parameter]:
+        """The options of the function."""
+        return keyword_options(self.function)
+
+    @property
+    def about(self) -> str:
+        """The first line of the function's docstring."""
+        return (getdoc(self.function) or "").partition("\n")[0]
+
+
+AGGREGATORS: dict[str, Aggregation] = {
+    "firstp": Aggregation(firstp, bounded=True, picks=True),
+    "maxp": Aggregation(maxp, bounded=True, picks=True),
+    "sump": Aggregation(sump, bounded=False),
+    "avgp": Aggregation(avgp, bounded=True),
+    "kmaxp": Aggregation(kmaxp, bounded=True),
+    "birch": Aggregation(birch, bounded=False, example={"weights": [1.0, 0.1, 0.1]}),
+    "max": Aggregation(maxp, bounded=True, picks=True),
+    "sum": Aggregation(sump, bounded=False),
+    "wmean": Aggregation(weighted_mean, bounded=True),
+    "document": Aggregation(document, bounded=True, picks=True, needs_document_score=True),
 }
-"""name -> function of Evidence; keyword-only parameters are its options (``max``, ``sum``, ``wmean``: Santos)."""
+"""Aggregators by name; ``max``, ``sum`` and ``wmean`` are Santos' names."""
 
 
-def make_aggregator(name: str, *, k: int | None = None, weights: Sequence[float] | None = None) -> Aggregator:
+def make_aggregator(name: str, **options: Any) -> Aggregator:
     """Return an aggregator.
 
     Args:
-        name: one of `AGGREGATORS`.
-        k: how many passages `kmaxp` counts, 1 or more; 3 if not given.
-        weights: of the best, second best, ... sentence (`birch`).
+        name: a key of `AGGREGATORS`.
+        options: the keyword-only parameters of its function; None means not given.
 
     Raises:
-        InputError: unknown name, an option that the aggregator does not take or that is out of
-            range, or one that it needs and that is not given.
+        InputError: unknown name or option, a value of a wrong type or out of range, or an option that the
+            aggregator needs and that is not given.
     """
-    function = lookup(AGGREGATORS, name, "aggregator")
-    options: dict[str, Any] = {}
-    if k is not None:
-        options["k"] = _positive(k)
-    if weights is not None:
-        options["weights"] = _finite(weights)
-    taken = {p.name: p for p in signature(function).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
-    for option, value in options.items():
-        if option not in taken:
-            raise InputError(f"aggregator '{name}' takes no {option}", got=value)
-    for option, parameter in taken.items():
-        if option not in options and parameter.default is Parameter.empty:
-            raise InputError(f"aggregator '{name}' needs {option}", fix=f"give {option}, e.g. {_EXAMPLES[option]}")
-    return partial(function, **options) if options else function
+    entry, given = find_aggregation(name), {option: value for option, value in options.items() if value is not None}
+    check_options(entry.function, f"aggregator '{name}'", given)
+    for option, parameter in entry.options.items():
+        if option not in given and parameter.default is parameter.empty:
+            raise InputError(f"aggregator '{name}' needs {option}", fix=f"give {option}, e.g. {_shown(entry, option)}")
+    return partial(entry.function, **given) if given else entry.function
 
 
-_EXAMPLES = {"weights": "1,0.1,0.1"}
+def find_aggregation(name: str) -> Aggregation:
+    """Return the entry of an aggregator.
+
+    Raises:
+        InputError: unknown name; suggests the nearest.
+    """
+    return lookup(AGGREGATORS, name, "aggregator")
 
 
-def _positive(k: int) -> int:
-    if k < 1:
-        raise InputError("k of kmaxp is 1 or more", got=k)
-    return k
-
-
-def _finite(weights: Sequence[float]) -> tuple[float, ...]:
-    if not weights or not all(map(math.isfinite, weights)):
-        raise InputError("weights are one or more finite numbers", got=list(weights))
-    return tuple(weights)
+def _shown(entry: Aggregation, option: str) -> str:
+    value = entry.example.get(option)
+    return ",".join(f"{one:g}" for one in value) if isinstance(value, list) else str(value)

@@ -9,7 +9,10 @@ Sums are made in float64. With one passage all of them are its score.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
+from annotated_types import Ge
 
 from longrank.types import Evidence
 
@@ -34,6 +37,6 @@ def avgp(evidence: Evidence) -> float:
     return float(evidence.passage_score.mean(dtype=np.float64))
 
 
-def kmaxp(evidence: Evidence, *, k: int = 3) -> float:
+def kmaxp(evidence: Evidence, *, k: Annotated[int, Ge(1)] = 3) -> float:
     """Return the mean of the `k` largest passage scores, of all of them if there are fewer."""
     return float(np.sort(evidence.passage_score)[-k:].mean(dtype=np.float64))

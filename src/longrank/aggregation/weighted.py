@@ -7,13 +7,15 @@ raw interpolation afterwards, see `longrank.aggregation.interpolate`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
+from annotated_types import MinLen
 
 from longrank.types import Evidence
 
 
-def birch(evidence: Evidence, *, weights: Sequence[float]) -> float:
+def birch(evidence: Evidence, *, weights: Annotated[Sequence[float], MinLen(1)]) -> float:
     """Return the weighted sum of the best sentence scores.
 
     Args:

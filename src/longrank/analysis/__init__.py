@@ -1,1 +1,1 @@
-"""What is asked about collections, evidence and runs rather than of them: numbers first, plots beside them."""
+"""Statistics and plots that describe collections, evidence files and runs."""

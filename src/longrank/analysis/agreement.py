@@ -1,9 +1,9 @@
-"""How alike two rankings are: Kendall's tau, rank-biased overlap, overlap of the first k.
+"""Similarity of two rankings: Kendall's tau, rank-biased overlap, overlap of the first k.
 
-tau      of the documents that both rank, in both orders: 1 the same order, -1 the opposite, None of fewer than two
-RBO      Webber, Moffat and Zobel (TOIS 2010): overlap at every depth, deeper ones counting less by the factor p;
-         extrapolated to what two endless rankings would share (their equation 32). 1 the same, 0 nothing in common
-overlap  share of the first k that is the same: common documents / k, k at most the length of the longer ranking
+tau      of the documents that both rank: 1 the same order, -1 the opposite order, None with fewer than two
+RBO      Webber, Moffat and Zobel (TOIS 2010): overlap at every depth, each next depth weighted by the factor p;
+         extrapolated to endless rankings (their equation 32). 1 equal, 0 nothing in common
+overlap  common documents among the first k / k; k is at most the length of the longer ranking
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ MEASURES = ("tau", "rbo", "overlap")
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How alike two runs are.
+    """Similarity of two runs.
 
     Attributes:
-        one: a run's name.
-        other: the other's.
-        queries: queries that both have; the others do not count.
-        means: name of `MEASURES` -> mean over the queries that have a value; None if none has.
+        one: name of a run.
+        other: name of the other run.
+        queries: number of queries that both runs have; other queries do not count.
+        means: name of `MEASURES` -> mean over the queries with a value; None without one.
         per_query: query_id -> name -> value.
     """
 
@@ -41,21 +41,21 @@ class Agreement:
 
 
 def agreements(runs: Mapping[str, Run], *, k: int = 10, p: float = 0.9, depth: int | None = None) -> list[Agreement]:
-    """Return how alike each two of several runs are.
+    """Return the similarity of each pair of runs.
 
     Args:
         runs: name -> run, two or more.
-        k: of the overlap, 1 or more.
-        p: of RBO, above 0 and below 1: with .9, the first ten ranks have 86% of the weight.
-        depth: look at so many documents of each ranking only, for tau and RBO; None: at all.
+        k: documents that the overlap compares, at least 1.
+        p: weight of each next rank in RBO, above 0 and below 1; with .9 the first ten ranks have 86% of the weight.
+        depth: ranks that tau and RBO compare; None: all.
 
     Raises:
         InputError: fewer than two runs, an option out of range, or two runs without a common query.
     """
     if len(runs) < 2:
-        raise InputError("agreement is of two runs or more", got=len(runs))
+        raise InputError("agreement needs two runs or more", got=len(runs))
     if k < 1 or (depth is not None and depth < 1):
-        raise InputError("k and depth are at least 1", got=k if k < 1 else depth)
+        raise InputError("k and depth must be at least 1", got=k if k < 1 else depth)
     check_p(p)
     measures: dict[str, Callable[[Sequence[str], Sequence[str]], float | None]] = {
         "tau": lambda a, b: tau(a[:depth], b[:depth]),
@@ -87,44 +87,44 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def matrix(names: Sequence[str], found: Sequence[Agreement], measure: str) -> NDArray[np.float64]:
-    """Return the means of a measure, float64[n, n], of the runs by the runs: 1 with itself, NaN where there is none."""
+def matrix(names: Sequence[str], pairs: Sequence[Agreement], measure: str) -> NDArray[np.float64]:
+    """Return the means of a measure for all pairs of runs, float64[n, n]: 1 on the diagonal, NaN without a mean."""
     place = {name: n for n, name in enumerate(names)}
     values = np.eye(len(names))
-    for pair in found:
+    for pair in pairs:
         mean = pair.means[measure]
         one, other = place[pair.one], place[pair.other]
         values[one, other] = values[other, one] = np.nan if mean is None else mean
     return values
 
 
-def tau(one: Sequence[str], other: Sequence[str]) -> float | None:
-    """Return Kendall's tau of the documents that two rankings share, -1 to 1; None of fewer than two.
+def tau(first: Sequence[str], second: Sequence[str]) -> float | None:
+    """Return Kendall's tau of the documents that two rankings share, -1 to 1; None with fewer than two.
 
     Args:
-        one: documents, best first, each once.
-        other: the same of another ranking.
+        first: documents, best first, each once.
+        second: documents of the other ranking.
     """
     from scipy.stats import kendalltau
 
-    place = {doc_id: rank for rank, doc_id in enumerate(other)}
-    shared = [place[doc_id] for doc_id in one if doc_id in place]
+    place = {doc_id: rank for rank, doc_id in enumerate(second)}
+    shared = [place[doc_id] for doc_id in first if doc_id in place]
     return float(kendalltau(range(len(shared)), shared).statistic) if len(shared) > 1 else None
 
 
-def rbo(one: Sequence[str], other: Sequence[str], p: float = 0.9) -> float:
+def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
     """Return the extrapolated rank-biased overlap of two rankings without ties, 0 to 1.
 
     Args:
-        one: documents, best first, each once; at least one.
-        other: the same of another ranking, of any length.
-        p: how much the next rank counts, above 0 and below 1.
+        first: documents, best first, each once; at least one.
+        second: documents of the other ranking, of any length.
+        p: weight of each next rank, above 0 and below 1.
 
     Raises:
         InputError: `p` is out of range.
     """
     check_p(p)
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((first, second), key=len)
     s, n = len(short), len(long)
     seen: set[str] = set()
     common, at_s, total = 0, 0, 0.0
@@ -141,16 +141,16 @@ def rbo(one: Sequence[str], other: Sequence[str], p: float = 0.9) -> float:
     return (1 - p) / p * total + ((common - at_s) / n + at_s / s) * p**n
 
 
-def overlap(one: Sequence[str], other: Sequence[str], k: int = 10) -> float:
+def overlap(first: Sequence[str], second: Sequence[str], k: int = 10) -> float:
     """Return the share of the first `k` documents that two rankings have in common, 0 to 1."""
-    return len({*one[:k]} & {*other[:k]}) / min(k, max(len(one), len(other)))
+    return len({*first[:k]} & {*second[:k]}) / min(k, max(len(first), len(second)))
 
 
 def check_p(p: float) -> None:
-    """Refuse a factor of RBO that is none.
+    """Refuse a factor of RBO that is out of range.
 
     Raises:
-        InputError: it is not above 0 and below 1.
+        InputError: `p` is not above 0 and below 1.
     """
     if not 0 < p < 1:
-        raise InputError("p of rank-biased overlap is above 0 and below 1", got=p)
+        raise InputError("p of rank-biased overlap must be above 0 and below 1", got=p)

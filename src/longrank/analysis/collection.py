@@ -1,7 +1,7 @@
-"""What a collection is like: how long its documents and queries are, how many judgments there are, what is missing.
+"""Statistics of a collection: lengths of documents and queries, judgments, and missing documents.
 
-The tables that papers open with (PARADE, table 1; Birch, tables 1.1 to 1.3). Lengths are of title and text together,
-in units that the caller names: words, terms of an index, wordpieces of a model.
+As in PARADE, table 1, and Birch, tables 1.1 to 1.3. Lengths are of title and text together, in units of the caller:
+words, terms of an index, wordpieces of a model.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from longrank.errors import InputError
 from longrank.types import Document, Qrels, Query
 
 Count: TypeAlias = Callable[[int, Document], int]
-"""Takes a document and its place among all, from 0; returns its length in some unit."""
+"""(place of a document from 0, document) -> its length in a unit."""
 
 Lengths: TypeAlias = Mapping[str, int]
-"""unit -> length of one document."""
+"""unit -> length of a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """All documents.
+    """Statistics of all documents.
 
     Attributes:
-        n: how many.
-        empty: those without a single word.
-        lengths: unit -> how the lengths are distributed.
+        n: number of documents.
+        empty: documents without text.
+        lengths: unit -> distribution of the lengths.
     """
 
     n: int
@@ -41,12 +41,12 @@ class Documents:
 
 @dataclass(frozen=True, slots=True)
 class Queries:
-    """All queries.
+    """Statistics of all queries.
 
     Attributes:
-        n: how many.
-        judged: those that have judgments; None if there are no judgments.
-        words: how many words they have.
+        n: number of queries.
+        judged: queries with judgments; None if there are no judgments.
+        words: distribution of their words.
     """
 
     n: int
@@ -56,9 +56,9 @@ class Queries:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A judged document that was drawn: the same for the same seed and judgments.
+    """A judged document, drawn at random: the same for the same seed and judgments.
 
-    `lengths` are those of the document.
+    `lengths` are the document's.
     """
 
     grade: int
@@ -69,20 +69,20 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Judgments:
-    """All judgments. Grades below zero, which mean "not judged", are counted in `grades` alone.
+    """Statistics of all judgments. Grades below zero mean "not judged" and are counted in `grades` alone.
 
     Attributes:
-        n: how many.
-        level: lowest grade that is relevant.
-        relevant: how many are of a relevant document.
-        grades: grade -> judgments.
-        per_query: how many judgments the judged queries have.
-        relevant_per_query: how many relevant documents they have.
-        without_relevant: judged queries that have no relevant document.
-        missing: judged documents that are not in the collection, in the order of the judgments.
-        of_missing: judgments of those.
-        unknown: judged queries that are not among the queries; None if there are no queries.
-        examples: one for each grade, ascending, where the collection has a document of it.
+        n: number of judgments.
+        level: lowest relevant grade.
+        relevant: judgments of relevant documents.
+        grades: grade -> number of judgments.
+        per_query: distribution of the judgments of a query.
+        relevant_per_query: distribution of the relevant documents of a query.
+        without_relevant: judged queries without a relevant document.
+        missing: judged documents that the collection lacks, in the order of the judgments.
+        of_missing: judgments of missing documents.
+        unknown: judged queries without text; None if there are no queries.
+        examples: an example of each grade that the collection has, ascending.
     """
 
     n: int
@@ -99,7 +99,7 @@ class Judgments:
 
 
 def words(number: int, document: Document) -> int:
-    """Return the words of a document, runs of anything but white space, those of its title included."""
+    """Return the number of words of a document, title included: runs of anything but white space."""
     return len(document.title.split()) + len(document.text.split())
 
 
@@ -109,59 +109,62 @@ def measured(
     """Measure documents, one after the other, in memory of a few bytes each.
 
     Args:
-        documents: all of them.
-        counts: unit -> how to count it.
-        kept: ids of documents whose lengths are wanted one by one.
+        documents: all documents.
+        counts: unit -> function that counts it.
+        kept: ids of documents whose own lengths are returned, too.
 
     Returns:
-        What there is to say of all; doc_id -> lengths of those of `kept` that are there.
+        Statistics of all documents; doc_id -> lengths of the documents of `kept`.
 
     Raises:
-        InputError: no document at all.
+        InputError: there is no document.
     """
     columns = {unit: array("q") for unit in counts}
-    found: dict[str, Lengths] = {}
+    lengths_of: dict[str, Lengths] = {}
     empty = 0
     for number, document in enumerate(documents):
         lengths = {unit: count(number, document) for unit, count in counts.items()}
         for unit, length in lengths.items():
             columns[unit].append(length)
         if document.doc_id in kept:
-            found[document.doc_id] = lengths
+            lengths_of[document.doc_id] = lengths
         empty += not (document.text.strip() or document.title.strip())
     n = len(next(iter(columns.values())))
     if n == 0:
         raise InputError("there is no document to measure")
-    return Documents(n, empty, {unit: distribution(column) for unit, column in columns.items()}), found
+    return Documents(n, empty, {unit: distribution(column) for unit, column in columns.items()}), lengths_of
 
 
-def asked(queries: Sequence[Query], qrels: Qrels | None) -> Queries:
-    """Return what there is to say of queries, one or more."""
+def query_statistics(queries: Sequence[Query], qrels: Qrels | None) -> Queries:
+    """Return statistics of one query or more."""
     judged = None if qrels is None else sum(query.query_id in qrels for query in queries)
     return Queries(len(queries), judged, distribution([len(query.text.split()) for query in queries]))
 
 
 def judged_documents(qrels: Qrels) -> frozenset[str]:
-    """Return the documents that any query has a judgment of."""
+    """Return all judged documents."""
     return frozenset(doc_id for judged in qrels.values() for doc_id in judged)
 
 
 def judgments(
-    qrels: Qrels, found: Mapping[str, Lengths], queries: Sequence[Query] | None, *, level: int = 1, seed: int = 42
+    qrels: Qrels, lengths_of: Mapping[str, Lengths], queries: Sequence[Query] | None, *, level: int = 1, seed: int = 42
 ) -> Judgments:
-    """Return what there is to say of judgments.
+    """Return statistics of judgments.
 
     Args:
-        qrels: the judgments, one at least.
-        found: doc_id -> lengths of the judged documents that the collection has, see `measured`.
-        queries: all queries, if they are known.
-        level: lowest grade that is relevant.
+        qrels: at least one judgment.
+        lengths_of: doc_id -> lengths of the judged documents that the collection has, see `measured`.
+        queries: all queries, if known.
+        level: lowest relevant grade.
         seed: another seed draws other examples.
     """
     grades = Counter(grade for judged in qrels.values() for grade in judged.values())
     relevant = {query_id: sum(grade >= level for grade in judged.values()) for query_id, judged in qrels.items()}
     missing = Counter(
-        doc_id for judged in qrels.values() for doc_id, grade in judged.items() if grade >= 0 and doc_id not in found
+        doc_id
+        for judged in qrels.values()
+        for doc_id, grade in judged.items()
+        if grade >= 0 and doc_id not in lengths_of
     )
     known = None if queries is None else {query.query_id for query in queries}
     return Judgments(
@@ -175,17 +178,17 @@ def judgments(
         missing=tuple(missing),
         of_missing=missing.total(),
         unknown=None if known is None else tuple(query_id for query_id in qrels if query_id not in known),
-        examples=tuple(_examples(qrels, found, seed)),
+        examples=tuple(_examples(qrels, lengths_of, seed)),
     )
 
 
-def _examples(qrels: Qrels, found: Mapping[str, Lengths], seed: int) -> Iterable[Example]:
-    """Yield of each grade the judgment that is drawn: the one whose digest is lowest."""
+def _examples(qrels: Qrels, lengths_of: Mapping[str, Lengths], seed: int) -> Iterable[Example]:
+    """Yield an example of each grade: the judgment with the lowest digest."""
     drawn: dict[int, tuple[bytes, str, str]] = {}
     for query_id, judged in qrels.items():
         for doc_id, grade in judged.items():
-            if grade >= 0 and doc_id in found:
+            if grade >= 0 and doc_id in lengths_of:
                 this = digest(seed, "example", query_id, doc_id), query_id, doc_id
                 drawn[grade] = min(this, drawn.get(grade, this))
     for grade, (_, query_id, doc_id) in sorted(drawn.items()):
-        yield Example(grade, query_id, doc_id, found[doc_id])
+        yield Example(grade, query_id, doc_id, lengths_of[doc_id])

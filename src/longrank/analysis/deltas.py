@@ -1,4 +1,4 @@
-"""How two runs differ query by query: who wins where, and by how much."""
+"""Compare two runs query by query: wins, ties, losses and differences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from longrank.evaluation.significance import t_test
 
 TIE = 1e-9
-"""Values that differ by no more are equal: sums of the same numbers in another order."""
+"""Largest difference of equal values: sums of the same numbers in another order."""
 
 
 class Delta(NamedTuple):
@@ -28,11 +28,11 @@ class Deltas:
     """The differences of two runs.
 
     Attributes:
-        rows: one for each query, best for the run first; equal ones by query id.
-        wins: queries that the run has a higher value for.
+        rows: a row for each query, largest difference first; ties by query id.
+        wins: queries with a higher value of the run.
         ties: queries with equal values.
-        losses: queries that the baseline has a higher value for.
-        mean: of the differences.
+        losses: queries with a higher value of the baseline.
+        mean: mean difference.
         p: two-sided p of the paired t-test, not corrected; None for fewer than two queries.
     """
 
@@ -45,14 +45,14 @@ class Deltas:
 
 
 def deltas(values: Mapping[str, float], baseline: Mapping[str, float]) -> Deltas:
-    """Return the differences of a run and a baseline over all queries of either, 0 where one has none.
+    """Return the differences of a run and a baseline over all queries of either; a missing value is 0.
 
     Args:
-        values: query_id -> value of the run, of one measure; together with `baseline` at least one query.
-        baseline: the same of the other run.
+        values: query_id -> value of the run, in one measure; with `baseline` at least one query.
+        baseline: query_id -> value of the baseline.
     """
     pairs = {q: (values.get(q, 0.0), baseline.get(q, 0.0)) for q in {**values, **baseline}}
-    rows = [Delta(query_id, one, other, one - other) for query_id, (one, other) in pairs.items()]
+    rows = [Delta(query_id, value, base, value - base) for query_id, (value, base) in pairs.items()]
     rows.sort(key=lambda row: (-row.delta, row.query_id))
     differences = np.array([row.delta for row in rows])
     wins, losses = int((differences > TIE).sum()), int((differences < -TIE).sum())

@@ -1,6 +1,6 @@
-"""Plots of analyses, SVG, by the extra ``plots``: one function for each shape of result.
+"""Draw analyses as SVG files, by the extra ``plots``; a function for each kind of result.
 
-All raise `MissingExtra` where matplotlib is not installed, and return the file that they have written.
+All functions raise `MissingExtra` if matplotlib is not installed, and return the path.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 _BLUE, _RED, _GREY = "#30638e", "#e4002b", "#8a8d91"
 _MARKS = "os^Dv<>*"
 _HIGH = 3.4
-"""Of a panel, in inches."""
+"""Height of a panel in inches."""
 
 
 @contextmanager
 def _panels(path: Path, n: int, width: float = 5.0, height: float = _HIGH) -> Iterator[Sequence[Panel]]:
-    """Give `n` panels side by side, and write them when the block ends."""
+    """Yield `n` panels side by side, and write them when the block ends."""
     with drawing():
         figure = blank_figure(width * n, height)
         panels = figure.subplots(1, n, squeeze=False)[0].tolist()
@@ -38,28 +38,30 @@ def _panels(path: Path, n: int, width: float = 5.0, height: float = _HIGH) -> It
         saved(figure, path.with_suffix(""), ("svg",))
 
 
-def plot_distributions(path: Path, found: Mapping[str, Distribution], what: Mapping[str, str]) -> Path:
-    """Draw a histogram for each distribution, under its name, with mean and median; `what` is counted in each."""
-    with _panels(path, len(found), 4.0) as panels:
-        for panel, (name, one) in zip(panels, found.items(), strict=True):
-            width = (one.histogram[0].end or one.histogram[0].start + 1) - one.histogram[0].start
-            bars = panel.bar([b.start for b in one.histogram], [b.n for b in one.histogram], width, align="edge")
+def plot_distributions(path: Path, distributions: Mapping[str, Distribution], units: Mapping[str, str]) -> Path:
+    """Draw a histogram for each distribution, by name, with mean and median; `units` names the values counted."""
+    with _panels(path, len(distributions), 4.0) as panels:
+        for panel, (name, lengths) in zip(panels, distributions.items(), strict=True):
+            width = (lengths.histogram[0].end or lengths.histogram[0].start + 1) - lengths.histogram[0].start
+            bars = panel.bar(
+                [b.start for b in lengths.histogram], [b.n for b in lengths.histogram], width, align="edge"
+            )
             for bar in bars:
                 bar.set(facecolor=_BLUE, edgecolor="white", linewidth=0.5)
-            if one.histogram[-1].end is None:
+            if lengths.histogram[-1].end is None:
                 bars[-1].set_facecolor(_GREY)
-                place = one.histogram[-1].start + width / 2, one.histogram[-1].n
-                panel.annotate(f"up to {one.max:,}", place, ha="right", va="bottom", fontsize=7, color=_GREY)
-            for value, style, label in ((one.percentiles[50], "-", "median"), (one.mean, "--", "mean")):
+                place = lengths.histogram[-1].start + width / 2, lengths.histogram[-1].n
+                panel.annotate(f"up to {lengths.max:,}", place, ha="right", va="bottom", fontsize=7, color=_GREY)
+            for value, style, label in ((lengths.percentiles[50], "-", "median"), (lengths.mean, "--", "mean")):
                 panel.axvline(value, color=_RED, ls=style, lw=1.2, label=f"{label} {value:,.1f}")
-            panel.set(xlabel=name, ylabel=what[name])
+            panel.set(xlabel=name, ylabel=units[name])
             panel.locator_params(integer=True)
             panel.legend(frameon=False)
     return path
 
 
 def plot_counts(path: Path, counts: Mapping[int, int], *, title: str, across: str, most: int = 20) -> Path:
-    """Draw the share that each count has of all; those from `most` on as one bar."""
+    """Draw each count's share of all; counts from `most` on are a single bar."""
     top = min(most, max(counts))
     heights = shares([sum(n for value, n in counts.items() if min(value, top) == place) for place in range(1, top + 1)])
     with _panels(path, 1) as (panel,):
@@ -73,7 +75,7 @@ def plot_counts(path: Path, counts: Mapping[int, int], *, title: str, across: st
 
 
 def plot_tenths(path: Path, groups: Mapping[str, Sequence[float]]) -> Path:
-    """Draw what share of the best passages of each group stands in each tenth of their documents; dotted: anywhere."""
+    """Draw the share of the best passages in each tenth of their documents, by group; dotted: uniform positions."""
     with _panels(path, 1) as (panel,):
         for (name, tenths), mark in zip(groups.items(), cycle(_MARKS), strict=False):
             panel.plot(range(1, len(tenths) + 1), tenths, f"-{mark}", ms=4, label=plain(name))
@@ -88,10 +90,10 @@ def plot_tenths(path: Path, groups: Mapping[str, Sequence[float]]) -> Path:
     return path
 
 
-def plot_lines(path: Path, found: Mapping[str, Mapping[str, Mapping[int, float]]], across: str) -> Path:
+def plot_lines(path: Path, measures: Mapping[str, Mapping[str, Mapping[int, float]]], across: str) -> Path:
     """Draw a panel for each measure: name -> (x -> value), a line for each name."""
-    with _panels(path, len(found)) as panels:
-        for panel, (measure, lines) in zip(panels, found.items(), strict=True):
+    with _panels(path, len(measures)) as panels:
+        for panel, (measure, lines) in zip(panels, measures.items(), strict=True):
             for (name, line), mark in zip(lines.items(), cycle(_MARKS), strict=False):
                 panel.plot(list(line), list(line.values()), f"-{mark}", ms=4, label=plain(name))
             panel.set_xticks(sorted({x for line in lines.values() for x in line}))
@@ -103,23 +105,23 @@ def plot_lines(path: Path, found: Mapping[str, Mapping[str, Mapping[int, float]]
 
 
 def plot_costs(path: Path, costs: Mapping[str, tuple[float, float]], title: str) -> Path:
-    """Draw milliseconds of a document by the 1e9 operations that it takes, a point for each size of an encoder."""
+    """Draw milliseconds per document by 1e9 operations per document, a point for each size of an encoder."""
     with _panels(path, 1) as (panel,):
         for n, (name, point) in enumerate(sorted(costs.items(), key=itemgetter(1))):
             panel.plot(*point, "o", color=_BLUE, ms=5)
-            place, side = ((6, -8), "left") if n % 2 else ((-6, 4), "right")  # so that neighbours' names stand apart
+            place, side = ((6, -8), "left") if n % 2 else ((-6, 4), "right")  # keeps the names of neighbours apart
             panel.annotate(plain(name), point, place, textcoords="offset points", ha=side, fontsize=7)
         panel.set_xscale("log")
         panel.set_yscale("log")
         panel.margins(0.2)
-        panel.set(title=title, xlabel="billion operations of a document", ylabel="milliseconds")
+        panel.set(title=title, xlabel="billion operations per document", ylabel="milliseconds")
     return path
 
 
 def plot_deltas(path: Path, values: Sequence[float], title: str) -> Path:
-    """Draw a bar for each query's difference, in the order given."""
+    """Draw a bar for each query's difference, in this order."""
     with _panels(path, 1, width=7.0) as (panel,):
-        panel.stairs(np.maximum(values, 0), fill=True, color=_BLUE)  # one shape, however many queries there are
+        panel.stairs(np.maximum(values, 0), fill=True, color=_BLUE)  # a single shape for all queries
         panel.stairs(np.minimum(values, 0), fill=True, color=_RED)
         panel.axhline(0, color="black", lw=0.6)
         panel.set(title=plain(title), xlabel="queries, best for the run first", ylabel="difference")
@@ -128,7 +130,7 @@ def plot_deltas(path: Path, values: Sequence[float], title: str) -> Path:
 
 
 def plot_matrices(path: Path, names: Sequence[str], matrices: Mapping[str, Any]) -> Path:
-    """Draw a map for each matrix, float64[n, n] with NaN where nothing is known, of the runs by the runs."""
+    """Draw a map for each matrix of runs by runs, float64[n, n] with NaN for missing values."""
     size = 1.9 + 0.55 * len(names)
     with _panels(path, len(matrices), size + 0.6, size) as panels:
         for panel, (measure, matrix) in zip(panels, matrices.items(), strict=True):

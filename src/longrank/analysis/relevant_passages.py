@@ -1,8 +1,8 @@
-"""How many passages make a document relevant: the case for or against reading more than the best one (PARADE, table 9).
+"""Count the relevant passages of relevant documents (PARADE, table 9).
 
-A passage counts if its grade is high enough, and so does a document where documents have grades of their own. PARADE's
-rules: FiRA's passages of grade 3; TREC DL's passages of grade 3 in documents of grade 2 or 3; WebAP 3 and 4; Genomics 1
-and 2. MS MARCO's and TREC DL's passages have ids of their own, so that a mapping says which document each is from.
+A passage counts from a grade on; so does a document, if documents are judged, too. PARADE's rules: FiRA's passages of
+grade 3; TREC DL's passages of grade 3 in documents of grade 2 or 3; WebAP 3 and 4; Genomics 1 and 2. The passage ids of
+MS MARCO and TREC DL do not name the document, so a mapping does.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from longrank.types import Qrels
 
 @dataclass(frozen=True, slots=True)
 class RelevantPassages:
-    """Relevant (query, document) pairs by how many relevant passages the document has for the query.
+    """Relevant (query, document) pairs by the number of relevant passages.
 
     Attributes:
-        n: pairs with at least one.
-        counts: relevant passages -> pairs that have so many.
-        per_document: how they are distributed.
-        exactly_1: share of the pairs that have one.
-        up_to_2: share that has one or two.
-        from_3: share that has three or more.
-        without: pairs that are relevant by the documents' judgments and have no relevant passage; not among the `n`.
-        left_out: pairs that have one and are not relevant by the documents' judgments; not among the `n`.
+        n: pairs with at least one relevant passage.
+        counts: number of relevant passages -> pairs.
+        per_document: distribution of the number.
+        exactly_1: share of the pairs with one relevant passage.
+        up_to_2: share with one or two.
+        from_3: share with three or more.
+        without: pairs that the documents' judgments call relevant, without a relevant passage; not in `n`.
+        left_out: pairs with a relevant passage that the documents' judgments do not call relevant; not in `n`.
     """
 
     n: int
@@ -53,24 +53,24 @@ def relevant_passages(
 
     Args:
         passage_qrels: query_id -> passage id -> grade.
-        document_of: passage id -> the document's id: `before`, or what `mapped` returns.
-        level: lowest grade of a relevant passage.
-        qrels: judgments of documents; None: a document is relevant if a passage of it is.
-        document_level: lowest grade of a relevant document in `qrels`.
+        document_of: passage id -> doc id, as `before` or `mapped` return it.
+        level: lowest relevant grade of a passage.
+        qrels: judgments of documents; None: a document with a relevant passage is relevant.
+        document_level: lowest relevant grade of a document in `qrels`.
 
     Raises:
-        InputError: as `document_of`; or no passage that counts.
+        InputError: as `document_of`; or no relevant document has a relevant passage.
     """
-    found = Counter(
+    passages = Counter(
         (query_id, document_of(passage))
         for query_id, judged in passage_qrels.items()
         for passage, grade in judged.items()
         if grade >= level
     )
-    wanted = set(found) if qrels is None else _relevant(qrels, document_level)
-    counted = [n for pair, n in found.items() if pair in wanted]
+    pairs = set(passages) if qrels is None else _relevant(qrels, document_level)
+    counted = [n for pair, n in passages.items() if pair in pairs]
     if not counted:
-        raise InputError("no relevant document has a relevant passage", fix="see --level and the ids of the passages")
+        raise InputError("no relevant document has a relevant passage", fix="check the level and the passage ids")
     counts, n = Counter(counted), len(counted)
     return RelevantPassages(
         n=n,
@@ -79,43 +79,41 @@ def relevant_passages(
         exactly_1=counts[1] / n,
         up_to_2=(counts[1] + counts[2]) / n,
         from_3=(n - counts[1] - counts[2]) / n,
-        without=len(wanted) - n,
-        left_out=len(found) - n,
+        without=len(pairs) - n,
+        left_out=len(passages) - n,
     )
 
 
 def before(separator: str) -> Callable[[str], str]:
-    """Return the function from a passage's id to what stands before the last `separator` in it, its document's id.
+    """Return the function passage id -> doc id, the text before the last `separator`.
 
     Raises:
-        InputError: `separator` is empty; the function: it is not in the id.
+        InputError: `separator` is empty; from the function: the id lacks it.
     """
     if not separator:
-        raise InputError("what separates a document's id from the passage's number cannot be empty")
+        raise InputError("the separator of a passage id cannot be empty")
 
     def document_of(passage: str) -> str:
-        doc_id, found, _ = passage.rpartition(separator)
-        if not found:
-            raise InputError(
-                f"a passage's id holds no {separator!r} after its document's id", got=passage, fix="see --separator"
-            )
+        doc_id, separated, _ = passage.rpartition(separator)
+        if not separated:
+            raise InputError(f"a passage id lacks {separator!r}", got=passage, fix="give the separator of these ids")
         return doc_id
 
     return document_of
 
 
 def mapped(documents: Mapping[str, str]) -> Callable[[str], str]:
-    """Return the function that looks a passage's document up.
+    """Return the function passage id -> doc id of a mapping.
 
     Raises:
-        InputError: the function: the mapping lacks a passage.
+        InputError: from the function: the mapping lacks the passage.
     """
 
     def document_of(passage: str) -> str:
         try:
             return documents[passage]
         except KeyError:
-            raise InputError("the mapping does not say which document a passage is from", got=passage) from None
+            raise InputError("the mapping lacks a passage", got=passage) from None
 
     return document_of
 

@@ -25,7 +25,7 @@ class Analysis(Generic[T]):
         text: tables of them, to print.
         record: inputs and numbers, as the JSON file holds them.
         plot: draws the numbers into an SVG file.
-        notes: what was accepted with a remark.
+        notes: remarks on the inputs.
     """
 
     values: T

@@ -18,11 +18,11 @@ from longrank.types import Document, Notes
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Documents, and how they are measured.
+    """Documents to measure, and their units.
 
     Attributes:
-        documents: gives all of them, in order, as often as it is called.
-        counts: unit -> length: ``words``, and ``terms`` as the index counts them, or the default index would.
+        documents: returns all documents in order; may be called several times.
+        counts: unit -> length: ``words``, and ``terms`` as the index, or the default index, counts them.
         queries: the collection, if it has queries.
         qrels: the collection, if it has judgments.
     """
@@ -38,7 +38,7 @@ def open_source(source: Any, notes: Notes) -> Source:
 
     Args:
         source: an `Index` or its folder, a collection folder, ``irds:ID``, or documents.
-        notes: what was accepted with a remark.
+        notes: counts remarks on the inputs.
 
     Raises:
         InputError: none of these, or a dataset without documents.
@@ -52,14 +52,14 @@ def open_source(source: Any, notes: Notes) -> Source:
         return _of_collection(open_collection(source), notes)
     index = source if isinstance(source, Index) else Index.open(source)
     if index.options.expansions:
-        notes.say("terms are those that were indexed: with the queries that were predicted for the documents")
+        notes.say("terms include the predicted queries that were indexed with the documents")
     return Source(lambda: index, {"words": words, "terms": lambda number, _: int(index.lengths[number])})
 
 
 def _of_collection(parts: Collection, notes: Notes) -> Source:
     if not parts.sources:
         raise InputError("this dataset has no documents", got=parts.name)
-    remarks = iter([notes])  # what is read again is not counted again
+    remarks = iter([notes])  # a second reading counts nothing
 
     def documents() -> Iterator[Document]:
         for located in locate_documents(parts.sources, next(remarks, Notes())):
@@ -75,7 +75,7 @@ def _terms(number: int, document: Document) -> int:
 
 
 def wordpieces(model: str) -> Count:
-    """Return what counts a model's wordpieces of a document.
+    """Return a function that counts the wordpieces of a document.
 
     Raises:
         InputError, MissingExtra: as `wordpiece_counter`.

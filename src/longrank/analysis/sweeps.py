@@ -1,7 +1,7 @@
-"""Effectiveness by how much is read, from evidence that reads the most: no passage is scored again.
+"""Effectiveness by the number of passages or documents read, from stored evidence; no passage is scored again.
 
-`by_passages` keeps fewer candidate passages of each document (Santos et al., figure 2), `by_depth` fewer documents of
-each query (their figure 3; PARADE's extended version). What is kept is ranked exactly as `longrank aggregate` ranks it.
+`by_passages` keeps fewer passages of each document (Santos et al., figure 2), `by_depth` fewer documents of each query
+(their figure 3; PARADE's extended version). Kept evidence is ranked exactly as by `longrank aggregate`.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from longrank.text.select import SELECTORS
 from longrank.types import Evidence, Notes, Qrels, Run
 
 COUNTS = (8, 16, 24, 32, 40, 48, 56, 64)
-"""Passages of a document."""
+"""Numbers of passages per document."""
 
 DEPTHS = (10, 20, 30, 50, 100)
-"""Documents of a query (Santos et al.)."""
+"""Numbers of documents per query (Santos et al.)."""
 
 RULES = tuple(name for name, (_, n) in SELECTORS.items() if n)
-"""Which passages are kept: the first, those with the most words of the query, or both."""
+"""Rules that choose passages: the first, those with the most words of the query, or both."""
 
 
 class Point(NamedTuple):
-    """What an aggregator reaches with `n` passages of each document, or `n` documents of each query; None: all.
+    """Effectiveness of an aggregator with `n` passages per document, or `n` documents per query; None: all.
 
-    `values` are means over the queries, by measure; `per_query` has those of each: measure -> query_id -> value.
+    `values` are means over the queries, by measure; `per_query`: measure -> query_id -> value.
     """
 
     n: int | None
@@ -44,17 +44,17 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What is the same at every point.
+    """Settings that are the same at every point.
 
     Attributes:
-        aggregators: name -> passages to document score.
+        aggregators: name -> aggregator.
         qrels: judgments.
-        measures: what is measured, as `evaluate` takes it.
+        measures: measures, as `evaluate` takes them.
         first_stage: the run that was reranked; its other documents follow below.
         alpha: weight of the first stage, 0 to 1; None: passages alone.
-        normalize: ``none`` or ``minmax``, before interpolating.
-        queries: which topics count.
-        last: documents that come after all others: those that the index lacked.
+        normalize: scaling before interpolation, ``none`` or ``minmax``.
+        queries: topics that count.
+        last: documents that the index lacked; they come after all others.
     """
 
     aggregators: Mapping[str, Aggregator]
@@ -67,7 +67,7 @@ class Setup:
     last: frozenset[str] = frozenset()
 
     def points(self, n: int | None, evidence: Sequence[Evidence]) -> Iterator[Point]:
-        """Yield what each aggregator makes of the evidence.
+        """Yield a point for each aggregator.
 
         Raises:
             InputError: as `aggregate_run` and `evaluate`.
@@ -87,11 +87,12 @@ class Setup:
 
     def point(self, n: int | None, name: str, run: Run) -> Point:
         """Measure a run."""
-        found = evaluate(self.qrels, run, self.measures, queries=self.queries)
-        return Point(n, name, {measure: summarise(measure, own.values()) for measure, own in found.items()}, found)
+        values = evaluate(self.qrels, run, self.measures, queries=self.queries)
+        means = {measure: summarise(measure, per_query.values()) for measure, per_query in values.items()}
+        return Point(n, name, means, values)
 
-    def about_topics(self, query_ids: Iterable[str], notes: Notes) -> None:
-        """Say how many topics have judgments and no ranking."""
+    def note_topics(self, query_ids: Iterable[str], notes: Notes) -> None:
+        """Note how many judged topics have no ranking."""
         missing = len(self.qrels.keys() - set(query_ids))
         if missing:
             fate = "count as 0" if self.queries == "complete" else "left out"
@@ -101,107 +102,107 @@ class Setup:
 def by_passages(
     evidence: Iterable[Evidence], setup: Setup, counts: Sequence[int] = COUNTS, *, rule: str = "first", notes: Notes
 ) -> list[Point]:
-    """Return effectiveness by the number of passages that are kept of each document, and of all that were scored.
+    """Return effectiveness by the number of passages kept of each document, and of all scored passages.
 
     Args:
-        evidence: of as many passages as there are, and at least of those that are to be kept. Held in memory.
-        setup: what is the same throughout.
-        counts: how many passages, 1 or more each.
-        rule: one of `RULES`; ``termf`` and ``first+termf`` go by the evidence's weights, tf(q, S).
-        notes: counts documents of which not all passages were scored that the rule chooses among, says if none has so
-            many, and how many topics have no ranking.
+        evidence: evidence of all passages, or at least of those to keep. Held in memory.
+        setup: settings of all points.
+        counts: numbers of passages, each at least 1.
+        rule: one of `RULES`; ``termf`` and ``first+termf`` use the evidence's weights, tf(q, S).
+        notes: counts documents with unscored passages that the rule could choose, says if no document has so many, and
+            how many topics have no ranking.
 
     Raises:
-        InputError: another rule, a count below 1, evidence of a network, which read its passages together, or as
-            `Setup.points`.
+        InputError: another rule, a count below 1, evidence of a document network, or as `Setup.points`.
     """
     if rule not in RULES:
         lookup(dict.fromkeys(RULES), rule, "rule")
     if any(n < 1 for n in counts):
-        raise InputError("at least one passage is kept", got=min(counts))
+        raise InputError("the number of passages must be at least 1", got=min(counts))
     held = list(evidence)
-    if any(one.document_score is not None for one in held):
-        raise InputError("a network that reads passages together would have to read fewer again", fix="rerank with it")
-    _about_scored(held, rule, max(counts, default=1), notes)
-    setup.about_topics([*(one.query_id for one in held), *(setup.first_stage or ())], notes)
+    if any(each.document_score is not None for each in held):
+        fault = "scores of a document network cannot be recomputed with fewer passages"
+        raise InputError(fault, fix="rerank with fewer")
+    _note_unscored(held, rule, max(counts, default=1), notes)
+    setup.note_topics([*(each.query_id for each in held), *(setup.first_stage or ())], notes)
     points: list[Point] = []
     for n in sorted(counts):
-        points += setup.points(n, [kept(one, rule, n) for one in held])
+        points += setup.points(n, [kept(each, rule, n) for each in held])
     return [*points, *setup.points(None, held)]
 
 
-def _about_scored(evidence: Sequence[Evidence], rule: str, most: int, notes: Notes) -> None:
-    """Say where evidence is of fewer passages than are to be kept."""
-    longest = max((len(one.passage_index) for one in evidence), default=0)
+def _note_unscored(evidence: Sequence[Evidence], rule: str, most: int, notes: Notes) -> None:
+    """Note documents with fewer scored passages than are to be kept."""
+    longest = max((len(each.passage_index) for each in evidence), default=0)
     if longest < most:
-        notes.say(f"no document has more than {longest} scored passages: beyond, all are kept")
-    for one in evidence:
-        wanted = min(most, one.n_passages) if rule == "first" else one.n_passages  # the others choose among all
-        if wanted and (len(one.passage_index) < wanted or one.passage_index[wanted - 1] >= wanted):
-            among = f"whose first {most} passages" if rule == "first" else "whose passages"
-            what = f"documents of {among} some were not scored; others are kept for them"
-            notes.add(what, f"query {one.query_id}, {one.doc_id}")
+        notes.say(f"no document has more than {longest} scored passages; larger numbers keep all")
+    candidates = f"their first {most} passages" if rule == "first" else "their passages"
+    for each in evidence:
+        n = min(most, each.n_passages) if rule == "first" else each.n_passages  # other rules choose among all
+        if n and (len(each.passage_index) < n or each.passage_index[n - 1] >= n):
+            remark = f"documents with unscored passages among {candidates}; other passages are kept instead"
+            notes.add(remark, f"query {each.query_id}, {each.doc_id}")
 
 
-def kept(one: Evidence, rule: str, n: int) -> Evidence:
-    """Return the evidence of `n` passages of a document, chosen among those that were scored.
+def kept(evidence: Evidence, rule: str, n: int) -> Evidence:
+    """Return the evidence of `n` scored passages of a document.
 
     Args:
-        one: the evidence of a document.
-        rule: one of `RULES`, as of `longrank.text.select`.
-        n: how many passages, 1 or more.
+        evidence: the evidence of a document.
+        rule: one of `RULES`, see `longrank.text.select`.
+        n: number of passages, at least 1.
     """
     choose, _ = SELECTORS[rule]
-    chosen = np.sort(choose(one.passage_weight, n))
+    chosen = np.sort(choose(evidence.passage_weight, n))
     return replace(
-        one,
-        passage_index=one.passage_index[chosen],
-        passage_start=one.passage_start[chosen],
-        passage_end=one.passage_end[chosen],
-        passage_score=one.passage_score[chosen],
-        passage_weight=one.passage_weight[chosen],
+        evidence,
+        passage_index=evidence.passage_index[chosen],
+        passage_start=evidence.passage_start[chosen],
+        passage_end=evidence.passage_end[chosen],
+        passage_score=evidence.passage_score[chosen],
+        passage_weight=evidence.passage_weight[chosen],
     )
 
 
 def by_depth(
     evidence: Iterable[Evidence], first_stage: Run, setup: Setup, depths: Sequence[int] = DEPTHS, *, notes: Notes
 ) -> list[Point]:
-    """Return effectiveness by how many documents of each query are reranked; 0 is the first stage itself.
+    """Return effectiveness by the number of documents reranked per query; 0 is the first stage.
 
     Args:
-        evidence: of the first documents of each query. Held in memory.
+        evidence: evidence of the first documents of each query. Held in memory.
         first_stage: the run that was reranked; below `depth`, its documents follow in its order.
-        setup: what is the same throughout; its first stage does not count.
-        depths: how many documents, 1 or more each.
-        notes: says how deep the evidence reaches, if not to the last depth, and how many topics have no ranking.
+        setup: settings of all points; its first stage does not count.
+        depths: numbers of documents, each at least 1.
+        notes: says how deep the evidence reaches, if not to the largest depth, and how many topics have no ranking.
 
     Raises:
         InputError: a depth below 1, or as `Setup.points`.
     """
     if any(depth < 1 for depth in depths):
-        raise InputError("at least one document is reranked", got=min(depths))
+        raise InputError("the depth must be at least 1", got=min(depths))
     held, setup = list(evidence), replace(setup, first_stage=first_stage)
     rank = {(row.query_id, row.doc_id): place for q in first_stage for place, row in enumerate(first_stage[q])}
-    _about_depth(held, rank, max(depths, default=1), setup.last, notes)
-    setup.about_topics(first_stage, notes)
+    _note_depth(held, rank, max(depths, default=1), setup.last, notes)
+    setup.note_topics(first_stage, notes)
     points = [setup.point(0, name, first_stage) for name in setup.aggregators]
     for depth in sorted(depths):
-        points += setup.points(depth, [one for one in held if rank.get((one.query_id, one.doc_id), 0) < depth])
+        points += setup.points(depth, [each for each in held if rank.get((each.query_id, each.doc_id), 0) < depth])
     return points
 
 
-def _about_depth(
+def _note_depth(
     evidence: Sequence[Evidence],
     rank: Mapping[tuple[str, str], int],
     deepest: int,
     last: frozenset[str],
     notes: Notes,
 ) -> None:
-    """Say how many of the first documents have evidence, where not all of those that are to be reranked have."""
-    known = {(one.query_id, one.doc_id) for one in evidence}
-    queries = {one.query_id for one in evidence}
+    """Note how many of the first documents have evidence, if some of them have none."""
+    known = {(each.query_id, each.doc_id) for each in evidence}
+    queries = {each.query_id for each in evidence}
     unknown = [pair for pair, place in rank.items() if place < deepest and not (pair in known or pair[1] in last)]
     notes.add("queries without evidence, ranked as in the first stage", count=len({q for q, _ in unknown} - queries))
     reach = min((rank[pair] for pair in unknown if pair[0] in queries), default=deepest)
     if reach < deepest:
-        notes.say(f"the evidence reaches the first {reach} documents of each query: deeper is not another ranking")
+        notes.say(f"the evidence reaches the first {reach} documents of each query; larger depths change nothing")

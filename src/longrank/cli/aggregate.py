@@ -1,4 +1,4 @@
-"""``longrank aggregate``: from stored evidence to a run, without reading a document again."""
+"""``longrank aggregate``: rank documents by stored evidence, without a model."""
 
 from __future__ import annotations
 
@@ -8,39 +8,32 @@ from typing import Annotated
 
 import typer
 
-from longrank.aggregation import AGGREGATORS
+from longrank.aggregation import AGGREGATORS, make_aggregator
 from longrank.cli import console
+from longrank.cli.options import EvidenceFile, FirstStage, Interpolate, Normalize, Tag, Weights
 
 
 def aggregate(
-    evidence: Annotated[Path, typer.Argument(help="An evidence file written by longrank rerank.", metavar="EVIDENCE")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Where the run goes.")] = None,
+    evidence: EvidenceFile,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Output file, a TREC run.")] = None,
     aggregator: Annotated[
-        str | None,
-        typer.Option("--aggregator", "-a", help=f"One of {', '.join(AGGREGATORS)}."),
+        str | None, typer.Option("--aggregator", "-a", help=f"Aggregator: {', '.join(AGGREGATORS)}.")
     ] = None,
-    weights: Annotated[
-        str | None, typer.Option("--weights", help="1,W2,W3: what birch's best sentences weigh.", metavar="1,W2,W3")
+    weights: Weights = None,
+    k: Annotated[int | None, typer.Option("-k", help="kmaxp: passages to average. [default: 3]")] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value: an option of the aggregator. Repeatable.")
     ] = None,
-    k: Annotated[int | None, typer.Option("-k", help="How many passages kmaxp averages. [default: 3]")] = None,
-    interpolate: Annotated[
-        float | None,
-        typer.Option("--interpolate", help="ALPHA * first stage + (1 - ALPHA) * passages; 0 to 1.", metavar="ALPHA"),
-    ] = None,
-    normalize: Annotated[
-        str, typer.Option("--normalize", help="Before interpolating: none, or minmax per query.")
-    ] = "none",
-    first_stage: Annotated[
-        Path | None,
-        typer.Option("--first-stage", help="The run that was reranked: its other documents follow below."),
-    ] = None,
+    interpolate: Interpolate = None,
+    normalize: Normalize = "none",
+    first_stage: FirstStage = None,
     tail: Annotated[
-        str, typer.Option("--tail", help="keep or drop the documents of the first stage without evidence.")
+        str, typer.Option("--tail", help="Documents of the first stage without evidence: keep or drop.")
     ] = "keep",
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the evidence, one JSON object per document, and write no run.")
+        bool, typer.Option("--json", help="Print the evidence, one JSON object per document; write no run.")
     ] = False,
-    tag: Annotated[str, typer.Option("--tag", help="The run's tag.")] = "longrank",
+    tag: Tag = "longrank",
 ) -> None:
     """Turn passage evidence into a ranking, in seconds.
 
@@ -50,6 +43,7 @@ def aggregate(
     --interpolate 0.4 --first-stage bm25.run
     """
     from longrank.cli.inputs import numbers, output_file
+    from longrank.config import override
     from longrank.errors import InputError
     from longrank.formats.evidence import evidence_json, read_evidence
     from longrank.formats.trec import write_run
@@ -60,7 +54,11 @@ def aggregate(
             typer.echo(json.dumps(evidence_json(record), ensure_ascii=False))
         return
     if output is None or aggregator is None:
-        raise InputError("a run needs -o RUN and --aggregator NAME", fix="or print the evidence with --json")
+        raise InputError("-o RUN and --aggregator NAME are missing", fix="give both, or print the evidence with --json")
+    options = override({}, (text.removeprefix("aggregate.") for text in assignments or ()))
+    options |= {} if k is None else {"k": k}
+    options |= {} if weights is None else {"weights": numbers("--weights", weights)}
+    make_aggregator(aggregator, **options)  # refuses foreign options
     output_file(output, evidence, first_stage)
     run = aggregate_evidence(
         evidence,
@@ -70,8 +68,7 @@ def aggregate(
         first_stage=first_stage,
         tail=tail,
         tag=tag,
-        k=k,
-        weights=None if weights is None else numbers("--weights", weights),
+        **options,
     )
     write_run(run, output)
     console.show_notes(run.notes)

@@ -1,4 +1,4 @@
-"""``longrank analyze``: what is asked about collections, rankings and systems rather than of them."""
+"""``longrank analyze``: describe collections, evidence, runs and costs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 import typer
 
-from longrank.cli.analyze_collection import collection
+from longrank.cli.analyze_collection import collection, relevant_passages
+from longrank.cli.analyze_evidence import depth, positions, sentences
 from longrank.cli.analyze_latency import latency
-from longrank.cli.analyze_positions import positions
-from longrank.cli.analyze_relevant_passages import relevant_passages
 from longrank.cli.analyze_runs import agreement, deltas, judged
-from longrank.cli.analyze_sweeps import depth, sentences
 
 analyze = typer.Typer(help="Analyse collections, evidence, runs, and costs.", rich_markup_mode=None)
 

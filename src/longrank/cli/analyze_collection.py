@@ -1,37 +1,40 @@
-"""``longrank analyze collection``: what a collection is like."""
+"""``longrank analyze collection`` and ``relevant-passages``: describe documents, queries and judgments."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from longrank.cli import console
 from longrank.cli.analyze_output import Level, Output, check_output, deliver
+from longrank.cli.options import Field
 
 
 def collection(
-    source: Annotated[str, typer.Argument(help="An index, a collection folder, or irds:ID.", metavar="SOURCE")],
+    source: Annotated[str, typer.Argument(help="Index, collection folder, or irds:ID.", metavar="SOURCE")],
     queries: Annotated[
-        str | None,
-        typer.Argument(help="Queries. [default: those of a collection folder or irds:ID]", metavar="QUERIES"),
+        str | None, typer.Argument(help="Queries. [default: those of the collection]", metavar="QUERIES")
     ] = None,
-    qrels: Annotated[str | None, typer.Argument(help="Judgments. [default: as for queries]", metavar="QRELS")] = None,
+    qrels: Annotated[
+        str | None, typer.Argument(help="Judgments. [default: those of the collection]", metavar="QRELS")
+    ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", help="Count this model's wordpieces, too: minilm, a name, a folder.")
+        str | None, typer.Option("--model", help="Model whose wordpieces are counted: minilm, a name, or a folder.")
     ] = None,
     level: Level = 1,
-    field: Annotated[str | None, typer.Option("--field", help="Topic field to use: title, description, ...")] = None,
+    field: Field = None,
     show_text: Annotated[
-        bool, typer.Option("--show-text", help="Show 300 characters of each example, and its query.")
+        bool, typer.Option("--show-text", help="Print the query and 300 characters of each example.")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Of the examples.")] = 42,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the examples.")] = 42,
     output: Output = None,
 ) -> None:
     """Count documents, queries, their lengths and judgments.
 
     Lengths are of title and text: words between blanks, terms as an index counts them (without stop words), and with
-    --model wordpieces. Judged documents that are missing are named, and one judged document of each grade.
+    --model wordpieces. Missing judged documents are named, and a judged document of each grade.
 
     Example: longrank analyze collection my.index topics.jsonl qrels.txt --model minilm -o statistics.json
     """
@@ -50,4 +53,44 @@ def collection(
             seed=seed,
             progress=advance,
         )
+    deliver(analysis, output)
+
+
+def relevant_passages(
+    passage_qrels: Annotated[
+        str,
+        typer.Argument(
+            help="Judgments of passages in TREC format, or a collection folder that has them. A passage id is the "
+            "document's id, a separator and the passage's number.",
+            metavar="PASSAGE_QRELS",
+        ),
+    ],
+    separator: Annotated[
+        str, typer.Option("--separator", help="Text between document and passage number; _ in FiRA.")
+    ] = "#",
+    mapping: Annotated[
+        Path | None, typer.Option("--mapping", help="TSV file of passage and document ids, if they are unrelated.")
+    ] = None,
+    level: Level = 1,
+    qrels: Annotated[
+        str | None, typer.Option("--qrels", help="Judgments of documents; only relevant documents count.")
+    ] = None,
+    document_level: Annotated[
+        int | None, typer.Option("--document-level", min=1, help="Lowest relevant grade of --qrels. [default: 1]")
+    ] = None,
+    output: Output = None,
+) -> None:
+    """Count the relevant passages of relevant documents (PARADE, table 9).
+
+    If one passage makes most documents relevant, the best passage is enough; if several do, a model should read them
+    together.
+
+    Example: longrank analyze relevant-passages fira-trec19-qrels-snippets.txt --separator _ --level 3
+    """
+    from longrank.verbs.analyze import analyze
+
+    check_output(output, passage_qrels, mapping, qrels)
+    analysis = analyze.relevant_passages(
+        passage_qrels, separator=separator, mapping=mapping, level=level, qrels=qrels, document_level=document_level
+    )
     deliver(analysis, output)

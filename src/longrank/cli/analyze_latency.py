@@ -1,4 +1,4 @@
-"""``longrank analyze latency``: what a document network costs by the size of its encoder."""
+"""``longrank analyze latency``: measure the cost of a document network by the size of its encoder."""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ from longrank.cli.analyze_output import Output, check_output, deliver
 
 
 def latency(
-    network: Annotated[str, typer.Option("--network", help="A document network; docs/names.md lists them.")] = (
+    network: Annotated[str, typer.Option("--network", help="Document network; docs/names.md lists all.")] = (
         "parade-transformer"
     ),
     sizes: Annotated[
         list[str] | None,
-        typer.Option("--size", help="large, base, 10/768, 8/768, medium, small, mini, 2/512, tiny. [default: all]"),
+        typer.Option(
+            "--size",
+            help="Repeatable: large, base, 10/768, 8/768, medium, small, mini, 2/512, tiny. [default: all]",
+        ),
     ] = None,
-    passages: Annotated[int, typer.Option("--passages", min=1, help="Passages of a document.")] = 16,
-    tokens: Annotated[int, typer.Option("--tokens", min=8, help="Tokens of a passage, the query's included.")] = 256,
-    dtype: Annotated[str, typer.Option("--dtype", help="float32 or bf16.")] = "float32",
-    device: Annotated[str, typer.Option("--device", help="A torch device, or auto.")] = "auto",
+    passages: Annotated[int, typer.Option("--passages", min=1, help="Passages per document.")] = 16,
+    tokens: Annotated[int, typer.Option("--tokens", min=8, help="Tokens per passage, the query's included.")] = 256,
+    dtype: Annotated[str, typer.Option("--dtype", help="Number format: float32 or bf16.")] = "float32",
+    device: Annotated[str, typer.Option("--device", help="Torch device, or auto.")] = "auto",
     threads: Annotated[int | None, typer.Option("--threads", min=1, help="CPU threads. [default: all cores]")] = None,
-    seconds: Annotated[float, typer.Option("--seconds", min=0, help="How long to measure each size.")] = 5.0,
+    seconds: Annotated[float, typer.Option("--seconds", min=0, help="Seconds to measure each size, at least.")] = 5.0,
     output: Output = None,
 ) -> None:
-    """Measure what a document network costs by the size of its encoder.
+    """Measure the cost of a document network by the size of its encoder.
 
-    Parameters, operations and time per document, for the BERT sizes that PARADE compares (Table 7), with random
-    weights: cost does not depend on what a network has learned. Tokenisation is left out.
+    Parameters, operations and time per document, for the BERT sizes of PARADE (Table 7). Weights are random: cost
+    does not depend on training. Tokenisation is left out.
 
     Example: longrank analyze latency --size small --size tiny --dtype bf16
     """

@@ -15,21 +15,13 @@ if TYPE_CHECKING:
 
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE.json", help="Write the result as JSON, and beside it a plot, .svg."),
-]
-Evidence = Annotated[Path, typer.Argument(help="An evidence file written by longrank rerank.", metavar="EVIDENCE")]
-Qrels = Annotated[
-    str, typer.Argument(help="Judgments: a TREC qrels file, a collection folder, or irds:ID.", metavar="QRELS")
+    typer.Option("-o", "--output", metavar="FILE.json", help="Output file, JSON; a plot (.svg) goes beside it."),
 ]
 Level = Annotated[int, typer.Option("-l", "--level", min=1, help="Lowest relevant grade.")]
-Measures = Annotated[
-    list[str] | None,
-    typer.Option("-m", "--measure", help="Repeatable; a name of ir_measures or trec_eval. [default: nDCG@10]"),
-]
 
 
 def check_output(output: Path | None, *inputs: Path | str | None) -> None:
-    """Fail before any work if the result cannot be written.
+    """Refuse an output that cannot be written, before any work.
 
     Raises:
         InputError: the name does not end in .json, or as `inputs.output_file`.
@@ -39,7 +31,7 @@ def check_output(output: Path | None, *inputs: Path | str | None) -> None:
     if output is None:
         return
     if output.suffix != ".json":
-        raise InputError("-o names a file that ends in .json; the plot goes beside it", got=str(output))
+        raise InputError("the output file must end in .json", got=str(output))
     output_file(output, *inputs)
     output_file(output.with_suffix(".svg"), *inputs)
 

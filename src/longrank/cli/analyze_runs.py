@@ -1,4 +1,4 @@
-"""``longrank analyze deltas``, ``judged`` and ``agreement``: runs beside each other, query by query."""
+"""``longrank analyze deltas``, ``judged`` and ``agreement``: compare runs query by query."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ from typing import Annotated
 
 import typer
 
-from longrank.cli.analyze_output import Output, Qrels, check_output, deliver
-
-Runs = Annotated[list[Path], typer.Argument(help="TREC runs, from any engine.", metavar="RUN")]
+from longrank.cli.analyze_output import Output, check_output, deliver
+from longrank.cli.options import Qrels, Runs
 
 
 def deltas(
     qrels: Qrels,
-    run: Annotated[Path, typer.Argument(help="A TREC run.", metavar="RUN")],
-    baseline: Annotated[Path, typer.Option("--baseline", help="The run that it is compared with.", metavar="RUN")],
+    run: Annotated[Path, typer.Argument(help="TREC run.", metavar="RUN")],
+    baseline: Annotated[Path, typer.Option("--baseline", help="Run to compare with.", metavar="RUN")],
     measure: Annotated[
-        str, typer.Option("-m", "--measure", help="What is compared: a name of ir_measures or trec_eval.")
+        str, typer.Option("-m", "--measure", help="Measure to compare, a name of ir_measures or trec_eval.")
     ] = "nDCG@10",
     shown: Annotated[
-        int, typer.Option("--show", min=0, help="How many of the best and of the worst queries to print; 0: all.")
+        int, typer.Option("--show", min=0, help="Number of best and of worst queries to print; 0: all queries.")
     ] = 10,
     output: Output = None,
 ) -> None:
     """Compare two runs query by query.
 
-    Wins, ties, losses, and the queries with the largest differences; the JSON has all.
+    Prints wins, ties, losses, and the queries with the largest differences; the JSON file has all queries.
 
     Example: longrank analyze deltas qrels.txt maxp.run --baseline bm25.run -m AP -o deltas.json
     """
@@ -40,14 +39,14 @@ def judged(
     qrels: Qrels,
     runs: Runs,
     cutoffs: Annotated[
-        list[int] | None, typer.Option("-k", min=1, help="Repeatable: of the first K. [default: 10 and 20]")
+        list[int] | None, typer.Option("-k", min=1, help="Repeatable; rank cutoff. [default: 10 and 20]")
     ] = None,
     output: Output = None,
 ) -> None:
-    """Show how much of each run's top has been judged.
+    """Measure the share of judged documents among the first K of each run.
 
-    The share of the first K documents of each query, or of all that it has, that have a judgment; the mean over the
-    run's judged queries. Runs that are judged less may be better than they look.
+    The mean over the run's judged queries; if a query has fewer documents, all of them count. Runs with fewer judged
+    documents may be better than their figures.
 
     Example: longrank analyze judged qrels.txt bm25.run maxp.run -k 10 -k 20 -k 100
     """
@@ -59,17 +58,17 @@ def judged(
 
 def agreement(
     runs: Runs,
-    k: Annotated[int, typer.Option("-k", help="Of the overlap: the first K.")] = 10,
-    p: Annotated[float, typer.Option("-p", help="Of rank-biased overlap: what the next rank counts.")] = 0.9,
-    depth: Annotated[
-        int | None, typer.Option("--depth", help="Of tau and rank-biased overlap: the first so many. [default: all]")
-    ] = None,
+    k: Annotated[int, typer.Option("-k", help="Documents that the overlap compares.")] = 10,
+    p: Annotated[
+        float, typer.Option("-p", help="Weight of each next rank in rank-biased overlap, above 0 and below 1.")
+    ] = 0.9,
+    depth: Annotated[int | None, typer.Option("--depth", help="Ranks compared by tau and RBO. [default: all]")] = None,
     output: Output = None,
 ) -> None:
-    """Show how alike the rankings of two or more runs are.
+    """Measure how alike the rankings of two or more runs are.
 
-    Kendall's tau of the documents that both rank, rank-biased overlap (RBO), and the overlap of the first K; means
-    over the queries that both have.
+    Kendall's tau of the documents that both runs rank, rank-biased overlap (RBO), and the overlap of the first K;
+    means over the queries that both runs have.
 
     Example: longrank analyze agreement bm25.run maxp.run parade.run -k 20
     """

@@ -1,4 +1,4 @@
-"""``longrank bench``: how fast a model reads passages here, and how much of the machine that uses."""
+"""``longrank bench``: measure the speed of a passage scorer on this machine."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def bench(
-    model: Annotated[str, typer.Argument(help="A Hugging Face name, a folder, or an alias.", metavar="MODEL")],
-    scorer: Annotated[str, typer.Option("--scorer", help="The passage scorer that reads with it.")] = "bi-encoder",
+    model: Annotated[str, typer.Argument(help="Model: a Hugging Face name, a folder, or an alias.", metavar="MODEL")],
+    scorer: Annotated[str, typer.Option("--scorer", help="Passage scorer.")] = "bi-encoder",
     lengths: Annotated[
         list[int] | None, typer.Option("--length", help="Tokens per passage; repeatable. [default: 64, 128, 256]")
     ] = None,
@@ -25,19 +25,19 @@ def bench(
         list[str] | None, typer.Option("--dtype", help="float32, bf16 or int8; repeatable. [default: float32]")
     ] = None,
     backend: Annotated[
-        str, typer.Option("--backend", help="Who computes the encoder: torch, onnx or openvino.")
+        str, typer.Option("--backend", help="Library that computes the encoder: torch, onnx or openvino.")
     ] = "torch",
-    device: Annotated[str, typer.Option("--device", help="A torch device, or auto.")] = "auto",
+    device: Annotated[str, typer.Option("--device", help="Torch device, or auto.")] = "auto",
     threads: Annotated[int | None, typer.Option("--threads", min=1, help="CPU threads. [default: all cores]")] = None,
-    seconds: Annotated[float, typer.Option("--seconds", min=0, help="How long to measure each.")] = 5.0,
+    seconds: Annotated[float, typer.Option("--seconds", min=0, help="Seconds per measurement.")] = 5.0,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the measurements as JSON, with the machine named.")
+        Path | None, typer.Option("-o", "--output", help="Write the measurements and the machine's name as JSON.")
     ] = None,
 ) -> None:
-    """Measure how fast a model reads passages here.
+    """Measure how fast a model reads passages on this machine.
 
-    Passages are generated and all of one length, documents have 2,000 tokens. The peak is the rate of one large
-    matrix product on this machine.
+    Passages are generated and have equal lengths; documents have 2,000 tokens. The peak is the rate of one large matrix
+    product.
 
     Example: longrank bench minilm --dtype float32 --dtype bf16
     """
@@ -53,19 +53,19 @@ def bench(
     for row in measure(scorer, model, lengths, dtypes, device=device, backend=backend, seconds=seconds):
         rows.append(row)
         console.note(f"{model}: {row.dtype}, {row.length} tokens: {row.passages:,.1f} passages/s")
-    named = machine()
+    host = machine()
     if output is not None:
-        record = {"machine": named, "measurements": [asdict(row) for row in rows]}
+        record = {"machine": host, "measurements": [asdict(row) for row in rows]}
         with atomic_write(output, "w") as stream:
             stream.write(json.dumps(record, indent=2) + "\n")
-    typer.echo(f"{named['accelerator'] or named['processor']}, {named['threads']} threads, PyTorch {named['torch']}")
+    typer.echo(f"{host['accelerator'] or host['processor']}, {host['threads']} threads, PyTorch {host['torch']}")
     for line in table(rows):
         typer.echo(line)
 
 
 def table(rows: list[Speed]) -> list[str]:
-    """Return the lines of a table of measurements, one row each."""
-    head = ("dtype", "tokens each", "passages/s", "tokens/s", "documents/s", "GFLOP/s", "of the peak")
+    """Return the lines of a table with one row per measurement."""
+    head = ("dtype", "tokens each", "passages/s", "tokens/s", "documents/s", "GFLOP/s", "of peak")
     cells = [
         (
             row.dtype,

@@ -1,4 +1,4 @@
-"""``longrank calibrate``: learn which documents an expensive scorer need not read."""
+"""``longrank calibrate``: learn a bound for early stopping."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from longrank.cli import console
 def calibrate(
     cheap: Annotated[Path, typer.Argument(help="Evidence of the cheap scorer.", metavar="CHEAP")],
     expensive: Annotated[
-        Path, typer.Argument(help="Evidence of the expensive scorer, of the same candidates.", metavar="EXPENSIVE")
+        Path, typer.Argument(help="Evidence of the expensive scorer for the same candidates.", metavar="EXPENSIVE")
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where the calibration goes, a JSON file.")],
-    k: Annotated[int, typer.Option("-k", help="The top that is to be kept.")] = 10,
-    risk: Annotated[float, typer.Option("--risk", help="Mean share of the true top k that may be missed.")] = 0.05,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Output file, JSON.")],
+    k: Annotated[int, typer.Option("-k", help="Size of the top-k that must be preserved.")] = 10,
+    risk: Annotated[float, typer.Option("--risk", help="Allowed mean share of the true top-k that is missed.")] = 0.05,
     aggregator: Annotated[
-        str, typer.Option("--aggregator", "-a", help=f"One of {', '.join(AGGREGATORS)}; one without options.")
+        str, typer.Option("--aggregator", "-a", help=f"An aggregator without options: {', '.join(AGGREGATORS)}.")
     ] = "maxp",
 ) -> None:
-    """Learn which documents cannot enter the top k.
+    """Learn which documents cannot enter the top-k.
 
-    A pipeline with this calibration leaves them alone. The share of the top k that is missed is measured on
-    held-out queries, written and shown.
+    A pipeline with this calibration skips them. The missed share of the top-k is measured on held-out queries, printed
+    and written to the file.
 
     Example: longrank calibrate minilm.run.evidence maxp.run.evidence -o stop.json, then
     longrank rerank ... --set stop.calibration=stop.json

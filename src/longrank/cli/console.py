@@ -1,4 +1,4 @@
-"""What the command line shows on stderr: notes, progress, nothing else prints there."""
+"""Notes and progress on stderr."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from pathlib import Path
 from longrank.errors import printable
 from longrank.types import Notes
 
-_PLAIN_SECONDS = 10.0  # how often progress prints a line where there is no terminal
+_PLAIN_SECONDS = 10.0  # seconds between lines of progress where there is no terminal
 _state = {"debug": False}
 
 
 def set_debug(on: bool) -> None:
-    """Show tracebacks from now on, or not."""
+    """Show tracebacks from now on."""
     _state["debug"] = _state["debug"] or on
 
 
 def debug() -> bool:
-    """Say whether tracebacks are shown."""
+    """Tell whether tracebacks are shown."""
     return _state["debug"]
 
 
 def note(message: str) -> None:
-    """Tell the user something worth knowing, on one line."""
+    """Print a line for the user."""
     print(f"longrank: {printable(message)}", file=sys.stderr)
 
 
@@ -38,28 +38,28 @@ def show_notes(notes: Notes) -> None:
 
 
 def is_first() -> bool:
-    """Say whether this process speaks for all that torchrun has started; one that runs alone does."""
+    """Tell whether this process reports for all processes of torchrun; true if it runs alone."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table whose columns are aligned to the right."""
+    """Return the lines of a table with right-aligned columns."""
     lines = [head, *rows]
     widths = [max(len(line[n]) for line in lines) for n in range(len(head))]
     return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
 
 
 def cache_folder() -> Path:
-    """Return the folder for what can be made again: ``$XDG_CACHE_HOME/longrank``, else ``~/.cache/longrank``."""
+    """Return the cache folder: ``$XDG_CACHE_HOME/longrank``, else ``~/.cache/longrank``."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "longrank"
 
 
 @contextmanager
 def progress(what: str, total: int | None, unit: str) -> Iterator[Callable[..., None]]:
-    """Show how far a long work is; yields a function of the units just done and, if known by then, their total.
+    """Show progress: a bar on a terminal, else a line every ten seconds.
 
-    A bar on a terminal; elsewhere a line every ten seconds.
+    Yields a function of the number of units just done and, if known only then, of their total.
     """
     with _bar(what, total) if sys.stderr.isatty() else _plain(what, total, unit) as advance:
         yield advance
@@ -92,7 +92,7 @@ def _bar(what: str, total: int | None) -> Iterator[Callable[..., None]]:
 @contextmanager
 def _plain(what: str, total: int | None, unit: str) -> Iterator[Callable[..., None]]:
     done, last = 0, time.monotonic()
-    began: tuple[int, float] | None = None  # after the first call, which may be about what was found done
+    began: tuple[int, float] | None = None  # after the first call, which may report work of an earlier run
 
     def advance(n: int, units: int | None = total) -> None:
         nonlocal done, last, began

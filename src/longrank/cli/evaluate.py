@@ -1,4 +1,4 @@
-"""``longrank evaluate``: measure runs against judgments, and compare them with a baseline."""
+"""``longrank evaluate``: measure runs against relevance judgments."""
 
 from __future__ import annotations
 
@@ -8,58 +8,55 @@ from typing import Annotated
 import typer
 
 from longrank.cli import console
+from longrank.cli.options import Complete, Qrels, Runs
 
 
 def evaluate(
-    qrels: Annotated[
-        str, typer.Argument(help="Judgments: a TREC qrels file, a collection folder, or irds:ID.", metavar="QRELS")
-    ],
-    runs: Annotated[list[Path], typer.Argument(help="TREC runs, from any engine.", metavar="RUN")],
+    qrels: Qrels,
+    runs: Runs,
     measures: Annotated[
         list[str] | None,
         typer.Option(
             "-m",
             "--measure",
             metavar="MEASURE",
-            help="Repeatable. As ir_measures names it (nDCG@10, AP(rel=2)@100) or trec_eval (map, P.5,10, all_trec). "
-            "Default: AP, nDCG@10, P@20, RR and R@1000.",
+            help="Repeatable; a name of ir_measures (nDCG@10, AP(rel=2)@100) or trec_eval (map, P.5,10, all_trec). "
+            "[default: AP, nDCG@10, P@20, RR and R@1000]",
         ),
     ] = None,
-    complete: Annotated[
-        bool,
-        typer.Option(
-            "--complete/--intersection",
-            help="Average over all topics of the qrels, missing ones as 0 (trec_eval -c); or over those the run has.",
-        ),
-    ] = True,
+    complete: Complete = True,
     level: Annotated[
-        int | None,
-        typer.Option("-l", "--level", help="Lowest relevant grade, for measures that only ask relevant or not."),
+        int | None, typer.Option("-l", "--level", help="Lowest relevant grade of binary measures. [default: 1]")
     ] = None,
-    depth: Annotated[int | None, typer.Option("-M", "--depth", help="Look at this many documents per topic.")] = None,
+    depth: Annotated[int | None, typer.Option("-M", "--depth", help="Documents per topic that count.")] = None,
     residual: Annotated[
         list[str] | None,
         typer.Option(
             "--residual",
             metavar="QRELS",
-            help="Repeatable. Leave the documents that these judge out of runs and judgments, topic by topic.",
+            help="Repeatable; earlier judgments. The documents that they judge are left out, topic by topic.",
         ),
     ] = None,
     baseline: Annotated[
-        Path | None, typer.Option("--baseline", metavar="RUN", help="Compare the other runs with this one.")
+        Path | None, typer.Option("--baseline", metavar="RUN", help="Run to compare the other runs with.")
     ] = None,
     test: Annotated[
         str | None, typer.Option("--test", help="Paired two-sided test: t or randomization. [default: t]")
     ] = None,
     correction: Annotated[
-        str | None, typer.Option("--correction", help="For making several tests: bonferroni or holm.")
+        str | None, typer.Option("--correction", help="Correction for several tests: bonferroni or holm.")
     ] = None,
-    threshold: Annotated[float, typer.Option("--threshold", help="Mark differences with p below this.")] = 0.05,
+    threshold: Annotated[
+        float, typer.Option("--threshold", help="Significance level; differences with p below it are marked.")
+    ] = 0.05,
     per_query: Annotated[
-        bool, typer.Option("--per-query", help="Show values topic by topic, as trec_eval -q does.")
+        bool, typer.Option("--per-query", help="Print the values of each topic, as trec_eval -q does.")
     ] = False,
     format: Annotated[
-        str, typer.Option("--format", help="table, json, csv, latex or markdown; --per-query: table, json or csv.")
+        str,
+        typer.Option(
+            "--format", help="Output format: table, json, csv, latex or markdown; with --per-query table, json or csv."
+        ),
     ] = "table",
 ) -> None:
     """Measure runs against judgments, as trec_eval does.
@@ -74,9 +71,9 @@ def evaluate(
 
     choice("--format", format, list(PER_QUERY_RENDERERS if per_query else RENDERERS))
     if per_query and baseline is not None:
-        raise InputError("--per-query lists values and --baseline compares means", fix="use one of them")
+        raise InputError("--per-query and --baseline cannot be combined", fix="use one of them")
     if baseline is None and (test or correction):
-        raise InputError("--test and --correction compare runs with a baseline", fix="name one with --baseline RUN")
+        raise InputError("--test and --correction need a baseline", fix="name it with --baseline RUN")
     table = evaluate_runs(
         qrels,
         runs,
@@ -90,5 +87,5 @@ def evaluate(
         correction=correction,
         threshold=threshold,
     )
-    console.show_notes(table.notes)  # first, since they may change how the figures are read
+    console.show_notes(table.notes)  # first: they may change how the figures are read
     print(PER_QUERY_RENDERERS[format](table.per_query) if per_query else RENDERERS[format](table), end="")

@@ -1,4 +1,4 @@
-"""``longrank fuse``: several runs become one."""
+"""``longrank fuse``: fuse several runs into one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Annotated
 import typer
 
 from longrank.cli import console
+from longrank.cli.options import RunOutput, Tag
 
 
 def fuse(
     runs: Annotated[list[Path], typer.Argument(help="Two TREC runs or more.", metavar="RUN RUN...")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where the fused run goes.")],
-    method: Annotated[str, typer.Option("--method", help="rrf, linear, or mapfuse.")],
+    output: RunOutput,
+    method: Annotated[str, typer.Option("--method", help="Fusion method: rrf, linear or mapfuse.")],
     weights: Annotated[
-        str | None, typer.Option("--weights", help="linear: a weight for each run.", metavar="W1,W2,...")
+        str | None, typer.Option("--weights", help="linear: weight of each run. [default: 1]", metavar="W1,W2,...")
     ] = None,
     normalize: Annotated[
         str | None, typer.Option("--normalize", help="linear: none, or minmax per run and query. [default: none]")
@@ -23,27 +24,27 @@ def fuse(
     rrf_k: Annotated[float | None, typer.Option("--rrf-k", help="rrf: k of 1 / (k + rank). [default: 60]")] = None,
     maps: Annotated[
         str | None,
-        typer.Option("--map", help="mapfuse: the MAP of each system on other queries.", metavar="M1,M2,..."),
+        typer.Option("--map", help="mapfuse: MAP of each system on other queries.", metavar="M1,M2,..."),
     ] = None,
     heldout: Annotated[
         str | None,
         typer.Option(
             "--heldout",
-            help="mapfuse: take the MAPs from these judgments and runs of the same systems on other queries.",
+            help="mapfuse: judgments and runs of the same systems on other queries, which give the MAPs.",
             metavar="QRELS,RUN1,RUN2,...",
         ),
     ] = None,
     folds: Annotated[
         Path | None,
-        typer.Option("--folds", help="mapfuse: fuse each fold's test queries with the MAPs of its other queries."),
+        typer.Option("--folds", help="mapfuse: fold file; each fold's test queries take the MAPs of its others."),
     ] = None,
     qrels: Annotated[Path | None, typer.Option("--qrels", help="mapfuse: judgments, for --folds.")] = None,
-    tag: Annotated[str, typer.Option("--tag", help="The run's tag.")] = "longrank",
+    tag: Tag = "longrank",
 ) -> None:
     """Fuse runs by ranks, by scores, or by ranks and MAP.
 
-    rrf: reciprocal ranks; linear: a weighted sum of scores; mapfuse: MAP-weighted reciprocal ranks. The MAPs are
-    never taken from the queries being fused.
+    rrf: reciprocal ranks; linear: weighted sum of scores; mapfuse: MAP-weighted reciprocal ranks. The MAPs are never
+    taken from the queries that are fused.
 
     Example: longrank fuse bm25.run maxp.run -o fused.run --method rrf
     """

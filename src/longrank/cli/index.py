@@ -1,4 +1,4 @@
-"""``longrank index`` and ``longrank check``: build an index, and see whether it is undamaged."""
+"""``longrank index`` and ``longrank check``: build an index, and check its files."""
 
 from __future__ import annotations
 
@@ -25,50 +25,51 @@ def index(
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The index: a new folder, or an index to replace.")
+        Path | None, typer.Option("-o", "--output", help="Folder of the index: a new folder, or an index to replace.")
     ] = None,
     format: Annotated[
-        str | None, typer.Option("--format", help="Format of the documents, if the file names do not tell.")
+        str | None, typer.Option("--format", help="Document format, if the file names do not tell.")
     ] = None,
     fields: Annotated[
-        str, typer.Option("--fields", help="Fields to index, between commas; without title it is kept, not indexed.")
+        str,
+        typer.Option(
+            "--fields", help="Fields to index, between commas; without title, titles are stored but not indexed."
+        ),
     ] = "title,text",
-    encoding: Annotated[str, typer.Option("--encoding", help="Encoding of the documents.")] = "utf-8",
+    encoding: Annotated[str, typer.Option("--encoding", help="Encoding of the document files.")] = "utf-8",
     encoding_errors: Annotated[
-        str, typer.Option("--encoding-errors", help="Undecodable bytes: strict refuses them, replace counts them.")
+        str, typer.Option("--encoding-errors", help="Undecodable bytes: strict (error) or replace (count them).")
     ] = "strict",
     max_uncompressed: Annotated[
-        int | None, typer.Option("--max-uncompressed", help="Refuse a .gz file that unpacks to more bytes.")
+        int | None,
+        typer.Option("--max-uncompressed", help="Largest unpacked size of a .gz file, in bytes. [default: no limit]"),
     ] = None,
     analyzer: Annotated[
-        str, typer.Option("--analyzer", help="porter: stop words and stemming, as Lucene; none: words as they are.")
+        str,
+        typer.Option("--analyzer", help="Analyzer: porter (stop words and stemming, as Lucene) or none (plain words)."),
     ] = "porter",
     expansions: Annotated[
         list[Path] | None,
         typer.Option(
             "--expansions",
-            help="Queries predicted for the documents (doc2query): JSONL of doc_id and queries; indexed, never shown. "
-            "Several files, each with its own --expansions, are united.",
+            help="Predicted queries (doc2query) to index with the documents: JSONL of doc_id and queries. Repeat the "
+            "option for several files.",
             metavar="FILE",
         ),
     ] = None,
     original_copies: Annotated[
         int,
-        typer.Option("--original-copies", help="How often a document's own words count beside --expansions.", min=1),
+        typer.Option("--original-copies", help="Weight of a document's own words beside --expansions.", min=1),
     ] = 1,
-    workers: Annotated[
-        int, typer.Option("--workers", help="Processes that analyse text; the result is the same.", min=1)
-    ] = 2,
+    workers: Annotated[int, typer.Option("--workers", help="Processes that analyse text.", min=1)] = 2,
     vectors: Annotated[
-        str | None, typer.Option("--vectors", help="Also store passage vectors of this bi-encoder, e.g. minilm.")
+        str | None, typer.Option("--vectors", help="Bi-encoder whose passage vectors are stored, too, e.g. minilm.")
     ] = None,
-    passages: Annotated[
-        str, typer.Option("--passages", help="How documents are split for --vectors: a preset's name.")
-    ] = "windows",
+    passages: Annotated[str, typer.Option("--passages", help="Passage preset for --vectors.")] = "windows",
 ) -> None:
-    """Index documents for retrieving and for showing passages.
+    """Build an index of documents.
 
-    Nothing is written until all is read; an index that is replaced stays valid until the new one is complete.
+    An existing index is replaced when the new index is complete.
 
     Examples: longrank index docs.jsonl -o my.index
 
@@ -84,7 +85,7 @@ def index(
         corpus = _corpus(format, names, encoding, encoding_errors, max_uncompressed)
         _build(sources, output, {**options, "corpus": corpus, "vectors": vectors, "passages": passages}, workers, notes)
     elif vectors is None or expansions or len(sources) != 1:
-        raise InputError("where should the index go?", fix="longrank index SOURCE... -o INDEX")
+        raise InputError("-o is needed", fix="longrank index SOURCE... -o INDEX")
     if vectors is not None:
         _add_vectors(output or Path(sources[0]), vectors, passages, notes)
     console.show_notes(notes)
@@ -136,9 +137,9 @@ def _print_expansions(index: Index) -> None:
 
 
 def check(
-    path: Annotated[Path, typer.Argument(help="The index to check.", metavar="INDEX")],
+    path: Annotated[Path, typer.Argument(help="Index to check.", metavar="INDEX")],
 ) -> None:
-    """Compare every file of an index with its checksum. A damaged one is named (exit code 3).
+    """Compare every file of an index with its checksum. Exit code 3 names a damaged file.
 
     Example: longrank check my.index
     """

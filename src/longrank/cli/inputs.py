@@ -1,47 +1,34 @@
-"""What several commands read the same way."""
+"""Checks of options and outputs that several commands share."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.storage import check_folder, check_writable
+from longrank.storage.workplace import check_apart
 
 
 def output_file(output: Path, *inputs: Path | str | None) -> None:
-    """Fail before any work if `output` cannot be written, or is something that the command reads or writes besides.
+    """Fail before any work if `output` cannot be written, or is also an input.
 
     Raises:
-        InputError: as `apart` and `check_writable`.
+        InputError: as `check_apart` and `check_writable`.
     """
     check_writable(output)
-    apart(output, *inputs)
+    check_apart(output, *inputs)
 
 
 def output_folder(output: Path, *inputs: Path | str | None) -> None:
-    """Fail before any work if files cannot be written to the folder `output`, or the command reads it besides.
+    """Fail before any work if the folder `output` cannot be written to, or is also an input.
 
     Raises:
-        InputError: as `apart` and `check_folder`.
+        InputError: as `check_apart` and `check_folder`.
     """
     check_folder(output)
-    apart(output, *inputs)
-
-
-def apart(output: Path, *inputs: Path | str | None) -> None:
-    """Refuse an output, a file or a folder, that the command reads or writes besides.
-
-    Raises:
-        InputError: it is one of `inputs` (None and "" do not count) or lies inside one, an index for instance.
-    """
-    places = [os.path.realpath(one) for one in inputs if one]  # Path.resolve fails on a link to itself
-    if os.path.realpath(output) in places:
-        raise InputError("is also an input and would be overwritten", path=output, fix="choose another output")
-    if set(places) & set(map(str, Path(os.path.realpath(output)).parents)):
-        raise InputError("lies inside an input", path=output, fix="choose another output")
+    check_apart(output, *inputs)
 
 
 def choice(option: str, value: str, allowed: Sequence[str]) -> str:
@@ -59,7 +46,7 @@ def numbers(option: str, value: str) -> list[float]:
     """Read an option that takes numbers between commas: ``1,0.1,0.1``.
 
     Raises:
-        InputError: one of them is not a number.
+        InputError: a part is not a number.
     """
     try:
         return [float(part) for part in value.split(",")]

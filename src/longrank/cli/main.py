@@ -1,4 +1,4 @@
-"""``longrank``: finds the command, runs it, and turns errors into one line and an exit code.
+"""``longrank``: find and run a command; turn errors into one line and an exit code.
 
 0 done; 1 failed at run time; 2 bad input or usage; 3 a damaged file; 130/143 interrupted.
 """
@@ -41,7 +41,7 @@ COMMANDS = {
     "create": "longrank.cli.create:create",
     "quantize": "longrank.cli.quantize:quantize",
     "train": "longrank.cli.train:train",
-    "train-passages": "longrank.cli.train_passages:train_passages",
+    "train-passages": "longrank.cli.train:train_passages",
     "rows": "longrank.cli.rows:rows",
     "weak-labels": "longrank.cli.weak_labels:weak_labels",
     "serve": "longrank.cli.serve:serve",
@@ -49,12 +49,12 @@ COMMANDS = {
     "analyze": "longrank.cli.analyze:analyze",
     "reproduce": "longrank.cli.reproduce:reproduce",
 }
-"""name -> "module:function", in the order of the help page; imported only when needed."""
+"""name -> "module:function", in the order of the help page; imported when needed."""
 
 
 _FIRST_SPEAKS = 10.0
-"""Seconds in which the first of the processes of torchrun can say what is wrong with the input, which all read, and is
-answered by the end of the others. One that is still there has met what the first has not, and says so."""
+"""Seconds that all but the first process of torchrun wait before they report wrong input: the first reports it for all,
+and torchrun then ends the others. A process that outlives the wait met a fault of its own."""
 
 _FAULTS_OF_NAMES = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.ENAMETOOLONG, errno.ELOOP}
 
@@ -81,7 +81,7 @@ def _group(
 
 
 def build_app(names: Sequence[str]) -> typer.Typer:
-    """Return the application with the named commands only, so that one command loads one module."""
+    """Return the application with the named commands only: one command loads one module."""
     app = typer.Typer(
         name="longrank",
         pretty_exceptions_enable=False,
@@ -101,23 +101,23 @@ def build_app(names: Sequence[str]) -> typer.Typer:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line; return its exit code. Never raises for a user's mistake."""
+    """Run one command line and return its exit code. A user's mistake never raises."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     console.set_debug("--debug" in arguments)
     arguments = [a for a in arguments if a != "--debug"]  # wherever it stands
-    named = next((a for a in arguments if not a.startswith("-")), None)
-    if named is not None and named not in COMMANDS:
-        return _fail(f"unknown command '{printable(named)}'; {suggestion(named, COMMANDS)}", 2)
+    command = next((a for a in arguments if not a.startswith("-")), None)
+    if command is not None and command not in COMMANDS:
+        return _fail(f"unknown command '{printable(command)}'; {suggestion(command, COMMANDS)}", 2)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
     use_cache_folder(console.cache_folder())
     try:
-        app = build_app([named] if named else list(COMMANDS))
+        app = build_app([command] if command else list(COMMANDS))
         result = app(args=arguments or ["--help"], standalone_mode=False)
-        if result == 130:  # the parser has swallowed the interrupt
+        if result == 130:  # the parser swallows the interrupt
             raise KeyboardInterrupt
         return result if isinstance(result, int) else 0
-    except Exception as error:  # the one place where errors end
+    except Exception as error:  # all errors end here
         return _report(error)
     except KeyboardInterrupt:
         return _fail("interrupted; run the same command to go on (index starts afresh)", 130)
@@ -146,7 +146,7 @@ def _report(error: Exception) -> int:
 
 
 def _subcommands(context: Any) -> list[str]:
-    """Return the names that lead to where the parser is, without the program's own."""
+    """Return the names of command and subcommand."""
     return [*_subcommands(context.parent), context.info_name] if context and context.parent else []
 
 

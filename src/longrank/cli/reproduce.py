@@ -6,17 +6,12 @@ import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from longrank.cli import console
 from longrank.errors import InputError
-
-if TYPE_CHECKING:
-    from longrank.collections import Collection
-    from longrank.reproduction.results import Result
-    from longrank.reproduction.selection import SelectedRecipe
 
 _STOPPED = {130, 143}  # exit codes of a process that was told to stop
 
@@ -25,127 +20,66 @@ def reproduce(
     recipes: Annotated[
         list[str] | None,
         typer.Argument(
-            help="What to obtain: a recipe, a table (all of its conditions), a paper, or a TOML file.",
+            help="A recipe, a table (all of its conditions), a paper, or a TOML file.",
             metavar="RECIPE",
         ),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List tables and figures and what each needs.")] = False,
+    listed: Annotated[
+        bool,
+        typer.Option("--list", help="List tables and figures with their needs."),
+    ] = False,
     collection: Annotated[
         str | None,
         typer.Option(
             "--collection",
-            help="A collection folder, irds:ID, or a collection by its name; NAME=FOLDER says that a folder holds it.",
+            help="A collection folder, irds:ID, a collection's name, or NAME=FOLDER, a named collection in a folder.",
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder for all; the same command again goes on in it.")
+        Path | None, typer.Option("-o", "--output", help="Output folder; the same command again resumes.")
     ] = None,
     models: Annotated[
         list[str] | None,
         typer.Option(
-            "--model", help="ROLE=MODEL: a folder or a name of Hugging Face, instead of the published one; repeatable."
+            "--model", help="ROLE=MODEL: a folder or Hugging Face name that replaces the published model; repeatable."
         ),
     ] = None,
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="key=value, a setting of the recipe; repeatable.")
+        list[str] | None, typer.Option("--set", help="key=value: a setting of the recipe; repeatable.")
     ] = None,
-    dry: Annotated[bool, typer.Option("--dry-run", help="Only print the commands, as a shell script.")] = False,
+    dry: Annotated[
+        bool, typer.Option("--dry-run", help="Print the commands as a shell script, and run nothing.")
+    ] = False,
 ) -> None:
     """Obtain the tables and figures of five papers.
 
-    Each is a recipe, with what was published; its phases are longrank commands, which --dry-run prints. Writes runs,
-    values by query and a report to FOLDER. Figures are judged only if collection, models and settings are the paper's.
+    A recipe holds the published figures of a table or figure; its phases are longrank commands, which --dry-run
+    prints. Writes runs, values by query and a report to FOLDER. Figures are compared with the paper's only if
+    collection, models and settings are the paper's.
 
     Example: longrank reproduce birch/results-robust04 --collection robust04=disks45 -o birch --dry-run
     """
-    from longrank.cli.inputs import apart
-    from longrank.collections.available import open_whole
-    from longrank.reproduction.folders import reproducing
-    from longrank.reproduction.recipe_files import named, recipe_names
-    from longrank.reproduction.report import as_text
-    from longrank.reproduction.selection import for_collection, select_recipes
+    from longrank.verbs.reproduce import reproduce as obtain
+    from longrank.verbs.reproduce import reproduction_script
 
     if listed:
-        _list(named(recipes) if recipes else recipe_names())
+        _list(recipes)
         return
     if not recipes:
-        raise InputError("nothing is asked for", fix="name a recipe; longrank reproduce --list shows them")
+        raise InputError("no recipe is named", fix="longrank reproduce --list shows the recipes")
     if collection is None or output is None:
         raise InputError("--collection and -o are needed", fix="longrank reproduce --list says what a recipe needs")
-    roles = dict(_pair("--model", one) for one in models or ())
-    asked = select_recipes(named(recipes), assignments or (), roles)
-    given = open_whole(collection)
-    chosen = for_collection(asked, recipes, given.name)
-    if len(chosen) < len(asked):
-        console.note(f"{len(asked) - len(chosen)} of {len(asked)} recipes are left out: not of {given.name}")
+    roles = dict(_pair("--model", model) for model in models or ())
     if dry:
-        _print_scripts(chosen, output, given)
+        script = reproduction_script(
+            recipes, collection, output, models=roles, settings=assignments or (), tell=console.note
+        )
+        typer.echo(script, nl=False)
         return
-    apart(output, *given.sources, *given.queries, *given.qrels, *roles.values())
-    with reproducing(output, given):
-        if len(chosen) == 1:
-            typer.echo(as_text(_run_one(chosen[0], output, given)), nl=False)
-            return
-        code = _run_several(chosen, output, given)
-    if code:
-        raise typer.Exit(code)
-
-
-def _run_one(one: SelectedRecipe, output: Path, given: Collection) -> Result:
-    from longrank.reproduction.reproduce import reproduce as run_recipe
-    from longrank.types import Notes
-
-    notes = Notes()
-    result = run_recipe(one, output, given, _run, notes)
-    console.show_notes(notes)
-    console.note(f"{output / one.place}: report.html, report.md, results.json")
-    return result
-
-
-def _run_several(asked: Sequence[SelectedRecipe], output: Path, given: Collection) -> int:
-    """Run recipes one after the other, though one fails; return the exit code of the first that does, or 0."""
-    from longrank.errors import LongRankError
-    from longrank.reproduction.summary import finished_before, nothing_of, outcome_in, summary_text, write_summary
-
-    outcomes, code = [], 0
-    for number, one in enumerate(asked, 1):
-        console.note(f"recipe {number} of {len(asked)}: {one.name}")
-        if one.recipe.program is None:
-            outcomes.append(nothing_of(one, f"nothing to run: {one.recipe.expected[0].reason}"))
-            continue
-        try:
-            _run_one(one, output, given)
-            outcomes.append(outcome_in(output, one.place))
-        except LongRankError as error:
-            console.note(f"{one.name}: {error}; the other recipes go on")
-            outcomes.append(nothing_of(one, f"failed: {error}"))
-            code = code or error.exit_code
-    earlier = finished_before(output, {one.place for one in asked})
-    write_summary([*outcomes, *earlier], given.name, output)
-    typer.echo(summary_text(outcomes), nl=False)
-    console.note(f"{output}: index.html, summary.md")
-    return code
-
-
-def _print_scripts(asked: Sequence[SelectedRecipe], output: Path, given: Collection) -> None:
-    """Print the commands of recipes, what they share once; one that cannot be run is left out and said."""
-    from longrank.errors import LongRankError
-    from longrank.reproduction.reproduce import script
-    from longrank.types import Notes
-
-    typer.echo("# queries, judgments and folds are written by the same command without --dry-run")
-    seen: set[str] = set()
-    for one in asked:
-        try:
-            lines = script(one, output, given, notes := Notes()).splitlines()
-        except LongRankError as error:
-            if len(asked) == 1:
-                raise
-            console.note(f"{one.name}: {error}")
-            continue
-        typer.echo("\n".join([f"# {one.name}", *(line for line in lines if line not in seen)]))
-        seen.update(lines)
-        console.show_notes(notes)
+    done = obtain(recipes, collection, output, models=roles, settings=assignments or (), run=_run, tell=console.note)
+    typer.echo(str(done), nl=False)
+    for error in done.failures.values():
+        raise typer.Exit(error.exit_code)
 
 
 def _pair(option: str, text: str) -> tuple[str, str]:
@@ -156,7 +90,7 @@ def _pair(option: str, text: str) -> tuple[str, str]:
 
 
 def _run(command: Sequence[str], number: str) -> None:
-    """Run a command of a recipe; what it prints goes where progress goes, since only the result is the output."""
+    """Run a command of a recipe in this process, with its output on stderr, since stdout is for the result."""
     import shlex
 
     from longrank.cli.main import main
@@ -171,8 +105,9 @@ def _run(command: Sequence[str], number: str) -> None:
         raise CommandFailed(command, code)
 
 
-def _list(names: Sequence[str]) -> None:
+def _list(recipes: Sequence[str] | None) -> None:
     from longrank.reproduction.listing import listing
-    from longrank.reproduction.recipe_files import load_recipe
+    from longrank.reproduction.recipe_files import load_recipe, named, recipe_names
 
+    names = named(recipes) if recipes else recipe_names()
     typer.echo(listing([(name, load_recipe(name)[0]) for name in names]), nl=False)

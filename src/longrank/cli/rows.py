@@ -1,4 +1,4 @@
-"""``longrank rows``: the papers' passage data as a file of rows (query, text, label) for train-passages."""
+"""``longrank rows``: make training rows (query, text, label) of the papers' passage data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 _SEED = 42
 
 rows = typer.Typer(help="Make training rows of Microblog, MS MARCO and CAR.", rich_markup_mode=None)
-Output = Annotated[Path, typer.Option("-o", "--output", help="Where the rows go, JSONL.")]
+Output = Annotated[Path, typer.Option("-o", "--output", help="Output file, JSONL.")]
 
 
 @rows.callback()
@@ -30,28 +30,28 @@ def _group() -> None:
 @rows.command("microblog")
 def microblog(
     sources: Annotated[
-        list[str], typer.Argument(help="The tweets: documents as index reads them, or irds:ID.", metavar="SOURCE")
+        list[str], typer.Argument(help="Tweets: documents as longrank index reads them, or irds:ID.", metavar="SOURCE")
     ],
-    queries: Annotated[list[Path], typer.Option("--queries", help="Topics of a year; repeatable.")],
-    qrels: Annotated[list[Path], typer.Option("--qrels", help="Judgments of a year; repeatable.")],
+    queries: Annotated[list[Path], typer.Option("--queries", help="Topics of one year; repeatable.")],
+    qrels: Annotated[list[Path], typer.Option("--qrels", help="Judgments of one year; repeatable.")],
     output: Output,
     dev: Annotated[
-        Path | None, typer.Option("--dev", help="Where the rows of some queries go, to validate on.")
+        Path | None, typer.Option("--dev", help="Output file for the rows of the validation queries.")
     ] = None,
     dev_queries: Annotated[
-        int | None, typer.Option("--dev-queries", help="With --dev: of how many queries. [default: 59]")
+        int | None, typer.Option("--dev-queries", help="With --dev: number of validation queries. [default: 59]")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help=f"With --dev: of which queries validate. [default: {_SEED}]")
+        int | None, typer.Option("--seed", help=f"With --dev: seed of their random choice. [default: {_SEED}]")
     ] = None,
     format: Annotated[
-        str | None, typer.Option("--format", help="Format of the tweets, if the file names do not tell.")
+        str | None, typer.Option("--format", help="Format of the tweets, if the file name does not tell it.")
     ] = None,
 ) -> None:
-    """Make a row of every judged tweet of TREC Microblog.
+    """Make one row per judged tweet of TREC Microblog.
 
-    Grades 1 and 2 are relevant. The query is a topic's title; URLs of tweets are left out. With --dev the rows of 59
-    of the 225 queries, which are drawn, are to validate on (Birch).
+    Grades 1 and 2 are relevant. The query is the topic's title; URLs are removed from tweets. With --dev, 59 of the 225
+    queries are drawn at random for validation (Birch).
 
     Example: longrank rows microblog tweets.jsonl --queries topics.microblog2011.txt --qrels qrels.microblog2011.txt
     --queries topics.microblog2012.txt --qrels qrels.microblog2012.txt -o rows.jsonl --dev dev.jsonl
@@ -81,31 +81,31 @@ def microblog(
     if dev is not None:
         n_dev = DEV_QUERIES if dev_queries is None else dev_queries
         parts[output], parts[dev] = split_queries(topics, n_dev, _SEED if seed is None else seed)
-    made = {}
+    by_path = {}
     for path, part in parts.items():
-        # The tweets are read once for each part: what is wrong with them is counted once.
+        # Tweets are read once per part, but their faults are counted once.
         tweets = _tweets(sources, format, notes if path == output else Notes())
-        made[path] = list(microblog_rows(part, judged, tweets, notes))
-        if not made[path]:
-            raise InputError("not one of the tweets is judged for its queries: there is no row for it", path=path)
-    for path, some in made.items():
-        _write(some, path)
+        by_path[path] = list(microblog_rows(part, judged, tweets, notes))
+        if not by_path[path]:
+            raise InputError("no tweet is judged for the queries of this file, so it would be empty", path=path)
+    for path, part_rows in by_path.items():
+        _write(part_rows, path)
     console.show_notes(notes)
 
 
 @rows.command("msmarco")
 def msmarco(
     triples: Annotated[
-        Path, typer.Argument(help="Lines of query, relevant passage and another, between tabs.", metavar="TRIPLES")
+        Path, typer.Argument(help="Tab-separated lines: query, relevant passage, other passage.", metavar="TRIPLES")
     ],
     output: Output,
     n_triples: Annotated[
-        int | None, typer.Option("--triples", help="Only the first so many; a row for each of their two passages.")
+        int | None, typer.Option("--triples", help="Number of triples to read; each gives two rows. [default: all]")
     ] = None,
 ) -> None:
-    """Make two rows of each of MS MARCO's training triples.
+    """Make two rows per training triple of MS MARCO.
 
-    The published models have seen 12.8 million rows, the first 6,400,000 triples.
+    The published models were trained on the first 6,400,000 triples: 12.8 million rows.
 
     Example: longrank rows msmarco triples.train.small.tsv -o rows.jsonl --triples 6400000
     """
@@ -122,16 +122,16 @@ def msmarco(
 
 @rows.command("car")
 def car(
-    index: Annotated[Path, typer.Argument(help="The index with the paragraphs.", metavar="INDEX")],
-    queries: Annotated[Path, typer.Argument(help="Topics of a fold: a heading's path each line.", metavar="QUERIES")],
-    qrels: Annotated[Path, typer.Argument(help="The fold's automatic judgments.", metavar="QRELS")],
-    run: Annotated[Path, typer.Argument(help="BM25's run of the fold.", metavar="RUN")],
+    index: Annotated[Path, typer.Argument(help="Index of the paragraphs.", metavar="INDEX")],
+    queries: Annotated[Path, typer.Argument(help="Topics of a fold: one heading path per line.", metavar="QUERIES")],
+    qrels: Annotated[Path, typer.Argument(help="Automatic judgments of the fold.", metavar="QRELS")],
+    run: Annotated[Path, typer.Argument(help="BM25 run of the fold.", metavar="RUN")],
     output: Output,
-    depth: Annotated[int, typer.Option("--depth", help="So many first paragraphs of each query.")] = 10,
+    depth: Annotated[int, typer.Option("--depth", help="Paragraphs per query.")] = 10,
 ) -> None:
-    """Make a row of each of BM25's best paragraphs of TREC CAR.
+    """Make one row per paragraph that BM25 ranks best, of TREC CAR.
 
-    The query is an article's title and its headings. Files of several folds may be put one after the other.
+    The query is an article's title and its headings. You may concatenate the files of several folds.
 
     Example: longrank rows car paragraphs.index fold-0.topics fold-0.qrels fold-0.run -o fold-0.jsonl
     """
@@ -145,20 +145,19 @@ def car(
     notes = Notes()
     output_file(output, index, queries, qrels, run)
     headings, judged = read_queries(queries, notes, format="car"), read_qrels(qrels, notes)
-    found, paragraphs = read_run(run, notes), Index.open(index)
+    candidates, paragraphs = read_run(run, notes), Index.open(index)
     with console.progress("writing", None, "rows") as advance:
-        _write(_counted(car_rows(headings, judged, found, paragraphs, notes, depth=depth), advance), output)
+        _write(_counted(car_rows(headings, judged, candidates, paragraphs, notes, depth=depth), advance), output)
     console.show_notes(notes)
 
 
 def _tweets(sources: list[str], format: str | None, notes: Notes) -> Iterator[Document]:
-    from longrank.collections.documents import locate_documents
+    from longrank.collections import read_documents
     from longrank.formats.corpora import CorpusOptions
 
     with console.progress("reading", None, "tweets") as advance:
-        located = locate_documents(sources, notes, CorpusOptions(format, ("text",)))
-        for one in _counted(located, advance):
-            yield one.document
+        documents = read_documents(sources, CorpusOptions(format, ("text",)), notes)
+        yield from _counted(documents, advance)
 
 
 def _counted(items: Iterable[T], advance: Callable[[int], object]) -> Iterator[T]:
@@ -167,8 +166,8 @@ def _counted(items: Iterable[T], advance: Callable[[int], object]) -> Iterator[T
         advance(1)
 
 
-def _write(made: Iterable[Row], path: Path) -> None:
+def _write(training_rows: Iterable[Row], path: Path) -> None:
     from longrank.training.passage_data.rows import write_rows
 
-    counts = write_rows(made, path)
-    console.note(f"{path}: {sum(counts.values()):,} rows, {counts.get(1, 0):,} of them relevant")
+    counts = write_rows(training_rows, path)
+    console.note(f"{path}: {sum(counts.values()):,} rows, {counts.get(1, 0):,} relevant")

@@ -132,9 +132,7 @@ def _settings(options: dict[str, Any], allowed: Sequence[str]) -> ServiceSetting
         if not _HOST_NAME.fullmatch(name):
             raise InputError("--allow-host takes a name without scheme and port, or *", got=name)
     settings = ServiceSettings(**options)
-    settings = replace(
-        settings, drain=max(settings.drain, settings.deadline)
-    )  # requests keep their deadline while the server stops
+    settings = replace(settings, drain=max(settings.drain, settings.deadline))  # a shutdown keeps the deadlines
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     names = [*(() if host in ("0.0.0.0", "[::]") else (host,)), *allowed]  # noqa: S104 - these name no host
     return replace(settings, allowed_hosts=(*settings.allowed_hosts, *(name.lower() for name in names)))
@@ -171,10 +169,8 @@ def _engine(
         fault = "--rerank-only takes no index" if rerank_only else "no index to serve"
         raise InputError(fault, fix="use either INDEX or --rerank-only")
     default = default_pipeline()
-    names = pipelines or [
-        default,
-        *(() if index is None else (name for name in ("lexical", "bm25") if name != default)),
-    ]
+    more = () if index is None else ("lexical", "bm25")
+    names = pipelines or [default, *(name for name in more if name != default)]
     opened = None if index is None else Index.open(index)
     return Engine(_choices(names, model, assignments), opened, assignments=assignments, notes=notes)
 

@@ -1,4 +1,4 @@
-"""``longrank tune``: which settings of a first stage are best, by one of three protocols."""
+"""``longrank tune``: search a grid of settings for the best first stage."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longrank.cli import console
+from longrank.cli.options import ChooseBy, Field, Folds, MakeFolds, Measure, Qrels, QueriesSource, TuningFormat
 from longrank.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -15,38 +16,29 @@ if TYPE_CHECKING:
 
 
 def tune(
-    index: Annotated[Path, typer.Argument(help="The index to search.", metavar="INDEX")],
-    queries: Annotated[
-        str,
-        typer.Argument(help="Queries: JSONL, TSV, TREC topics, a collection folder, or irds:ID.", metavar="QUERIES"),
-    ],
-    qrels: Annotated[
-        str, typer.Argument(help="Judgments: a TREC qrels file, a collection folder, or irds:ID.", metavar="QRELS")
-    ],
+    index: Annotated[Path, typer.Argument(help="Index to search.", metavar="INDEX")],
+    queries: QueriesSource,
+    qrels: Qrels,
     output: Annotated[
         Path,
-        typer.Option(
-            "-o", "--output", help="Folder for the result; the same command again goes on in it.", metavar="FOLDER"
-        ),
+        typer.Option("-o", "--output", help="Result folder; repeat the command to resume.", metavar="FOLDER"),
     ],
     grid: Annotated[
         list[str],
         typer.Option(
             "--grid",
             metavar="AXIS",
-            help="Repeatable: the values of a setting, as NAME=FIRST:LAST:STEP or NAME=VALUE,VALUE,... "
+            help="Repeatable; the values of a setting, as NAME=FIRST:LAST:STEP or NAME=VALUE,VALUE,... "
             "NAME is k1, b, mu, or an option of the feedback (fb_docs, ...).",
         ),
     ],
     preset: Annotated[
-        str, typer.Option("--preset", help="The first stage to tune, e.g. bm25-anserini+rm3; docs/names.md has all.")
+        str, typer.Option("--preset", help="First stage to tune, e.g. bm25-anserini+rm3; docs/names.md lists all.")
     ] = "bm25-anserini",
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="key=value: a setting that is the same throughout.")
+        list[str] | None, typer.Option("--set", help="key=value: a setting with one value for the whole grid.")
     ] = None,
-    measure: Annotated[
-        str, typer.Option("-m", "--measure", help="What is maximised: a name of ir_measures or trec_eval.")
-    ] = "AP",
+    measure: Measure = "AP",
     k: Annotated[int, typer.Option("-k", help="Documents per query.")] = 1000,
     protocol: Annotated[
         str,
@@ -56,40 +48,28 @@ def tune(
             "samples, tested on the other queries. folds: for each fold the optimum of the other folds.",
         ),
     ] = "all",
-    n_samples: Annotated[int | None, typer.Option("--samples", help="samples: how many. [default: 5]")] = None,
-    sample_size: Annotated[int | None, typer.Option("--sample-size", help="samples: queries in each.")] = None,
-    folds: Annotated[
-        Path | None, typer.Option("--folds", help="folds: a file of folds, ours, Anserini's or Capreolus'.")
-    ] = None,
-    n_folds: Annotated[
-        int | None, typer.Option("--make-folds", help="folds: make this many at random; written to FOLDER/folds.json.")
-    ] = None,
-    rule: Annotated[
-        str | None,
-        typer.Option(
-            "--choose-by",
-            help="folds: rest: mean over train and dev; dev: over dev alone; yang19: sum of the means of the other "
-            "folds, ties to the setting that is largest as text. [default: rest]",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of samples and made folds.")] = 42,
+    n_samples: Annotated[int | None, typer.Option("--samples", help="samples: number of samples. [default: 5]")] = None,
+    sample_size: Annotated[int | None, typer.Option("--sample-size", help="samples: queries in each sample.")] = None,
+    folds: Folds = None,
+    n_folds: MakeFolds = None,
+    rule: ChooseBy = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the samples and of the folds that are made.")] = 42,
     workers: Annotated[
-        int | None, typer.Option("--workers", help="Processes; all cores. The result is the same.", min=1)
+        int | None,
+        typer.Option("--workers", help="Processes; any number gives the same result. [default: all cores]", min=1),
     ] = None,
-    field: Annotated[str | None, typer.Option("--field", help="Topic field to use: title, description, ...")] = None,
+    field: Field = None,
     query_format: Annotated[
-        str | None, typer.Option("--query-format", help="Format of the queries, if it cannot be guessed.")
+        str | None, typer.Option("--query-format", help="Query format, if it cannot be detected.")
     ] = None,
     allow_empty_query: Annotated[
-        bool, typer.Option("--allow-empty-query", help="Queries without text find nothing instead of being refused.")
+        bool, typer.Option("--allow-empty-query", help="Accept queries without text; they retrieve no documents.")
     ] = False,
-    format: Annotated[
-        str, typer.Option("--format", help="Of what is printed: table, json, csv or markdown.")
-    ] = "table",
+    format: TuningFormat = "table",
 ) -> None:
     """Search a grid of settings for the best first stage.
 
-    Writes tuning.json, the run of what was chosen, and heat maps (with the extra plots) to FOLDER.
+    Writes tuning.json, the run of the chosen settings, and heat maps (with the extra plots) to FOLDER.
 
     Example: longrank tune my.index topics.jsonl qrels.txt -o tuned --grid k1=0.6:1.2:0.1 --grid b=0.5:0.9:0.1
     --protocol folds --make-folds 5

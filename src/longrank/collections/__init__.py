@@ -1,4 +1,4 @@
-"""Whatever a user may give as a collection, or as a part of one, read into values.
+"""Read collections and their parts from files, names, datasets and values in memory.
 
 read_queries      file, collection, ``irds:ID``, texts, mapping, table     -> queries
 read_qrels        file, collection, ``irds:ID``, mapping, table            -> judgments

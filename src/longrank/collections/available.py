@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from longrank.collections.catalogue import LAYOUT
-from longrank.collections.collection import IRDS, Collection, completed, open_collection
+from longrank.collections.collection import IRDS, Collection, completed, missing, open_collection
 from longrank.errors import InputError, MissingExtra
 
 _SHOWN = 120  # characters of the reason why ir_datasets fails
@@ -27,7 +26,7 @@ def open_whole(source: str, *, check: bool = True) -> Collection:
     for part, places in parts:
         if not places:
             by_name = collection.folder is None and source == collection.name
-            raise _missing(collection, "is not here" if by_name else f"has no {part}", source)
+            raise missing(collection, "is not here" if by_name else f"has no {part}", source)
     if check and collection.entry is not None:
         _check_irds(collection)
     return collection
@@ -53,9 +52,4 @@ def _check_irds(collection: Collection) -> None:
     except InputError as error:
         folder = collection.folder
         lacks = f"{folder} has no docs.jsonl or docs/, and " if folder and place in collection.sources else ""
-        raise _missing(collection, f"{lacks}{error.what[:_SHOWN]}", str(error.path)) from error
-
-
-def _missing(collection: Collection, what: str, place: str) -> InputError:
-    entry = collection.entry
-    return InputError(what, path=place, fix=entry.how_to_get() if entry else f"a collection folder holds {LAYOUT}")
+        raise missing(collection, f"{lacks}{error.what[:_SHOWN]}", str(error.path)) from error

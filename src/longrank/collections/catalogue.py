@@ -25,22 +25,22 @@ class CatalogueEntry:
 
     Attributes:
         key: its name on the command line.
-        name: what it is.
+        name: its title.
         licence: ``licensed``: from its owner, after an agreement; ``on request``: after asking, or for some uses only.
         obtain: where to get it.
-        queries: how many.
-        judged: how many of them have judgments.
-        judgments: how many; None if it is not known here.
-        documents: how many; None if it is not known here.
-        query_fields: what a query has; ``text`` where there is one text only.
-        query_format: of a local file of queries, where it cannot be told.
-        irds: id in ir_datasets; None: it is not there.
-        irds_queries: ids of its queries and judgments, where they are not `irds`.
+        queries: number of queries.
+        judged: number of queries with judgments.
+        judgments: number of judgments; None: unknown.
+        documents: number of documents; None: unknown.
+        query_fields: fields of a query; ``text`` if it has a single text.
+        query_format: format of a local query file, if its name does not tell.
+        irds: id in ir_datasets; None: ir_datasets lacks it.
+        irds_queries: ids of its queries and judgments, if they differ from `irds`.
         judged_before: ids whose judged documents are left out of rankings (residual evaluation).
-        index_fields: what to index of the documents of ir_datasets; None: title and text.
-        folds: a file of folds that comes with the package.
-        folds_about: which those are.
-        layout: what its folder holds beside or instead of `LAYOUT`.
+        index_fields: fields of ir_datasets' documents to index; None: title and text.
+        folds: the package's file of folds.
+        folds_about: the source of the folds.
+        layout: contents of its folder beside or instead of `LAYOUT`.
     """
 
     key: str
@@ -62,10 +62,10 @@ class CatalogueEntry:
     layout: str = ""
 
     def how_to_get(self) -> str:
-        """Say, in a line, where the collection is to be had and how it should lie here."""
-        there = f", or where ir_datasets wants {self.irds}" if self.irds else ""
+        """Return a line that says where to get the collection, and the layout of its folder."""
+        cache = f", or where ir_datasets wants {self.irds}" if self.irds else ""
         besides = f": {self.layout}" if self.layout else ""
-        return f"{self.licence}, from {self.obtain}; put it in {self.key}=FOLDER ({LAYOUT}{besides}){there}"
+        return f"{self.licence}, from {self.obtain}; put it in {self.key}=FOLDER ({LAYOUT}{besides}){cache}"
 
 
 @cache
@@ -83,7 +83,7 @@ def _entry(key: str, values: Mapping[str, Any]) -> CatalogueEntry:
 
 
 def find_entry(name: str) -> CatalogueEntry:
-    """Return the entry of a name.
+    """Return an entry by its name.
 
     Raises:
         InputError: no such name; suggests the nearest.

@@ -1,4 +1,4 @@
-"""A collection: documents, queries and judgments that belong together, and where each part lies.
+"""Find the parts of a collection: its documents, queries, judgments and folds.
 
     robust04              a name of the catalogue, read through ir_datasets
     robust04=FOLDER       a folder that holds that collection; missing parts come from ir_datasets
@@ -24,7 +24,7 @@ IRDS = "irds:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """Where the parts of a collection are: files, folders or ``irds:ID``, empty if a part is missing.
+    """The places of a collection's parts: files, folders or ``irds:ID``; empty if a part is missing.
 
     Attributes:
         name: its name in the catalogue, else the folder's name or ``irds:ID``.
@@ -36,7 +36,7 @@ class Collection:
         passage_qrels: judgments of passages.
         judged_before: judgment files whose documents are left out of rankings (residual evaluation).
         folds: splits of the queries.
-        folder: the folder that holds the collection.
+        folder: the collection folder, if it has one.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Collection:
 
 
 def open_collection(source: str | Path | Collection) -> Collection:
-    """Find the parts of a collection. No part has to be there, and nothing is read or fetched.
+    """Find the parts of a collection. Parts may be missing, and nothing is read or fetched.
 
     Args:
         source: ``NAME``, ``NAME=FOLDER``, ``FOLDER``, ``irds:ID`` or ``NAME=irds:ID``.
@@ -102,8 +102,14 @@ def places(source: str | Path | Collection, part: Literal["queries", "qrels", "p
     found: tuple[str, ...] = getattr(collection, part)
     if not found:
         what = f"is a folder without {part}" if collection.folder else f"this collection has no {part}"
-        raise InputError(what, path=collection.folder or collection.name, fix=f"a collection folder holds {LAYOUT}")
+        raise missing(collection, what, str(collection.folder or collection.name))
     return found
+
+
+def missing(collection: Collection, what: str, place: str) -> InputError:
+    """Return the error for a missing part; its cure says where to get the collection, or what its folder holds."""
+    entry = collection.entry
+    return InputError(what, path=place, fix=entry.how_to_get() if entry else f"a collection folder holds {LAYOUT}")
 
 
 def is_in_catalogue(source: str) -> bool:

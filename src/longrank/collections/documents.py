@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from longrank.collections.collection import IRDS, Collection, is_in_catalogue, open_collection
+from longrank.collections.collection import IRDS, Collection, is_in_catalogue, missing, open_collection
 from longrank.collections.files import files_of
 from longrank.collections.irds import irds_records
 from longrank.collections.values import EMPTY, rows
@@ -30,11 +30,11 @@ def read_documents(source: Any, options: CorpusOptions | None = None, notes: Not
         source: a file, a folder, a collection folder, a name of the catalogue or ``irds:ID``, or a list of these; or
             a table with a column ``docno``, or an iterable of `Document`, mappings with an id, or (id, text) pairs.
         options: format, fields and encoding.
-        notes: counts what was accepted with a remark.
+        notes: counts remarks on accepted input.
 
     Raises:
-        InputError: whatever is wrong with a source, with file and line; no document at all; a field
-            that no document has (after the last document). Ids that occur twice are for the caller to find.
+        InputError: a fault of a source, with file and line; no document at all; a field that no document has (after
+            the last document). Repeated ids are not checked.
         MissingExtra: an extra for HTML or ir_datasets is needed and not installed.
 
     Example:
@@ -79,7 +79,7 @@ def _places(source: str | Path | Collection) -> tuple[str, ...]:
         return (str(source),)
     collection = open_collection(source)
     if not collection.sources:
-        raise InputError("this collection has no documents", path=collection.name)
+        raise missing(collection, "this collection has no documents", collection.name)
     return collection.sources
 
 

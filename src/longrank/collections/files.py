@@ -2,7 +2,7 @@
 
 A source is a file, a folder (walked in sorted order) or a collection folder, of which only ``docs.jsonl`` is read.
 Without a format, a file's name or its first bytes tell it. Files of a folder in no known format are counted and
-passed over.
+skipped.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _UNFIT_IN_ID = re.compile(r"[\x00-\x20\x7f\udc80-\udcff]")
 
 
 def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tuple[SourceFile, str]]:
-    """Yield the files of a source, in an order that depends on their names alone, and the format of each.
+    """Yield the files of a source, in the order of their names, and the format of each file.
 
     Raises:
-        InputError: no such file or folder, an archive, a file whose format cannot be told, or a folder
+        InputError: no such file or folder, an archive, a file of unknown format, or a folder
             with nothing to read.
     """
-    if not source:  # else it would be the current folder: a variable of the shell that is not set
+    if not source:  # Path("") would be the current folder
         raise InputError("no source: an empty name was given")
     path = Path(source)
     if _is_folder(path):
@@ -70,7 +70,7 @@ def _in(folder: Path, options: CorpusOptions, notes: Notes) -> Iterator[tuple[So
 
 
 def _walk(folder: Path, notes: Notes) -> Iterator[Path]:
-    """Yield the regular files below a folder, sorted; not hidden ones, linked folders, or what longrank wrote."""
+    """Yield the regular files below a folder, sorted, without hidden files, linked folders and LongRank's folders."""
 
     def fail(error: OSError) -> None:
         raise InputError(f"cannot be read: {error.strerror or error}", path=error.filename)
@@ -86,7 +86,7 @@ def _walk(folder: Path, notes: Notes) -> Iterator[Path]:
 
 
 def _is_written_by_us(folder: Path) -> bool:
-    """Say whether the folder has our manifest: an index may lie in the folder that it was made from."""
+    """Tell whether the folder has a LongRank manifest: an index may lie in its source folder."""
     try:
         open_manifest(folder)
     except LongRankError:
@@ -100,7 +100,7 @@ def _refuse_packed(path: Path) -> None:
 
 
 def _as_id(name: str, notes: Notes, path: Path) -> str:
-    """Return a file's name as an id: what no id may hold is written as in a URL."""
+    """Return a file's name as an id; characters that an id may not hold are escaped as in a URL."""
     fit = _UNFIT_IN_ID.sub(lambda unfit: "".join(f"%{byte:02X}" for byte in os.fsencode(unfit[0])), name)
     if fit != name:
         notes.add("file names with blanks, written %20 in ids", str(path))

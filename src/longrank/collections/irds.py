@@ -1,7 +1,7 @@
 """Documents, queries and judgments of ``irds:ID`` through ir_datasets (MacAvaney et al., SIGIR 2021; extra ``irds``).
 
-What ir_datasets logs, draws or asks for while it reads stays away from the user's terminal, and whatever
-fails in it (no network, no licence, no room) becomes one InputError.
+Logs, progress bars and prompts of ir_datasets stay away from the user's terminal, and its failures (no network, no
+licence, no disk space) become an InputError.
 """
 
 from __future__ import annotations
@@ -48,11 +48,10 @@ def load(dataset_id: str) -> Any:
 def irds_records(dataset_id: str) -> Iterator[Record]:
     """Yield the documents of a dataset as records; every field that is a string is a field.
 
-    ``text`` is the field text, body or contents, and for a dataset that has none of these, what
-    ir_datasets calls its default text.
+    ``text`` is the field text, body or contents, else ir_datasets' default text.
 
     Raises:
-        InputError: no such dataset, it has no documents, or they cannot be had.
+        InputError: no such dataset, it has no documents, or they cannot be fetched.
     """
     dataset = _with(dataset_id, "docs")
     for doc in _each(dataset_id, dataset.docs_iter):
@@ -67,21 +66,21 @@ def irds_queries(dataset_id: str, field: str | None = None) -> list[Query]:
 
     Args:
         dataset_id: the id, without ``irds:``.
-        field: the field to search for, by any of its names; by default what ir_datasets calls the default text,
-            which is the title of a TREC topic.
+        field: the field to search for, by any of its names; default: ir_datasets' default text, which is the title of a
+            TREC topic.
 
     Raises:
-        InputError: no such dataset, it has no queries, they cannot be had, or none has the field.
+        InputError: no such dataset, it has no queries, they cannot be fetched, or no query has the field.
     """
     dataset, place = _with(dataset_id, "queries"), Path(f"irds:{dataset_id}")
     queries = []
     for query in _each(dataset_id, dataset.queries_iter):
         fields = {name: value for name, value in query._asdict().items() if isinstance(value, str)}
         query_id = check_id(fields.pop("query_id"), "query id", place)
-        wanted = None if field is None else field_among(field, fields)
-        if field is not None and wanted is None:
+        name = None if field is None else field_among(field, fields)
+        if field is not None and name is None:
             raise InputError(f"no field '{field}' in its queries", path=place, fix=suggestion(field, fields))
-        text = query.default_text() if wanted is None else fields[wanted]
+        text = query.default_text() if name is None else fields[name]
         if not text.strip():
             raise InputError(f"query {query_id} is empty", path=place, fix="choose another --field")
         queries.append(Query(query_id, text.strip(), fields))
@@ -92,7 +91,7 @@ def irds_qrels(dataset_id: str) -> dict[str, dict[str, int]]:
     """Return the judgments of a dataset: query_id -> doc_id -> grade.
 
     Raises:
-        InputError: no such dataset, it has no judgments, they cannot be had, or two contradict each other.
+        InputError: no such dataset, it has no judgments, they cannot be fetched, or two of them contradict.
     """
     dataset = _with(dataset_id, "qrels")
     qrels: dict[str, dict[str, int]] = {}
@@ -126,11 +125,11 @@ def _each(dataset_id: str, iterate: Callable[[], Any]) -> Iterator[Any]:
 
 
 def _quietly(dataset_id: str, work: Callable[[], T]) -> T:
-    """Do some work of ir_datasets out of the user's sight; any failure is an InputError caused by it."""
+    """Call ir_datasets without its output; any failure becomes the cause of an InputError."""
     try:
         with _no_terminal():
             return work()
-    except EOFError as error:  # it asked for a name and a password
+    except EOFError as error:  # a prompt for a name and a password
         what, fix = "has to be licensed", f"see https://ir-datasets.com/{dataset_id.partition('/')[0]}.html"
         raise InputError(what, path=f"irds:{dataset_id}", fix=fix) from error
     except Exception as error:

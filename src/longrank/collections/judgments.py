@@ -19,7 +19,7 @@ _FIX = "judgments are a file, a collection, irds:ID, query id -> doc id -> grade
 
 
 class Judgments(dict[str, dict[str, int]]):
-    """query_id -> doc_id -> grade; `notes` counts what was accepted with a remark."""
+    """query_id -> doc_id -> grade; `notes` counts remarks on accepted input."""
 
     def __init__(self, qrels: Mapping[str, dict[str, int]], notes: Notes) -> None:
         super().__init__(qrels)
@@ -32,7 +32,7 @@ def read_qrels(source: Any, notes: Notes | None = None) -> Judgments:
     Args:
         source: a file, a collection folder, a name of the catalogue or ``irds:ID``; or a mapping
             query id -> doc id -> grade, or a table with columns ``qid``, ``docno`` and ``label``.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on accepted input; the result carries it.
 
     Raises:
         InputError: no judgment, an unusable value or id, a grade that is no integer from -127 to 127, two grades

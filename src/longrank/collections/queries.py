@@ -23,7 +23,7 @@ _FIX = "queries are a file, a collection, irds:ID, texts, id -> text, Query valu
 
 
 class Queries(list[Query]):
-    """Queries in their order; `notes` counts what was accepted with a remark."""
+    """Queries in their order; `notes` counts remarks on accepted input."""
 
     def __init__(self, queries: Iterable[Query], notes: Notes) -> None:
         super().__init__(queries)
@@ -44,7 +44,7 @@ def read_queries(
         source: a file, a collection folder, a name of the catalogue or ``irds:ID``; or a list of texts (ids 1, 2,
             ...), a mapping id -> text or id -> fields, a table with columns ``qid`` and ``query``, or an iterable of
             `Query`, mappings with an id and a text, or (id, text) pairs.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on accepted input; the result carries it.
         format: a name of `longrank.formats.queries.QUERY_FORMATS`; default: told from the file.
         field: the field to search for, by any of its names; default: the title of a topic, else ``text``.
         allow_empty: accept, and count, queries whose text is empty.
@@ -73,10 +73,10 @@ def read_queries(
 
 
 def read_queries_or_text(collection: Collection, field: str | None, notes: Notes) -> tuple[Queries, bool]:
-    """Read the queries of a collection by a field, or by their text in a file where no query has the field.
+    """Read the queries of a collection by a field, or by their text if no query of a file has it.
 
     Returns:
-        The queries, and whether a file lacks the field.
+        The queries, and True if a file lacks the field.
 
     Raises:
         InputError, MissingExtra: as `read_queries`.

@@ -19,7 +19,7 @@ def read_run(source: Any, notes: Notes | None = None) -> Run:
     Args:
         source: a TREC file, ``.gz`` or not; a `Run`; a mapping query id -> doc id -> score; or a table with columns
             ``qid``, ``docno`` and ``score``.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on accepted input; the result carries it.
 
     Raises:
         InputError: an empty run, an unusable value or id, a score that is no finite number, a document twice for a

@@ -1,4 +1,4 @@
-"""Take values in memory apart: the rows of lists, mappings and tables (pandas or alike)."""
+"""Iterate over values in memory: the rows of lists, mappings and tables (pandas or alike)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.types import is_frame
+from longrank.types import column_names, is_frame
 
 EMPTY = "the list is empty, or its iterator was read before"
 
@@ -15,10 +15,10 @@ def rows(source: Any, kind: str, fix: str) -> Iterator[Any]:
     """Yield the items of an iterable, the (key, value) pairs of a mapping, or the rows of a table as mappings.
 
     Raises:
-        InputError: something else, or a text or bytes, whose items would be its characters.
+        InputError: another kind of value, or a text or bytes, whose items would be its characters.
     """
     if is_frame(source):
-        names = [str(name) for name in source.columns]
+        names = column_names(source)
         columns = (list(source[name]) for name in source.columns)
         return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
     if isinstance(source, Mapping):

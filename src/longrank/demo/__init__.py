@@ -1,1 +1,1 @@
-"""The collection of ``longrank demo``: real text from every machine with Python, our own queries and judgments."""
+"""The collection and the experiment of ``longrank demo``."""

@@ -1,12 +1,12 @@
-"""The demo's collection folder: documents of this Python, with the queries and judgments shipped here.
+"""The demo's collection folder: documents of this Python, and shipped queries and judgments.
 
-    FOLDER/demo.json       says that the folder is ours, and what was written into it
+    FOLDER/demo.json       marks the folder as a demo, and names its content by a digest
     FOLDER/docs.jsonl      the documents (see `longrank.demo.stdlib`)
-    FOLDER/queries.jsonl   our queries, written before any system had ranked the documents
-    FOLDER/qrels.txt       our judgments of the pooled ten best of all systems: 2 a passage answers
-                           the query, 1 partly or nearly, 0 not
+    FOLDER/queries.jsonl   queries, written before any system ranked the documents
+    FOLDER/qrels.txt       judgments of the pooled top ten of all systems: 2: a passage answers the query,
+                           1: partly, 0: not
 
-Judgments are about modules, so they hold for every Python whose standard library has the module.
+Judgments are of modules, so they hold for every Python whose standard library has the module.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MARK, DOCS, QUERIES, QRELS = "demo.json", "docs.jsonl", "queries.jsonl", "qrels.
 
 @dataclass(frozen=True, slots=True)
 class DemoCollection:
-    """Documents, queries and judgments; `digest` changes with any of them and with the version of longrank."""
+    """Documents, queries and judgments; `digest` depends on their content and on the version of LongRank."""
 
     documents: Sequence[Document]
     queries: Sequence[Query]
@@ -42,41 +42,40 @@ def load(notes: Notes, root: Path | None = None) -> DemoCollection:
     """Read documents, queries and judgments; nothing is written.
 
     Args:
-        notes: counts modules that this Python does not have, their judgments, and queries that
-            have no answer without them.
-        root: the folder of the standard library; this Python's own by default.
+        notes: counts missing modules, their judgments, and queries that only they answer.
+        root: folder of the standard library; default: this Python's.
 
     Raises:
-        InputError: none of the modules is there.
+        InputError: none of the modules exists.
     """
-    found = documents(notes, root=root)
-    if not found:
+    modules = documents(notes, root=root)
+    if not modules:
         raise InputError("this Python has no sources of its standard library, so the demo has no documents")
-    queries, qrels = _judged(found, notes)
-    shipped = [version("longrank"), [(d.doc_id, d.title, d.text) for d in found], [q.text for q in queries], qrels]
-    return DemoCollection(found, queries, qrels, digest_of(shipped))
+    queries, qrels = _judged(modules, notes)
+    shipped = [version("longrank"), [(d.doc_id, d.title, d.text) for d in modules], [q.text for q in queries], qrels]
+    return DemoCollection(modules, queries, qrels, digest_of(shipped))
 
 
-def _judged(found: Sequence[Document], notes: Notes) -> tuple[list[Query], Qrels]:
-    """Return our queries and judgments, as far as they are about documents that are there."""
-    here = {document.doc_id for document in found}
+def _judged(modules: Sequence[Document], notes: Notes) -> tuple[list[Query], Qrels]:
+    """Return the shipped queries and judgments of the modules that exist."""
+    names = {document.doc_id for document in modules}
     with as_file(files("longrank.demo") / QUERIES) as path:
         queries = read_queries(path, notes)
     with as_file(files("longrank.demo") / QRELS) as path:
         judged = read_qrels(path, notes)
-    qrels = {q: {doc_id: grade for doc_id, grade in row.items() if doc_id in here} for q, row in judged.items()}
+    qrels = {q: {doc_id: grade for doc_id, grade in row.items() if doc_id in names} for q, row in judged.items()}
     dropped = sum(len(judged[q]) - len(qrels[q]) for q in judged)
-    notes.add("judgments of modules that are not there, dropped", "", dropped)
+    notes.add("judgments of missing modules, dropped", "", dropped)
     answered = [query for query in queries if max(qrels[query.query_id].values(), default=0) > 0]
     notes.add("queries that only missing modules answer, dropped", "", len(queries) - len(answered))
     return answered, {query.query_id: qrels[query.query_id] for query in answered}
 
 
 def write(collection: DemoCollection, folder: Path) -> None:
-    """Write the collection into a folder, unless it is there already.
+    """Write the collection into a folder, unless the folder has it already.
 
     Raises:
-        InputError: the folder holds something else, or the demo of another Python; nothing is removed.
+        InputError: the folder holds other files, or the demo of another Python; nothing is removed.
     """
     _refuse_other(folder, collection.digest)
     if (folder / QRELS).is_file():
@@ -86,7 +85,7 @@ def write(collection: DemoCollection, folder: Path) -> None:
     _write_lines(folder / DOCS, (_json(doc_id=d.doc_id, title=d.title, text=d.text) for d in collection.documents))
     _write_lines(folder / QUERIES, (_json(query_id=q.query_id, text=q.text) for q in collection.queries))
     judged = ((q, doc_id, grade) for q, row in collection.qrels.items() for doc_id, grade in row.items())
-    # Last: with it the collection is whole.
+    # Last: it completes the collection.
     _write_lines(folder / QRELS, (f"{query_id} 0 {doc_id} {grade}" for query_id, doc_id, grade in judged))
 
 
@@ -99,12 +98,12 @@ def _refuse_other(folder: Path, digest: str) -> None:
     except (OSError, ValueError, KeyError, TypeError):
         found = None
     if found != digest:
-        what = "holds something that is not a demo" if found is None else "holds the demo of another Python or longrank"
+        what = "is not a demo" if found is None else "is the demo of another Python or LongRank"
         raise InputError(what, path=folder, fix="name a new folder with --folder")
 
 
 def _is_leftover(path: Path) -> bool:
-    """Say whether a file is what a kill left of the first one that `write` makes."""
+    """Tell whether a file is a leftover of an interrupted `write`."""
     return path.name.startswith(f".{MARK}.")
 
 

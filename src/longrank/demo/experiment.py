@@ -1,8 +1,8 @@
-"""The demo's experiment: passages are scored once, and four aggregations of that evidence meet BM25.
+"""The demo's experiment: score passages once, and compare four aggregations of the evidence with BM25.
 
     collection -> index -> BM25 run -> evidence of all passages -> FirstP, MaxP, AvgP, MaxP + BM25 -> table
 
-Everything lies in the demo's folder and is used again: the index and its vectors, and the evidence.
+Index, vectors and evidence stay in the demo's folder for the next run.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from longrank.aggregation import make_aggregator
 from longrank.aggregation.run import aggregate_run
-from longrank.demo.collection import DOCS, DemoCollection
+from longrank.demo.collection import DemoCollection
 from longrank.errors import InputError
-from longrank.formats.corpora import Located
 from longrank.formats.evidence import read_evidence
 from longrank.formats.trec import write_run
-from longrank.index import Index, build_index
+from longrank.index import Index
 from longrank.ranking.pipeline import Pipeline, rerank
 from longrank.storage import digest_of
 from longrank.types import Notes, Qrels, Run
@@ -32,7 +31,7 @@ MEASURES = ("nDCG@10", "RR@10")
 
 
 class System(NamedTuple):
-    """A way to rank documents by evidence; `alpha` weighs BM25 after min-max normalisation."""
+    """An aggregation of the evidence; `alpha` is the weight of BM25 after min-max normalisation."""
 
     name: str
     aggregator: str
@@ -48,7 +47,7 @@ SYSTEMS = (
 
 
 def open_index(collection: DemoCollection, folder: Path) -> Index:
-    """Return the index of the collection in `folder`, built now if it is not there.
+    """Return the index of the collection in `folder`; build it if it is missing.
 
     Raises:
         IntegrityError: the index is damaged.
@@ -56,23 +55,21 @@ def open_index(collection: DemoCollection, folder: Path) -> Index:
     """
     try:
         return Index.open(folder / INDEX)
-    except InputError:  # not there, or never finished
-        path = str(folder / DOCS)
-        located = (Located(document, path, line) for line, document in enumerate(collection.documents, 1))
-        return build_index(located, folder / INDEX)
+    except InputError:  # missing or unfinished
+        return Index.build(collection.documents, folder / INDEX)
 
 
 def rank(
     pipeline: Pipeline, collection: DemoCollection, folder: Path, *, progress: Callable[[int], object], notes: Notes
 ) -> dict[str, Run]:
-    """Rank the collection by BM25 and by every system of `SYSTEMS`; also writes the runs into `folder`.
+    """Rank the collection by BM25 and by every system of `SYSTEMS`, and write the runs into `folder`.
 
     Args:
-        pipeline: its passage scorer makes the evidence; its own aggregation is not used.
-        collection: gives the queries.
-        folder: where evidence and runs go; evidence that is there is not made again.
+        pipeline: a pipeline with the passage scorer; its aggregation is not used.
+        collection: the collection.
+        folder: folder of evidence and runs; existing evidence is used.
         progress: called with the number of queries just done.
-        notes: as `rerank`.
+        notes: collects remarks.
 
     Returns:
         System -> run; BM25 first.
@@ -103,7 +100,7 @@ def _aggregated(evidence: Path, first_stage: Run, system: System) -> Run:
 
 
 def effectiveness(qrels: Qrels, runs: Mapping[str, Run]) -> Evaluation:
-    """Return the table of all runs, each compared with BM25 query by query (paired t-test)."""
+    """Return the measures of all runs, each compared with BM25 by a paired t-test."""
     from longrank.evaluation.measures import evaluate
     from longrank.evaluation.report import compare
 

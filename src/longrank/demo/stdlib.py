@@ -1,7 +1,7 @@
-"""The documentation that lies on every machine with Python: one long document per standard library module.
+"""Documents from the docstrings of Python's standard library: one long document per module.
 
-A document is what the module's author wrote about it: the docstrings of the module, its classes and
-its functions, in source order, each below the line that names it.
+A document has the docstrings of the module, its classes and its functions, in source order, each below the line that
+names it.
 
     A multi-producer, multi-consumer queue.                  <- the module's docstring
 
@@ -11,8 +11,8 @@ its functions, in source order, each below the line that names it.
     Queue.put(item, block=True, timeout=None)
     ...
 
-Sources are read and parsed with `ast`, never imported, so nothing of them runs. What begins with
-an underscore is the module's own business and left out, but for ``__init__``.
+Sources are parsed with `ast`, never imported, so no code of theirs runs. Names that begin with an underscore are left
+out, except ``__init__``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n\s*\n")
 
 
 def module_names() -> tuple[str, ...]:
-    """Return the names of the modules of the collection: the lines of ``modules.txt``."""
+    """Return the module names in ``modules.txt``."""
     text = (files("longrank.demo") / "modules.txt").read_text(encoding="utf-8")
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
@@ -45,9 +45,9 @@ def documents(notes: Notes, names: Sequence[str] | None = None, root: Path | Non
     """Return one document per module, in the order of `names`; ``doc_id`` is the module's name.
 
     Args:
-        notes: counts modules that are not there (a distribution may leave some out).
-        names: which modules; those of the collection by default.
-        root: the folder of the standard library; this Python's own by default.
+        notes: counts missing modules (a distribution may leave some out).
+        names: module names; default: those of the collection.
+        root: folder of the standard library; default: this Python's.
     """
     root = Path(sysconfig.get_path("stdlib")) if root is None else root
     found = []
@@ -61,15 +61,15 @@ def documents(notes: Notes, names: Sequence[str] | None = None, root: Path | Non
 
 
 def source_file(name: str, root: Path) -> Path | None:
-    """Return the source of a module (``name.py``, or ``name/__init__.py`` of a package), None if there is none."""
+    """Return the source file of a module, ``name.py`` or ``name/__init__.py``; None if there is none."""
     place = root.joinpath(*name.split("."))
     choices = (place.with_name(f"{place.name}.py"), place / "__init__.py")
     return next((path for path in choices if path.is_file()), None)
 
 
 def document(name: str, path: Path) -> Document:
-    """Return the documentation that a source file holds; its title is the first sentence, or the name."""
-    with tokenize.open(path) as stream:  # decodes as Python does: by the coding line, else UTF-8
+    """Return the document of a source file; its title is the name and the first sentence."""
+    with tokenize.open(path) as stream:  # decodes as Python does
         tree = ast.parse(stream.read())
     about = (ast.get_docstring(tree) or "").strip()
     sections = [about, *_sections(tree.body, "")]
@@ -78,7 +78,7 @@ def document(name: str, path: Path) -> Document:
 
 
 def _sections(body: Sequence[ast.stmt], prefix: str) -> Iterator[str]:
-    """Yield, in source order, the heading and docstring of every public class and function below `body`."""
+    """Yield the heading and docstring of every public class and function in `body`, in source order."""
     for node in body:
         if isinstance(node, ast.ClassDef | _Function):
             if _public(node.name):
@@ -106,7 +106,7 @@ def _definition(node: ast.ClassDef | _Function, prefix: str) -> Iterator[str]:
 
 
 def _heading(node: ast.ClassDef | _Function, prefix: str) -> str:
-    """Return ``class Name(Base)`` or ``Class.method(arguments)``, as it is written when used."""
+    """Return ``class Name(Base)`` or ``Class.method(arguments)``."""
     if isinstance(node, ast.ClassDef):
         bases = ", ".join(ast.unparse(base) for base in node.bases)
         return f"class {prefix}{node.name}({bases})" if bases else f"class {prefix}{node.name}"

@@ -1,6 +1,6 @@
-"""What plots are drawn on, by the extra ``plots`` (matplotlib, imported only when something is drawn).
+"""Figures for plots, by the extra ``plots`` (matplotlib, imported only for drawing).
 
-Equal values give equal files: no date is written, and what matplotlib would name at random has a fixed seed.
+Equal values give equal files: no date is written, and matplotlib's random names have a fixed seed.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ def drawing() -> Iterator[None]:
 
 
 def plain(name: str) -> str:
-    """Return a user's name that is drawn as it is: no formula between dollars, and in legends with a leading _."""
+    """Return a name that is drawn as it is: dollars start no formula, and a leading _ hides it from no legend."""
     shown = name.replace("$", r"\$")
     return f"\u200a{shown}" if shown.startswith("_") else shown
 
 
 def blank_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of that size in inches."""
+    """Return an empty figure; sizes in inches."""
     from matplotlib.figure import Figure  # without pyplot: no window, no state that outlives the call
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def blank_panel(width: float, height: float) -> tuple[Figure, Panel]:
-    """Return a figure of that size in inches, and the one panel in it."""
+    """Return a figure with one panel, and the panel; sizes in inches."""
     figure = blank_figure(width, height)
     return figure, figure.add_subplot()
 
 
 def saved(figure: Figure, stem: Path, kinds: Sequence[str] = ("png", "svg")) -> list[Path]:
-    """Write a figure as ``STEM.png`` and ``STEM.svg``; return the files.
+    """Write a figure as ``STEM.png`` and ``STEM.svg``; return the paths.
 
     Raises:
         InputError: the folder does not exist or cannot be written to.

@@ -1,4 +1,4 @@
-"""Folds made at random: nearly equal parts of the queries, each tested once, and no group of queries in two parts."""
+"""Make random folds: nearly equal parts of the queries, each tested once; groups of queries stay together."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from longrank.types import Notes
 def make_folds(
     query_ids: Sequence[str], n: int, seed: int, group_of: Mapping[str, str] | None = None
 ) -> dict[str, Fold]:
-    """Return `n` folds of nearly equal size; fold i tests part i, its dev is the next part, its train the rest.
+    """Return `n` folds of nearly equal size; fold i tests part i, its dev queries are the next part, train the others.
 
-    The largest group goes first, each to the smallest part so far; groups of equal size in seeded order.
-    Which part a query is in depends on the ids, not on their order.
+    Groups go to the smallest part so far, the largest first; groups of equal size in seeded order. The part of a query
+    depends on the ids, not on their order.
 
     Args:
         query_ids: different ids.
-        n: how many parts. Of two, each is the other's dev, and nothing is left to train on.
+        n: number of parts. With two, each is the dev part of the other, and there are no train queries.
         seed: another seed gives other folds.
-        group_of: query_id -> its group, such as the article that it is about, whose queries stay
-            together; None: each query is a group of its own.
+        group_of: query_id -> group, such as the article that it asks about; queries of a group stay together. None:
+            each query is a group.
 
     Raises:
-        InputError: fewer than 2 folds, more than there are groups, or a query without a group.
+        InputError: fewer than 2 folds, more folds than groups, or a query without a group.
     """
     groups = _groups(query_ids, group_of)
     if not 2 <= n <= len(groups):
@@ -36,12 +36,12 @@ def make_folds(
     parts: list[list[str]] = [[] for _ in range(n)]
     for name in sorted(groups, key=lambda name: (-len(groups[name]), digest(seed, name))):
         min(parts, key=len).extend(groups[name])
-    rest = [tuple(q for j in range(n) if j not in (i, (i + 1) % n) for q in parts[j]) for i in range(n)]
-    return {f"s{i + 1}": Fold(rest[i], tuple(parts[(i + 1) % n]), tuple(parts[i])) for i in range(n)}
+    train = [tuple(q for j in range(n) if j not in (i, (i + 1) % n) for q in parts[j]) for i in range(n)]
+    return {f"s{i + 1}": Fold(train[i], tuple(parts[(i + 1) % n]), tuple(parts[i])) for i in range(n)}
 
 
 def read_or_make_folds(source: Any, query_ids: Sequence[str], seed: int, notes: Notes) -> dict[str, Fold]:
-    """Return the folds of a file or of values in memory; of a number, so many new folds.
+    """Return the folds of a file or of values in memory; for a number, make that many folds.
 
     Raises:
         InputError: as `open_folds` and `make_folds`.
@@ -53,6 +53,6 @@ def _groups(query_ids: Sequence[str], group_of: Mapping[str, str] | None) -> dic
     groups: dict[str, list[str]] = {}
     for query_id in sorted(query_ids):
         if group_of is not None and query_id not in group_of:
-            raise InputError("query has no group that it must stay with", got=query_id)
+            raise InputError("query has no group", got=query_id)
         groups.setdefault(query_id if group_of is None else group_of[query_id], []).append(query_id)
     return groups

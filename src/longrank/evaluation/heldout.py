@@ -1,8 +1,7 @@
-"""MAPFuse with the MAPs of other queries than the ones that are fused.
+"""MAPFuse with MAPs of other queries: of a held-out set, or of the training part of each fold.
 
-MAPFuse (`longrank.fusion.mapfuse`) weighs each system by its mean average precision. Taken from the
-queries being fused that would be scoring with their judgments, so the MAPs come from other queries:
-a held-out set with its own runs, or the training part of each fold.
+MAPFuse (`longrank.fusion.mapfuse`) weighs each system by its mean average precision (MAP). MAPs of the fused queries
+would use their judgments.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from longrank.types import Notes, Qrels, Run, ScoredDoc
 
 
 def mean_average_precision(run: Run, qrels: Qrels, query_ids: Collection[str]) -> float:
-    """Return the MAP of a run over those of `query_ids` that have judgments; a query it lacks counts 0.
+    """Return the MAP of a run over the judged queries of `query_ids`; a query that it lacks counts 0.
 
     Raises:
-        InputError: none of them has judgments, or none of those is in the run.
+        InputError: no query has judgments, or the run has no judged query.
     """
     judged = {query_id: qrels[query_id] for query_id in query_ids if query_id in qrels}
     if not judged:
-        raise InputError("no held-out query has judgments: there is nothing to take a MAP from")
+        raise InputError("no held-out query has judgments, so there is no MAP")
     return summarise("AP", evaluate(judged, run, ["AP"])["AP"].values())
 
 
@@ -34,10 +33,10 @@ def heldout_maps(heldout: Sequence[Run], qrels: Qrels, fused: Sequence[Run]) -> 
     Args:
         heldout: the systems' runs on the held-out queries.
         qrels: judgments of the held-out queries.
-        fused: the same systems' runs that are to be fused, in the same order.
+        fused: runs of the same systems to fuse, in the same order.
 
     Raises:
-        InputError: another number of runs, or a query that is fused is among the held-out ones.
+        InputError: another number of runs, or a fused query is also held out.
     """
     if len(heldout) != len(fused):
         raise InputError(
@@ -48,9 +47,9 @@ def heldout_maps(heldout: Sequence[Run], qrels: Qrels, fused: Sequence[Run]) -> 
     leak = next((query_id for run in fused for query_id in run if query_id in seen), None)
     if leak is not None:
         raise InputError(
-            "a query that is fused is among the held-out ones",
+            "a fused query is among the held-out queries",
             got=leak,
-            fix="take the MAPs from other queries, or cross-validate with --folds",
+            fix="give other queries, or cross-validate with --folds",
         )
     return [mean_average_precision(run, qrels, qrels.keys()) for run in heldout]
 
@@ -62,11 +61,12 @@ def mapfuse_folds(runs: Sequence[Run], folds: Mapping[str, Fold], qrels: Qrels, 
         runs: two or more.
         folds: name -> fold.
         qrels: judgments of all queries.
-        tag: of the new run.
+        tag: tag of the new run.
         notes: counts queries that no fold tests; they are left out.
 
     Raises:
-        InputError: a fold tests a query it trains on, two folds test the same query, or none tests a query of the runs.
+        InputError: a fold tests a query that it trains on, two folds test the same query, or no fold tests a query of
+            the runs.
     """
     check_folds(folds)
     fold_of = {query_id: name for name, fold in folds.items() for query_id in fold.test}
@@ -87,7 +87,7 @@ def mapfuse_folds(runs: Sequence[Run], folds: Mapping[str, Fold], qrels: Qrels, 
 
 
 def check_folds(folds: Mapping[str, Fold]) -> None:
-    """Refuse folds whose test queries are not unseen.
+    """Refuse folds that train on their test queries, or test a query twice.
 
     Raises:
         InputError: as `mapfuse_folds`.
@@ -95,7 +95,7 @@ def check_folds(folds: Mapping[str, Fold]) -> None:
     tested: dict[str, str] = {}
     for name, fold in folds.items():
         if leak := set(fold.test) & {*fold.train, *fold.dev}:
-            raise InputError(f"fold '{name}' tests a query that it also trains or tunes on", got=min(leak))
+            raise InputError(f"fold '{name}' tests a query that it also trains on", got=min(leak))
         for query_id in fold.test:
             if tested.setdefault(query_id, name) != name:
                 raise InputError(f"folds '{tested[query_id]}' and '{name}' both test query '{query_id}'")

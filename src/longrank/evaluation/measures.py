@@ -1,10 +1,9 @@
 """Effectiveness of a run, query by query, with the numbers that trec_eval gives.
 
-The values come from ir_measures, most of them through pytrec_eval, which is trec_eval's own code. Its
-providers differ in how they order tied documents (RR@10 and Judged@10 by ascending document id), take
-query ids of some shapes only (ERR@20), and count nothing for topics that a run misses. So each sees
-the rankings as LongRank has ordered them, under scores n, n-1, ..., 1 that have no ties, with the
-queries numbered; what concerns missing topics is decided here.
+Values come from ir_measures, most of them through pytrec_eval, which is trec_eval's own code. Its providers order ties
+differently (RR@10 and Judged@10 by ascending document id), refuse some query ids (ERR@20), and skip topics that a run
+lacks. So every provider gets LongRank's order under scores n, n-1, ..., 1, and numbered queries; missing topics are
+handled here.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ PerQuery: TypeAlias = dict[str, dict[str, float]]
 """measure -> query_id -> value; measures under ir_measures' names, queries in the order of the qrels."""
 
 Queries: TypeAlias = Literal["complete", "intersection"]
-"""Which topics count: all that have judgments (trec_eval -c), or those that the run has as well."""
+"""Topics that count: all judged topics (trec_eval -c), or the judged topics of the run."""
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@20", "RR", "R@1000")
 _MAX_GRADE = 127
@@ -44,12 +43,12 @@ _Rankings: TypeAlias = Mapping[str, Sequence[str]]
 
 
 class Coverage(NamedTuple):
-    """How far a run and the judgments meet.
+    """Overlap of a run and the judgments.
 
     Attributes:
-        topics: queries that have judgments.
-        missing: those of them that the run has no document for.
-        unjudged: queries of the run that have no judgments, and are ignored.
+        topics: number of judged queries.
+        missing: judged queries without a document in the run.
+        unjudged: queries of the run without judgments; they are ignored.
     """
 
     topics: int
@@ -58,7 +57,7 @@ class Coverage(NamedTuple):
 
 
 def coverage(qrels: Qrels, run: Run) -> Coverage:
-    """Count topics that the run misses and queries that nobody judged."""
+    """Count topics that the run lacks, and its queries without judgments."""
     common = sum(query_id in qrels for query_id in run)
     return Coverage(len(qrels), len(qrels) - common, len(run) - common)
 
@@ -75,23 +74,22 @@ def evaluate(
 ) -> PerQuery:
     """Return the value of every measure for every topic.
 
-    A topic that the run misses, or that has no relevant document, has value 0 and stays in the
-    average, as in ``trec_eval -c``. Queries without judgments are ignored.
+    A topic that the run lacks, or without relevant documents, has value 0, as in ``trec_eval -c``. Queries without
+    judgments are ignored.
 
     Args:
         qrels: the judgments; negative grades mean "not judged".
         run: the run.
         measures: names as `parse_measures` takes them, or ir_measures' objects.
-        level: lowest relevant grade of the measures that do not name one (``trec_eval -l``).
-        max_depth: look at this many documents per query only (``trec_eval -M``).
-        queries: which topics count.
+        level: lowest relevant grade of binary measures that name none (``trec_eval -l``).
+        max_depth: documents per query that count (``trec_eval -M``); None: all.
+        queries: topics that count.
         origin: the run's file, for messages.
 
     Raises:
-        InputError: an unknown measure, an option or a grade out of range, or a run that has no query
-            in common with the judgments.
+        InputError: an unknown measure, an option or a grade out of range, or a run without a judged query.
     """
-    wanted = _resolved(measures, level)
+    parsed = _resolved(measures, level)
     if max_depth is not None and max_depth < 1:
         raise InputError("the depth of evaluation must be at least 1", got=max_depth)
     if level is not None and not 1 <= level <= _MAX_GRADE:
@@ -101,34 +99,34 @@ def evaluate(
         raise InputError(
             "the run has no query in common with the judgments", path=origin, fix="compare their query ids"
         )
-    return evaluate_rankings(qrels if queries == "complete" else {q: qrels[q] for q in rankings}, rankings, wanted)
+    return evaluate_rankings(qrels if queries == "complete" else {q: qrels[q] for q in rankings}, rankings, parsed)
 
 
 def evaluate_rankings(qrels: Qrels, rankings: _Rankings, measures: Iterable[Measure]) -> PerQuery:
-    """Return the value of every measure for every topic of `qrels`, where rankings are known to be in order.
+    """Return the value of every measure for every topic of `qrels`, from rankings that are in order.
 
     Args:
         qrels: the judgments.
-        rankings: query_id -> doc_ids, best first, each once, as a `Run` orders them; all of these queries
-            are topics. A topic without a ranking has value 0.
-        measures: what `parse_measures` returns.
+        rankings: query_id -> doc_ids, best first, each once, as a `Run` orders them; every query is a topic. A
+            topic without a ranking has value 0.
+        measures: as `parse_measures` returns them.
 
     Raises:
         InputError: a grade out of range.
     """
-    wanted = list(measures)
-    check_grades(qrels, wanted)
-    values = {str(measure): dict.fromkeys(qrels, 0.0) for measure in wanted}
-    for measure in wanted:
+    measures = list(measures)
+    check_grades(qrels, measures)
+    values = {str(measure): dict.fromkeys(qrels, 0.0) for measure in measures}
+    for measure in measures:
         if measure.NAME in OWN:
             values[str(measure)] = {q: own_value(measure, qrels[q], rankings.get(q, [])) for q in qrels}
-    for measure, query_id, value in _provided(wanted, qrels, rankings):
+    for measure, query_id, value in _provided(measures, qrels, rankings):
         values[measure][query_id] = value
     return values
 
 
 def summarise(measure: str, values: Collection[float]) -> float:
-    """Return the figure for a run: the sum of a count (``NumRet``, ...), else the mean; NaN of nothing."""
+    """Return the sum of a count (``NumRet``, ...), else the mean; NaN without values."""
     if not values:
         return math.nan
     total = math.fsum(values)
@@ -136,43 +134,45 @@ def summarise(measure: str, values: Collection[float]) -> float:
 
 
 def is_count(measure: str) -> bool:
-    """Say whether a measure counts queries or documents, so that values are summed and not compared."""
+    """Tell whether a measure counts queries or documents: its values are summed and not compared."""
     return measure.startswith(COUNTS)
 
 
 def _resolved(measures: Iterable[str | Measure], level: int | None) -> list[Measure]:
-    found: dict[str, Measure] = {}
+    resolved: dict[str, Measure] = {}
     for measure in measures:
-        some = parse_measures([measure], level) if isinstance(measure, str) else [at_level(measure, level)]
-        found.update((str(one), one) for one in some)
-    return list(found.values())
+        parsed = parse_measures([measure], level) if isinstance(measure, str) else [at_level(measure, level)]
+        resolved.update((str(each), each) for each in parsed)
+    return list(resolved.values())
 
 
 def check_grades(qrels: Qrels, measures: list[Measure]) -> None:
-    """Refuse what a provider would choke on: pytrec_eval takes minutes for a grade of a million.
+    """Refuse grades that a provider cannot handle: pytrec_eval takes minutes for a grade of a million.
 
     Raises:
-        InputError: a grade that one of the measures does not take.
+        InputError: a grade that a measure does not take.
     """
-    known = [(_MAX_GRADE, "")] + [(top, f", the highest that {m} knows") for m in measures if (top := _highest(m))]
-    top, why = min(known)
+    limits = [(_MAX_GRADE, "")] + [(top, f", the highest grade of {m}") for m in measures if (top := _highest(m))]
+    top, reason = min(limits)
     for query_id, judged in qrels.items():
         for doc_id, grade in judged.items():
             if not -_MAX_GRADE <= grade <= top:
-                raise InputError(f"grade of document {doc_id!r} for query {query_id!r} is beyond {top}{why}", got=grade)
+                raise InputError(
+                    f"grade of document {doc_id!r} for query {query_id!r} is beyond {top}{reason}", got=grade
+                )
 
 
 def _highest(measure: Measure) -> int | None:
-    """Return the highest grade that a measure takes, where it has one: gdeval's is 4."""
+    """Return the highest grade that a measure takes, if it has a limit: gdeval's is 4."""
     if measure.NAME == "nERR":
         return int(measure["top"])
     return 4 if measure.NAME == "ERR" or measure.params.get("dcg") == "exp-log2" else None
 
 
 def _provided(measures: list[Measure], qrels: Qrels, rankings: _Rankings) -> Iterable[tuple[str, str, float]]:
-    """Yield (measure, query_id, value) of all but our own measures; topics left out have value 0.
+    """Yield (measure, query_id, value) of all measures but `OWN`; topics left out have value 0.
 
-    Topics with nothing but negative grades are left out: pytrec_eval's infAP crashes on them.
+    Topics with negative grades only are left out: pytrec_eval's infAP crashes on them.
     """
     judged = {q: dict(qrels[q]) for q in rankings if max(qrels[q].values(), default=-1) >= 0}
     rates = [measure for measure in measures if measure.NAME == "Judged"]

@@ -1,8 +1,7 @@
-"""Names of measures: how ir_measures spells them (``nDCG@10``, ``AP(rel=2)@100``) and how trec_eval does
-(``map``, ``ndcg_cut_10``, ``P.5,10``, ``all_trec``).
+"""Names of measures, as ir_measures (``nDCG@10``, ``AP(rel=2)@100``) and trec_eval (``map``, ``P.5,10``) spell them.
 
-Both become ir_measures' own objects, checked here for everything its providers take on trust: a cutoff of
-0, for one, aborts the whole process inside pytrec_eval.
+Both become ir_measures' objects. All parameters are checked here, since ir_measures' providers do not check them: a
+cutoff of 0 aborts the process inside pytrec_eval.
 """
 
 from __future__ import annotations
@@ -18,46 +17,45 @@ from longrank.evaluation.own import OWN, Measure
 from longrank.evaluation.trec_names import TREC_CUT, TREC_GROUPS, TREC_NOT_COVERED, TREC_PLAIN
 
 PROVIDERS = ("pytrec_eval", "compat", "judged", "msmarco", "gdeval")
-"""Which of ir_measures' providers compute the values that are not our `OWN`, by preference; always
-these, whatever else is installed, so that a number never depends on it."""
+"""Providers of ir_measures for the values that are not `OWN`, by preference. The list is fixed, so that no value
+depends on other installed packages."""
 
 _IR_MEASURES_SHAPE = re.compile(r"(?P<base>\w+)(?:\((?P<params>.*)\))?(?:@(?P<at>[^@()]+))?", re.DOTALL)
 _TREC_SHAPE = re.compile(r"(?P<base>\w+?)[._](?P<values>[0-9.]+(?:,[0-9.]+)*)", re.ASCII)
 
 
 def parse_measure(name: str, level: int | None = None) -> Measure:
-    """Return the one measure that `name` means.
+    """Return the measure of a name.
 
     Args:
-        name: as ir_measures or trec_eval spell it.
-        level: lowest grade that counts as relevant, for measures that do not name one (``rel=``)
-            themselves; 1 if neither does. Graded measures such as nDCG have no such level.
+        name: a name of ir_measures or trec_eval.
+        level: lowest relevant grade, for binary measures without ``rel=``; default 1.
 
     Raises:
-        InputError: no such measure (suggests the nearest), a parameter that it does not take or
-            that is out of range, or a name that stands for several measures.
+        InputError: no such measure (suggests the nearest), an unknown parameter, a value out of range, or a name
+            of several measures.
     """
     measures = parse_measures([name], level)
     if len(measures) != 1:
-        raise InputError(f"names {len(measures)} measures where one is needed", got=name)
+        raise InputError(f"a single measure is needed, not {len(measures)}", got=name)
     return measures[0]
 
 
 def parse_measures(names: Iterable[str], level: int | None = None) -> list[Measure]:
-    """Return the measures that `names` stand for, groups and families spelled out, each once, in order.
+    """Return the measures of several names, groups and families expanded, each once, in order.
 
     Raises:
         InputError: as `parse_measure`.
     """
-    found: dict[str, Measure] = {}
+    measures: dict[str, Measure] = {}
     for name in names:
         for measure in _expanded(name, level):
-            found.setdefault(str(measure), measure)
-    return list(found.values())
+            measures.setdefault(str(measure), measure)
+    return list(measures.values())
 
 
 def at_level(measure: Measure, level: int | None) -> Measure:
-    """Return `measure` with `level` as its lowest relevant grade, unless it has none or names its own.
+    """Return a measure with its lowest relevant grade set, if it takes one and names none.
 
     Raises:
         InputError: the level is not between 1 and 127.
@@ -69,11 +67,11 @@ def at_level(measure: Measure, level: int | None) -> Measure:
 
 
 def checked(measure: Measure) -> Measure:
-    """Return `measure` if something here computes it and its parameters are such that it survives them.
+    """Return a measure after checking that a provider computes it with these parameters.
 
     Raises:
-        InputError: a parameter is missing, of the wrong type or out of range, or the measure is one
-            that none of `PROVIDERS` computes.
+        InputError: a parameter is missing, of the wrong type or out of range, or none of `PROVIDERS` computes the
+            measure.
     """
     name = measure.NAME
     for key, info in measure.SUPPORTED_PARAMS.items():
@@ -84,8 +82,8 @@ def checked(measure: Measure) -> Measure:
             continue
         value = measure.params[key]
         if not info.validate(value) or (isinstance(value, bool) and info.dtype is not bool):
-            wanted = info.dtype.__name__ if info.dtype else ""
-            raise InputError(f"{key} of {name} cannot be {value!r}", fix=f"it is of type {wanted}")
+            kind = info.dtype.__name__ if info.dtype else ""
+            raise InputError(f"{key} of {name} cannot be {value!r}", fix=f"its type is {kind}")
         _check_range(name, key, value)
     _check_provided(measure)
     return measure
@@ -111,14 +109,12 @@ def _check_provided(measure: Measure) -> None:
 
     if measure.NAME in OWN:
         return
-    wanting = [getattr(ir_measures, name) for name in PROVIDERS]
-    wanting = [provider for provider in wanting if provider.supports(measure)]
-    if not wanting:
-        raise InputError(
-            "measure is not computed here", got=str(measure), fix="docs/evaluation.md lists those that are"
-        )
-    if not any(provider.is_available() for provider in wanting):
-        raise InputError("measure cannot be computed here", got=str(measure), fix=wanting[0].install_instructions())
+    providers = [getattr(ir_measures, name) for name in PROVIDERS]
+    providers = [provider for provider in providers if provider.supports(measure)]
+    if not providers:
+        raise InputError("measure is not supported", got=str(measure), fix="docs/evaluation.md lists all measures")
+    if not any(provider.is_available() for provider in providers):
+        raise InputError("measure cannot be computed here", got=str(measure), fix=providers[0].install_instructions())
 
 
 def _expanded(name: str, level: int | None) -> list[Measure]:
@@ -171,18 +167,20 @@ def _params(text: str, name: str) -> dict[str, Any]:
             raise ValueError
         return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        raise InputError("parameters of a measure look like (rel=2, judged_only=True)", got=name) from None
+        raise InputError(
+            "parameters of a measure cannot be read", got=name, fix="write (rel=2, judged_only=True)"
+        ) from None
 
 
 def _value(text: str, name: str) -> Any:
     try:
         return int(text) if re.fullmatch(r"-?[0-9]+", text) else float(text)
     except ValueError:
-        raise InputError("what follows the @ of a measure is a number", got=name) from None
+        raise InputError("a measure needs a number after its @", got=name) from None
 
 
 def _nearest(name: str, known: Mapping[str, Measure]) -> str:
-    """Suggest the nearest name, keeping the parameters that were given: ndcg@10 -> nDCG@10."""
+    """Suggest the nearest name with the same parameters: ndcg@10 -> nDCG@10."""
     base = re.split(r"[(@.]", name.strip(), maxsplit=1)[0]
     folded = {other.lower(): other for other in (*TREC_GROUPS, *TREC_CUT, *TREC_PLAIN)}
     folded |= {other.lower(): measure.NAME for other, measure in known.items()}

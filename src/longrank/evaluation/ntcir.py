@@ -1,6 +1,6 @@
-"""The measures of NTCIREVAL that ir_measures lacks: Q-measure and normalised expected reciprocal rank.
+"""Measures of NTCIREVAL that ir_measures lacks: Q-measure and normalised expected reciprocal rank.
 
-As NTCIREVAL computes them with gain x for grade x (``-g 1:2:3...``); its MSnDCG@k is nDCG@k here.
+Gain x for grade x (NTCIREVAL's ``-g 1:2:3...``); NTCIREVAL's MSnDCG@k is nDCG@k here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Q(Measure):  # type: ignore[misc]
 
 
 class _NormalisedERR(Measure):  # type: ignore[misc]
-    """Expected reciprocal rank (Chapelle et al., 2009) divided by that of the ideal ranking."""
+    """Expected reciprocal rank (Chapelle et al., 2009) divided by its value for the ideal ranking."""
 
     __name__ = NAME = "nERR"
     SUPPORTED_PARAMS = {  # noqa: RUF012
@@ -40,20 +40,20 @@ NTCIR = {"Q": _Q(), "nERR": _NormalisedERR()}
 def q_measure(gains: Sequence[int], ideal: Sequence[int], cutoff: int | None, beta: float) -> float:
     """Return the mean blended ratio at the relevant documents, over min(their number, cutoff); 0 if there is none.
 
-    At rank r it is (relevant so far + beta * gain so far) / (r + beta * ideal gain so far).
+    The blended ratio at rank r is (relevant so far + beta * gain so far) / (r + beta * ideal gain so far).
 
     Args:
-        gains: of the retrieved documents, best first; 0 if not relevant.
-        ideal: of all relevant documents, largest first.
-        cutoff: look at this many ranks; None: at all.
+        gains: gains of the retrieved documents, best first; 0 if not relevant.
+        ideal: gains of all relevant documents, largest first.
+        cutoff: number of ranks; None: all.
         beta: weight of gains; 0 gives average precision.
     """
-    found = gains[:cutoff]
-    best = list(accumulate(ideal[: len(found)])) + [sum(ideal)] * max(0, len(found) - len(ideal))
-    hits, so_far = accumulate(gain > 0 for gain in found), accumulate(found)
+    seen = gains[:cutoff]
+    best = list(accumulate(ideal[: len(seen)])) + [sum(ideal)] * max(0, len(seen) - len(ideal))
+    hits, so_far = accumulate(gain > 0 for gain in seen), accumulate(seen)
     blended = [
         (hit + beta * gain) / (rank + beta * most)
-        for rank, (here, hit, gain, most) in enumerate(zip(found, hits, so_far, best, strict=True), 1)
+        for rank, (here, hit, gain, most) in enumerate(zip(seen, hits, so_far, best, strict=True), 1)
         if here > 0
     ]
     n = len(ideal) if cutoff is None else min(len(ideal), cutoff)
@@ -61,7 +61,7 @@ def q_measure(gains: Sequence[int], ideal: Sequence[int], cutoff: int | None, be
 
 
 def normalised_err(gains: Sequence[int], ideal: Sequence[int], cutoff: int | None, top: int) -> float:
-    """Return expected reciprocal rank over that of the ideal ranking; 0 if nothing is relevant.
+    """Return expected reciprocal rank divided by its value for the ideal ranking; 0 if no document is relevant.
 
     A document of gain g ends the search with probability g / (top + 1).
     """
@@ -81,7 +81,7 @@ def ntcir_value(measure: Measure, judged: Mapping[str, int], ranking: Sequence[s
     """Return the value of one of the `NTCIR` measures for one query.
 
     Args:
-        measure: which.
+        measure: the measure.
         judged: doc_id -> grade; negative means "not judged".
         ranking: doc_ids, best first.
     """

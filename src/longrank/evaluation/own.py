@@ -1,9 +1,8 @@
-"""The measures that LongRank computes itself: counts, interpolated precision, and those of NTCIREVAL.
+"""Measures that LongRank computes itself: counts, interpolated precision, and NTCIREVAL's Q and nERR.
 
-Counts, because ir_measures counts nothing for a topic that the run misses, while such a topic does have
-relevant documents. Interpolated precision, because trec_eval 10 rounds the number of relevant documents
-that a recall level stands for to the nearest integer, and ir_measures (trec_eval 9) nearly always up. Q and nERR,
-because ir_measures has neither.
+ir_measures counts no relevant documents for topics that the run lacks. trec_eval 10 rounds a recall level to the
+nearest number of relevant documents; ir_measures (trec_eval 9) nearly always rounds it up and lacks Q
+and nERR.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Measure: TypeAlias = Any
 """An ``ir_measures.Measure``."""
 
 COUNTS = ("NumQ", "NumRet", "NumRel")
-"""Summed over queries, never averaged or compared."""
+"""Measures that are summed over queries, never averaged or compared."""
 
 OWN = (*COUNTS, "IPrec", "Q", "nERR")
 
@@ -26,9 +25,9 @@ def own_value(measure: Measure, judged: Mapping[str, int], ranking: Sequence[str
     """Return the value of one of the `OWN` measures for one query.
 
     Args:
-        measure: which.
+        measure: the measure.
         judged: doc_id -> grade; negative means "not judged".
-        ranking: doc_ids, best first; empty if the run misses the query.
+        ranking: doc_ids, best first; empty if the run lacks the query.
     """
     if measure.NAME in {"Q", "nERR"}:
         from longrank.evaluation.ntcir import ntcir_value
@@ -49,13 +48,13 @@ def own_value(measure: Measure, judged: Mapping[str, int], ranking: Sequence[str
 
 
 def interpolated_precision(hits: Sequence[bool], relevant: int, recall: float) -> float:
-    """Return the highest precision at any rank where at least `recall` has been reached; 0 if it never is.
+    """Return the highest precision at any rank with at least this recall; 0 if no rank has it.
 
     Args:
         hits: whether each retrieved document is relevant, best first.
-        relevant: how many relevant documents there are.
-        recall: between 0 and 1; it stands for ``recall * relevant`` documents, rounded to the nearest.
+        relevant: number of relevant documents.
+        recall: 0 to 1; means ``recall * relevant`` documents, rounded to the nearest number.
     """
     needed = math.floor(recall * relevant + 0.5)
-    found = list(accumulate(hits))
-    return max((n / rank for rank, n in enumerate(found, 1) if n >= needed), default=0.0)
+    counts = list(accumulate(hits))
+    return max((n / rank for rank, n in enumerate(counts, 1) if n >= needed), default=0.0)

@@ -1,6 +1,6 @@
 """Plots of a grid of settings.
 
-A picture grows with the grid up to 24 cells each way; beyond, cells become smaller, so that any grid can be drawn.
+A plot grows with the grid up to 24 cells each way; cells of larger grids are smaller, so every grid can be drawn.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as Panel
     from matplotlib.figure import Figure
 
-_MOST_CELLS = 24  # each way that have their full size and their own tick
-_MOST_NUMBERS = 150  # cells that have their figure written in them
-_MOST_DOTS = 200  # values of a line that have a dot
-_COARSE = 0.02  # figures that differ by less have one more digit
+_MOST_CELLS = 24  # each way with full size and a tick
+_MOST_NUMBERS = 150  # cells with a written figure
+_MOST_DOTS = 200  # values of a line with a dot
+_COARSE = 0.02  # figures with a smaller range have one more digit
 _MARK = "#e4002b"
 _OPTIMUM = "optimum over all queries"
-_SHAPES = "oD"  # of the first kind of mark and of the second
+_SHAPES = "oD"  # of the first and the second kind of mark
 
 _Marks: TypeAlias = Mapping[str, Sequence[Setting]]
 
@@ -36,19 +36,18 @@ _Marks: TypeAlias = Mapping[str, Sequence[Setting]]
 def plot_grid(folder: Path, measure: str, axes: Axes, figures: Sequence[float], marks: _Marks) -> list[Path]:
     """Draw the figures of a grid: a heat map for every pair of axes, a line if there is one axis.
 
-    With more than two axes, a cell is the best over those that are not shown. Axes of a single value are
+    With more than two axes, a cell has the best figure over the axes that are not shown. Axes of a single value are
     left out.
 
     Args:
-        folder: where ``heatmap.png`` and ``heatmap.svg`` go, or ``heatmap-A-B.*`` for several pairs.
-        measure: what the figures are.
+        folder: holds ``heatmap.png`` and ``heatmap.svg``, or ``heatmap-A-B.*`` for several pairs.
+        measure: name of the figures.
         axes: the grid.
         figures: the figure of every setting, in the order of the grid.
-        marks: label -> settings to mark, larger where several coincide; they may lie off the grid. Two
-            labels at most.
+        marks: label -> settings to mark, larger if several coincide; they may lie off the grid. At most two labels.
 
     Returns:
-        The files; none if no axis has two values.
+        The paths; none if no axis has two values.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -92,7 +91,7 @@ def _heat_map(title: str, axes: Axes, values: NDArray[np.float64], marks: _Marks
 
 
 def _ticks(values: Sequence[Number]) -> tuple[range, list[str]]:
-    """Return places and labels: of every value, or of every second, third, ... if there are many."""
+    """Return places and labels of every value, or of every second, third, ... of many values."""
     places = range(0, len(values), math.ceil(len(values) / _MOST_CELLS))
     return places, [shown_value(values[place]) for place in places]
 
@@ -114,7 +113,7 @@ def _line(title: str, axes: Axes, values: NDArray[np.float64], marks: _Marks) ->
 
 
 def _write_figures(panel: Panel, values: NDArray[np.float64], above: float) -> None:
-    """Write the figure of each cell into it, `above` its middle, so that no dot covers it."""
+    """Write the figure of each cell `above` its middle, where no dot covers it."""
     middle = (values.min() + values.max()) / 2
     digits = 3 if np.ptp(values) >= _COARSE else 4
     for (row, column), value in np.ndenumerate(values):
@@ -128,7 +127,7 @@ def _size(count: int) -> float:
 
 
 def _counted(marks: _Marks, axes: Axes) -> dict[str, Counter[tuple[float, ...]]]:
-    """Return label -> place -> how many marks fall on it; a place counts values along each axis from 0."""
+    """Return label -> place -> number of marks on it; a place counts values along each axis from 0."""
 
     def place(setting: Setting) -> tuple[float, ...]:
         return tuple(float(np.interp(setting[name], values, range(len(values)))) for name, values in axes.items())

@@ -1,7 +1,7 @@
-"""An evaluation table as text: plain columns, JSON, CSV, LaTeX or Markdown; and values query by query.
+"""Render evaluation tables: text, JSON, CSV, LaTeX, Markdown or HTML; and values query by query.
 
-JSON and CSV have full precision; the others four decimals, the best value of a column marked and an
-asterisk at significant differences.
+JSON and CSV have full precision. The others have four decimals, mark the best value of a column, and put an asterisk
+at significant differences.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LATEX = {
 
 
 def as_text(table: Evaluation) -> str:
-    """Return aligned columns: the figures, and below them each comparison with its p values."""
+    """Return aligned columns: the figures, and below them each comparison with its p."""
     head = ["system", *table.measures]
     body = [[printable(row.name), *_cells(table, row, "{}^", "{}*")] for row in table.rows]
     parts = [aligned([head, *body])]
@@ -71,8 +71,8 @@ def as_markdown(table: Evaluation) -> str:
     lines += [[markdown_text(row.name), *_cells(table, row, "**{}**", "{}\\*")] for row in table.rows]
     if table.baseline is None:
         return pipes(lines)
-    first, *rest = _comparisons(table)
-    against = [first, ["---", "---", *("---:" for _ in first[2:])], *rest]
+    head, *body = _comparisons(table)
+    against = [head, ["---", "---", *("---:" for _ in head[2:])], *body]
     escaped = [list(map(markdown_text, line)) for line in against]
     return f"{pipes(lines)}\n{pipes(escaped)}\n\\* {markdown_text(_legend(table))}\n"
 
@@ -83,7 +83,7 @@ def pipes(lines: Iterable[Sequence[str]]) -> str:
 
 
 def as_latex(table: Evaluation) -> str:
-    """Return a LaTeX tabular in the manner of the package booktabs, best values bold."""
+    """Return a LaTeX tabular for the package booktabs, best values bold."""
     lines = [["system", *map(_latex, table.measures)]]
     lines += [[_latex(row.name), *_cells(table, row, r"\textbf{{{}}}", r"{}$^{{*}}$")] for row in table.rows]
     figures = _tabular(lines, "l" + "r" * len(table.measures))
@@ -100,7 +100,7 @@ def _tabular(lines: Iterable[Sequence[str]], columns: str) -> str:
 
 
 def as_json(table: Evaluation) -> str:
-    """Return a JSON object; figures and comparisons by system and measure."""
+    """Return figures and comparisons by system and measure as a JSON object."""
     systems = [
         {
             "name": row.name,
@@ -114,8 +114,8 @@ def as_json(table: Evaluation) -> str:
         }
         for row in table.rows
     ]
-    tested = ("baseline", "test", "correction", "comparisons", "threshold") if table.baseline is not None else ()
-    return json_text({"systems": systems, **{key: getattr(table, key) for key in tested}})
+    keys = ("baseline", "test", "correction", "comparisons", "threshold") if table.baseline is not None else ()
+    return json_text({"systems": systems, **{key: getattr(table, key) for key in keys}})
 
 
 def as_csv(table: Evaluation) -> str:
@@ -125,13 +125,13 @@ def as_csv(table: Evaluation) -> str:
     ]
     for row in table.rows:
         for measure, value, comparison in zip(table.measures, row.values, row.comparisons, strict=True):
-            rest = asdict(comparison).values() if comparison is not None else [None] * 4
-            lines.append((spreadsheet_safe(row.name), row.queries, measure, value, *rest))
+            cells = asdict(comparison).values() if comparison is not None else [None] * 4
+            lines.append((spreadsheet_safe(row.name), row.queries, measure, value, *cells))
     return csv_text(lines)
 
 
 def per_query_text(results: Mapping[str, PerQuery]) -> str:
-    """Return what ``trec_eval -q`` prints: measure, query and value, then the figures for ``all``; per system."""
+    """Return measure, query and value, then the figures for ``all``, per system, as ``trec_eval -q`` prints them."""
     return "".join(
         f"{measure:<22}\t{query_id}\t{value}\n"
         for name, per_query in results.items()
@@ -201,8 +201,8 @@ def _comparisons(table: Evaluation) -> list[list[str]]:
     for row in table.rows:
         for measure, c in zip(table.measures, row.comparisons, strict=True):
             if c is not None:
-                both = [_p(c.p), _p(c.p_corrected)] if adjusted else [_p(c.p)]
-                lines.append([printable(row.name), measure, f"{c.delta:+.4f}", *both])
+                p_values = [_p(c.p), _p(c.p_corrected)] if adjusted else [_p(c.p)]
+                lines.append([printable(row.name), measure, f"{c.delta:+.4f}", *p_values])
     return lines
 
 
@@ -221,7 +221,7 @@ def _legend(table: Evaluation) -> str:
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Align words to the left and figures by their last digit, whatever marks follow it."""
+    """Align words to the left, and figures by their last digit before any marks."""
     columns = [
         _words(column) if index == 0 or column[0] == "measure" else _figures(column)
         for index, column in enumerate(zip(*lines, strict=True))
@@ -245,7 +245,7 @@ def _values_and_all(per_query: PerQuery) -> Iterable[tuple[str, str, str]]:
     query_ids = dict.fromkeys(q for values in per_query.values() for q in values)
     for query_id in query_ids:
         for measure, values in per_query.items():
-            if measure != "NumQ":  # as trec_eval, which counts queries over all of them only
+            if measure != "NumQ":  # trec_eval gives the number of queries for "all" only
                 yield measure, query_id, _figure(measure, values[query_id])
     for measure, values in per_query.items():
         yield measure, "all", _figure(measure, summarise(measure, values.values()))
@@ -264,7 +264,7 @@ def csv_text(lines: Iterable[Sequence[object]]) -> str:
 
 
 def spreadsheet_safe(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would take for a formula."""
+    """Put an apostrophe before text that a spreadsheet would read as a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
@@ -273,5 +273,5 @@ def _latex(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Return text with what Markdown would read as marks escaped."""
+    """Return text with Markdown's special characters escaped."""
     return "".join(f"\\{character}" if character in "\\`*_{}[]<>|#" else character for character in printable(text))

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How one system differs from the baseline in one measure.
+    """Difference between a system and the baseline in one measure.
 
     Attributes:
         delta: mean difference, system - baseline, over all queries of either.
         p: two-sided p of the test; None for fewer than two queries.
-        p_corrected: the same after the correction, equal to `p` without one.
-        significant: whether `p_corrected` is below the table's threshold.
+        p_corrected: p after the correction; equal to `p` without a correction.
+        significant: `p_corrected` is below the table's threshold.
     """
 
     delta: float
@@ -36,9 +36,9 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class SystemRow:
-    """One system: its figure for every measure of the table, and how each differs from the baseline's.
+    """Figures of a system for every measure of the table, and their differences from the baseline.
 
-    Comparisons are None for the baseline itself, for counts, and in a table without a baseline.
+    Comparisons are None for the baseline, for counts, and in a table without a baseline.
     """
 
     name: str
@@ -54,13 +54,13 @@ class Evaluation:
     Attributes:
         measures: the columns.
         rows: the systems, in the order given.
-        baseline: the name of the row that the others are compared with, or None.
+        baseline: the name of the row that other rows are compared with, or None.
         test: ``"t"`` or ``"randomization"``.
         correction: ``"bonferroni"``, ``"holm"`` or None.
-        comparisons: how many tests were made: systems other than the baseline, times measures other than counts.
-        threshold: p below which a difference is called significant.
+        comparisons: number of tests: systems other than the baseline, times measures other than counts.
+        threshold: p below which a difference is significant.
         per_query: system -> measure -> query_id -> value.
-        notes: what was accepted with a remark, such as topics that a run lacks.
+        notes: remarks on the inputs, such as topics that a run lacks.
     """
 
     measures: tuple[str, ...]
@@ -112,7 +112,7 @@ class Evaluation:
         return as_html(self)
 
     def best(self, column: int) -> float | None:
-        """Return the highest value of a column; None for counts and where all are equal."""
+        """Return the highest value of a column; None for counts and if all values are equal."""
         values = {row.values[column] for row in self.rows}
         return None if len(values) < 2 or is_count(self.measures[column]) else max(values)
 
@@ -129,8 +129,8 @@ def compare(
     """Return the table of several systems' results.
 
     Args:
-        results: system -> measure -> query_id -> value; all with the same measures.
-        baseline: the system that the others are compared with, if any.
+        results: system -> measure -> query_id -> value; all systems have the same measures.
+        baseline: the system to compare with, if any.
         test: a name of `significance.TESTS`.
         correction: a name of `significance.CORRECTIONS`, or None.
         threshold: p below which a difference is marked, between 0 and 1.
@@ -147,11 +147,11 @@ def compare(
     deltas = _deltas(results, baseline, measures)
     p_values = [lookup(TESTS, test, "test")(delta) for delta in deltas.values()]
     adjusted = corrected(p_values, correction, len(deltas))
-    found = {
+    comparisons = {
         pair: Comparison(float(delta.mean()), p, p_corrected, p_corrected is not None and p_corrected < threshold)
         for (pair, delta), p, p_corrected in zip(deltas.items(), p_values, adjusted, strict=True)
     }
-    rows = tuple(_row(name, per_query, found) for name, per_query in results.items())
+    rows = tuple(_row(name, per_query, comparisons) for name, per_query in results.items())
     return Evaluation(
         measures, rows, baseline, test, correction, len(deltas), threshold, results, Notes() if notes is None else notes
     )
@@ -160,7 +160,7 @@ def compare(
 def _deltas(
     results: Mapping[str, PerQuery], baseline: str | None, measures: tuple[str, ...]
 ) -> dict[tuple[str, str], Differences]:
-    """Return the per-query differences of every (system, measure) to be tested."""
+    """Return the per-query differences of every (system, measure) pair to test."""
     if baseline is None:
         return {}
     return {
@@ -171,10 +171,10 @@ def _deltas(
     }
 
 
-def _row(name: str, per_query: PerQuery, found: Mapping[tuple[str, str], Comparison]) -> SystemRow:
+def _row(name: str, per_query: PerQuery, comparisons: Mapping[tuple[str, str], Comparison]) -> SystemRow:
     return SystemRow(
         name,
         queries=max((len(values) for values in per_query.values()), default=0),
         values=tuple(summarise(measure, values.values()) for measure, values in per_query.items()),
-        comparisons=tuple(found.get((name, measure)) for measure in per_query),
+        comparisons=tuple(comparisons.get((name, measure)) for measure in per_query),
     )

@@ -1,9 +1,8 @@
-"""Whether two systems differ by more than chance: paired two-sided tests over queries, and corrections
-for making several.
+"""Paired two-sided tests of significance over queries, and corrections for several tests.
 
-The t-test, and Fisher's randomization test (Smucker, Allan and Carterette, CIKM 2007: if the systems were
-the same, the sign of every per-query difference could as well be the opposite). Corrections: Bonferroni,
-and Holm (Scandinavian Journal of Statistics 1979), which is never less powerful.
+Tests: the t-test, and Fisher's randomization test, which flips the signs of per-query differences (Smucker, Allan and
+Carterette, CIKM 2007). Corrections: Bonferroni, and Holm (Scandinavian Journal of Statistics 1979), which is never less
+powerful.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from longrank.errors import InputError
 Differences: TypeAlias = NDArray[np.float64]
 
 N_SAMPLES = 100_000
-"""Sign assignments drawn by the randomization test where there are more than this many."""
+"""Largest number of sign assignments in a randomization test; of more, this many are drawn."""
 
 _CHUNK = 4096  # sign assignments held in memory at a time
 
 
 def differences(values: Mapping[str, float], baseline: Mapping[str, float]) -> Differences:
-    """Return ``values - baseline`` over all queries of either, 0 where one has none, in the order of query ids."""
+    """Return ``values - baseline`` over all queries of either, in the order of query ids; a missing value is 0."""
     query_ids = sorted(values.keys() | baseline.keys())
     return np.array([values.get(q, 0.0) - baseline.get(q, 0.0) for q in query_ids], dtype=np.float64)
 
@@ -50,14 +49,14 @@ def t_test(d: Differences) -> float | None:
 def randomization_test(d: Differences, *, samples: int = N_SAMPLES, seed: int = 0) -> float | None:
     """Return the two-sided p of the paired randomization test; None for fewer than two queries.
 
-    It is the share of sign assignments whose mean difference is at least as large as the one seen:
-    of all 2^Q of them if these are at most `samples` (queries without a difference do not matter and
-    are not counted), else of `samples` random ones and the one seen, so that p is never 0.
+    p is the share of sign assignments whose mean difference is at least as large as the observed one: of all 2^Q
+    assignments if these are at most `samples`, else of `samples` random assignments and the observed one, so p is never
+    0. Queries without a difference do not count in Q.
 
     Args:
         d: float64[Q], per-query differences.
-        samples: how many assignments to look at, at most.
-        seed: of the random assignments; equal seeds and differences give equal p.
+        samples: largest number of assignments.
+        seed: seed of the random assignments; equal seeds and differences give equal p.
     """
     if len(d) < 2:
         return None
@@ -78,7 +77,7 @@ def _all_flips(n: int) -> NDArray[np.uint8]:
 
 
 def _as_extreme(d: Differences, flips: NDArray[np.uint8]) -> int:
-    """Count the rows of `flips` (0 or 1 per query) that give a sum as far from 0 as that of `d`."""
+    """Count the rows of `flips` (0 or 1 per query) whose sum is at least as far from 0 as that of `d`."""
     sums = d.sum() - 2.0 * (flips @ d)
     tolerance = 1e-12 * np.abs(d).sum()  # sums that are equal on paper differ in their last bits
     return int(np.count_nonzero(np.abs(sums) >= abs(d.sum()) - tolerance))
@@ -90,7 +89,7 @@ def bonferroni(p_values: Sequence[float | None], comparisons: int) -> list[float
 
 
 def holm(p_values: Sequence[float | None], comparisons: int) -> list[float | None]:
-    """Return p values corrected step by step: the smallest times m, the next times m - 1, ...; never descending.
+    """Return corrected p values: the smallest times m, the next times m - 1, ...; never descending.
 
     Args:
         p_values: in any order; None stays None.
@@ -113,12 +112,12 @@ CORRECTIONS: dict[str, Callable[[Sequence[float | None], int], list[float | None
 
 
 def corrected(p_values: Sequence[float | None], correction: str | None, comparisons: int) -> list[float | None]:
-    """Return `p_values` after the named correction, or as they are if there is none.
+    """Return p values after a correction, or unchanged without one.
 
     Args:
-        p_values: one per comparison; None where a test was not possible.
+        p_values: a value for each comparison; None if there is no p.
         correction: ``"bonferroni"``, ``"holm"`` or None.
-        comparisons: how many tests are made in all, systems times measures; at least ``len(p_values)``.
+        comparisons: number of tests, systems times measures; at least ``len(p_values)``.
 
     Raises:
         InputError: fewer comparisons than p values.

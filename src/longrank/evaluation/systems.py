@@ -1,4 +1,4 @@
-"""Read the runs that are compared, each once, and name them."""
+"""Read the runs of an evaluation, each once, and name them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read_systems(runs: Any, notes: Notes, baseline: Any = None) -> list[System]:
 
     Args:
         runs: a run, a list of runs, or a mapping name -> run; a run as `read_run` takes it.
-        notes: counts what was accepted with a remark.
+        notes: counts remarks on the inputs.
         baseline: a run, or a name in the mapping `runs`; it comes first.
 
     Raises:
@@ -65,7 +65,7 @@ def note_coverage(qrels: Qrels, system: System, notes: Notes, fate: str) -> None
         qrels: the judgments.
         system: the run.
         notes: takes the remarks.
-        fate: what becomes of the topics: ``"count as 0"``, ``"left out"``.
+        fate: fate of the topics in the note: ``"count as 0"``, ``"left out"``.
     """
     counts = coverage(qrels, system.run)
     if counts.missing:

@@ -1,4 +1,4 @@
-"""What trec_eval's measures are called in ir_measures, and which of them LongRank does not compute."""
+"""Map trec_eval's measures to ir_measures' names, and list the measures that LongRank does not compute."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TREC_PLAIN = {
     "set_map": "SetAP",
     "set_F": "SetF",
 }
-"""trec_eval's measures without a parameter, and ir_measures' name for each."""
+"""trec_eval's measures without a parameter -> name in ir_measures."""
 
 TREC_CUT = {
     "P": ("P", _CUTOFFS),
@@ -32,7 +32,7 @@ TREC_CUT = {
     "success": ("Success", ("1", "5", "10")),
     "iprec_at_recall": ("IPrec", _TENTHS),
 }
-"""trec_eval's families: ir_measures' name, and the parameters that trec_eval itself takes if none are given."""
+"""trec_eval's families -> name in ir_measures, and trec_eval's default parameters."""
 
 TREC_GROUPS = {
     "official": [
@@ -41,7 +41,7 @@ TREC_GROUPS = {
     ],
     "all_trec": [*TREC_PLAIN, *TREC_CUT],
 }
-"""trec_eval's groups, without what `TREC_NOT_COVERED` lists."""
+"""trec_eval's groups, without the measures of `TREC_NOT_COVERED`."""
 
 TREC_NOT_COVERED = {
     "runid": "the run's tag, not a measure; it names the row",
@@ -54,11 +54,11 @@ TREC_NOT_COVERED = {
     "G": "trec_eval's experimental G; not in ir_measures",
     "ndcg_rel": "nDCG averaged at relevant ranks; not in ir_measures",
     "Rndcg": "nDCG at R; not in ir_measures",
-    "relative_P": "precision over the best possible one; only set_relative_P is in ir_measures",
+    "relative_P": "precision over the best possible precision; only set_relative_P is in ir_measures",
     "num_nonrel_judged_ret": "a count that is not in ir_measures",
     "rbp": "no provider that LongRank uses has RBP",
     "rbp_resid": "the residual of rbp; not in ir_measures",
     "unj": "share of unjudged documents; Judged@k is its complement where k documents are retrieved",
     "relstring": "a string of grades, not a number",
 }
-"""What trec_eval prints that LongRank does not compute, and why."""
+"""Numbers of trec_eval that LongRank does not compute -> reason."""

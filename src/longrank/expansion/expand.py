@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from longrank.collections.documents import locate_documents
+from longrank.collections import read_documents
 from longrank.errors import InputError
 from longrank.expansion.decoding import TextKey
 from longrank.expansion.predictor import Prediction, QueryPredictor
@@ -34,40 +34,42 @@ _NO_TEXT = "documents without text, for which nothing is predicted"
 
 
 class Documents(NamedTuple):
-    """Documents that can be read more than once: how, how many there are, and a digest of all that is read of them."""
+    """Documents that can be read repeatedly, their number, and a digest of their content."""
 
     documents: Callable[[], Iterator[Document]]
     n_documents: int
     digest: str
 
 
-def open_documents(sources: Sequence[str], options: CorpusOptions, notes: Notes) -> Documents:
-    """Return the documents of an index, or of sources as `longrank.formats.corpora` reads them.
+def open_documents(source: Any, options: CorpusOptions | None, notes: Notes) -> Documents:
+    """Open the documents of an index, or of a source as `longrank.collections.read_documents` takes it.
 
-    Sources are read through once, to count and to digest them.
+    Other sources than an index are read once to count and digest their documents.
 
     Args:
-        sources: the folder of an index; or files, folders, collection folders, ``irds:ID``.
-        options: how sources are read.
+        source: an index or its folder; or files, folders, ``irds:ID`` or documents in memory.
+        options: format, fields and encoding of documents that are no index.
         notes: counts what was accepted with a remark.
 
     Raises:
-        InputError: whatever is wrong with a source; there is no document.
+        InputError: a fault of the source, no document, or options for an index.
         IntegrityError: the index is damaged.
     """
-    if len(sources) == 1 and (Path(sources[0]) / MANIFEST).is_file():
-        index = Index.open(sources[0])
-        if not index.n_docs:
-            raise InputError("holds no document", path=index.path)
-        return Documents(lambda: iter(index), index.n_docs, index.digest)
+    if isinstance(source, str | Path) and (Path(source) / MANIFEST).is_file():
+        source = Index.open(source)
+    if isinstance(source, Index):
+        if options is not None:
+            raise InputError("format and fields are for documents, not for an index", path=source.path)
+        if not source.n_docs:
+            raise InputError("holds no document", path=source.path)
+        return Documents(lambda: iter(source), source.n_docs, source.digest)
+    source = list(source) if isinstance(source, Iterator) else source
     digest, n_documents = hashlib.sha256(), 0
-    for one in locate_documents(sources, notes, options):
-        parts = [one.document.doc_id, one.document.title, one.document.text, one.document.passages]
+    for document in read_documents(source, options, notes):
+        parts = [document.doc_id, document.title, document.text, document.passages]
         digest.update(json.dumps(parts).encode())
         n_documents += 1
-    return Documents(
-        lambda: (one.document for one in locate_documents(sources, Notes(), options)), n_documents, digest.hexdigest()
-    )
+    return Documents(lambda: read_documents(source, options), n_documents, digest.hexdigest())
 
 
 def expand(

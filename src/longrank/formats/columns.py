@@ -1,8 +1,8 @@
 """Rows of a fixed number of columns separated by spaces and tabs, a block of the file at a time.
 
-A block is split and checked as a whole, which is several times faster than row by row; only where it
-is found wanting is it searched for the row to blame. Numbers are plain ASCII: no ``1_000``,
-no ``1,5``, no ``nan``, no digits of other scripts, all of which Python's ``float`` or trec_eval take.
+A block is split and checked as a whole, which is several times faster than row by row. Only a block with a
+fault is searched for the faulty row. Numbers are plain ASCII: ``1_000``, ``1,5``, ``nan`` and digits of other
+scripts are refused, though Python's ``float`` or trec_eval accept them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ROW_END = "\x01"  # a control character, so no field is equal to it
 
 
 class NumberKind(NamedTuple):
-    """A way to write numbers: `convert` takes nothing but `pattern` once only its `letters` are there."""
+    """A notation of numbers: a text of `letters` that `convert` accepts matches `pattern`."""
 
     name: str
     convert: Callable[[str], Any]
@@ -40,20 +40,20 @@ REAL = NumberKind(
 
 
 class Table(NamedTuple):
-    """The rows of a block, column by column, and the line of the file that each row comes from."""
+    """The columns of a block, and the file's line of each row."""
 
     lines: Sequence[int]
     columns: list[list[str]]
 
 
 def split_columns(block: Block, names: Sequence[str], path: Path, *, comments: bool = False) -> Table:
-    """Split a block into columns; blank lines are passed over, and lines that begin with ``#`` if `comments`.
+    """Split a block into columns; blank lines are skipped, and lines that begin with ``#`` if `comments`.
 
     Args:
         block: whole lines.
         names: the name of each column.
         path: the file, for messages.
-        comments: whether a line that begins with ``#`` is a comment.
+        comments: True: a line that begins with ``#`` is a comment.
 
     Raises:
         InputError: a row with another number of columns, a control character or a byte-order mark.
@@ -74,7 +74,7 @@ def split_columns(block: Block, names: Sequence[str], path: Path, *, comments: b
 
 
 def _split_rows(block: Block, names: Sequence[str], path: Path, comments: bool) -> Table:
-    """Do the same row by row, where some lines are no rows."""
+    """Split row by row, for a block in which some lines are not rows."""
     kept = [(line, row) for line, row in _rows(block) if not (comments and row[0].startswith("#"))]
     for i, (line, row) in enumerate(kept, 1):
         if len(row) != len(names):
@@ -87,7 +87,7 @@ def _split_rows(block: Block, names: Sequence[str], path: Path, comments: bool) 
 
 
 def _rows(block: Block) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line and the fields of every line that has some; a million blank lines cost nothing."""
+    """Yield the number and the fields of every line that is not blank; a million blank lines cost nothing."""
     line, counted = block.first, 0
     for row in _ROW.finditer(block.text):
         line += block.text.count("\n", counted, row.start())
@@ -96,7 +96,7 @@ def _rows(block: Block) -> Iterator[tuple[int, list[str]]]:
 
 
 def _resemblance(row: Sequence[str]) -> str:
-    """Say what a row looks like that is not what it should be: files are easily given in the wrong order."""
+    """Describe the kind of file that a wrong row seems to come from: files are easily given in the wrong order."""
     numeric = [INTEGER.pattern.fullmatch(field) is not None for field in row]
     if row[0].startswith(("{", "[")):
         return "; this looks like JSON"
@@ -117,12 +117,12 @@ def _refuse_controls(block: Block, path: Path) -> None:
         if not set(text).isdisjoint(_CONTROL.decode()):
             raise InputError("holds a control character", path=path, line=line, got=text)
         if _MARK in text:
-            what, fix = "holds a byte-order mark", "remove it; files that were joined have them in the middle"
+            what, fix = "holds a byte-order mark", "remove it; joined files have such marks in the middle"
             raise InputError(what, path=path, line=line, got=text, fix=fix)
 
 
 def _fields(text: str) -> list[str]:
-    """Split at spaces and tabs only, which ``str.split`` does where there is no other white space."""
+    """Split at spaces and tabs only; ``str.split`` does the same for a text without other white space."""
     return text.split() if text.isascii() else [field for field in _BLANKS.split(text) if field]
 
 
@@ -131,13 +131,13 @@ def numbers(column: Sequence[str], lines: Sequence[int], kind: NumberKind, what:
 
     Args:
         column: the fields.
-        lines: the line of each.
+        lines: the line of each field.
         kind: INTEGER (at most 18 characters) or REAL (at most 400).
-        what: what they are, for the message: ``"score"``.
+        what: the column's name in messages: ``"score"``.
         path: the file.
 
     Raises:
-        InputError: a field is not written as `kind` says.
+        InputError: a field is not a number of `kind`.
     """
     if max(map(len, column), default=0) <= kind.max_length and not _foreign(column, kind.letters):
         with suppress(ValueError):

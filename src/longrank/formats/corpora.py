@@ -1,4 +1,4 @@
-"""Files of documents, in any of the formats below, as one stream.
+"""Formats of document files.
 
 To add a format, write a function that yields `Record`s of a file and add a line to `READERS`.
 """
@@ -44,16 +44,16 @@ EXTENSIONS = {
     ".md": "text",
     ".markdown": "text",
 }
-"""The format that a file name's ending tells."""
+"""Ending of a file name -> format."""
 
 _KIND = {"msmarco-docs": "tsv", "trecweb": "trectext"}  # formats whose files look like files of another format
 _SNIFFED = 4096  # bytes
 
 
 class Located(NamedTuple):
-    """A document and where it comes from: its file or ``irds:ID``, and the line where it begins, if it has one.
+    """A document, its file or ``irds:ID``, and its first line, if it has one.
 
-    `expansion` is what is indexed with it and never shown: queries that were predicted for it.
+    `expansion` holds queries that were predicted for it: they are indexed with it and never shown.
     """
 
     document: Document

@@ -1,4 +1,4 @@
-"""Documents, one JSON object per line: an id, ``text`` (or ``body``, ``contents``), and what fields it likes."""
+"""Documents, one JSON object per line: an id, ``text`` (or ``body``, ``contents``), and any other fields."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def read_jsonl(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterat
     """Yield the documents of a JSONL file.
 
     Raises:
-        InputError: a line that is no strict JSON object, or has no id that fits; names the line.
+        InputError: a line that is no strict JSON object or has no usable id; names the line.
     """
     for line, values in read_objects(file.path, notes, options.text):
         yield Record(id_of(values, ID_KEYS, line, file.path), values, line.number)

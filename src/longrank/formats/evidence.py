@@ -1,8 +1,8 @@
-"""Evidence files: what a scorer said about every passage, written once and resumable to the same bytes.
+"""Evidence files: a scorer's result for every passage, written once and resumable to the same bytes.
 
 A journal (`longrank.storage`): one JSON header line, then one record per query, with a commit mark
-after each block of queries. The header names everything the scores depend on, so a file begun with
-another model, index, query set or option is refused by the name of what changed. A record is
+after each block of queries. The header names everything that the scores depend on, so a file begun with another
+model, index, query set or option is refused, and the message names the difference. A record is
 
     uint32          length of the names below, a multiple of 8 less 4
     names           JSON {"doc_id": [D], "query_id": ...}, padded with spaces
@@ -34,7 +34,7 @@ from longrank.types import Evidence
 
 FORMAT, VERSION = "longrank-evidence", 1
 STOPPED = "stopped"
-"""The key of a header by which early stopping left documents alone (`longrank.ranking.stopping`): their aggregation."""
+"""Header key: the aggregation for which early stopping skipped documents (`longrank.ranking.stopping`)."""
 _PER_DOCUMENT = (("first_stage", "<f8"), ("document_score", "<f8"))
 _COUNTS = (("n_passages", "<i4"), ("n_truncated", "<i4"), ("n_scored", "<i4"))
 _PER_PASSAGE = (
@@ -56,17 +56,17 @@ def evidence_header(
     candidates: str,
     options: Mapping[str, object],
 ) -> dict[str, object]:
-    """Return the header of an evidence file; two equal headers promise equal bytes.
+    """Return the header of an evidence file; equal headers mean equal bytes.
 
     Args:
-        unit: what the passage scores are: ``logit``, ``cosine``, ``bm25``, ...
+        unit: unit of the passage scores: ``logit``, ``cosine``, ``bm25``, ...
         scorer: fingerprint of the document scorer: weights, segmenter, selector and their options.
         collection: digest of the index.
         queries: digest of the query ids and texts, in order.
-        n_queries: how many there are; a file with fewer records is unfinished.
+        n_queries: number of queries; a file with fewer records is unfinished.
         candidates: digest of the documents to score and of their first-stage scores.
-        options: everything else that matters (depth, queries per block, ...); each becomes a key of
-            its own, so that a refused resume names it.
+        options: all other settings that change scores (depth, queries per block, ...); each is a key of the header,
+            so that a refused resume names it.
     """
     header: dict[str, object] = {
         "format": FORMAT,
@@ -78,13 +78,13 @@ def evidence_header(
         "n_queries": n_queries,
         "candidates": candidates,
     }
-    if both := header.keys() & options.keys():
-        raise ValueError(f"options may not be called {sorted(both)}")
+    if taken := header.keys() & options.keys():
+        raise ValueError(f"options may not be called {sorted(taken)}")
     return header | dict(options)
 
 
 class EvidenceWriter:
-    """Writes the evidence of query after query; as a context manager, from where the last run stopped.
+    """Writes the evidence of one query after another; as a context manager, it continues an unfinished file.
 
         with EvidenceWriter(path, header) as writer:
             for block in blocks_of(queries[writer.n_queries_done :]):
@@ -99,11 +99,11 @@ class EvidenceWriter:
         self._path, self._header, self._open = path, header, ExitStack()
 
     def __enter__(self) -> EvidenceWriter:
-        """Create the file, or open it to go on.
+        """Create the file, or open it to continue.
 
         Raises:
             InputError: the file cannot be written, is being written by another process, or was begun
-                with another header (names what changed).
+                with another header (names the difference).
         """
         with ExitStack() as opening:
             opening.enter_context(working_on(self._path))
@@ -116,7 +116,7 @@ class EvidenceWriter:
 
     @property
     def n_queries_done(self) -> int:
-        """Queries whose evidence is safe in the file."""
+        """Number of queries whose evidence is safe in the file."""
         return self._journal.n_committed
 
     def write_query(self, query_id: str, evidence: Sequence[Evidence]) -> None:
@@ -125,12 +125,12 @@ class EvidenceWriter:
         Raises:
             LongRankError: a score is NaN or infinite (names query, document and passage).
         """
-        for one in evidence:
-            _check(query_id, one)
+        for item in evidence:
+            _check(query_id, item)
         self._journal.append(_pack(query_id, evidence))
 
     def commit(self) -> None:
-        """End a block of queries: everything so far survives a crash.
+        """End a block of queries: all evidence up to here survives a crash.
 
         Raises:
             LongRankError: writing failed (no space left, ...).
@@ -138,13 +138,14 @@ class EvidenceWriter:
         self._journal.commit()
 
 
-def read_evidence(path: Path) -> tuple[dict[str, Any], Iterator[Evidence]]:
+def read_evidence(path: Path | str) -> tuple[dict[str, Any], Iterator[Evidence]]:
     """Return the header of an evidence file, and its evidence in the order it was written.
 
     Raises:
         InputError: not an evidence file.
         IntegrityError: of another version; or, while iterating, damaged or unfinished.
     """
+    path = Path(path)
     header = read_header(path)
     if header.get("format") != FORMAT:
         raise InputError("is not an evidence file", path=path, fix="longrank rerank writes them")
@@ -157,10 +158,10 @@ def open_evidence(source: Any) -> tuple[Mapping[str, Any], Iterable[Evidence]]:
     """Return the header and the evidence of a file, or of values in memory, whose header is empty.
 
     Args:
-        source: an evidence file, an iterable of `Evidence`, or what `read_evidence` returned.
+        source: an evidence file, an iterable of `Evidence`, or the result of `read_evidence`.
 
     Raises:
-        InputError: something else; or, while iterating, an item that is no `Evidence`, or no item at all.
+        InputError: another source; or, while iterating, an item that is no `Evidence`, or no item at all.
         IntegrityError: as `read_evidence`.
     """
     if isinstance(source, str | Path):
@@ -182,32 +183,32 @@ def _checked(values: Iterable[Any]) -> Iterator[Evidence]:
             raise InputError(f"item {n} is no evidence", got=repr(value), fix=_SOURCES)
         yield value
     if n == 0:
-        raise InputError("there is no evidence", fix="an iterator can be read only once")
+        raise InputError("there is no evidence", fix="the list is empty, or its iterator was read before")
 
 
 def check_complete(header: Mapping[str, Any], source: Any, aggregator: str | None = None) -> None:
-    """Refuse evidence that early stopping has left incomplete, for what may rank documents in another order.
+    """Refuse evidence that early stopping left incomplete, unless it is ranked by the score of the learned bound.
 
-    Documents were left alone since they could not enter the top k by the passages' score that the bound was learned
-    of; by any other score (interpolated, of fewer passages, of fewer documents) they might, and would be ranked last.
+    Early stopping skips documents that cannot enter the top k by the score for which its bound was learned. By any
+    other score (interpolated, of fewer passages, of fewer documents) they might enter it, but would be ranked last.
 
     Args:
         header: of the evidence file.
         source: the file, or values in memory.
-        aggregator: by which documents are to be ranked, if by nothing else.
+        aggregator: the only score that ranks the documents; None: another score.
 
     Raises:
-        InputError: it is such evidence, and the bound is of another score.
+        InputError: the evidence is incomplete, and its bound is for another score.
     """
     learned = header.get(STOPPED)
     if learned is not None and learned != aggregator:
-        what = f"is evidence of early stopping, whose bound holds for {learned} alone"
+        what = f"early stopping left this evidence incomplete: its bound holds for {learned} only"
         path = source if isinstance(source, str | Path) else "evidence"
         raise InputError(what, path=path, got=aggregator, fix="rerank without stop.calibration")
 
 
 def evidence_json(evidence: Evidence) -> dict[str, object]:
-    """Return `evidence` as a JSON-able object; passages as a list of objects with code-point offsets."""
+    """Return evidence as a JSON object, with its passages as a list of objects; offsets count code points."""
     columns = [getattr(evidence, name).tolist() for name, _ in _PER_PASSAGE]
     names = [name.removeprefix("passage_") for name, _ in _PER_PASSAGE]
     result: dict[str, object] = {
@@ -236,14 +237,16 @@ def _evidence_of(path: Path, n_queries: int) -> Iterator[Evidence]:
         )
 
 
-def _check(query_id: str, one: Evidence) -> None:
-    if one.query_id != query_id or len({len(getattr(one, name)) for name, _ in _PER_PASSAGE} | {0}) != 2:
-        raise ValueError(f"evidence of query {one.query_id!r}, document {one.doc_id!r} has no or uneven arrays")
-    about = f"of document {one.doc_id!r} for query {query_id!r}"
-    bad = np.flatnonzero(~(np.isfinite(one.passage_score) & np.isfinite(one.passage_weight)))
+def _check(query_id: str, evidence: Evidence) -> None:
+    if evidence.query_id != query_id or len({len(getattr(evidence, name)) for name, _ in _PER_PASSAGE} | {0}) != 2:
+        raise ValueError(
+            f"evidence of query {evidence.query_id!r}, document {evidence.doc_id!r} has no or uneven arrays"
+        )
+    about = f"of document {evidence.doc_id!r} for query {query_id!r}"
+    bad = np.flatnonzero(~(np.isfinite(evidence.passage_score) & np.isfinite(evidence.passage_weight)))
     if bad.size:
-        raise LongRankError(f"score or weight of passage {one.passage_index[bad[0]]} {about} is not finite")
-    if not math.isfinite(one.first_stage) or not math.isfinite(one.document_score or 0.0):
+        raise LongRankError(f"score or weight of passage {evidence.passage_index[bad[0]]} {about} is not finite")
+    if not math.isfinite(evidence.first_stage) or not math.isfinite(evidence.document_score or 0.0):
         raise LongRankError(f"score {about} is not finite")
 
 

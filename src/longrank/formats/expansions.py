@@ -1,7 +1,7 @@
 """Queries that a model predicted for documents (doc2query), one JSON object per line: an id and the queries.
 
-This is how predictions are published: LongRank reads ``{"doc_id": ..., "queries": [...]}`` and, as docTTTTTquery's
-releases are written, ``{"id": ..., "predicted_queries": [...]}``. Whose they are is for the index to find out.
+LongRank reads ``{"doc_id": ..., "queries": [...]}`` and the format of docTTTTTquery's releases, ``{"id": ...,
+"predicted_queries": [...]}``. The index joins the queries to its documents.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ QUERIES_KEYS = ("queries", "predicted_queries")
 
 
 class Expansion(NamedTuple):
-    """A line: the queries predicted for a document, or for a passage of one, and where they come from."""
+    """A line: the queries predicted for a document or for one of its passages, with file and line."""
 
     doc_id: str
     queries: Sequence[str]
@@ -39,7 +39,7 @@ def read_expansions(paths: Sequence[Path], notes: Notes, options: TextOptions = 
 
     Raises:
         InputError: a file that does not exist, is given twice or is empty; a line that is no strict JSON object, or has
-            no id that fits, or not exactly one list of strings under `QUERIES_KEYS`; names the line.
+            no usable id, or not exactly one list of strings under `QUERIES_KEYS`; names the line.
     """
     _check(paths)
     for path in paths:
@@ -58,13 +58,13 @@ def expansion_line(doc_id: str, queries: Sequence[str]) -> str:
 
 
 def _check(paths: Sequence[Path]) -> None:
-    """Find out before the first of many large files is read what is wrong with the last."""
+    """Check that every file exists and none is given twice, before the first of many large files is read."""
     seen: set[Path] = set()
     for path in paths:
         if not path.exists():
             raise InputError("no such file", path=path)
         if path.resolve() in seen:
-            raise InputError("is given twice: its queries would count double", path=path)
+            raise InputError("is given twice, so its queries would count twice", path=path)
         seen.add(path.resolve())
 
 
@@ -81,6 +81,6 @@ def _queries(record: dict[str, Any], line: Line, path: Path, notes: Notes) -> li
         if not isinstance(query, str):
             raise InputError("a predicted query is not a string", path=path, line=line.number, got=query)
     where = f"{path}:{line.number}"
-    notes.add("lines of expansions without a query", where, not queries)
+    notes.add("expansion lines without a query", where, not queries)
     notes.add("predicted queries that are empty", where, sum(not query.strip() for query in queries))
     return queries

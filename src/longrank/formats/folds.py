@@ -1,10 +1,10 @@
-"""Folds of queries for cross-validation: ours, Anserini's and Capreolus', told apart by their shape.
+"""Folds of queries for cross-validation, in the shapes of LongRank, Anserini and Capreolus.
 
-    ours        {"s1": {"train": [...], "dev": [...], "test": [...]}, ...}
+    LongRank    {"s1": {"train": [...], "dev": [...], "test": [...]}, ...}
     Capreolus   {"s1": {"train_qids": [...], "predict": {"dev": [...], "test": [...]}}, ...}
-    Anserini    [[...], [...], ...]     fold i tests on list i, dev is the next one (cyclic), train the rest
+    Anserini    [[...], [...], ...]     fold i tests on list i, dev is the next one (cyclic), train all others
 
-Two of Anserini's lists leave nothing to train on, only the other list to choose settings on.
+With two of Anserini's lists, the train list is empty and settings are chosen on the other list.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SHAPES = 'a fold is {"train": [...], "dev": [...], "test": [...]}; Anserini\'s 
 
 
 class Fold(NamedTuple):
-    """One split of the queries: ids to train on, to choose settings on, and to report."""
+    """A split of the queries: ids for training, for the choice of settings, and for testing."""
 
     train: tuple[str, ...]
     dev: tuple[str, ...]
@@ -33,10 +33,10 @@ class Fold(NamedTuple):
 
 
 def read_folds(path: Path, notes: Notes) -> dict[str, Fold]:
-    """Read folds, by name; the names of Anserini's are ``s1``, ``s2``, ...
+    """Read folds by name; Anserini's lists are named ``s1``, ``s2``, ...
 
-    Numbers become strings. An id that a list repeats is kept once, and counted: in Capreolus' GOV2
-    folds a list of 75 ids names 34 to 75 queries.
+    Numbers become strings. Repeated ids of a list are kept once, and counted: in Capreolus' GOV2 folds a list of
+    75 ids names 34 to 75 queries.
 
     Args:
         path: a JSON file.
@@ -44,13 +44,13 @@ def read_folds(path: Path, notes: Notes) -> dict[str, Fold]:
 
     Raises:
         InputError: not JSON, none of the three shapes, an empty test list, an id that is not one
-            word, or one in both the test list and another list of the same fold.
+            word, or an id in the test list and another list of the same fold.
     """
     return _folds(read_json(path, notes), path, notes)
 
 
 def open_folds(source: Any, notes: Notes) -> dict[str, Fold]:
-    """Return folds from a file, or from values in memory of any of the three shapes; a `Fold` may stand for its lists.
+    """Return folds from a file, or from values in memory in one of the three shapes; a fold may be a `Fold`.
 
     Raises:
         InputError: as `read_folds`.
@@ -70,7 +70,7 @@ def _folds(data: Any, path: Path, notes: Notes) -> dict[str, Fold]:
 
 
 def write_folds(folds: Mapping[str, Fold], path: Path) -> None:
-    """Write folds in our own shape; reading them back gives the same.
+    """Write folds in LongRank's shape; `read_folds` returns the same folds.
 
     Raises:
         InputError: the folder does not exist or cannot be written to.
@@ -82,16 +82,16 @@ def write_folds(folds: Mapping[str, Fold], path: Path) -> None:
 
 
 def _rotated(lists: Sequence[Any], path: Path) -> dict[str, list[Any]]:
-    """Anserini's shape: rotate, so that every list is tested on once. Returns name -> [train, dev, test]."""
+    """Return name -> [train, dev, test] for Anserini's lists: each list is the test list of one fold."""
     n = len(lists)
-    if n < 2 or not all(isinstance(one, list | tuple) for one in lists):
+    if n < 2 or not all(isinstance(ids, list | tuple) for ids in lists):
         raise InputError("folds are not two or more lists of ids", path=path, fix=_SHAPES)
-    rest = [[x for j in range(n) if j not in (i, (i + 1) % n) for x in lists[j]] for i in range(n)]
-    return {f"s{i + 1}": [rest[i], lists[(i + 1) % n], lists[i]] for i in range(n)}
+    train = [[x for j in range(n) if j not in (i, (i + 1) % n) for x in lists[j]] for i in range(n)]
+    return {f"s{i + 1}": [train[i], lists[(i + 1) % n], lists[i]] for i in range(n)}
 
 
 def _parts(name: str, value: Any, path: Path) -> list[Any]:
-    """Return [train, dev, test] of one fold, ours or Capreolus'."""
+    """Return [train, dev, test] of a fold in the shape of LongRank or Capreolus."""
     if isinstance(value, dict) and "train_qids" in value and isinstance(value.get("predict"), dict):
         value = {"train": value["train_qids"], **value["predict"]}
     if not isinstance(value, dict) or not set(_PARTS) <= value.keys():
@@ -102,10 +102,10 @@ def _parts(name: str, value: Any, path: Path) -> list[Any]:
 def _fold(name: str, parts: Sequence[Any], path: Path, notes: Notes) -> Fold:
     train, dev, test = (_ids(f"{name}.{part}", value, path, notes) for part, value in zip(_PARTS, parts, strict=True))
     if not test:
-        raise InputError(f"fold '{name}' tests on nothing", path=path)
+        raise InputError(f"fold '{name}' has an empty test list", path=path)
     leaked = next((query_id for query_id in (*train, *dev) if query_id in set(test)), None)
     if leaked is not None:
-        raise InputError(f"fold '{name}' tests on a query it also trains or chooses on", path=path, got=leaked)
+        raise InputError(f"fold '{name}' has a test query that is also in its train or dev list", path=path, got=leaked)
     return Fold(train, dev, test)
 
 
@@ -113,9 +113,9 @@ def _ids(place: str, value: Any, path: Path, notes: Notes) -> tuple[str, ...]:
     """Return the ids of a list, or the keys of an object (Capreolus lets ``dev`` name grades, too), once each."""
     if not isinstance(value, list | tuple | dict):
         raise InputError(f"{place} is not a list of query ids", path=path, got=value)
-    for one in value:
-        if not isinstance(one, str | int) or isinstance(one, bool):
-            raise InputError(f"{place} holds what is not a query id", path=path, got=one)
-    ids = [check_id(str(one), f"an id of {place}", path) for one in value]
+    for item in value:
+        if not isinstance(item, str | int) or isinstance(item, bool):
+            raise InputError(f"{place} holds a value that is not a query id", path=path, got=item)
+    ids = [check_id(str(item), f"an id of {place}", path) for item in value]
     notes.add("repeated query ids in folds", f"{path}: {place}", len(ids) - len(set(ids)))
     return tuple(dict.fromkeys(ids))

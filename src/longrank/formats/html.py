@@ -1,6 +1,6 @@
-"""HTML pages: a file is a document, its title and its main text, found by resiliparse.
+"""HTML pages: a file is a document with a title and the main text that resiliparse finds.
 
-Offsets of passages refer to the text that comes out here, which the index stores.
+Offsets of passages refer to this text, which the index stores.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from longrank.types import Notes
 
 
 def read_html(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
-    """Yield the page that is the file. Its id is the file's path from the given folder.
+    """Yield the page of a file. Its id is the file's path relative to the source folder.
 
     Raises:
         InputError: the file cannot be read as text.
@@ -32,14 +32,14 @@ def read_html(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterato
 # --- the encoding of a page -----------------------------------------------------------------------
 
 _CHARSET = re.compile(rb"<meta\s[^<>]*?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]+)", re.IGNORECASE)
-_CHARSET_WITHIN = 4096  # bytes; the standard asks for it within the first 1024
+_CHARSET_WITHIN = 4096  # bytes; the standard requires it within the first 1024
 
 
 def _decoded(raw: bytes, file: SourceFile, notes: Notes, options: TextOptions) -> str:
-    """Decode a page: as the user says, else as UTF-8 if it is that, else as it declares.
+    """Decode a page by the user's encoding, else as UTF-8 if its bytes are valid, else by its declared charset.
 
-    Bytes that form valid UTF-8 beyond ASCII are UTF-8 whatever the page says; that it says otherwise is
-    counted. So is a page that is not what it says it is: it is read as Windows-1252, as browsers would.
+    Bytes beyond ASCII that are valid UTF-8 are UTF-8 whatever the page declares; a contradiction is counted. A page
+    whose bytes do not fit its charset is counted, too, and read as Windows-1252, as browsers do.
     """
     declared = _declared_encoding(raw)
     if options.encoding != DEFAULT_TEXT.encoding or declared is None:
@@ -51,12 +51,12 @@ def _decoded(raw: bytes, file: SourceFile, notes: Notes, options: TextOptions) -
 
 
 def _declared_encoding(raw: bytes) -> str | None:
-    """Return Python's name of the charset in the page's <meta>, as the HTML standard understands it; None if none."""
+    """Return Python's name of the charset in the page's <meta>, by the rules of the HTML standard; None if absent."""
     from resiliparse.parse.encoding import map_encoding_to_html5
 
-    found = _CHARSET.search(raw[:_CHARSET_WITHIN])
-    name = map_encoding_to_html5(found[1].decode("ascii"), fallback_utf8=False) if found else None
-    # A <meta> that can be read as ASCII is not UTF-16; the standard says to take such a page as UTF-8.
+    charset = _CHARSET.search(raw[:_CHARSET_WITHIN])
+    name = map_encoding_to_html5(charset[1].decode("ascii"), fallback_utf8=False) if charset else None
+    # A <meta> that can be read as ASCII is not UTF-16; by the standard such a page is UTF-8.
     return None if name is None else "utf-8" if name.startswith("utf-16") else name
 
 

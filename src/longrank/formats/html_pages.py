@@ -1,4 +1,4 @@
-"""The title and the text of a page of HTML, by resiliparse; and the pages that no parser should be given."""
+"""Title and text of an HTML page, by resiliparse; pages that would take a parser forever are detected before."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from longrank.types import Notes
 
 
 def page_text(markup: str, where: str, notes: Notes, *, main_content: bool) -> tuple[str, str]:
-    """Return the title of a page and its text: the main content without navigation and the like, or all of it.
+    """Return the title of a page and its text: the main content without navigation, or the whole page.
 
-    A page without main content is read whole; so is one whose tags nest so deeply that looking for main
-    content would take forever (no page written by people or their programs does). Both are counted.
+    A page without main content is read whole, and so is a page with tags so deeply nested that the search for main
+    content would take forever. Both kinds are counted.
 
     Raises:
         MissingExtra: the HTML reader is not installed.
@@ -47,7 +47,7 @@ def resiliparse() -> tuple[Any, Any]:
     return extract_plain_text, HTMLTree.parse
 
 
-# --- pages that no parser should be given ---------------------------------------------------------
+# --- pages that would take a parser forever -------------------------------------------------------
 
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s/<>]*)([^<>]*)")
 _SCRIPT = re.compile(r"<(?:script|style)\b", re.IGNORECASE)
@@ -60,16 +60,16 @@ _NEVER_PILES_UP = frozenset(
 )
 _QUOTED_VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*')""")
 _BETWEEN_ATTRIBUTES = re.compile(r"[\s/\"'][^\s/\"'=]")
-_MAX_DEPTH = 512  # what browsers allow
+_MAX_DEPTH = 512  # the limit of browsers
 _MAX_ATTRIBUTES = 1000
 
 
 def _is_monstrous(markup: str) -> bool:
-    """Say whether parsing could take more than linear time.
+    """Tell whether parsing could take more than linear time.
 
-    It can where more than 512 elements are open at once or a tag has thousands of attributes: HTML parsers
-    and the search for main content walk these lists again and again. Elements are counted by name,
-    so that a stray end tag closes nothing.
+    It can if more than 512 elements are open at once or a tag has thousands of attributes: HTML parsers and the
+    search for main content walk these lists repeatedly. Elements are counted by name, so that a stray end tag
+    closes nothing.
     """
     if markup.count("<") <= _MAX_DEPTH and len(markup) <= _MAX_DEPTH * _MAX_ATTRIBUTES // 10:
         return False  # most pages: nothing to count

@@ -1,4 +1,4 @@
-"""What an id may be: one word, because run and qrels files separate their columns by white space."""
+"""Check ids: an id is one word, because run and qrels files separate their columns by white space."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from longrank.errors import InputError
 
 _UNFIT = re.compile("[\x00-\x20\x7f\ufeff\ud800-\udfff]")
-"""White space, control characters, the byte-order mark (what joining files leaves), halves of surrogate pairs."""
+"""White space, control characters, the byte-order mark (left over in joined files), halves of surrogate pairs."""
 
 
 def check_id(text: str, what: str, path: Path, line: int | None = None) -> str:
@@ -17,8 +17,8 @@ def check_id(text: str, what: str, path: Path, line: int | None = None) -> str:
 
     Args:
         text: the id.
-        what: whose it is, for the message: ``"query id"``.
-        path: the file it comes from, or goes to.
+        what: kind of id, for the message: ``"query id"``.
+        path: the file that holds it, or will hold it.
         line: its 1-based line.
 
     Raises:

@@ -1,4 +1,4 @@
-"""One JSON object per line, strictly: documents and queries share this reader."""
+"""Strict reader of one JSON object per line, for documents and queries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from longrank.types import Notes
 def read_objects(
     path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT
 ) -> Iterator[tuple[Line, dict[str, Any]]]:
-    """Yield every line of a JSONL file with the object it holds; blank lines are passed over.
+    """Yield every line of a JSONL file with the object it holds; blank lines are skipped.
 
     Raises:
         InputError: as `read_lines` and `parse_object`.
@@ -30,7 +30,7 @@ def read_objects(
 def parse_object(line: Line, path: Path, notes: Notes) -> dict[str, Any]:
     """Return the JSON object that is the whole of `line`.
 
-    Lone surrogates (``"\\ud800"``), which are no text, become U+FFFD and are counted.
+    Lone surrogates (``"\\ud800"``) are not text: they become U+FFFD and are counted.
 
     Raises:
         InputError: not JSON, not an object, a key twice in an object, ``NaN`` or an infinity, a
@@ -49,7 +49,7 @@ def read_json(path: Path, notes: Notes, options: TextOptions = TEXT_IN_MEMORY) -
     """Return the value that a whole file holds, as strictly as `parse_object`.
 
     Raises:
-        InputError: as `read_lines` and `parse_object`; any JSON value is taken.
+        InputError: as `read_lines` and `parse_object`; any JSON value is accepted.
     """
     blocks = list(read_blocks(path, notes, options))
     text = "\n".join(block.text for block in blocks)
@@ -78,7 +78,7 @@ def id_of(record: dict[str, Any], keys: Sequence[str], line: Line, path: Path) -
     """Return the id under the first of `keys` that the record has; the number 7 is the id "7".
 
     Raises:
-        InputError: none of the keys, or a value that is neither a string fit for an id nor an integer.
+        InputError: none of the keys, or a value that is neither a usable id nor an integer.
     """
     key = next((key for key in keys if key in record), None)
     if key is None:

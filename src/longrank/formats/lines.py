@@ -1,8 +1,8 @@
-"""Strict, streaming reading of text, plain or gzipped: every reader of a line format starts here.
+"""Strict, streaming reader of text files, plain or gzipped; all line formats use it.
 
 Lines end at ``\\n`` only (a ``\\r`` before it is dropped), so U+2028, U+0085 and the like stay text.
-What cannot be trusted is refused with its place: an endless line, bytes that are not in the stated
-encoding, a NUL, and whatever `opening` refuses.
+Faults are refused with their place: an endless line, bytes outside the stated encoding, a NUL, and all that
+`opening` refuses.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Line(NamedTuple):
-    """A line of a file: its 1-based number, its text without the line end, and whether it had one."""
+    """A line of a file: its number from 1, its text without the line end, and True if it had a line end."""
 
     number: int
     text: str
@@ -43,7 +43,7 @@ class Line(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Lines of a file joined by newlines: the number of the first, the text, whether the last one was ended."""
+    """Lines of a file joined by newlines: the first line's number, the text, and True if the last line had an end."""
 
     first: int
     text: str
@@ -52,7 +52,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TextOptions:
-    """How bytes become text: an encoding, and whether undecodable bytes are refused or replaced."""
+    """Encoding, treatment of undecodable bytes (``strict``: refused, ``replace``: counted) and limits."""
 
     encoding: str = "utf-8"
     errors: str = "strict"
@@ -84,7 +84,7 @@ def read_lines(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) ->
 
 
 def read_blocks(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) -> Iterator[Block]:
-    """Yield a text file in blocks of whole lines, about 1 MiB each: for readers that must be fast.
+    """Yield a text file in blocks of whole lines, about 1 MiB each, for fast readers.
 
     Raises:
         InputError: as `read_lines`.
@@ -121,7 +121,7 @@ def decode(raw: bytes, path: Path, notes: Notes, options: TextOptions = DEFAULT_
 def _raw_blocks(path: Path, limits: Limits) -> Iterator[bytes]:
     """Yield the bytes of a file, cut after a line end (the last block may have none)."""
     number, size = 1, 0
-    pending: list[bytes] = []  # the beginning of a line whose end has not been read yet
+    pending: list[bytes] = []  # the first part of an unfinished line
     for chunk in read_chunks(path, limits):
         cut = chunk.rfind(b"\n") + 1
         if cut:
@@ -139,7 +139,7 @@ def _raw_blocks(path: Path, limits: Limits) -> Iterator[bytes]:
 
 
 def _check_lengths(block: bytes, first: int, path: Path, limits: Limits) -> None:
-    if len(block) <= limits.max_line:  # then no line is longer either
+    if len(block) <= limits.max_line:  # so no line is longer either
         return
     for number, line in enumerate(block.split(b"\n"), first):
         if len(line) > limits.max_line:
@@ -151,7 +151,7 @@ def _too_long(path: Path, number: int, limits: Limits) -> InputError:
 
 
 def _block_text(raw: bytes, place: tuple[Path, int, int], notes: Notes, options: TextOptions) -> str:
-    """Decode lines at one go where that is safe, else line by line, which finds the place of a fault."""
+    """Decode all lines at once if that is safe, else line by line, to find the place of a fault."""
     if options.encoding.lower() in ("utf-8", "utf8") and b"\x00" not in raw:
         with suppress(UnicodeDecodeError):
             return raw.decode("utf-8")

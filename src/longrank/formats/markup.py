@@ -1,7 +1,7 @@
-"""From SGML or HTML to plain text by removing the markup, in one pass and time linear in the length.
+"""Remove the markup of SGML or HTML in one pass, in time linear in the length.
 
-Nothing here builds a tree, so no nesting is too deep. It is what TREC's SGML needs, which no parser of
-HTML or XML reads as it is meant, and what is left for pages that a real HTML parser would choke on.
+No tree is built, so no nesting is too deep. TREC's SGML needs it, which parsers of HTML and XML misread, and so do
+pages that would take an HTML parser forever.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _SCRIPT_END = re.compile(r"</(?:script|style)\s*>", re.IGNORECASE)
 
 
 def plain_text(markup: str) -> str:
-    """Return the text of a piece of SGML or HTML: one line per paragraph, white space collapsed.
+    """Return the text of SGML or HTML: one line per paragraph, white space collapsed.
 
-    Tags go; those that only dress a word (``<b>``, ``<sub>``) leave nothing, those that begin a
-    paragraph a line end, all others a blank. Comments, scripts and styles go with what they hold. A bare
-    ``<`` or ``&`` stays, and so does an entity that nobody knows.
+    A tag that formats a word (``<b>``, ``<sub>``) is dropped, a tag that begins a paragraph becomes a line end, any
+    other tag a blank. Comments, scripts and styles are dropped with their content. A bare ``<`` or ``&`` and an
+    unknown entity stay.
     """
     text = _ENTITY.sub(_character, _TAG.sub(_blank, without_hidden(markup)))
     paragraphs = (" ".join(part.split()) for part in _BLANK_LINE.split(text))
@@ -39,15 +39,14 @@ def plain_text(markup: str) -> str:
 
 
 def without_hidden(markup: str) -> str:
-    """Return the markup without comments, scripts and styles; one that never ends is left as it is."""
+    """Return the markup without comments, scripts and styles; an unclosed comment, script or style stays."""
     return cut_out(cut_out(markup, _COMMENT, _COMMENT_END), _SCRIPT, _SCRIPT_END)
 
 
 def cut_out(text: str, begin: re.Pattern[str], end: re.Pattern[str]) -> str:
     """Return `text` with every stretch from a `begin` to the next `end` replaced by a blank.
 
-    Time is linear where the patterns' is, which ``begin.*?end`` is not: after one search for an end that
-    finds none it is over.
+    Time is linear if the patterns' time is, unlike ``begin.*?end``: the first search that finds no end is the last.
     """
     kept, position = [], 0
     while (opening := begin.search(text, position)) and (closing := end.search(text, opening.end())):

@@ -1,6 +1,6 @@
-"""Opening an input file, plain or gzipped, and refusing what cannot be trusted with its place.
+"""Open an input file, plain or gzipped.
 
-Refused are another file type, a cut or damaged gzip file, and a decompression bomb.
+Other file types, cut or damaged gzip files and decompression bombs are refused.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _CHUNK = 1 << 20  # bytes read at a time
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop reading a hostile or broken file; all in bytes but `max_ratio`.
+    """Limits for hostile or broken files; all in bytes but `max_ratio`.
 
     Attributes:
         max_line: longest line, without its end.
-        max_uncompressed: most that a gzip file may unpack to; None: no absolute limit.
-        max_ratio: unpacked over packed size that is refused ...
-        ratio_from: ... once this much has been unpacked.
+        max_uncompressed: largest unpacked size of a gzip file; None: no absolute limit.
+        max_ratio: largest ratio of unpacked to packed size ...
+        ratio_from: ... checked from this unpacked size on.
     """
 
     max_line: int = 64 << 20
@@ -49,7 +49,7 @@ class Limits:
 
 DEFAULT_LIMITS = Limits()
 LIMITS_IN_MEMORY = Limits(ratio_from=1 << 20)
-"""For files that are kept in memory line by line, as queries are: one MiB of blank lines takes a hundred."""
+"""For files kept in memory line by line, such as queries: 1 MiB of blank lines takes 100 MiB of memory."""
 
 
 def read_bytes(path: Path, limits: Limits = DEFAULT_LIMITS) -> bytes:
@@ -91,7 +91,7 @@ def open_bytes(path: Path) -> BinaryIO:
     """Open a file for reading, unpacked if its name ends in ``.gz``. A pipe is opened once, so it works too.
 
     Raises:
-        InputError: no such file, a folder, an archive, a compression that is not read, or no permission.
+        InputError: no such file, a folder, an archive, an unsupported compression, or no permission.
     """
     try:
         _check_name(path)
@@ -110,7 +110,7 @@ def open_bytes(path: Path) -> BinaryIO:
 
 
 class _Gzip(gzip.GzipFile):
-    """A gzip file that closes the stream below it and shows how much of that it has read."""
+    """A gzip file that closes the stream below it and tells how many bytes of it were read."""
 
     def __init__(self, packed: BinaryIO) -> None:
         super().__init__(fileobj=packed, mode="rb")
@@ -139,16 +139,18 @@ def _wrong_kind(path: Path, kind: str | None, named_gz: bool) -> InputError:
     if kind == "UTF-16":
         return InputError("file is UTF-16", path=path, fix="convert it, e.g. iconv -f utf-16 -t utf-8")
     if kind == "gzip":
-        return InputError("is a gzip file without the name of one", path=path, fix="name it .gz, or unpack it first")
+        return InputError(
+            "is a gzip file but its name does not end in .gz", path=path, fix="name it .gz, or unpack it first"
+        )
     return InputError(f"is a {kind} file", path=path, fix="unpack it first")
 
 
 def _damage(error: Exception) -> str:
     message = str(error)
     if message.startswith("Not a gzip"):
-        return "something else follows what was packed"
+        return "other bytes follow the gzip data"
     if message.startswith(("CRC", "Incorrect length")):
-        return "what it unpacks to is not what was packed"
+        return "its checksum does not match"
     return "it cannot be unpacked"
 
 
@@ -156,5 +158,5 @@ def _refuse_bomb(path: Path, unpacked: int, packed: int, limits: Limits) -> None
     if limits.max_uncompressed is not None and unpacked > limits.max_uncompressed:
         raise InputError(f"unpacks to more than {limits.max_uncompressed} bytes (--max-uncompressed)", path=path)
     if unpacked > limits.ratio_from and unpacked > limits.max_ratio * packed:
-        fix = "if it is what you expect, unpack it first"
+        fix = "if you expect this size, unpack it first"
         raise InputError(f"unpacks to more than {limits.max_ratio} times its size", path=path, fix=fix)

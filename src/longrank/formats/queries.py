@@ -1,4 +1,4 @@
-"""Queries in every format people keep them in, read into `Query` values.
+"""Query files in all known formats, read into `Query` values.
 
 To add a format: write a function from lines to topics and add a line to `QUERY_FORMATS`.
 """
@@ -25,7 +25,7 @@ _LONG_QUERY_CHARACTERS = 10_000
 
 
 def read_jsonl_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterator[Topic]:
-    """One object per line with an id (``query_id``, ``_id``, ``id`` or ``qid``); every string is a field."""
+    """Read one object per line with an id (``query_id``, ``_id``, ``id`` or ``qid``); every string is a field."""
     for line in _filled(lines):
         record = parse_object(line, path, notes)
         query_id = id_of(record, _ID_KEYS, line, path)
@@ -37,7 +37,7 @@ def read_jsonl_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Itera
 
 
 def read_tsv_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterator[Topic]:
-    """``id <tab> text``; a header line that calls its first column ``query_id`` or the like is skipped."""
+    """Read ``id <tab> text``; a header line with a first column such as ``query_id`` is skipped."""
     for line in _filled(lines):
         columns = line.text.split("\t")
         if line.number == 1 and columns[0].lower() in (*_ID_KEYS, "query-id"):
@@ -50,7 +50,7 @@ def read_tsv_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterato
 
 
 def read_cedr_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterator[Topic]:
-    """CEDR's ``query <tab> id <tab> text`` (MacAvaney et al. 2019, released code)."""
+    """Read CEDR's ``query <tab> id <tab> text`` (MacAvaney et al. 2019, released code)."""
     for line in _filled(lines):
         columns = line.text.split("\t")
         if len(columns) != 3 or columns[0] != "query":
@@ -60,7 +60,7 @@ def read_cedr_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterat
 
 
 def read_car_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterator[Topic]:
-    """TREC CAR: a line is an id, ``enwiki:Page/Heading%20one/...``; the headings in it are the query."""
+    """Read TREC CAR: a line is an id, ``enwiki:Page/Heading%20one/...``; the headings in it are the query."""
     for line in _filled(lines):
         query_id = line.text.strip(" ")
         text = " ".join(unquote(heading) for heading in query_id.removeprefix("enwiki:").split("/"))
@@ -69,7 +69,7 @@ def read_car_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterato
 
 
 class QueryFormat(NamedTuple):
-    """How a format is read, and which field is the query unless the user says otherwise."""
+    """The reader of a format, and the field that is the query by default."""
 
     read: Callable[[Sequence[Line], Path, Notes], Iterable[Topic]]
     field: str
@@ -83,7 +83,7 @@ QUERY_FORMATS: dict[str, QueryFormat] = {
     "car": QueryFormat(read_car_queries, "text"),
     "cedr": QueryFormat(read_cedr_queries, "text"),
 }
-"""name -> format; ``car`` and ``cedr`` look like other formats, so they must be named."""
+"""name -> format; ``car`` and ``cedr`` look like other formats, so the user must name them."""
 
 
 def read_queries(
@@ -99,9 +99,9 @@ def read_queries(
 
     Args:
         path: the file.
-        notes: counts what was accepted with a remark.
-        format: a name of `QUERY_FORMATS`; by default told from the file's name and first line.
-        field: which field is the text to search for, by any of its names (``question``: the description); by default
+        notes: counts remarks on accepted input.
+        format: a name of `QUERY_FORMATS`; default: told from the file's name and first line.
+        field: the field that is the query, by any of its names (``question``: the description); by default
             the title of a topic, ``text`` elsewhere.
         allow_empty: accept, and count, queries whose text is empty.
         options: encoding and limits.
@@ -135,7 +135,7 @@ def _guess(path: Path, lines: Sequence[Line]) -> str:
     if "\t" in first.text:
         return "tsv"
     fix = f"name it with --query-format ({', '.join(QUERY_FORMATS)})"
-    raise InputError("query format cannot be told", path=path, line=first.number, got=first.text, fix=fix)
+    raise InputError("the query format is unknown", path=path, line=first.number, got=first.text, fix=fix)
 
 
 def _check_ids(topics: Sequence[Topic], path: Path) -> None:
@@ -149,16 +149,16 @@ def _check_ids(topics: Sequence[Topic], path: Path) -> None:
 
 def _field(name: str, topics: Sequence[Topic], path: Path) -> str:
     known = {key for topic in topics for key in topic.fields}
-    found = field_among(name, known)
-    if found is None and known:
+    field = field_among(name, known)
+    if field is None and known:
         raise InputError(f"no query has a field '{name}'", path=path, fix=suggestion(name, known))
-    return found or name
+    return field or name
 
 
 def _query(topic: Topic, name: str, path: Path, notes: Notes, allow_empty: bool) -> Query:
     text = topic.fields.get(name, "")
     if not text and not allow_empty:
-        fix = "remove it, or give it one; retrieve and tune keep such queries with --allow-empty-query"
+        fix = "remove it, or add text; retrieve and tune keep such queries with --allow-empty-query"
         what = (
             f"query {topic.query_id} has an empty {name}"
             if name in topic.fields

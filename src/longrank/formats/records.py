@@ -1,8 +1,7 @@
-"""From what a source says to a `Document`: which field is the title, which make the text, which are passages.
+"""Make `Document`s of the `Record`s (an id and named values) that the readers of all formats yield.
 
-A reader of any format yields `Record`s: an id and named values. Here, and only here, they become documents:
-the title is always the source's ``title``, the text is the chosen other fields joined by newlines, and the
-source's own passages are kept when the text is exactly its field ``text``, since that is what they are spans of.
+The title is always the field ``title``. The text is the other chosen fields, joined by newlines. The source's own
+passages are spans of its field ``text``, so they are kept only if the text is exactly that field.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from longrank.errors import InputError
-from longrank.formats.given import given_passages
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions
+from longrank.formats.spans import passage_spans
 from longrank.types import Document, Notes
 
 TITLE = "title"
@@ -23,12 +22,12 @@ NAMES_OF_TEXT = ("text", "body", "contents")
 
 @dataclass(frozen=True, slots=True)
 class CorpusOptions:
-    """How documents are read.
+    """Options of reading documents.
 
     Attributes:
         format: a key of `READERS`; None: by the name of each file, else by its first bytes.
-        fields: the fields that matter. ``title`` among them is for the index to heed; the others,
-            in this order, make the document's text.
+        fields: fields to read. ``title`` among them makes the index include titles; the other fields, in this order,
+            make the document's text.
         text: encoding of the files and limits.
     """
 
@@ -42,14 +41,14 @@ Place: TypeAlias = tuple[Path, int | None]
 
 
 class SourceFile(NamedTuple):
-    """A file, and its name from the folder that was given: the id of a document that is a whole file."""
+    """A file, and its path relative to the source folder: the id of a document that is a whole file."""
 
     path: Path
     name: str
 
 
 class Record(NamedTuple):
-    """A document as its source has it; `line` is where it begins, None if it is the whole file."""
+    """A document as its source has it; `line` is its first line, None if it is the whole file."""
 
     doc_id: str
     values: Mapping[str, Any]
@@ -60,13 +59,13 @@ Reader: TypeAlias = Callable[[SourceFile, Notes, CorpusOptions], Iterator[Record
 
 
 class Composer:
-    """Makes documents of records, and remembers which of the named fields have occurred."""
+    """Makes documents of records, and remembers the chosen fields that have occurred."""
 
     def __init__(self, fields: tuple[str, ...]) -> None:
         """Check `fields`.
 
         Raises:
-            InputError: no field is named, or one twice.
+            InputError: no field, or a field twice.
         """
         if not fields or not all(fields) or len(set(fields)) < len(fields):
             raise InputError("fields must be different names", got=",".join(fields), fix="e.g. --fields title,text")
@@ -76,8 +75,8 @@ class Composer:
     def document(self, record: Record, path: Path, notes: Notes) -> Document:
         """Return the record as a document.
 
-        A record must have ``text`` if that is named, else at least one of the named fields; other
-        fields that it lacks are empty.
+        A record must have ``text`` if ``text`` is chosen, else at least one chosen field; other missing fields are
+        empty.
 
         Raises:
             InputError: no text, a value that is null or not a string, passages that do not match the text.
@@ -96,7 +95,7 @@ class Composer:
         return Document(record.doc_id, title, text, self._passages(record, text, where, notes))
 
     def check_seen(self) -> None:
-        """Refuse a field that not one record had: a misspelt name is no empty field.
+        """Refuse a chosen field that no record had: it is probably misspelt.
 
         Raises:
             InputError: names the field.
@@ -106,17 +105,17 @@ class Composer:
                 raise InputError("no document has this field", got=name, fix="see --fields")
 
     def _passages(self, record: Record, text: str, where: Place, notes: Notes) -> tuple[tuple[int, int], ...]:
-        given = record.values.get("passages")
-        if given is None:
+        passages = record.values.get("passages")
+        if passages is None:
             return ()
         if self._names != ("text",):
-            notes.add("documents whose own passages were left out, being parts of 'text' alone", _shown(where))
+            notes.add("documents whose own passages were left out: they are spans of 'text' alone", _shown(where))
             return ()
-        return given_passages(given, text, *where)
+        return passage_spans(passages, text, *where)
 
 
 def _key(name: str, values: Mapping[str, Any]) -> str:
-    """Return the key that holds the field: ``text`` may go by other names."""
+    """Return the key that holds the field: ``text`` has other names, too."""
     if name != "text" or name in values:
         return name
     return next((key for key in NAMES_OF_TEXT if key in values), name)
@@ -142,8 +141,8 @@ def _has_text(parts: Mapping[str, str | None]) -> bool:
 
 
 def _no_text(names: tuple[str, ...], where: Place) -> InputError:
-    wanted = NAMES_OF_TEXT if "text" in names else names
-    return InputError("no text", path=where[0], line=where[1], fix=f"a field {' or '.join(wanted)} is needed")
+    needed = NAMES_OF_TEXT if "text" in names else names
+    return InputError("no text", path=where[0], line=where[1], fix=f"a field {' or '.join(needed)} is needed")
 
 
 def _shown(where: Place) -> str:

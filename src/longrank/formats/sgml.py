@@ -1,7 +1,7 @@
-"""TREC's SGML documents, as `trec_files` cuts them out of their files.
+"""Documents of TREC's SGML files, which `trec_files` cuts into documents.
 
 ``trectext`` is the newswire of TREC disks 1-5 and AQUAINT: a ``<DOCNO>``, a headline under one of several
-names, a ``<TEXT>``, and much else. ``trecweb`` is WT10g and GOV2: a ``<DOCNO>``, a ``<DOCHDR>`` and a page of HTML.
+names, a ``<TEXT>`` and other fields. ``trecweb`` is WT10g and GOV2: a ``<DOCNO>``, a ``<DOCHDR>`` and a page of HTML.
 Tags are written in either case.
 """
 
@@ -23,28 +23,28 @@ _HEADER_END = re.compile(r"</DOCHDR\s*>", re.IGNORECASE)
 
 _TITLES = ("headline", "hl", "title", "ti", "ttl", "head")
 _BODIES = ("text", "lp", "leadpara")
-"""LP and LEADPARA hold the first paragraph of some newspapers, TEXT the rest."""
+"""LP and LEADPARA hold the first paragraph in some newspapers, TEXT the other paragraphs."""
 
 
 def read_trectext(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
     """Yield the documents of a newswire file; any other tag (``date``, ``byline``) is a field by its name.
 
     The title is the headline (HEADLINE, HL, TITLE, TI, TTL or HEAD outside the text); the text is the sections
-    TEXT, LP and LEADPARA. A document with neither is read whole, but for its DOCNO.
+    TEXT, LP and LEADPARA. A document without these sections is read whole, except its DOCNO.
 
     Raises:
-        InputError: no ``<DOC>``, one that is never closed or holds another, none or two DOCNOs, an
-            id of several words; names the line.
+        InputError: no ``<DOC>``, a ``<DOC>`` that is not closed or holds another, no or two DOCNOs, an id of several
+            words; names the line.
     """
     extra = tuple(name for name in options.fields if name not in ("title", "text"))
     sections = _section_pattern(_TITLES + _BODIES)
-    wanted = {name: _section_pattern((name.lower(),)) for name in extra}
+    extra_fields = {name: _section_pattern((name.lower(),)) for name in extra}
     for raw in raw_documents(file.path, notes, options.text):
-        doc_id, rest = _identified(raw, raw.text, file)
-        values = _title_and_text(sections, rest, notes, f"{file.path}:{raw.line}")
-        for name, pattern in wanted.items():
-            found = [plain_text(content) for _, content in _sections(pattern, rest)]
-            values |= {name: "\n".join(found)} if found else {}
+        doc_id, text = _identified(raw, raw.text, file)
+        values = _title_and_text(sections, text, notes, f"{file.path}:{raw.line}")
+        for name, pattern in extra_fields.items():
+            parts = [plain_text(content) for _, content in _sections(pattern, text)]
+            values |= {name: "\n".join(parts)} if parts else {}
         yield Record(doc_id, values, raw.line)
 
 
@@ -64,18 +64,18 @@ def read_trecweb(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iter
         yield Record(doc_id, {"title": title, "text": text}, raw.line)
 
 
-# --- what is inside a document --------------------------------------------------------------------
+# --- the parts of a document ----------------------------------------------------------------------
 
 
 def _identified(raw: RawDocument, head: str, file: SourceFile) -> tuple[str, str]:
-    """Return the id in `head`, the part of the document that may hold it, and `head` without it."""
-    found = list(_DOCNO.finditer(head))
-    if not found:
+    """Return the id in `head`, the first part of a document, and `head` without the id."""
+    docnos = list(_DOCNO.finditer(head))
+    if not docnos:
         raise InputError("no <DOCNO> in this <DOC>", path=file.path, line=raw.line)
-    line = raw.line + head.count("\n", 0, found[-1].start())
-    if len(found) > 1:
-        raise InputError("second <DOCNO> in one <DOC>", path=file.path, line=line, got=found[-1][1].strip())
-    docno = found[0]
+    line = raw.line + head.count("\n", 0, docnos[-1].start())
+    if len(docnos) > 1:
+        raise InputError("second <DOCNO> in one <DOC>", path=file.path, line=line, got=docnos[-1][1].strip())
+    docno = docnos[0]
     if not docno[2]:
         raise InputError("<DOCNO> is not closed", path=file.path, line=line, got=docno[1].strip())
     doc_id = check_id(docno[1].strip(), "DOCNO", file.path, line)
@@ -102,7 +102,7 @@ def _section_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
 def _sections(pattern: re.Pattern[str], raw: str) -> Iterator[tuple[str, str]]:
     """Yield (name, content) of the sections in one pass.
 
-    Only its own end closes a TEXT; any other section also ends where the next begins.
+    A TEXT ends at its own end tag; any other section also ends where the next section begins.
     """
     name, start = "", 0
     for tag in pattern.finditer(raw):

@@ -1,7 +1,7 @@
-"""JSON as RFC 8259 has it: what Python's parser lets through is refused here.
+"""Strict JSON (RFC 8259).
 
-Python's ``json`` keeps the last of two equal keys, reads ``NaN``, turns ``1e999`` into an infinity,
-dies of deep nesting and makes strings that no file can hold.
+Python's ``json`` keeps the last of two equal keys, reads ``NaN``, turns ``1e999`` into an infinity, fails on deep
+nesting and makes strings that no file can hold. All of these are refused here.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _EXPLAINED = {
     "Expecting value": "a value is missing",
-    "Extra data": "more follows where it should end",
+    "Extra data": "more text follows its end",
     "Expecting ',' delimiter": "a comma is missing",
     "Expecting ':' delimiter": "a colon is missing",
     "Expecting property name enclosed in double quotes": "a key in double quotes is missing",
-    "Unterminated string starting at": "a string is never closed that begins",
-    "Invalid control character at": "a control character that is not written as \\n, \\t or the like",
+    "Unterminated string starting at": "a string is never closed; it begins",
+    "Invalid control character at": "a control character that is not escaped as \\n, \\t or alike",
     "Invalid \\escape": "an unknown escape",
 }
-"""What Python's parser says -> what is wrong."""
+"""Message of Python's parser -> message of LongRank."""
 
 
 class Fault(Exception):
-    """What makes a text no strict JSON although it has JSON's form, and the offending piece."""
+    """A fault that Python's parser accepts, and the offending value."""
 
     def __init__(self, what: str, got: str | None = None) -> None:
         super().__init__(what)
@@ -38,7 +38,7 @@ class Fault(Exception):
 
 
 def parse(text: str) -> Any:
-    """Return the value that is the whole of `text`; lone surrogates (``"\\ud800"``) are left in it.
+    """Return the value of a JSON text; lone surrogates (``"\\ud800"``) stay in it.
 
     Raises:
         Fault: a key twice in an object, ``NaN`` or an infinity, a number of more than 1000 digits, nesting
@@ -55,17 +55,17 @@ def parse(text: str) -> Any:
 
 
 def explained(error: json.JSONDecodeError) -> str:
-    """Return what is wrong, and in which column."""
+    """Return the fault and its column."""
     return f"is not JSON: {_EXPLAINED.get(error.msg, error.msg)} at column {error.colno}"
 
 
 def without_surrogates(text: str, value: Any) -> tuple[Any, int]:
-    """Return `value`, which `parse` has made of `text`, with every lone surrogate as U+FFFD, and their number."""
+    """Return the parsed value with every lone surrogate replaced by U+FFFD, and the number of replacements."""
     return _repaired(value) if _ESCAPED_SURROGATE.search(text) else (value, 0)
 
 
 def _repaired(value: Any) -> tuple[Any, int]:
-    """Replace lone surrogates; nesting is already known to be shallow."""
+    """Replace lone surrogates; nesting was checked before."""
     if isinstance(value, str):
         return _SURROGATE.subn("\ufffd", value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Plain text and Markdown: a file is a document, taken as it is; its id is its path from the given folder."""
+"""Plain text and Markdown: a file is a document; its id is its path relative to the source folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from longrank.types import Notes
 
 
 def read_text(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
-    """Yield the document that is the file: no title, its whole text, line ends as ``\\n``.
+    """Yield the document of a file: no title, the whole text, line ends as ``\\n``.
 
     Raises:
         InputError: the file cannot be read as text.
@@ -24,10 +24,10 @@ def read_text(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterato
 
 
 def read_whole(path: Path, limits: Limits) -> bytes:
-    """Return the bytes of a file that is one document, unpacked if it ends in ``.gz``.
+    """Return the bytes of a file that is a document, unpacked if its name ends in ``.gz``.
 
     Raises:
-        InputError: it cannot be read, or is longer than a line of a file of documents may be.
+        InputError: the file cannot be read, or is longer than `Limits.max_line`.
     """
     chunks, size = [], 0
     for chunk in read_chunks(path, limits):

@@ -1,8 +1,8 @@
-"""TREC topics as SGML, with or without closing tags, each field with its label or without:
+"""TREC topics as SGML, with or without closing tags and field labels:
 
     <top> <num> Number: 301 <title> ... <desc> Description: ... <narr> Narrative: ... </top>
 
-`Topic` is what every query format yields; `topics_xml` reads the XML dialects.
+Every query format yields `Topic`s; `topics_xml` reads the XML dialects.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STANDARD_NAMES = {
     "query": "title",
     "content": "title",
 }
-"""What tracks called a field -> what it is called here."""
+"""A track's name of a field -> its standard name."""
 
 _LABELS = {
     "num": r"Number\s*:",
@@ -42,11 +42,11 @@ _TAG = re.compile(r"(^[ \t]*)?<(/?)([A-Za-z][A-Za-z0-9_-]*)\s*>", re.MULTILINE)
 
 
 STRAY_TEXT = "texts between the fields of a topic, left out"
-"""The remark on what belongs to no field; the Web track's topic 296 has such a text."""
+"""Note on text that belongs to no field, as in topic 296 of the Web track."""
 
 
 class Topic(NamedTuple):
-    """A query as its file gives it: the line where it begins, its id, its texts by standard name."""
+    """A query of a file: its first line, its id, its texts by standard name."""
 
     line: int
     query_id: str
@@ -56,8 +56,8 @@ class Topic(NamedTuple):
 def read_sgml_topics(lines: Iterable[Line], path: Path, notes: Notes) -> Iterator[Topic]:
     """Yield the topics of a TREC topics file; white space within a field becomes single spaces.
 
-    Inside a field, only a known tag or one at the beginning of a line opens another field; other
-    ``<words>`` are text, and so are ``&`` and ``<``. Text between fields is left out and counted.
+    Inside a field, only a known tag or a tag at the beginning of a line opens another field; other ``<words>``, ``&``
+    and ``<`` are text. Text between fields is left out and counted.
 
     Raises:
         InputError: a ``<top>`` that is not closed or has no ``<num>``, a field twice, or text
@@ -106,7 +106,7 @@ def _topic(body: str, line: int, path: Path, notes: Notes) -> Topic:
 
 
 def _fields(body: str) -> Iterator[tuple[str, str]]:
-    """Yield (tag, text) of each field, which ends where it is closed or another opens; no tag: text between fields."""
+    """Yield (tag, text) of each field; an empty tag: text between fields. The next field may end a field."""
     name, start = "", 0
     for tag in _TAG.finditer(body):
         at_line_start, closing, word = tag[1] is not None, bool(tag[2]), tag[3].lower()
@@ -135,10 +135,10 @@ def standardised(fields: dict[str, str]) -> dict[str, str]:
 
 
 def field_among(name: str, known: Collection[str]) -> str | None:
-    """Return which of the `known` fields is meant by a name: itself, or what another track calls the same.
+    """Return the known field of this name, or of the name that another track has for it; None if there is none.
 
     ``question`` is the description, and ``query`` the title, in topics that have no field of that name.
     """
     meant = STANDARD_NAMES.get(name, name)
     others = (other for other, standard in STANDARD_NAMES.items() if standard == meant)
-    return next((one for one in (name, meant, *others) if one in known), None)
+    return next((field for field in (name, meant, *others) if field in known), None)

@@ -3,8 +3,8 @@
     <topics> <topic number="1"> <query>...</query> <question>...</question> ... </topic> ... </topics>
     <queries> <query> <qid>0001</qid> <content>...</content> ... </query> ... </queries>
 
-Every child of the root is a topic, whatever it is called. A DOCTYPE may stand there, but no entity
-is ever declared or expanded and nothing is fetched, so a topics file cannot read other files or blow up.
+Every child of the root is a topic, whatever its name. A DOCTYPE is allowed, but entities are refused and nothing is
+fetched, so a topics file cannot read other files or fill the memory.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def read_xml_topics(lines: Iterable[Line], path: Path, notes: Notes) -> list[Top
     """Return the topics of an XML file; white space within a field becomes single spaces.
 
     A repeated child such as the Web tracks' ``<subtopic number="2">`` is named ``subtopic-2``. Text
-    between the fields is left out and counted; a topic without fields is all title.
+    between the fields is left out and counted; the text of a topic without fields is its title.
 
     Raises:
-        InputError: not well-formed XML, an entity declared or not known, a topic without an id, or
+        InputError: not well-formed XML, a declared or unknown entity, a topic without an id, or
             a field twice.
     """
     reader = _Reader(path, notes)
@@ -45,7 +45,7 @@ def read_xml_topics(lines: Iterable[Line], path: Path, notes: Notes) -> list[Top
 
 
 class _Reader:
-    """The state of the parse: depth 1 is the root, 2 a topic, 3 a field, deeper ones belong to it."""
+    """The state of the parse: depth 1 is the root, 2 a topic, 3 a field; deeper elements belong to the field."""
 
     def __init__(self, path: Path, notes: Notes) -> None:
         self.path, self.notes = path, notes
@@ -54,7 +54,7 @@ class _Reader:
         self.query_id, self.field = "", ""
         self.fields: dict[str, str] = {}
         self.pieces: list[str] = []
-        self.stray: list[str] = []  # texts between fields, which are the title of a topic without fields
+        self.stray: list[str] = []  # texts between fields: the title of a topic without fields
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)

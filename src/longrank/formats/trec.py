@@ -2,10 +2,9 @@
 
     qrels:  query_id iteration doc_id grade           run:  query_id Q0 doc_id rank score tag
 
-Other tools give plausible numbers for damaged files: trec_eval reads the score ``abc`` as 0, others
-keep the last of two rows for a document. Here each such row is an error with its line. As in
-trec_eval, the score decides the order, and the rank column is only compared with it. Scores are
-float32, written with 9 significant digits, which is enough to read the same float32 back.
+A damaged row is an error with its line; other tools read the score ``abc`` as 0 (trec_eval) or keep the last of two
+rows for a document. As in trec_eval, the score decides the order, and the rank column is only compared with it.
+Scores are float32, written with 9 significant digits, so that the same float32 is read back.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ MAX_GRADE = 127
 
 
 class _Pairs:
-    """The (query, document) pairs of a file with the line of each; five words of memory per row."""
+    """The (query, document) pairs of a file and their lines; five words of memory per row."""
 
     def __init__(self) -> None:
         self.query_ids: list[str] = []
@@ -43,13 +42,13 @@ class _Pairs:
         self.lines = array("q")
 
     def extend(self, query_ids: Sequence[str], doc_ids: Sequence[str], lines: Sequence[int]) -> None:
-        one: dict[str, str] = {}  # the rows of a query share a string
-        self.query_ids += [one.setdefault(query_id, query_id) for query_id in query_ids]
+        shared: dict[str, str] = {}  # the rows of a query share a string
+        self.query_ids += [shared.setdefault(query_id, query_id) for query_id in query_ids]
         self.doc_ids += doc_ids
         self.lines.extend(lines)
 
     def repeated(self) -> Iterator[tuple[int, int]]:
-        """Yield (first row, later row) of every pair that comes again."""
+        """Yield (first row, later row) of every repeated pair."""
         seen: dict[tuple[str, str], int] = {}
         for row, pair in enumerate(zip(self.query_ids, self.doc_ids, strict=True)):
             first = seen.setdefault(pair, row)
@@ -64,8 +63,8 @@ def read_qrels(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) ->
     """Read judgments: TREC's four columns, or BEIR's three tab-separated ones under their header.
 
     Args:
-        path: the file, ``.gz`` or not. Blank lines and lines that begin with ``#`` are passed over.
-        notes: counts pairs judged twice alike, negative grades ("not judged", as trec_eval has it),
+        path: the file, ``.gz`` or not. Blank lines and lines that begin with ``#`` are skipped.
+        notes: counts repeated judgments with the same grade, negative grades ("not judged", as trec_eval has it),
             and queries without a relevant document.
         options: encoding and limits.
 
@@ -74,7 +73,7 @@ def read_qrels(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) ->
 
     Raises:
         InputError: no judgment at all, a row of another shape, a grade that is not an integer
-            from -127 to 127, or a pair judged twice differently (names both lines).
+            from -127 to 127, or a pair with two different grades (names both lines).
     """
     pairs, grades = _Pairs(), array("b")
     for lines, (query_ids, *_, doc_ids, column) in _judgments(path, notes, options):
@@ -115,7 +114,7 @@ def _check_repetitions(pairs: _Pairs, grades: Sequence[int], path: Path, notes: 
             what = f"document {pairs.doc_ids[row]} is judged twice for query {pairs.query_ids[row]}: "
             what += f"{grades[first]} on line {pairs.lines[first]}, {grades[row]} here"
             raise InputError(what, path=path, line=pairs.lines[row])
-        notes.add("judgments given twice alike", f"{path}:{pairs.lines[row]}")
+        notes.add("repeated judgments with the same grade", f"{path}:{pairs.lines[row]}")
 
 
 def note_judgments(qrels: Qrels, path: Path, notes: Notes) -> None:
@@ -130,18 +129,18 @@ def note_judgments(qrels: Qrels, path: Path, notes: Notes) -> None:
 
 
 def read_run(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) -> Run:
-    """Read a run; its tag is that of the first row. Queries need not be contiguous, nor rows sorted.
+    """Read a run; its tag is the tag of the first row. Queries need not be contiguous, nor rows sorted.
 
     Args:
-        path: the file, ``.gz`` or not. Blank lines are passed over.
+        path: the file, ``.gz`` or not. Blank lines are skipped.
         notes: counts rows whose rank contradicts the score (compared with the row before, of the
             same query), tied scores, rows of another tag, and queries with fewer documents than
             the longest ranking.
         options: encoding and limits.
 
     Raises:
-        InputError: an empty file, a row that has not six columns, a rank that is not an integer, a
-            score that is not a number float32 can hold, or a document twice for a query (names
+        InputError: an empty file, a row that does not have six columns, a rank that is not an integer, a
+            score that float32 cannot hold, or a document twice for a query (names
             both lines).
     """
     pairs, ranks, scores, tags = _Pairs(), array("q"), array("d"), Counter[str]()
@@ -173,14 +172,14 @@ def _scores(column: Sequence[str], lines: Sequence[int], path: Path) -> list[flo
 def _built(tag: str, pairs: _Pairs, scores: Sequence[float], path: Path) -> Run:
     try:
         return Run.from_columns(tag, pairs.query_ids, pairs.doc_ids, scores)
-    except LongRankError:  # the scores are finite, so it is a repeated document
+    except LongRankError:  # scores are finite, so a document is repeated
         first, row = next(pairs.repeated())
         what = f"document {pairs.doc_ids[row]} occurs twice for query {pairs.query_ids[row]}"
         raise InputError(f"{what}, first on line {pairs.lines[first]}", path=path, line=pairs.lines[row]) from None
 
 
 def _note_contradictions(pairs: _Pairs, ranks: array[int], scores: array[float], path: Path, notes: Notes) -> None:
-    """Count the rows that stand on the other side of the row before them than their score says."""
+    """Count the rows whose rank and score put them on different sides of the row before."""
     falls = np.sign(np.diff(np.frombuffer(ranks, dtype=np.int64)))
     rises = np.sign(np.diff(np.frombuffer(scores, dtype=np.float64).astype(np.float32)))
     suspects = np.flatnonzero(falls * rises > 0).tolist()
@@ -197,22 +196,22 @@ def _note_rankings(run: Run, path: Path, notes: Notes) -> None:
     notes.add(f"queries with fewer than {longest} documents, the most in the run", str(path), short)
 
 
-def write_run(run: Run, path: Path) -> None:
+def write_run(run: Run, path: Path | str) -> None:
     """Write a run, ranks from 1, gzipped if `path` ends in ``.gz``; equal runs give equal bytes.
 
-    Reading the file back gives the same run, and its scores decide the same order in any tool.
+    The file gives the same run when read, and its scores give the same order in any tool.
 
     Raises:
         InputError: the folder does not exist or cannot be written to, or the tag or an id is not one word.
         LongRankError: writing failed (no space left, ...).
     """
-    write_rankings(run.tag, (run[query_id] for query_id in run), path)
+    write_rankings(run.tag, (run[query_id] for query_id in run), Path(path))
 
 
 def write_rankings(tag: str, rankings: Iterable[Sequence[ScoredDoc]], path: Path) -> None:
-    """Write a run ranking by ranking, as they come; each must be one that a `Run` gives.
+    """Write a run ranking by ranking; each ranking must come from a `Run`.
 
-    Nothing is at `path` before all are written.
+    The file appears when all rankings are written.
 
     Raises:
         InputError, LongRankError: as `write_run`.

@@ -1,4 +1,4 @@
-"""A file of ``<DOC> ... </DOC>`` cut into documents, block by block, so that a file of any size fits in memory."""
+"""Cut a file of ``<DOC> ... </DOC>`` into documents, block by block, so that a file of any size fits in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EDGE = re.compile(r"<(/?)doc(?:\s[^<>]*)?>", re.IGNORECASE)
 
 
 class RawDocument(NamedTuple):
-    """What stands between <DOC> and </DOC>, and the line where the document begins."""
+    """The text between <DOC> and </DOC>, and the document's first line."""
 
     line: int
     text: str
@@ -26,12 +26,12 @@ def raw_documents(path: Path, notes: Notes, options: TextOptions) -> Iterator[Ra
 
     Args:
         path: the file.
-        notes: counts lines that are in no document.
-        options: encoding and limits; no document may be longer than a line may.
+        notes: counts lines outside documents.
+        options: encoding and limits; the line limit holds for documents, too.
 
     Raises:
-        InputError: no ``<DOC>``, one that is never closed (names its line) or holds another at the
-            beginning of a line, a ``</DOC>`` too many, or what `read_lines` refuses.
+        InputError: no ``<DOC>``, a ``<DOC>`` that is not closed (names its line) or holds another at the beginning of
+            a line, a ``</DOC>`` too many, or a fault that `read_lines` refuses.
     """
     cutter = _Cutter(path, options.limits.max_line)
     for block in read_blocks(path, notes, options):
@@ -40,11 +40,11 @@ def raw_documents(path: Path, notes: Notes, options: TextOptions) -> Iterator[Ra
 
 
 class _Cutter:
-    """Keeps the pieces of the document that is open; all text goes through `_add`."""
+    """Collects the pieces of the open document; all text goes through `_add`."""
 
     def __init__(self, path: Path, max_length: int) -> None:
         self._path, self._max_length = path, max_length
-        self._opened: int | None = None  # the line of the <DOC> that is open
+        self._opened: int | None = None  # the line of the open <DOC>
         self._parts: list[str] = []
         self._length = self._n_documents = self._n_outside = 0
 
@@ -53,7 +53,7 @@ class _Cutter:
         for edge in _EDGE.finditer(block.text):
             mentioned = self._opened is not None and not edge[1] and not _begins_line(block.text, position, seen, edge)
             seen = edge.end()
-            if mentioned:  # running text that speaks of <DOC>
+            if mentioned:  # running text that mentions <DOC>
                 continue
             before, position = block.text[position : edge.start()], edge.end()
             line += before.count("\n")
@@ -100,10 +100,10 @@ class _Cutter:
 
 
 def _begins_line(text: str, position: int, seen: int, edge: re.Match[str]) -> bool:
-    """Say whether only blanks stand before a tag in its line, or between it and the tag that ends at `position`.
+    """Tell whether only blanks stand before a tag in its line, or between it and the tag that ends at `position`.
 
-    Only the text after `seen`, the end of the last tag or mention, is looked at, so that the time for
-    many mentions in one line stays linear.
+    Only the text after `seen`, the end of the last tag or mention, is read, so that many mentions in one line take
+    linear time.
     """
     _, newline, before = text[seen : edge.start()].rpartition("\n")
     return not before.strip() and (newline != "" or seen == position)

@@ -1,4 +1,4 @@
-"""Documents as tab-separated columns, taken literally: no quoting, no escapes, no header line."""
+"""Documents as tab-separated columns, without quoting, escapes or header line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def read_tsv(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator
     """Yield the documents of a file of ``doc_id<TAB>text``.
 
     Raises:
-        InputError: a line with another number of columns, or an id that does not fit; names the line.
+        InputError: a line with another number of columns, or an unusable id; names the line.
     """
     return _read_columns(("doc_id", "text"), file, notes, options)
 
@@ -37,7 +37,7 @@ def _read_columns(names: tuple[str, ...], file: SourceFile, notes: Notes, option
         if len(columns) != len(names):
             what = f"{len(columns)} column{'s' if len(columns) > 1 else ''} instead of {len(names)}"
             what += "" if line.ended or len(columns) > len(names) else "; the file looks truncated"
-            fix = f"write {'<TAB>'.join(names)}; a tab inside a text must go"
+            fix = f"write {'<TAB>'.join(names)}; remove tabs from texts"
             raise InputError(what, path=file.path, line=line.number, fix=fix)
         values = dict(zip(names, columns, strict=True))
         yield Record(check_id(values["doc_id"], "doc_id", file.path, line.number), values, line.number)

@@ -1,9 +1,9 @@
-"""The inner loops of searching, compiled: postings are added up, and the best sums are picked.
+"""Compiled inner loops of search: add up postings, and select the best sums.
 
-Sums are float64 and begin at -0.0. Adding +0.0 to it gives +0.0, so the sign alone tells a document
-that was met with a score of 0 from one that was not met. As none is below zero, sums compare like the
-integers that their bits are. Term scores are float32 and visited in the order of term numbers, so sums are the same in
-every run; where term scores lie within five orders of magnitude they are also exact (29 bits are left to sum up 1024).
+Sums are float64 and begin at -0.0. Adding +0.0 gives +0.0, so the sign alone tells a document that was met with a
+score of 0 from a document that was not met. No sum is below zero, so sums compare like the integers of their bits.
+Term scores are float32, added in the order of term numbers, so sums are the same in every run. If term scores lie
+within five orders of magnitude, sums are also exact (29 bits are left to sum up 1024).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from numpy.typing import NDArray
 from longrank.index.arrays import Array
 from longrank.types import Float32s
 
-_GROUP = 32  # sums of which only the largest is looked at first
+_GROUP = 32  # sums in a group; only the largest of a group is compared first
 _ONE = np.float32(1)
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 
 def _compiled(function: Callable[..., None]) -> Any:
-    """Compile at the first call, without Python's lock; kept on disk for the next process where there is a place."""
+    """Compile at the first call, without Python's lock; keep the result on disk for the next process, if possible."""
     try:
         return njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # neither beside this file nor in a home folder can anything be written
+    except RuntimeError:  # no writable folder beside this file or in the home folder
         return njit(nogil=True)(function)
 
 
@@ -48,11 +48,11 @@ def add_bm25(  # noqa: PLR0917 - compiled code takes plain arrays, by position
     Args:
         docs: document numbers of all postings.
         tfs: occurrences of all postings.
-        starts: int64[T], where the postings of each term begin.
-        stops: int64[T], where they end.
+        starts: int64[T], first posting of each term.
+        stops: int64[T], one past the last.
         weights: float32[T], query weight times idf.
-        classes: unsigned[D], which of `norms` a document has.
-        norms: what `similarity.inverse_norms` gives for each class.
+        classes: unsigned[D], place of each document's norm in `norms`.
+        norms: result of `similarity.inverse_norms` for each class.
         sums: float64[D], changed.
     """
     for term in range(len(starts)):
@@ -99,10 +99,10 @@ def best(
     """Return the k best documents that were met: (numbers, scores rounded to float32), best first.
 
     Args:
-        sums: float64[D], as left by the functions above.
-        ranks: uint32[D], the place of each document when ids are sorted; equal scores go by it.
-        k: how many at most.
-        descending: whether the larger rank comes first among equals.
+        sums: float64[D], from the functions above.
+        ranks: uint32[D], the place of each document in sorted ids; it orders equal scores.
+        k: largest number of documents.
+        descending: True: the larger rank comes first among equal scores.
     """
     bits = sums.view(np.int64)
     found = np.flatnonzero(bits >= _lower_bound(bits, k))
@@ -116,10 +116,10 @@ def best(
 
 
 def _lower_bound(bits: NDArray[np.int64], k: int) -> np.int64:
-    """Return a bound that the k best sums reach, and few others do, without sorting them.
+    """Return a bound that the k best sums and few others reach, without sorting.
 
-    Cut into groups of `_GROUP`, the k-th largest of the groups' maxima is not above the k-th largest
-    sum. The bound is lowered to whatever rounds to the same float32, since equal scores go by rank.
+    The k-th largest maximum of groups of `_GROUP` sums is not above the k-th largest sum. The bound is lowered to the
+    smallest value that rounds to the same float32, since ranks order equal scores.
     """
     n_groups = len(bits) // _GROUP
     if n_groups < k:

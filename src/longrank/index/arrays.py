@@ -1,9 +1,8 @@
-"""The two kinds of files an index is made of: arrays of numbers, and lists of byte strings.
+"""The two kinds of index files: arrays of numbers, and lists of byte strings.
 
-An array is its little-endian bytes, nothing else. A list of strings `name` is two files: the bytes
-of all strings one after another (``name.bytes``), and where each begins (``name.offsets``, uint64,
-one more than there are strings). Finished indexes are memory-mapped; while one is built, slices
-are read as they are needed, which takes neither address space nor open files.
+An array file holds its little-endian bytes. A list of n strings `name` is two files: the bytes of all strings one
+after another (``name.bytes``), and their offsets (``name.offsets``, uint64[n + 1]). Finished indexes are
+memory-mapped. During a build, slices are read when needed, which takes no address space and no open files.
 """
 
 from __future__ import annotations
@@ -22,21 +21,21 @@ Array = NDArray[Any]
 
 
 class Slices(Protocol):
-    """What an array in a file offers, mapped or not: its length and contiguous slices."""
+    """An array in a file, mapped or not: its length and contiguous slices."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, key: Any, /) -> Any: ...
 
 
 def mapped(path: Path, dtype: str) -> Array:
-    """Return the array in a file, read from it only where it is used."""
-    if path.stat().st_size == 0:  # nothing cannot be mapped
+    """Return the array in a file, memory-mapped."""
+    if path.stat().st_size == 0:  # an empty file cannot be mapped
         return np.empty(0, dtype)
     return np.memmap(path, dtype, mode="r").view(np.ndarray)
 
 
 class ArrayFile:
-    """An array in a file of which slices are read."""
+    """An array in a file; slices are read when needed."""
 
     def __init__(self, path: Path, dtype: str) -> None:
         self._path, self._dtype = path, np.dtype(dtype)
@@ -50,17 +49,17 @@ class ArrayFile:
 
 
 class ArrayWriter:
-    """Appends arrays to a file; what it takes is converted to its type."""
+    """Appends arrays to a file, converted to its type."""
 
     def __init__(self, path: Path, dtype: str) -> None:
         self._stream, self._dtype = path.open("wb"), np.dtype(dtype)
 
     def append(self, values: Array | Sequence[int]) -> None:
-        """Write `values` behind what is there."""
+        """Append values."""
         self._stream.write(np.ascontiguousarray(values, self._dtype).data)
 
     def close(self) -> None:
-        """Write what is still in memory and close the file."""
+        """Write the buffer and close the file."""
         self._stream.close()
 
     def __enter__(self) -> ArrayWriter:
@@ -89,7 +88,7 @@ class Strings(Sequence[bytes]):
 
     @classmethod
     def filed(cls, folder: Path, name: str) -> Strings:
-        """Open the list `name`, reading from its files at every use."""
+        """Open the list `name`; its files are read at every use."""
         return cls(ArrayFile(folder / f"{name}.bytes", "<u1"), ArrayFile(folder / f"{name}.offsets", "<u8"))
 
     def __len__(self) -> int:
@@ -109,27 +108,27 @@ class Strings(Sequence[bytes]):
         return self._text[start:stop].tobytes()  # type: ignore[no-any-return]
 
     def text(self, place: int) -> str:
-        """Return the string at `place` as text, without its bytes in memory beside it; for a mapped list."""
+        """Return the string at `place` as text, without a copy of its bytes in memory; for a mapped list."""
         start, stop = self._offsets[place : place + 2].tolist()
         return str(self._text[start:stop], "utf-8")
 
     def gathered(self, places: NDArray[np.integer]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Return (the bytes of the strings at `places`, int64[n + 1] where each begins in them); for a mapped list."""
+        """Return (the bytes of the strings at `places`, their offsets int64[n + 1]); for a mapped list."""
         starts, ends = self._offsets[places].astype(np.int64), self._offsets[places + 1].astype(np.int64)
         bounds = np.concatenate(([0], np.cumsum(ends - starts)))
         return self._text[np.repeat(starts - bounds[:-1], ends - starts) + np.arange(bounds[-1])], bounds
 
     def decoded(self, places: NDArray[np.integer]) -> list[str]:
-        """Return the strings at `places` as text; for a list that is mapped."""
+        """Return the strings at `places` as text; for a mapped list."""
         text, bounds = self.gathered(places)
         gathered = text.tobytes()
-        if gathered.isascii():  # then bytes and characters have the same places: decoded once, sliced often
+        if gathered.isascii():  # offsets of bytes and characters are equal: decode once, slice often
             characters = gathered.decode()
             return [characters[a:b] for a, b in pairwise(bounds.tolist())]
         return [gathered[a:b].decode() for a, b in pairwise(bounds.tolist())]
 
     def find(self, wanted: bytes) -> int | None:
-        """Return the place of a string in a sorted list; None if it is not there."""
+        """Return the place of a string in a sorted list; None if it is missing."""
         place = bisect_left(self, wanted)
         return place if place < len(self) and self[place] == wanted else None
 
@@ -149,12 +148,12 @@ class StringsWriter:
         self._end = 0
 
     def extend(self, strings: Sequence[bytes]) -> None:
-        """Write strings behind those that are there."""
+        """Append strings."""
         self._text.write(b"".join(strings))
         self._add(np.cumsum(np.fromiter(map(len, strings), np.uint64, len(strings)), dtype=np.uint64))
 
     def extend_from(self, folder: Path, name: str) -> None:
-        """Write all of another list behind."""
+        """Append all strings of another list."""
         with (folder / f"{name}.bytes").open("rb") as source:
             shutil.copyfileobj(source, self._text, 1 << 20)
         self._add(ArrayFile(folder / f"{name}.offsets", "<u8")[1:])

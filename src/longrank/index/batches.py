@@ -1,6 +1,6 @@
-"""The stream of documents, cut into batches: what one segment is made of.
+"""Cut the stream of documents into batches; a segment is made of a batch.
 
-A batch is columns of plain strings rather than documents, which reach another process several times as fast.
+A batch holds columns of plain strings, which reach another process several times as fast as documents.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from longrank.formats.corpora import Located
 
-_CHARS = 4 << 20  # of the first batches: so small that few documents, too, are shared out evenly
-_GROWTH = 32  # batches, after which they become twice as large: so the segments of many can still be merged quickly
-_MOST = 4  # times as large as the first
-_COSTS = 256  # characters that a document counts for besides its own: offsets, objects
+_CHARS = 4 << 20  # characters of the first batches: so small that few documents are shared out evenly, too
+_GROWTH = 32  # batches until their size doubles, so that the segments of many documents can be merged quickly
+_MOST = 4  # largest batch, in multiples of the first
+_COSTS = 256  # characters added for each document: offsets, objects
 
 
 @dataclass(slots=True)
 class Batch:
-    """Documents, the i-th of which is the i-th of every list; see `longrank.formats.corpora.Located`."""
+    """Documents as columns; see `longrank.formats.corpora.Located`."""
 
     ids: list[str] = field(default_factory=list)
     titles: list[str] = field(default_factory=list)
@@ -33,9 +33,9 @@ class Batch:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def append(self, one: Located) -> None:
+    def append(self, located: Located) -> None:
         """Add a document."""
-        document, path, line, expansion = one
+        document, path, line, expansion = located
         self.ids.append(document.doc_id)
         self.titles.append(document.title)
         self.texts.append(document.text)
@@ -46,11 +46,12 @@ class Batch:
 
 
 def batches(documents: Iterable[Located]) -> Iterator[Batch]:
-    """Cut the stream by the size of what the documents hold, so always at the same places."""
+    """Cut the stream by the size of the documents, so always at the same places."""
     batch, n_batches, left = Batch(), 0, _CHARS
-    for one in documents:
-        batch.append(one)
-        left -= len(one.document.title) + len(one.document.text) + len(one.expansion) + _COSTS
+    for located in documents:
+        batch.append(located)
+        document = located.document
+        left -= len(document.title) + len(document.text) + len(located.expansion) + _COSTS
         if left <= 0:
             yield batch
             n_batches += 1

@@ -1,9 +1,9 @@
-"""Builds an index from a stream of documents in bounded memory.
+"""Build an index of a stream of documents in bounded memory.
 
 documents (+ expansions) -> batches -> segments (in this or several processes) -> merged index -> one atomic step
 
-Batches are cut by the size of what they index alone, and nothing in the result tells where they
-were cut, so it depends neither on the number of processes nor on an earlier, interrupted build.
+Batches are cut by the size of the documents alone, and the result does not depend on the cuts, on the number of
+processes or on an earlier, interrupted build.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def build_index(
     Args:
         documents: as the source of `Index.build`; read once.
         folder: as for `Index.build`.
-        options: how documents become terms.
+        options: analyzer and fields.
         expansions: queries predicted for the documents, which are indexed with them; see `longrank.index.expansions`.
-        notes: counts documents in which nothing is left to index, and what did not fit among the expansions.
+        notes: counts documents without terms, and expansions that fit no document.
         progress: as for `Index.build`.
         workers: as for `Index.build`.
 
@@ -69,8 +69,8 @@ def build_index(
     if options.analyzer not in ANALYZERS:
         raise InputError("unknown analyzer", got=options.analyzer, fix=f"one of {', '.join(sorted(ANALYZERS))}")
     if not 1 <= options.original_copies <= (1 if expansions is None else _MOST_COPIES):
-        fix = f"1 to {_MOST_COPIES} where there are expansions, else 1"
-        raise InputError("a document cannot be indexed so many times", got=options.original_copies, fix=fix)
+        fix = f"1 to {_MOST_COPIES} with expansions, else 1"
+        raise InputError("original_copies is out of range", got=options.original_copies, fix=fix)
     folder, notes = folder_path(folder), Notes() if notes is None else notes
     located: Iterable[Located] = locate_documents(documents, notes)
     try:

@@ -1,4 +1,4 @@
-"""The documents of an index, whole: ids, titles, texts and given passage spans, memory-mapped."""
+"""Documents of an index: ids, titles, texts and passage spans, memory-mapped."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from longrank.types import Document
 
 
 class Documents:
-    """Documents by number, in the order they were read, and by id.
+    """Documents by number, in the order of reading, and by id.
 
     Attributes:
         lengths: uint32[D], terms per document.
-        id_ranks: uint32[D], the place of each document when ids are sorted ascending.
+        id_ranks: uint32[D], the place of each document in sorted ids.
         id_order: uint32[D], the documents in that order.
     """
 
@@ -52,7 +52,7 @@ class Documents:
         Raises:
             KeyError: no such document.
         """
-        wanted = doc_id.encode(errors="surrogatepass")  # an id that is no text is simply not here
+        wanted = doc_id.encode(errors="surrogatepass")  # an id that is not a string is not in the index
         place = bisect_left(_Ordered(self._ids, self.id_order), wanted)
         if place < len(self):
             number = int(self.id_order[place])
@@ -61,7 +61,7 @@ class Documents:
         raise KeyError(doc_id)
 
     def at(self, number: int) -> Document:
-        """Return the document of that number."""
+        """Return the document with a number."""
         first, last = self._span_offsets[number : number + 2].tolist()
         flat = self._spans[2 * first : 2 * last].tolist()
         spans = tuple(zip(flat[::2], flat[1::2], strict=True))
@@ -69,7 +69,7 @@ class Documents:
 
 
 class _Ordered(Sequence[bytes]):
-    """The ids in their order, to search in."""
+    """The sorted ids, for bisection."""
 
     def __init__(self, ids: Strings, order: Array) -> None:
         self._ids, self._order = ids, order

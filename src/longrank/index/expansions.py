@@ -1,8 +1,8 @@
-"""Queries that were predicted for documents (doc2query) meet their documents, as those stream by.
+"""Join predicted queries (doc2query) to the document stream.
 
 Expansions may be larger than memory and come in any order, so a build writes them to disk before it reads documents.
-The line of ``D7#3`` lies there under two ids: it is that of the document ``D7#3`` or, where the collection has no
-such document, that of passage 3 of the document ``D7``. In memory is one byte per line.
+A line with the id ``D7#3`` is stored under two ids: it belongs to the document ``D7#3`` or, if the collection has no
+such document, to passage 3 of the document ``D7``. Memory holds one byte per line.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from longrank.formats.corpora import Located
     from longrank.formats.expansions import Expansion
 
-_GROUP = 64  # documents that are looked up at a time
-_SHOWN = 1 << 12  # lines between two signs of progress
+_GROUP = 64  # documents looked up at a time
+_SHOWN = 1 << 12  # lines between two calls of `progress`
 _PASSAGE = re.compile(r"(.+)#[0-9]+", re.DOTALL)
-_UNUSED, _OF_DOCUMENT, _OF_PASSAGE = 0, 1, 2  # what a line turned out to be
+_UNUSED, _OF_DOCUMENT, _OF_PASSAGE = 0, 1, 2  # states of a line
 
 
 class _File(NamedTuple):
-    """A file whose lines are ``[first:]``, up to those of the next; `content` digests them."""
+    """A file with its first line number; `content` is the digest of its lines."""
 
     path: str
     first: int
@@ -39,77 +39,76 @@ class _File(NamedTuple):
 
 
 def store(expansions: Iterable[Expansion], folder: Path, progress: Callable[[int], object] | None = None) -> Expansions:
-    """Write expansions into the new folder `folder`; `progress` is called now and then with the lines just read."""
+    """Write expansions into the new folder `folder`; `progress` is called with the number of lines just read."""
     files: list[_File] = []
     with SpillWriter(folder) as spill:
-        for number, one in enumerate(expansions):
-            if not files or files[-1].path != one.path:
-                files.append(_File(one.path, number, hashlib.sha256()))
-            files[-1].content.update(json.dumps([one.doc_id, *one.queries]).encode())
-            line = "\n".join((str(one.line), one.doc_id, "\n".join(one.queries)))
-            spill.add(line.encode(), filter(None, (one.doc_id, _document_of(one.doc_id))))
+        for number, expansion in enumerate(expansions):
+            if not files or files[-1].path != expansion.path:
+                files.append(_File(expansion.path, number, hashlib.sha256()))
+            files[-1].content.update(json.dumps([expansion.doc_id, *expansion.queries]).encode())
+            line = "\n".join((str(expansion.line), expansion.doc_id, "\n".join(expansion.queries)))
+            spill.add(line.encode(), filter(None, (expansion.doc_id, _document_of(expansion.doc_id))))
             if progress and number % _SHOWN == _SHOWN - 1:
                 progress(_SHOWN)
     return Expansions(Spill(folder, spill.ends), files)
 
 
 def _document_of(passage_id: str) -> str | None:
-    """Return ``D7`` for ``D7#3``; None for an id that can be no passage's."""
+    """Return ``D7`` for ``D7#3``; None if the id cannot be a passage id."""
     match = _PASSAGE.fullmatch(passage_id)
     return match[1] if match else None
 
 
 class Expansions:
-    """Stored expansions, and which of them have found their documents."""
+    """Stored expansions, and the state of each line."""
 
     def __init__(self, lines: Spill, files: Sequence[_File]) -> None:
         self._lines, self._files = lines, files
         self._found = bytearray(len(lines))
 
     def joined(self, documents: Iterable[Located], notes: Notes) -> Iterator[Located]:
-        """Yield the documents, each with all queries predicted for it and for passages of it.
+        """Yield the documents, each with all queries predicted for it and for its passages.
 
-        Queries keep the order of the files and of their lines. Equal ones all stay, for how often a query was
-        predicted is how much it counts (Nogueira et al. 2019). Documents without any are counted, and lines that
-        are not the first of their id.
+        Queries keep the order of the files and of their lines. Equal queries all stay, since their number is their
+        weight (Nogueira et al. 2019). Documents without queries are counted, and so are later lines of an id.
 
         Raises:
-            InputError: an id is that of a document and that of a passage of another document.
+            InputError: an id belongs to a document and to a passage of another document.
         """
         documents = iter(documents)
         while group := list(islice(documents, _GROUP)):
-            doc_ids = [one.document.doc_id for one in group]
-            for one, doc_id, numbers in zip(group, doc_ids, self._lines.find(doc_ids), strict=True):
+            doc_ids = [located.document.doc_id for located in group]
+            for located, doc_id, numbers in zip(group, doc_ids, self._lines.find(doc_ids), strict=True):
                 texts = self._texts(numbers, doc_id, notes)
                 notes.add("documents without expansion", doc_id, not texts)
-                yield one._replace(expansion="\n".join(texts))
+                yield located._replace(expansion="\n".join(texts))
 
     def finish(self, notes: Notes) -> tuple[ExpansionFile, ...]:
-        """When all documents have been joined: remove what was stored, and return what is to be recorded.
+        """Remove the stored expansions after all documents, and return the record of each file.
 
-        Lines whose document never came are counted, and lines of passages.
+        Lines without a document are counted, and so are lines of passages.
 
         Raises:
-            InputError: a file none of whose lines was for a document.
+            InputError: no line of a file belongs to a document.
         """
         ends = [*(file.first for file in self._files), len(self._lines)][1:]
         record = tuple(self._recorded(file, end) for file, end in zip(self._files, ends, strict=True))
-        self._note("lines of expansions whose document is not in the collection", _UNUSED, notes)
-        self._note("lines of expansions of passages ID#NUMBER, added to the document ID", _OF_PASSAGE, notes)
+        self._note("expansion lines whose document is not in the collection", _UNUSED, notes)
+        self._note("expansion lines of passages ID#NUMBER, added to the document ID", _OF_PASSAGE, notes)
         self._lines.remove()
         return record
 
     def _texts(self, numbers: Sequence[int], doc_id: str, notes: Notes) -> list[str]:
-        """Return the queries of those of the lines that are for the document."""
+        """Return the queries of the lines that belong to a document."""
         texts: list[str] = []
         seen: set[str] = set()
         for number in numbers:
             _, own_id, text = self._parts(number)
-            if doc_id not in (own_id, _document_of(own_id)):  # they share a hash, no more
+            if doc_id not in (own_id, _document_of(own_id)):  # another id with the same hash
                 continue
             self._mark(number, _OF_DOCUMENT if own_id == doc_id else _OF_PASSAGE)
             if own_id in seen:
-                notes.add("lines of expansions added to earlier ones of the same id", self._place(number))
+                notes.add("expansion lines added to earlier lines of the same id", self._place(number))
             seen.add(own_id)
             texts += [text] if text else []
         return texts
@@ -117,15 +116,15 @@ class Expansions:
     def _mark(self, number: int, kind: int) -> None:
         if self._found[number] not in (_UNUSED, kind):
             line, own_id, _ = self._parts(number)
-            fault = "is the id of a document and of a passage of another: the collection has both documents"
-            raise InputError(fault, path=self._path(number), line=int(line), got=own_id, fix="rename one of them")
+            fault = "is the id of a document and of a passage of another document"
+            raise InputError(fault, path=self._path(number), line=int(line), got=own_id, fix="rename one of the two")
         self._found[number] = kind
 
     def _recorded(self, file: _File, end: int) -> ExpansionFile:
         lines = end - file.first
         used = lines - self._found.count(_UNUSED, file.first, end)
         if not used:
-            fix = "are they predictions for another one?"
+            fix = "are the predictions for another collection?"
             what = "none of its ids is in the collection"
             raise InputError(what, path=file.path, got=self._parts(file.first)[1], fix=fix)
         return ExpansionFile(file.content.hexdigest(), lines, used)
@@ -135,7 +134,7 @@ class Expansions:
             notes.add(what, self._place(self._found.find(kind)), count)
 
     def _parts(self, number: int) -> list[str]:
-        """Return line number, id and queries, as they were stored."""
+        """Return line number, id and queries of a stored line."""
         return self._lines[number].decode().split("\n", 2)
 
     def _place(self, number: int) -> str:

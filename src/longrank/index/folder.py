@@ -1,12 +1,12 @@
-"""How an index lies on disk, and how a new one takes the place of an old one in a single step.
+"""The folder of an index on disk; a new index replaces an old index in a single step.
 
-    INDEX/manifest.json     which data folder is valid; replaced atomically, after everything else
+    INDEX/manifest.json     names the valid data folder; replaced atomically, after all other files
     INDEX/data-<digest>/    the index; its own manifest lists size and SHA-256 of every file
     INDEX/vectors/          passage vectors, if any, each with a manifest of its own
-    INDEX/.building-*       a build in progress, or what is left of a killed one
+    INDEX/.building-*       a build in progress, or the remains of a killed build
 
-Until the first file is replaced the old index is untouched and valid; from then on the new one is.
-The name of a data folder comes from its content, so equal builds give equal folders.
+The old index stays valid until the manifest is replaced; from then on the new index is valid. A data folder is named
+by its content, so equal builds give equal folders.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of an index folder.
 
     Raises:
-        InputError: no such folder, an empty one, or one that is no index.
+        InputError: no such folder, an empty folder, or a folder that is no index.
         IntegrityError: unreadable, or written by another version of the format.
     """
     path = folder / MANIFEST
@@ -69,7 +69,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except ValueError as error:
         raise IntegrityError(f"{path}: cannot be read ({error})") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise InputError("is a folder of something else, not an index", path=folder)
+        raise InputError("is a folder with other content, not an index", path=folder)
     if manifest.get("version") != VERSION:
         raise IntegrityError(
             f"{path}: index format {manifest.get('version')}, this longrank reads {VERSION}; rebuild or upgrade"
@@ -90,13 +90,13 @@ def open_data(folder: Path) -> tuple[Path, dict[str, Any]]:
         verify(folder)  # one small file: the manifest of the data
         return folder / name, open_manifest(folder / name)
     except (IntegrityError, InputError, FileNotFoundError):
-        if read_manifest(folder)["data"] != name:  # it was replaced while we looked
+        if read_manifest(folder)["data"] != name:  # it was replaced meanwhile
             return open_data(folder)
         raise
 
 
 def verify_index(folder: Path) -> int:
-    """Compare every file of an index, its vectors included, with its checksum; return how many there are.
+    """Compare every file of an index, its vectors included, with its checksum; return the number of files.
 
     Raises:
         InputError: not an index.
@@ -111,8 +111,8 @@ def verify_index(folder: Path) -> int:
 def building(folder: Path) -> Iterator[Path]:
     """Lock an index folder for writing and yield a new work folder inside it.
 
-    Creates the folder if need be, and removes what killed builds have left. Whatever happens, the
-    work folder is gone afterwards, and so is the index folder if it was made here and holds nothing.
+    Creates the folder if need be, and removes the remains of killed builds. The work folder is always removed at the
+    end, and so is the index folder if it was made here and is empty.
 
     Raises:
         InputError: `folder` exists and is not an index, its parent does not exist or is read-only,
@@ -139,7 +139,7 @@ def _refuse_other(folder: Path) -> None:
     if any(not _is_ours(path.name) for path in folder.iterdir()):
         raise InputError("exists and is not an index", path=folder, fix="choose another folder, or empty it")
     if (folder / MANIFEST).exists():
-        with suppress(IntegrityError):  # damaged, or of another version: to be replaced by a good one
+        with suppress(IntegrityError):  # damaged, or of another version: the new index replaces it
             read_manifest(folder)
 
 
@@ -149,7 +149,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what no manifest names; if there is one that cannot be read, what it may name stays."""
+    """Remove data that no manifest names; data stays if its manifest cannot be read."""
     valid = _valid_data(folder) if (folder / MANIFEST).exists() else ""
     for path in folder.iterdir():
         if path.name.startswith(f".{MANIFEST}."):
@@ -159,7 +159,7 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def _remove_tree(path: Path) -> None:
-    """Remove a folder, also while a worker of a killed build puts its last file there."""
+    """Remove a folder, even while a worker of a killed build writes its last file there."""
     for _ in range(10):
         shutil.rmtree(path, ignore_errors=True)
         if not path.exists():
@@ -191,11 +191,11 @@ def publish(work: Path, folder: Path, meta: Mapping[str, Any]) -> None:
         stream.write("\n")
     _remove_leftovers(folder)
     if replaced:
-        discard(folder / VECTORS, folder)  # they belong to other documents
+        discard(folder / VECTORS, folder)  # vectors of other documents
 
 
 def discard(path: Path, folder: Path) -> None:
-    """Remove a folder inside the index `folder`: killed in between, it is there whole or a leftover of a build."""
+    """Remove a folder inside the index `folder`; after a kill it is whole or the remains of a build."""
     if path.exists():
         doomed = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=folder))
         path.rename(doomed / path.name)

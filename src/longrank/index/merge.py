@@ -1,9 +1,9 @@
-"""The second half of a build: segments become one index, streamed, whatever their number.
+"""Merge segments, whatever their number, into an index: the second half of a build.
 
-Terms are merged in blocks: ranges of the alphabet that hold a bounded number of the segments'
-terms together. In each block terms get their final numbers; then the postings of as many terms as
-fit a buffer are gathered from all segments and appended. Ids are merged by the same blocks,
-where equal ones meet. No memory grows with the collection but 4 bytes per document.
+Terms are merged in blocks: ranges of the alphabet with a bounded number of terms in all segments together. In each
+block, terms get their final numbers; then the postings of as many terms as fit a buffer are gathered from all
+segments and appended. Ids are merged in such blocks, too, where equal ids meet. Memory grows with the collection by
+4 bytes per document only.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from longrank.errors import InputError
 from longrank.index.arrays import Array, ArrayWriter, Strings, StringsWriter, write_array
 from longrank.index.segments import FORWARD, Segment, narrowest
 
-_BLOCK = 1 << 18  # strings of all segments together that are merged at a time
-_SAMPLE = 1 << 10  # one in so many is looked at to find where blocks begin
-_BUFFER = 1 << 21  # postings that are gathered at a time (12 bytes each)
+_BLOCK = 1 << 18  # strings of all segments merged at a time
+_SAMPLE = 1 << 10  # every n-th string is read to find the blocks
+_BUFFER = 1 << 21  # postings gathered at a time (12 bytes each)
 
 
 def merge(segments: Sequence[Segment], folder: Path) -> str:
-    """Write the merged index into `folder`, removing what is no longer needed of the segments.
+    """Write the merged index into `folder`, and remove the merged files of the segments.
 
     Returns:
-        The type of ``tfs``: ``<u1``, ``<u2`` or ``<u4``, the narrowest that holds them all.
+        The type of ``tfs``: ``<u1``, ``<u2`` or ``<u4``, the narrowest type for all occurrences.
 
     Raises:
         InputError: two documents have the same id; names both places.
@@ -44,7 +44,7 @@ def merge(segments: Sequence[Segment], folder: Path) -> str:
 
 
 def _remove(segments: Sequence[Segment], *names: str) -> None:
-    """Remove files that have been merged: the disk is not asked to hold everything twice."""
+    """Remove merged files, so that the disk does not hold the data twice."""
     for segment in segments:
         for name in names:
             (segment.folder / name).unlink()
@@ -54,7 +54,7 @@ def _remove(segments: Sequence[Segment], *names: str) -> None:
 
 
 class _Part(NamedTuple):
-    """What a segment has in a block: its strings ``[start:start + len(strings)]``."""
+    """The strings of a segment in a block: ``[start:start + len(strings)]``."""
 
     segment: int
     start: int
@@ -155,7 +155,7 @@ def _merge_postings(segments: Sequence[Segment], folder: Path, tf_type: str) -> 
 
 
 class _Numbered(NamedTuple):
-    """Where a segment's share of a block goes: its term i of ``[start:]`` is the block's ``numbers[i]``."""
+    """A segment's terms in a block: term ``start + i`` of the segment is the block's ``numbers[i]``."""
 
     segment: Segment
     base: int
@@ -184,7 +184,7 @@ def _number_terms(segments: Sequence[Segment], bases: Sequence[int], parts: Sequ
 
 
 def _runs(dfs: Array) -> Iterator[tuple[int, int]]:
-    """Cut the terms into runs of at most `_BUFFER` postings, or of one term."""
+    """Cut the terms into runs of at most `_BUFFER` postings, or of a single term."""
     ends = np.cumsum(dfs)
     first = 0
     while first < len(dfs):
@@ -214,7 +214,7 @@ def _gather(block: _Block, first: int, last: int) -> tuple[Array, Array]:
 
 
 def _keep_numbers(block: _Block, first: int) -> None:
-    """Note which of the final term numbers, the block's begin with `first`, each term of a segment has got."""
+    """Record the final term number of each term of a segment; the block's numbers begin with `first`."""
     for part in block.parts:
         with (part.segment.folder / "numbers").open("ab") as stream:
             stream.write((part.numbers + first).astype("<u4").data)

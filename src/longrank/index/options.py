@@ -1,4 +1,4 @@
-"""What a user decides about an index before it is built."""
+"""Options of building an index."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 
 class ExpansionFile(NamedTuple):
-    """What an index remembers of a file of predicted queries.
+    """An index's record of a file of predicted queries.
 
     Attributes:
-        sha256: of the ids and queries, in order; packed or not, the same.
-        lines: how many the file has.
+        sha256: digest of the ids and queries, in order; the same for a gzipped file.
+        lines: number of lines.
         used: lines whose document is in the index.
     """
 
@@ -22,14 +22,14 @@ class ExpansionFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
-    """How documents become terms.
+    """Options that turn documents into terms.
 
     Attributes:
         analyzer: a name in `longrank.text.analysis.ANALYZERS`.
-        index_title: whether the title is indexed before the text.
-        fields: the fields of the source that the documents were read from, for the record.
-        original_copies: how often the text counts, where queries predicted for it count once each.
-        expansions: the files that those came from, for the record; filled in by the build.
+        index_title: True: the title is indexed before the text.
+        fields: the source's fields of the documents, for the record.
+        original_copies: weight of the text; a predicted query has weight 1.
+        expansions: the files of predicted queries, for the record; filled in by the build.
     """
 
     analyzer: str = "porter"
@@ -39,15 +39,15 @@ class IndexOptions:
     expansions: tuple[ExpansionFile, ...] = ()
 
     def indexed(self, title: str, text: str) -> str:
-        """Return what is indexed of a document with this title and text: title, line end, text."""
+        """Return the indexed text of a document: title, line end, text."""
         return f"{title}\n{text}" if self.index_title and title else text
 
     def as_json(self) -> dict[str, Any]:
-        """Return what `from_json` takes."""
+        """Return the options as a JSON object for `from_json`."""
         return {**asdict(self), "fields": list(self.fields), "expansions": [f._asdict() for f in self.expansions]}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> IndexOptions:
-        """Return the options that `as_json` gave."""
+        """Return the options of a JSON object from `as_json`."""
         expansions = tuple(ExpansionFile(**file) for file in value.get("expansions", ()))
         return cls(**{**value, "fields": tuple(value["fields"]), "expansions": expansions})

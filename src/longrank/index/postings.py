@@ -1,4 +1,4 @@
-"""Which documents a term is in, and which terms a document has: both ways memory-mapped."""
+"""Postings: the documents of each term, and the terms of each document, memory-mapped."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Postings:
     """Terms in sorted order, numbered from 0; a term is found by bisection in the file.
 
     Attributes:
-        starts: uint64[T + 1]; the postings of term t are ``[starts[t]:starts[t + 1]]`` of the next two.
+        starts: uint64[T + 1]; the postings of term t are ``[starts[t]:starts[t + 1]]`` of `docs` and `tfs`.
         docs: uint32, document numbers, ascending for each term.
-        tfs: unsigned, how often the term occurs in each.
+        tfs: unsigned, occurrences of the term in each document.
     """
 
     def __init__(self, folder: Path, tf_type: str) -> None:
@@ -41,35 +41,35 @@ class Postings:
         return self._terms.find(term.encode(errors="surrogatepass"))
 
     def strings(self, numbers: NDArray[np.integer]) -> list[str]:
-        """Return the terms of those numbers."""
+        """Return the terms with these numbers."""
         return self._terms.decoded(numbers)
 
     def spelled(self, numbers: NDArray[np.integer]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Return (the UTF-8 bytes of those terms, one after another; int64[n + 1], where each begins in them)."""
+        """Return (the UTF-8 bytes of these terms, one after another; their offsets, int64[n + 1])."""
         return self._terms.gathered(numbers)
 
     def dfs(self, numbers: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Return how many documents hold each of those terms."""
+        """Return the number of documents with each of these terms."""
         dfs: NDArray[np.int64] = (self.starts[numbers + 1] - self.starts[numbers]).astype(np.int64)
         return dfs
 
     def counts(self, numbers: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Return how often each of those terms occurs in all documents together."""
+        """Return the occurrences of each of these terms in all documents together."""
         counts: NDArray[np.int64] = self._counts[numbers].astype(np.int64)
         return counts
 
     def df(self, term: str) -> int:
-        """Return how many documents hold the term; 0 if none."""
+        """Return the number of documents with the term."""
         number = self.number(term)
         return 0 if number is None else int(self.starts[number + 1] - self.starts[number])
 
     def count(self, term: str) -> int:
-        """Return how often the term occurs in all documents together."""
+        """Return the occurrences of the term in all documents together."""
         number = self.number(term)
         return 0 if number is None else int(self._counts[number])
 
     def of(self, term: str) -> tuple[NDArray[np.uint32], Array]:
-        """Return (document numbers, ascending; how often the term occurs in each), both [df]."""
+        """Return (document numbers, ascending; occurrences in each), both [df]."""
         number = self.number(term)
         if number is None:
             return _NONE, _NONE
@@ -78,7 +78,7 @@ class Postings:
 
 
 class Forward:
-    """The terms of each document by their numbers, which is what feedback looks at."""
+    """The term numbers of each document, for feedback models."""
 
     def __init__(self, folder: Path, tf_type: str) -> None:
         self._offsets = mapped(folder / "forward_offsets", "<u8")
@@ -86,6 +86,6 @@ class Forward:
         self._tfs = mapped(folder / "forward_tfs", tf_type)
 
     def of(self, number: int) -> tuple[NDArray[np.uint32], Array]:
-        """Return (term numbers, ascending; how often each occurs in the document), both [distinct terms]."""
+        """Return (term numbers, ascending; occurrences in the document), both [distinct terms]."""
         start, stop = self._offsets[number : number + 2].tolist()
         return self._terms[start:stop], self._tfs[start:stop]

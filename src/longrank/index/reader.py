@@ -26,20 +26,20 @@ from longrank.types import Document, Notes
 
 
 class Index:
-    """An index: postings, statistics and documents. Documents have ids, and numbers from 0 in the order read.
+    """An index: postings, statistics and documents. Documents have ids, and numbers from 0 in the order of reading.
 
     Attributes:
         path: its folder.
-        notes: counts what was accepted with a remark while the index was built.
-        options: how documents became terms.
-        analyzer: the analysis chain; queries go through it too.
+        notes: counts remarks of the build.
+        options: the options of the build.
+        analyzer: the analysis chain of documents and queries.
         digest: SHA-256 over the content; equal documents and options give equal digests.
         n_docs: documents.
         n_nonempty: documents with at least one term; N in BM25.
         n_terms: distinct terms.
         total_terms: occurrences of terms.
         lengths: uint32[D], terms per document.
-        id_ranks: uint32[D], the place of each document when the ids are sorted ascending.
+        id_ranks: uint32[D], the place of each document in sorted ids.
         id_order: uint32[D], the documents in that order.
         inverted: terms and their postings, by number; terms are numbered in their sorted order.
     """
@@ -56,9 +56,7 @@ class Index:
         data, manifest = open_data(path)
         self.options = IndexOptions.from_json(manifest["options"])
         if self.options.analyzer not in ANALYZERS:
-            raise InputError(
-                "was built with an analyzer that does not exist here", path=path, got=self.options.analyzer
-            )
+            raise InputError("was built with an analyzer that this version lacks", path=path, got=self.options.analyzer)
         self.digest: str = digest_of(manifest)
         self.n_nonempty, self.total_terms = int(manifest["n_nonempty"]), int(manifest["total_terms"])
         self._documents = Documents(data)
@@ -100,7 +98,7 @@ class Index:
             expansions: JSONL files of queries predicted for the documents (doc2query), see
                 `longrank.formats.expansions`; they are indexed with the documents, but are no part of the text.
             original_copies: the weight of a document's own text, where a predicted query counts once.
-            notes: counts what was accepted with a remark; the index carries it.
+            notes: counts remarks on accepted input; the index carries it.
             progress: called now and then with the number of documents just indexed; before that, with the number
                 of expansions just read.
             workers: processes to use besides this one, which then only reads; a script that asks for more than 1
@@ -142,7 +140,7 @@ class Index:
 
     @property
     def analyzer(self) -> Analyzer:
-        """The analysis chain the documents went through."""
+        """The analysis chain of documents and queries."""
         return ANALYZERS[self.options.analyzer]
 
     @property
@@ -159,7 +157,7 @@ class Index:
         return self.n_docs
 
     def __iter__(self) -> Iterator[Document]:
-        """Yield all documents, in the order they were read."""
+        """Yield all documents, in the order of reading."""
         return iter(self._documents)
 
     def __contains__(self, doc_id: object) -> bool:
@@ -178,11 +176,11 @@ class Index:
         return self._documents.at(self._documents.number(doc_id))
 
     def doc_id(self, number: int) -> str:
-        """Return the id of the document of that number."""
+        """Return the id of the document with this number."""
         return self._documents.doc_id(number)
 
     def doc_ids(self, numbers: NDArray[np.integer]) -> list[str]:
-        """Return the ids of the documents of those numbers."""
+        """Return the ids of the documents with these numbers."""
         return self._documents.doc_ids(numbers)
 
     def number(self, doc_id: str) -> int:
@@ -198,11 +196,11 @@ class Index:
         return iter(self.inverted)
 
     def df(self, term: str) -> int:
-        """Return how many documents hold the term; 0 if none."""
+        """Return the number of documents with the term."""
         return self.inverted.df(term)
 
     def count(self, term: str) -> int:
-        """Return how often the term occurs in the collection; 0 if never."""
+        """Return the occurrences of the term in the collection."""
         return self.inverted.count(term)
 
     def postings(self, term: str) -> tuple[NDArray[np.uint32], Array]:
@@ -210,21 +208,21 @@ class Index:
         return self.inverted.of(term)
 
     def term_number(self, term: str) -> int | None:
-        """Return the place of a term among all terms, sorted; None if no document holds it."""
+        """Return the place of a term among all sorted terms; None if no document has it."""
         return self.inverted.number(term)
 
     def terms_at(self, numbers: NDArray[np.integer]) -> list[str]:
-        """Return the terms of those numbers."""
+        """Return the terms with these numbers."""
         return self.inverted.strings(numbers)
 
     def spelled(self, numbers: NDArray[np.integer]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Return (the UTF-8 bytes of those terms, one after another; int64[n + 1], where each begins in them)."""
+        """Return (the UTF-8 bytes of these terms, one after another; their offsets, int64[n + 1])."""
         return self.inverted.spelled(numbers)
 
     def dfs(self, numbers: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Return how many documents hold each of the terms of those numbers."""
+        """Return the number of documents with each of the terms with these numbers."""
         return self.inverted.dfs(numbers)
 
     def vector(self, number: int) -> tuple[NDArray[np.uint32], Array]:
-        """Return what is in the document of that number: (term numbers ascending, occurrences), [distinct terms]."""
+        """Return (term numbers ascending, occurrences) of the document with this number, both [distinct terms]."""
         return self._forward.of(number)

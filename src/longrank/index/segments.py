@@ -1,15 +1,15 @@
-"""The first half of a build: a batch of documents becomes a segment, a small inverted index of its own.
+"""Write a batch of documents as a segment, a small inverted index: the first half of a build.
 
-A segment is a pure function of its documents and the options, so it does not matter which process
-writes it. Its terms and ids are sorted (by their UTF-8 bytes), which is what lets `merge` stream.
+A segment is a pure function of its documents and the options, whatever process writes it. Its terms and ids are
+sorted by their UTF-8 bytes, so that `merge` can stream.
 
     terms              sorted; postings of term i are docs/tfs[starts[i]:starts[i + 1]]
-    docs, tfs          document number within the segment, ascending; how often the term occurs there
-    forward_counts, forward_terms, forward_tfs   the same the other way round: how many terms each
-                       document has, their numbers, ascending, and how often each occurs
+    docs, tfs          document number within the segment, ascending; occurrences of the term there
+    forward_counts, forward_terms, forward_tfs   of each document: the number of its terms, their numbers,
+                       ascending, and their occurrences
     lengths            terms per document
     ids, titles, texts, places (FILE:LINE), span_counts and spans
-    sorted_ids, id_order   the ids in order, and the number of the document each belongs to
+    sorted_ids, id_order   the sorted ids, and the document number of each
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FORWARD = ("forward_counts", "forward_terms", "forward_tfs")
 
 
 class Segment(NamedTuple):
-    """A written segment: where it is, and what is needed to plan the merge."""
+    """A written segment: its folder, and the counts that the merge needs."""
 
     folder: Path
     n_docs: int
@@ -41,26 +41,26 @@ class Segment(NamedTuple):
     max_tf: int
 
     def strings(self, name: str) -> Strings:
-        """Open one of its lists of strings."""
+        """Open a list of strings."""
         return Strings.filed(self.folder, name)
 
     def array(self, name: str) -> ArrayFile:
-        """Open one of its arrays."""
+        """Open an array."""
         return ArrayFile(self.folder / name, self.type_of(name))
 
     def type_of(self, name: str) -> str:
-        """Return the type of one of its arrays."""
+        """Return the type of an array."""
         types = {"starts": "<u8", "tfs": narrowest(self.max_tf), "forward_tfs": narrowest(self.max_tf)}
         return types.get(name, "<u4")
 
 
 def narrowest(largest: int) -> str:
-    """Return the narrowest type that holds all occurrences up to `largest`: ``<u1``, ``<u2`` or ``<u4``."""
+    """Return the narrowest type for numbers up to `largest`: ``<u1``, ``<u2`` or ``<u4``."""
     return next(width for width in ("<u1", "<u2", "<u4") if largest <= np.iinfo(width).max)
 
 
 def write_segment(folder: Path, batch: Batch, options: IndexOptions) -> Segment:
-    """Index one batch of documents into the new folder `folder`.
+    """Index a batch of documents into the new folder `folder`.
 
     Raises:
         InputError: a text cannot be written as UTF-8.
@@ -93,9 +93,9 @@ def _encoded(batch: Batch, texts: list[str]) -> list[bytes]:
 
 
 class _Numbers(dict[str, int]):
-    """word -> number of its term from 1, given out as terms appear; 0 for a word that leaves no trace.
+    """word -> number of its term from 1, in order of appearance; 0 for a word without a term.
 
-    A text is looked up word by word and once: its terms are never listed as strings.
+    Each word of a text is looked up once; terms are never listed as strings.
     """
 
     def __init__(self, analyzer: Analyzer) -> None:
@@ -122,7 +122,7 @@ def _write_postings(folder: Path, batch: Batch, options: IndexOptions) -> Segmen
         if expansion:
             tokens += numbers.of(expansion)
         ends.append(len(tokens))
-    terms = sorted(numbers.terms)  # by code point, which is by UTF-8 byte
+    terms = sorted(numbers.terms)  # by code point, the same order as by UTF-8 byte
     lengths = np.diff(ends)
     forward = _forward(_renumbered(tokens, [numbers.terms[term] for term in terms]), lengths)
     starts, docs, tfs = _inverted(*forward, len(terms))
@@ -159,7 +159,7 @@ def _forward(tokens: Array, lengths: Array) -> tuple[Array, Array, Array]:
 
 
 def _inverted(counts: Array, terms: Array, tfs: Array, n_terms: int) -> tuple[Array, Array, Array]:
-    """Turn that round into (starts, docs, tfs)."""
+    """Invert the result of `_forward` into (starts, docs, tfs)."""
     docs = np.repeat(np.arange(len(counts), dtype=np.uint64), counts)
     order = np.argsort(terms << np.uint64(32) | docs)
     return np.searchsorted(terms[order], np.arange(n_terms + 1, dtype=np.uint64)), docs[order], tfs[order]

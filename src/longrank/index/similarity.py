@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from longrank.types import Float32s
 
-_EXACT = 24  # lengths below are their own codes; beyond, the code is a small float of what exceeds it
+_EXACT = 24  # smaller lengths are their own codes; a larger length is coded as a small float of the excess
 
 
 def _decoded(code: int) -> int:
-    """Return the length that a code stands for: 3 bits after a hidden leading one, times a power of two."""
+    """Return the length of a code: 3 bits after a hidden leading bit, times a power of two."""
     if code < _EXACT:
         return code
     bits, shift = (code - _EXACT) & 7, (code - _EXACT) >> 3
@@ -34,11 +34,11 @@ def _decoded(code: int) -> int:
 
 
 LENGTHS: NDArray[np.int64] = np.array([_decoded(code) for code in range(256)])
-"""The 256 lengths that Lucene can tell apart, ascending."""
+"""The 256 lengths of Lucene's codes, ascending."""
 
 
 def length_codes(lengths: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Return the one-byte code of each length: that of the largest of `LENGTHS` not above it."""
+    """Return the one-byte code of each length: the code of the largest of `LENGTHS` not above it."""
     return (np.searchsorted(LENGTHS, lengths, side="right") - 1).astype(np.uint8)
 
 
@@ -48,7 +48,7 @@ def idf(df: int, n_docs: int) -> np.float32:
 
 
 def inverse_norms(lengths: NDArray[np.integer], avgdl: float, k1: float, b: float) -> Float32s:
-    """Return 1 / (k1 * (1 - b + b * dl / avgdl)) for each length, infinite where k1 makes it so."""
+    """Return 1 / (k1 * (1 - b + b * dl / avgdl)) for each length, infinite if the denominator is 0."""
     k1_, b_, one = np.float32(k1), np.float32(b), np.float32(1)
     with np.errstate(divide="ignore", over="ignore"):
         return one / (k1_ * ((one - b_) + b_ * lengths.astype(np.float32) / np.float32(avgdl)))
@@ -60,7 +60,7 @@ def idfs(dfs: NDArray[np.int64], n_docs: int) -> Float32s:
 
 
 def collection_probabilities(counts: NDArray[np.int64], total_terms: int) -> NDArray[np.float64]:
-    """Return p(t) of terms that occur `counts` times, with one more occurrence of each, as Lucene has it."""
+    """Return p(t) of terms with these counts; as in Lucene, each count is increased by 1."""
     return (counts.astype(np.float64) + 1) / (total_terms + 1)
 
 

@@ -1,4 +1,4 @@
-"""How much room a build takes, so that a disk too small is noticed before hours of work."""
+"""Estimate the disk space of a build, so that a full disk is noticed before hours of work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from longrank.errors import InputError
 
-_PER_BYTE = 3.3  # measured: the peak while segments of short passages are merged, per byte of JSONL; 2.4 remain
+_PER_BYTE = 3.3  # measured peak of a merge of short passages, per byte of JSONL; the index takes 2.4
 _MARGIN = 1.2
 
 
@@ -15,12 +15,12 @@ def check_space(folder: Path, source_bytes: int) -> int:
     """Return about how many bytes building an index of `source_bytes` of plain text takes at its peak.
 
     Raises:
-        InputError: less than 1.2 times as much is free where `folder` is, or will be.
+        InputError: the disk of `folder` has less than 1.2 times as much free space.
     """
     needed = int(source_bytes * _PER_BYTE)
     free = shutil.disk_usage(next(place for place in (folder, *folder.absolute().parents) if place.exists())).free
     if free < needed * _MARGIN:
         raise InputError(
-            f"building takes about {needed >> 20} MiB and {free >> 20} MiB are free", path=folder, fix="make room"
+            f"building takes about {needed >> 20} MiB and {free >> 20} MiB are free", path=folder, fix="free disk space"
         )
     return needed

@@ -1,10 +1,10 @@
 """Strings on disk, more than fit into memory, each found by any of its keys.
 
-    strings            in the order they were added
-    hashes, numbers    of a key, and of the string it belongs to; sorted by hash, a run of `_RUN` at a time
+    strings            in the order of `add`
+    hashes, numbers    hash of a key and number of its string; sorted by hash in runs of `_RUN`
 
-It serves one process for the time of a build: hashes are Python's own, which differ between processes. Two keys may
-share a hash, so what is found may be another's.
+The files serve one process during a build: Python's hashes differ between processes. Two keys may share a hash, so
+a result may belong to another key.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 
 from longrank.index.arrays import ArrayWriter, Strings, StringsWriter, mapped
 
-_RUN = 1 << 21  # keys that are sorted at a time (16 bytes each)
+_RUN = 1 << 21  # keys sorted at a time (16 bytes each)
 
 
 class SpillWriter:
     """Writes strings and their keys into a new folder.
 
     Attributes:
-        ends: where each run ends, from 0.
+        ends: end of each run, from 0.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -38,7 +38,7 @@ class SpillWriter:
         self._files = ArrayWriter(folder / "hashes", "<i8"), ArrayWriter(folder / "numbers", "<u8")
 
     def add(self, string: bytes, keys: Iterable[str]) -> None:
-        """Write a string that is to be found by `keys`."""
+        """Write a string with its keys."""
         self._strings.extend([string])
         for key in keys:
             self._hashes.append(hash(key))
@@ -49,7 +49,7 @@ class SpillWriter:
 
     def _write_run(self) -> None:
         hashes, numbers = np.array(self._hashes), np.array(self._numbers)
-        order = np.argsort(hashes, kind="stable")  # the strings of a key stay in their order
+        order = np.argsort(hashes, kind="stable")  # a stable sort keeps the order of a key's strings
         for file, values in zip(self._files, (hashes, numbers), strict=True):
             file.append(values[order])
         self.ends.append(self.ends[-1] + len(order))
@@ -68,7 +68,7 @@ class SpillWriter:
 
 
 class Spill(Sequence[bytes]):
-    """What a `SpillWriter` has written, in order; memory-mapped."""
+    """The strings of a `SpillWriter`, in order, memory-mapped."""
 
     def __init__(self, folder: Path, ends: Sequence[int]) -> None:
         self._folder, self._ends = folder, ends
@@ -82,7 +82,7 @@ class Spill(Sequence[bytes]):
         return self._strings[number]
 
     def find(self, keys: Sequence[str]) -> list[list[int]]:
-        """Return, for each key, the numbers of its strings, ascending; perhaps others among them."""
+        """Return, for each key, the numbers of its strings, ascending; strings of other keys may be among them."""
         wanted = np.fromiter(map(hash, keys), np.int64, len(keys))
         found: list[list[int]] = [[] for _ in keys]
         for first, end in pairwise(self._ends):
@@ -93,6 +93,6 @@ class Spill(Sequence[bytes]):
         return found
 
     def remove(self) -> None:
-        """Give the disk its room back; nothing can be read afterwards."""
-        del self._strings, self._hashes, self._numbers  # a mapped file takes room until it is unmapped
+        """Delete the files; nothing can be read afterwards."""
+        del self._strings, self._hashes, self._numbers  # a mapped file occupies the disk until it is unmapped
         shutil.rmtree(self._folder)

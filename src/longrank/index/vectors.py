@@ -1,14 +1,14 @@
-"""Passage vectors stored with an index, so that a search need not encode what it ranks.
+"""Passage vectors stored with an index, so that a search does not encode passages.
 
     INDEX/vectors/<model>-<passages>/
         vectors     float32[n, H]   unit vectors (or zeros) of all passages, document after document
         truncated   uint8[n]        1: the model could not read the passage to its end
         passages    int32[n]        index of each passage in its document
-        offsets     uint64[D + 1]   where the passages of each document begin; documents by number
-        manifest.json               what they are vectors of, and a checksum of each file; written last
+        offsets     uint64[D + 1]   first passage of each document; documents by number
+        manifest.json               the `VectorsKey`, and a checksum of each file; written last
 
-They are made in a hidden folder that is renamed when whole, and memory-mapped. They are used only
-where everything they depend on is the same: encoder, passages, title, and the index itself.
+Vectors are written to a hidden folder, which is renamed when whole. They are used only if encoder, passages, title
+and index are the same.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ FORMAT, VERSION = "longrank passage vectors", 1
 
 
 class VectorsKey(NamedTuple):
-    """What passage vectors depend on, besides the index.
+    """The encoder and the passages that passage vectors depend on, besides the index.
 
     Attributes:
         encoder: fingerprint of model and options.
-        segmenter: fingerprint of the splitting into passages.
-        title: whether the title is read before each passage.
+        segmenter: fingerprint of the segmenter.
+        title: True: the encoder reads the title before each passage.
     """
 
     encoder: str
@@ -46,7 +46,7 @@ class VectorsKey(NamedTuple):
 
 
 class DocumentVectors(NamedTuple):
-    """Of one document with P passages: int32[P] their indices, float32[P, H], and bool[P]: which were cut."""
+    """Vectors of a document: passage indices int32[P], vectors float32[P, H], and bool[P]: truncated."""
 
     passages: NDArray[np.int32]
     vectors: NDArray[np.float32]
@@ -72,7 +72,7 @@ class PassageVectors:
     def rows(self, doc_id: str, passages: Sequence[Passage]) -> tuple[NDArray[np.float32], NDArray[np.bool_]] | None:
         """Return float32[P, H] and bool[P] (truncated) of some passages of a document.
 
-        None if the index does not hold the document or one of the passages.
+        None if the index lacks the document or one of the passages.
         """
         try:
             number = self._index.number(doc_id)
@@ -80,41 +80,41 @@ class PassageVectors:
             return None
         first, last = self._offsets[number : number + 2].tolist()
         stored = self._passages[first:last]
-        wanted = np.array([passage.index for passage in passages], dtype=np.int32)
-        if not np.array_equal(wanted, stored):
-            places = np.searchsorted(stored, wanted)
-            if not len(stored) or not np.array_equal(stored[np.minimum(places, len(stored) - 1)], wanted):
+        indices = np.array([passage.index for passage in passages], dtype=np.int32)
+        if not np.array_equal(indices, stored):
+            places = np.searchsorted(stored, indices)
+            if not len(stored) or not np.array_equal(stored[np.minimum(places, len(stored) - 1)], indices):
                 return None
             return self._vectors[first:last][places], self._truncated[first:last][places].astype(np.bool_)
         return self._vectors[first:last], self._truncated[first:last].astype(np.bool_)
 
 
 def find_vectors(index: Index, key: VectorsKey) -> tuple[PassageVectors | None, str]:
-    """Return the stored vectors that fit, or None and why those there are do not (empty: there are none).
+    """Return the stored vectors of `key`, or None and the reason why stored vectors do not fit, if any are stored.
 
     Raises:
-        IntegrityError: a manifest cannot be read, or a file of the vectors that fit is missing or of another size.
+        IntegrityError: a manifest cannot be read, or a file of the fitting vectors is missing or of another size.
     """
     reason = ""
     for path in sorted((index.path / VECTORS).glob(f"*/{MANIFEST}")):
         manifest = read_manifest(path.parent)
-        wanted = {"format": FORMAT, "version": VERSION, "index": index.digest, **key._asdict()}
-        differing = [name for name, value in wanted.items() if manifest.get(name) != value]
+        identity = {"format": FORMAT, "version": VERSION, "index": index.digest, **key._asdict()}
+        differing = [name for name, value in identity.items() if manifest.get(name) != value]
         if not differing:
             return PassageVectors(path.parent, index), ""
-        reason = f"{path.parent.name} is of another {' and '.join(differing)}"
+        reason = f"{path.parent.name} has another {' and '.join(differing)}"
     return None, reason
 
 
 def write_vectors(
     index: Index, name: str, key: VectorsKey, dimension: int, documents: Iterable[DocumentVectors]
 ) -> Path:
-    """Store the vectors of all documents of an index; replaces those of the same name.
+    """Store the vectors of all documents of an index; vectors of the same name are replaced.
 
     Args:
         index: the index.
-        name: of the model and the passages; becomes the folder's name.
-        key: what the vectors depend on.
+        name: folder name, made of the model and the passages.
+        key: encoder and passages.
         dimension: H.
         documents: one entry per document, in the order of the index.
 

@@ -1,4 +1,4 @@
-"""Segments written one after another here, or by several processes; the result is the same."""
+"""Write segments in this process or in several processes; the result is the same."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Task: TypeAlias = tuple[Path, Batch, IndexOptions]
 
 
 def write_segments(tasks: Iterator[Task], workers: int) -> Iterator[Segment]:
-    """Do the tasks and yield what comes of them, in order of completion.
+    """Write the segments of all tasks and yield them in order of completion.
 
     Args:
-        tasks: what to write; as many as there are workers, and one more, are in memory at a time.
-        workers: processes to start; none is started if 1, or if there is only one task.
+        tasks: arguments of `write_segment`; at most `workers` + 1 of them are in memory at a time.
+        workers: processes to start; with 1, or for a single task, no process is started.
 
     Raises:
         InputError: a document cannot be written.

@@ -26,7 +26,7 @@ from longrank.index import Index
 from longrank.protocols import PassageScorer, ScoringTask, Segmenter, Selected, Selector
 from longrank.ranking.build import attach_vectors
 from longrank.ranking.settings import DEFAULT_MODEL, Select
-from longrank.scoring import make_scorer
+from longrank.scoring import make_scorer, scorer_class
 from longrank.text.select import SELECTORS, make_selector, term_counts
 from longrank.types import Float32s, Notes
 
@@ -153,7 +153,7 @@ class CheapScorers:
         Raises:
             InputError, MissingExtra, IntegrityError: as `make_scorer`.
         """
-        key = (name, (model or DEFAULT_MODEL) if name == "bi-encoder" else model)
+        key = (name, (model or DEFAULT_MODEL) if scorer_class(name).needs_model else model)
         if key not in self._open:
             scorer = make_scorer(name, index=self._index, model=key[1], notes=self._notes)
             if self._index is not None:
@@ -173,7 +173,8 @@ def open_selector(settings: Select, cheap_scorers: CheapScorers) -> Selector:
     """
     lookup({**SELECTORS, **CHEAP_SELECTORS}, settings.name, "selector")
     cheap = CHEAP_SELECTORS.get(settings.name)
-    if settings.model is not None and (cheap is None or "bi-encoder" not in cheap.scorers):
+    models = {name: settings.model for name in cheap.scorers if scorer_class(name).needs_model} if cheap else {}
+    if settings.model is not None and not models:
         raise InputError(f"selector '{settings.name}' takes no model", got=settings.model)
     if cheap is None:
         for name, value in (("per_query", settings.per_query), ("pooled", settings.pooled or None)):
@@ -182,7 +183,6 @@ def open_selector(settings: Select, cheap_scorers: CheapScorers) -> Selector:
         return make_selector(settings.name, settings.n)
     default = DEFAULT_N if settings.per_query is None else None
     budget = Budget(default if settings.n is None else settings.n, settings.per_query, settings.pooled)
-    models = {"bi-encoder": settings.model}
     return CheapSelector(settings.name, [cheap_scorers.open(name, models.get(name)) for name in cheap.scorers], budget)
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.aggregation import make_aggregator
-from longrank.config import toml_value
+from longrank.aggregation import find_aggregation, make_aggregator
+from longrank.config import keyword_options, toml_value
 from longrank.errors import InputError, LongRankError, shown
 from longrank.index import Index
 from longrank.models.description import FILE, describe
@@ -32,7 +32,7 @@ from longrank.ranking.cascade import CheapScorers, open_selector
 from longrank.ranking.settings import DEFAULT_MODEL, PipelineSettings
 from longrank.ranking.settings import Scorer as ScorerSettings
 from longrank.ranking.stopping import open_stopping
-from longrank.scoring import make_scorer, options_of, scorer_class
+from longrank.scoring import make_scorer, scorer_class
 from longrank.scoring.document_network import DocumentNetworkScorer
 from longrank.scoring.score_cache import ScoreCache
 from longrank.text.segment import make_segmenter
@@ -41,7 +41,7 @@ from longrank.types import Document, Evidence, Notes, Segmentation
 
 
 class Prepared(NamedTuple):
-    """A block of candidates up to the point where a model is asked: what it is to read of each."""
+    """A block of candidates, segmented and selected, ready for the scorer."""
 
     candidates: Sequence[Candidate]
     tasks: Sequence[ScoringTask]
@@ -50,13 +50,13 @@ class Prepared(NamedTuple):
 
 
 class PassageDocumentScorer:
-    """Scores documents passage by passage: the DocumentScorer behind MaxP, Birch, Santos and their kin.
+    """Scores documents passage by passage: the DocumentScorer of MaxP, Birch, Santos and others.
 
     Args:
         segmenter: splits each document.
-        selector: chooses the passages worth scoring for a query.
-        scorer: scores them.
-        title: whether the scorer reads the document's title before each passage.
+        selector: selects the passages to score.
+        scorer: scores passages.
+        title: true if the scorer reads the document's title before each passage.
     """
 
     def __init__(self, segmenter: Segmenter, selector: Selector, scorer: PassageScorer, *, title: bool) -> None:
@@ -64,7 +64,7 @@ class PassageDocumentScorer:
 
     @property
     def unit(self) -> str:
-        """The unit of the passage scores."""
+        """Unit of the passage scores."""
         return self.scorer.unit
 
     @property
@@ -79,7 +79,7 @@ class PassageDocumentScorer:
         return self.finish(prepared, self.scorer.score(prepared.tasks))
 
     def cuts_query(self, query: str) -> bool:
-        """Say whether the scorer leaves a part of the query out; BM25 reads all of it."""
+        """Tell whether the scorer truncates the query; BM25 never does."""
         cuts = getattr(self.scorer, "cuts_query", None)
         return cuts is not None and bool(cuts(query))
 
@@ -88,7 +88,7 @@ class PassageDocumentScorer:
 
         Args:
             block: the candidates.
-            statistics: of the collection, if it is not the scorer's index.
+            statistics: statistics of the collection, if it is not the scorer's index.
         """
         segmented: dict[str, Segmentation] = {}
         for _, document, _ in block:
@@ -96,8 +96,8 @@ class PassageDocumentScorer:
                 segmented[document.doc_id] = self.segmenter.segment(document)
         tasks = [self._task(candidate, segmented[candidate.document.doc_id], statistics) for candidate in block]
         selected = self.selector.select(tasks)
-        chosen = [_narrowed(task, one.positions) for task, one in zip(tasks, selected, strict=True)]
-        return Prepared(block, chosen, selected, [segmented[task.doc_id].n_passages for task in tasks])
+        narrowed = [_narrowed(task, chosen.positions) for task, chosen in zip(tasks, selected, strict=True)]
+        return Prepared(block, narrowed, selected, [segmented[task.doc_id].n_passages for task in tasks])
 
     def finish(self, prepared: Prepared, scored: Sequence[PassageScores]) -> list[Evidence]:
         """Return one Evidence per candidate, in order, from the scores of each task.
@@ -106,25 +106,27 @@ class PassageDocumentScorer:
             LongRankError: a score is not finite; names query, document and passage.
         """
         return [
-            _evidence(candidate, task, scores, one.weights, n_passages)
-            for candidate, task, one, n_passages, scores in zip(*prepared, scored, strict=True)
+            _evidence(candidate, task, scores, selected.weights, n_passages)
+            for candidate, task, selected, n_passages, scores in zip(*prepared, scored, strict=True)
         ]
 
     def _task(
         self, candidate: Candidate, segmentation: Segmentation, statistics: CollectionStatistics | None
     ) -> ScoringTask:
-        texts = tuple(text_read(candidate.document, one.text, title=self.title) for one in segmentation.passages)
+        texts = tuple(
+            text_read(candidate.document, passage.text, title=self.title) for passage in segmentation.passages
+        )
         return ScoringTask(candidate.query, candidate.document.doc_id, segmentation.passages, texts, statistics)
 
 
 def text_read(document: Document, passage: str, *, title: bool) -> str:
-    """Return what is read of a passage: its text, the document's title before it if that is wanted and there is one."""
+    """Return the text that the scorer reads: the passage, after the title if `title` is true and there is a title."""
     return f"{document.title} {passage}".strip() if title and document.title else passage
 
 
 def _narrowed(task: ScoringTask, positions: NDArray[np.intp]) -> ScoringTask:
-    chosen = positions.tolist()
-    return task._replace(passages=tuple(task.passages[n] for n in chosen), texts=tuple(task.texts[n] for n in chosen))
+    places = positions.tolist()
+    return task._replace(passages=tuple(task.passages[n] for n in places), texts=tuple(task.texts[n] for n in places))
 
 
 def _evidence(
@@ -151,16 +153,16 @@ def _evidence(
 
 
 def open_aggregator(settings: PipelineSettings) -> Aggregator:
-    """Return the aggregator that a pipeline names.
+    """Return the aggregator of a pipeline.
 
     Raises:
-        InputError: unknown, an option that is wrong, or ``document`` where the scorer scores passages only.
+        InputError: an unknown aggregator, a wrong option, or ``document`` with a scorer of passages only.
     """
-    aggregate = settings.aggregate
-    aggregator = make_aggregator(aggregate.name, k=aggregate.k, weights=aggregate.weights)
-    scorer = settings.scorer
-    if scorer is not None and aggregate.name == "document" and not scorer_class(scorer.name).scores_documents:
-        raise InputError(f"the {scorer.name} scorer scores passages, not documents", got="aggregate.name=document")
+    name, scorer = settings.aggregate.name, settings.scorer
+    aggregator = make_aggregator(name, **settings.aggregate.options)
+    needs_document_score = find_aggregation(name).needs_document_score
+    if needs_document_score and scorer is not None and not scorer_class(scorer.name).scores_documents:
+        raise InputError(f"the {scorer.name} scorer scores passages, not documents", got=f"aggregate.name={name}")
     return aggregator
 
 
@@ -173,18 +175,18 @@ def open_document_scorer(
     *,
     score_cache: Path | None = None,
 ) -> DocumentScorer:
-    """Build the document scorer a pipeline describes.
+    """Build the document scorer of a pipeline.
 
     Args:
-        index: where the documents are; None: they come with each query, and nothing can be asked of a collection.
-        settings: the pipeline; it has a scorer.
-        model: replaces the pipeline's own.
-        aggregator: what the scores of passages become documents' by.
-        notes: what was decided on the user's behalf.
-        score_cache: a file of scores shared with other runs (`longrank.scoring.score_cache`).
+        index: index of the documents; None: documents come with the query.
+        settings: settings of a pipeline with a scorer.
+        model: replaces the pipeline's own model.
+        aggregator: aggregator of the pipeline.
+        notes: records decisions made for you.
+        score_cache: file of scores shared with other runs (`longrank.scoring.score_cache`).
 
     Raises:
-        InputError: a name is unknown, or the scorer needs a model and none is given, or can have no cache.
+        InputError: an unknown name, a missing model, or a cache for a scorer that takes none.
         IntegrityError: the score cache is damaged.
     """
     assert settings.scorer is not None
@@ -201,13 +203,13 @@ def open_document_scorer(
     elif score_cache is not None:
         scorer = ScoreCache(scorer, score_cache, notes)
     cheap = CheapScorers(index, segmenter, title=settings.title, notes=notes)
-    found = PassageDocumentScorer(segmenter, open_selector(settings.select, cheap), scorer, title=settings.title)
+    selecting = PassageDocumentScorer(segmenter, open_selector(settings.select, cheap), scorer, title=settings.title)
     if settings.stop is None:
-        return found
-    every = PassageDocumentScorer(
+        return selecting
+    scoring_all = PassageDocumentScorer(
         segmenter, make_selector("all"), cheap.open(settings.stop.scorer, settings.stop.model), title=settings.title
     )
-    return open_stopping(every, found, aggregator, settings, notes)
+    return open_stopping(scoring_all, selecting, aggregator, settings, notes)
 
 
 _SETTING_OF = {
@@ -216,11 +218,11 @@ _SETTING_OF = {
     "title": "title",
     "max_tokens": "scorer.options.max_tokens",
     "max_query_tokens": "scorer.options.max_query_tokens",
-}  # of a training's section `read`: what a pipeline calls it
+}  # key of a training's section `read` -> key of a pipeline
 
 
 def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> None:
-    """Say in what a pipeline reads otherwise than the document network's training did, which may cost much."""
+    """Note where a pipeline reads documents otherwise than the training of its network, which may cost quality."""
     place = scorer.model.path if hasattr(scorer, "model") else None
     if place is None or not (place / FILE).is_file():
         return
@@ -235,15 +237,15 @@ def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> Non
     for key, value in now.items():
         if then.get(key) not in (None, value):
             notes.say(
-                f"'{scorer.model.name}' was trained with {key} {shown(then[key])}, here it reads with {shown(value)}: "
-                f"--set {shlex.quote(f'{_SETTING_OF[key]}={toml_value(then[key])}')} reads as it was trained"
+                f"'{scorer.model.name}' was trained with {key} {shown(then[key])} but reads with {shown(value)}: "
+                f"add --set {shlex.quote(f'{_SETTING_OF[key]}={toml_value(then[key])}')} to read as in training"
             )
 
 
 def _choose_scorer(
     scorer: ScorerSettings, model: str | None, notes: Notes
 ) -> tuple[str, str | None, Mapping[str, object]]:
-    """Return name, model and options of the scorer: the pipeline's own, or what stands in for one without a model."""
+    """Return name, model and options of the pipeline's scorer, or of its substitute if there is no model."""
     if not scorer_class(scorer.name).needs_model:
         if model is not None:
             raise InputError(f"the {scorer.name} scorer takes no --model", got=model)
@@ -254,6 +256,6 @@ def _choose_scorer(
     if scorer.without_model is None:
         raise InputError(f"this pipeline's {scorer.name} needs a model", fix="name one with --model")
     notes.say(f"no model given: the {scorer.without_model} {DEFAULT_MODEL} scores the passages, not a {scorer.name}")
-    own = {*options_of(scorer.name)} - {*options_of(scorer.without_model)}
-    options = {option: value for option, value in scorer.options.items() if option not in own}
+    own, stand_in = (keyword_options(scorer_class(name)) for name in (scorer.name, scorer.without_model))
+    options = {name: value for name, value in scorer.options.items() if name in stand_in or name not in own}
     return scorer.without_model, DEFAULT_MODEL, options

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from longrank.aggregation import find_aggregation
 from longrank.aggregation.run import aggregate_run
 from longrank.aggregation.unread import counting_unread
 from longrank.errors import InputError
@@ -94,10 +95,10 @@ def open_pipeline(
         raise InputError(f"pipeline '{pipeline}' has no passage scorer, so it takes no score cache")
     retriever = make_retriever(index, first_stage(first.preset, first.settings), notes=notes)
     aggregator = open_aggregator(settings)
-    if settings.stop is not None and settings.aggregate.name == "document":
+    if settings.stop is not None and find_aggregation(settings.aggregate.name).needs_document_score:
         raise InputError(
             "early stopping needs an aggregator of passage scores",
-            got="aggregate.name=document",
+            got=f"aggregate.name={settings.aggregate.name}",
             fix="remove [stop]",
         )
     # last: it takes long

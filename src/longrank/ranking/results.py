@@ -112,10 +112,11 @@ _MARK = "background:rgba(255,196,0,.35);color:inherit;border-radius:2px;padding:
 
 
 def _row(rank: int, document: Ranked) -> str:
-    name = f" <span style='{_SMALL}'>[{escape(document.key)}]</span>" if document.title else ""
+    key = f"[{escape(document.key)}]"
+    name = f"<strong>{escape(document.title)}</strong> <span style='{_SMALL}'>{key}</span>" if document.title else key
     head = (
         f"<div style='{_HEAD}'><span><span style='display:inline-block;width:2.2em;opacity:.7'>{rank}</span>"
-        f"<strong>{escape(document.title or document.key)}</strong>{name}</span>"
+        f"{name}</span>"
         f"<span style='{_SCORE}'>{document.score:.4f}</span></div>"
         f"<div style='{_SMALL};margin-left:2.6em'>{escape(document.detail)}</div>"
     )

@@ -1,14 +1,14 @@
 """Settings of a pipeline: a TOML file, or the name of a shipped one.
 
-about = "for what it is"       # shown by longrank pipelines
-title = false                  # whether the scorer reads the title before each passage
+about = "one line"             # shown by longrank pipelines
+title = false                  # true: the scorer reads the title before each passage
 [first_stage]                  # see longrank.retrieval.PRESETS
 preset = "bm25-anserini"
-[passages]                     # see longrank.text.segment.PRESETS; any option of the preset may be set
+[passages]                     # see longrank.text.segment.PRESETS; takes any option of the preset
 preset = "windows"
-[select]                       # which passages the scorer reads; see longrank.text.select and ranking.cascade
+[select]                       # passages that the scorer reads; see longrank.text.select and ranking.cascade
 name = "all"
-[stop]                         # documents that cannot rank high are left alone; see ranking.stopping
+[stop]                         # early stopping; see ranking.stopping
 calibration = "stop.json"
 [scorer]                       # see longrank.scoring.PASSAGE_SCORERS
 name = "cross-encoder"
@@ -24,14 +24,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from longrank.config import load_settings, override, shipped, validated
+from longrank.aggregation import find_aggregation
+from longrank.config import check_options, load_settings, override, shipped, validated
 
 DEFAULT_MODEL = "minilm"
-"""The bi-encoder that is used where none is named."""
+"""The default bi-encoder."""
 
 ALLOW_UNTRAINED = ("scorer.options.allow_untrained=true",)
 """Assignments that let an untrained document network score."""
@@ -44,10 +45,10 @@ class _Section(BaseModel):
 
 
 class Candidates(_Section):
-    """Where `search` gets its candidates; `rerank` takes them from a run file instead.
+    """First stage of `search`; `rerank` takes its candidates from a run.
 
-    A preset, and settings that replace its own (``k1``, ``feedback``, ``fb_docs``, ...), which
-    `longrank.retrieval.first_stage` checks.
+    A preset, and settings that replace its own (``k1``, ``feedback``, ``fb_docs``, ...).
+    `longrank.retrieval.first_stage` checks them.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
@@ -56,22 +57,22 @@ class Candidates(_Section):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What replaces settings of the preset."""
+        """Settings that replace the preset's own."""
         return self.model_extra or {}
 
 
 class Passages(_Section):
-    """How documents are split: a preset, and options that replace its own."""
+    """Segmentation: a preset, and options that replace its own."""
 
     preset: str = "windows"
     options: dict[str, Any] = {}
 
 
 class Select(_Section):
-    """Which passages are worth scoring for a query.
+    """Selection of the passages to score.
 
-    ``n`` of each document, or with a cheap scorer ``per_query`` in all; ``pooled``: ``n`` times the number of
-    candidates in all; ``model`` is its bi-encoder.
+    The budget is ``n`` passages per document or, with a cheap scorer, ``per_query`` passages per query. ``pooled``: the
+    documents of a query share ``n`` passages per candidate. ``model`` is the cheap bi-encoder.
     """
 
     name: str = "all"
@@ -82,9 +83,9 @@ class Select(_Section):
 
 
 class Stop(_Section):
-    """Which documents are left alone: those that a calibration (`longrank calibrate`) keeps out of the top.
+    """Early stopping by a calibration (`longrank calibrate`).
 
-    ``scorer`` and ``model`` are the cheap ones that it was learned from.
+    ``scorer`` and ``model`` are the cheap scorer and its model, as in the calibration.
     """
 
     calibration: str
@@ -93,10 +94,10 @@ class Stop(_Section):
 
 
 class Scorer(_Section):
-    """Who says how relevant a passage is.
+    """Passage scorer.
 
-    ``model`` is the one used when none is named by the user; ``without_model`` names another pipeline
-    scorer, ``bi-encoder``, to use (and say so) where this one has no model at all.
+    ``model`` is the default model. Without any model, the scorer ``without_model`` scores with its default model, and a
+    note says so.
     """
 
     name: str
@@ -106,17 +107,27 @@ class Scorer(_Section):
 
 
 class Aggregate(_Section):
-    """How the passage scores of a document become one."""
+    """The aggregator: passage scores to document score. Its options stand beside the name (``k``, ``weights``, ...)."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
     name: str = "maxp"
-    k: int | None = Field(default=None, ge=1)
-    weights: list[float] | None = None
+
+    @model_validator(mode="after")
+    def _check_options(self) -> Self:
+        check_options(find_aggregation(self.name).function, f"aggregate.name={self.name}", self.options)
+        return self
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of the aggregator: its keyword-only parameters."""
+        return self.model_extra or {}
 
 
 class Final(_Section):
-    """How deep to rerank, and what the document score is mixed with.
+    """Rerank depth, interpolation with the first stage, and the tail.
 
-    ``interpolate`` weighs the FIRST stage; without it the aggregated score stands alone.
+    ``interpolate`` is the weight of the FIRST stage; without it, the aggregated score stands alone.
     """
 
     depth: int = Field(default=100, ge=1)
@@ -127,7 +138,7 @@ class Final(_Section):
 
 
 class PipelineSettings(_Section):
-    """A whole pipeline; without a scorer it is the first stage alone."""
+    """A pipeline; without a scorer, the first stage alone."""
 
     about: str = ""
     title: bool = False
@@ -141,7 +152,7 @@ class PipelineSettings(_Section):
 
 
 def shipped_pipelines() -> list[str]:
-    """Return the names of the pipelines that come with the package."""
+    """Return the names of the shipped pipelines."""
     return shipped(_SHIPPED)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from longrank.aggregation import make_aggregator
+from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.config import Assignments, listed
 from longrank.errors import InputError
 from longrank.index import Index
@@ -27,16 +27,13 @@ from longrank.ranking.passages import PassageDocumentScorer, Prepared, open_aggr
 from longrank.ranking.pipeline import Pipeline
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.results import Results
-from longrank.ranking.settings import PipelineSettings, load_pipeline
+from longrank.ranking.settings import Aggregate, PipelineSettings, load_pipeline
 from longrank.scoring.lexical import TextStatistics
 from longrank.storage import digest_of
 from longrank.text.analysis import ANALYZERS
 from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
 from longrank.text.words import readable
 from longrank.types import Document, Evidence, Float32s, Notes, Query
-
-MEANS = frozenset({"firstp", "maxp", "avgp", "kmaxp", "max", "wmean", "document"})
-"""Aggregators whose scores stay in the range of the passages' scores."""
 
 _ANALYZER = ANALYZERS["porter"]
 _CHARACTERS_PER_TOKEN = 100  # most tokens are shorter; only a beginning of the text is tokenised
@@ -204,7 +201,7 @@ class Reranker:
         *,
         k: int | None = None,
         passages: int,
-        aggregator: str | None = None,
+        aggregator: Aggregate | None = None,
     ) -> list[RankedText]:
         """Rank the documents by their evidence, best first; ties keep the order of the list.
 
@@ -213,13 +210,13 @@ class Reranker:
             evidence: evidence of each document, in order.
             k: number of documents to return; None: all.
             passages: passages shown per document.
-            aggregator: name of an aggregator that replaces the pipeline's own.
+            aggregator: replaces the pipeline's own.
 
         Raises:
-            InputError: `aggregator` is unknown or needs other evidence.
+            InputError: `aggregator` lacks an option, or needs a document network.
         """
         aggregate = self.aggregator if aggregator is None else self.other_aggregator(aggregator)
-        bounded = (aggregator or self.aggregator_name) in MEANS
+        bounded = find_aggregation(self.aggregator_name if aggregator is None else aggregator.name).bounded
         scores = [float(aggregate(document)) for document in evidence]
         best = sorted(range(len(scores)), key=lambda n: -scores[n])[:k]
         terms = frozenset(_ANALYZER(prepared.query.text))
@@ -246,15 +243,15 @@ class Reranker:
     def _units(self, text: str) -> Units:
         return whitespace_words(text) if self.tokenizer is None else wordpieces(text, self.tokenizer)
 
-    def other_aggregator(self, name: str) -> Aggregator:
-        """Return an aggregator that replaces the pipeline's own, without options.
+    def other_aggregator(self, settings: Aggregate) -> Aggregator:
+        """Return an aggregator that replaces the pipeline's own.
 
         Raises:
-            InputError: it is unknown, needs options, or needs a document network.
+            InputError: it lacks an option, or needs a document network.
         """
-        if name == "document" and self.aggregator_name != "document":
-            raise InputError("this pipeline scores passages, not documents", got=name)
-        return make_aggregator(name)
+        if find_aggregation(settings.name).needs_document_score and not self.scorer.scorer.scores_documents:
+            raise InputError("this pipeline scores passages, not documents", got=settings.name)
+        return make_aggregator(settings.name, **settings.options)
 
     def _shortened(self, text: str, n_tokens: int | None) -> tuple[str, bool]:
         """Return the first `n_tokens` tokens of a text, and whether the text is longer."""

@@ -1,4 +1,4 @@
-"""Settings of commands, as tables of Python and as what ``--set`` takes."""
+"""Settings of commands: from Python mappings to the texts that ``--set`` takes."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from operator import itemgetter
 from longrank.config import override
 
 Overrides = Mapping[str, object]
-"""Settings of a command, given by ``--set key=value``."""
+"""Settings of a command that ``--set key=value`` replaces."""
 
 
 def assignments(overrides: Overrides) -> list[str]:
-    """Return ``key=value`` as ``--set`` reads it; of a table, each of its keys.
+    """Return ``key=value`` for every setting and every key of a table, sorted by key.
 
-    In the order of the keys, so that the same settings are the same command, however they were given.
+    Sorted, so that equal settings give equal commands.
     """
     return [f"{key}={_toml(value)}" for key, value in sorted(flat(overrides), key=itemgetter(0))]
 
 
 def flat(overrides: Overrides, above: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the keys of a table of tables as ``section.key``, and their values."""
+    """Yield ``section.key`` and value of nested tables."""
     for key, value in overrides.items():
         if isinstance(value, Mapping):
             yield from flat(value, f"{above}{key}.")
@@ -30,7 +30,7 @@ def flat(overrides: Overrides, above: str = "") -> Iterator[tuple[str, object]]:
 
 
 def _toml(value: object) -> str:
-    """Return a value as TOML; text that cannot be taken for anything else stays bare."""
+    """Return a value as TOML; a text stays bare if TOML reads it as a text."""
     if isinstance(value, str) and value.strip() == value != "" and override({}, [f"key={value}"])["key"] == value:
         return value
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool | list) else str(value)

@@ -1,4 +1,4 @@
-"""What ``--set`` may make of a recipe's settings."""
+"""Apply ``--set`` to a recipe's settings, and check the new values."""
 
 from __future__ import annotations
 
@@ -9,67 +9,67 @@ from longrank.config import override, suggestion
 from longrank.errors import InputError, shown
 
 
-def changed(papers: Mapping[str, Any], assignments: Iterable[str], whose: str) -> Mapping[str, Any]:
-    """Return settings as ``--set`` changes them: only those that there are, each staying of its kind.
+def changed_settings(published: Mapping[str, Any], assignments: Iterable[str], recipe: str) -> Mapping[str, Any]:
+    """Return settings with assignments applied. A setting must exist and keeps its type.
 
     Args:
-        papers: the settings with the paper's values.
-        assignments: ``key=value``; ``train.x.y=value`` is left to the training to judge.
-        whose: the recipe, as a message names it.
+        published: settings with the paper's values.
+        assignments: ``key=value``; ``train.x.y=value`` is checked by the training.
+        recipe: the recipe's name in messages.
 
     Raises:
-        InputError: an unknown setting or system, or a value of another kind.
+        InputError: an unknown setting or system, or a value of another type.
     """
     assignments = list(assignments)
     for assignment in assignments:
         key = assignment.partition("=")[0].strip().split(".")[0]
-        if key not in papers:
-            fix = suggestion(key, papers) if papers else "it has no settings"
-            raise InputError(f"{whose}, has no such setting", got=assignment, fix=fix)
-    settings = override(papers, assignments)
-    for key, value in papers.items():
-        given = settings.get(key)
-        if not _alike(value, given):
+        if key not in published:
+            fix = suggestion(key, published) if published else "it has no settings"
+            raise InputError(f"{recipe}, has no such setting", got=assignment, fix=fix)
+    settings = override(published, assignments)
+    for key, value in published.items():
+        new = settings.get(key)
+        if not _alike(value, new):
             kind = next(name for type_, name in _KINDS.items() if isinstance(value, type_))
-            raise InputError(f"setting {key} is {kind}", got=given, fix=f"as {shown(value)}")
-        if key != "train" and not _alike_inside(value, given):  # `train` is of another command, which knows its keys
-            raise InputError(f"values of setting {key} are of another kind", got=given, fix=f"as {shown(value)}")
-        if key not in _ANY and min(_whole(value), default=0) > 0 and min(_whole(given), default=1) < 1:
-            raise InputError(f"setting {key} counts something", got=given, fix="give 1 or more")
-    own = papers.get("systems", [])
+            raise InputError(f"setting {key} is {kind}", got=new, fix=f"as {shown(value)}")
+        if key != "train" and not _alike_inside(value, new):  # the training checks `train`
+            raise InputError(f"values of setting {key} are of another type", got=new, fix=f"as {shown(value)}")
+        if key not in _ANY and min(_whole(value), default=0) > 0 and min(_whole(new), default=1) < 1:
+            raise InputError(f"setting {key} is a count", got=new, fix="give 1 or more")
+    systems = published.get("systems", [])
     for system in settings.get("systems", []):
-        if system not in own:
-            raise InputError(f"{whose}, has no such system", got=system, fix=suggestion(system, own))
+        if system not in systems:
+            raise InputError(f"{recipe}, has no such system", got=system, fix=suggestion(system, systems))
     return settings
 
 
-_ANY = {"seed", "seeds", "queries"}  # of which 0 may be meant: all queries
+_ANY = {"seed", "seeds", "queries"}  # may be 0
 
 
 def _whole(value: object) -> list[int]:
-    """Return the whole numbers of a setting: itself, or those of a list."""
+    """Return the whole numbers of a setting, which is a number or a list."""
     numbers = value if isinstance(value, list) else [value]
-    return [one for one in numbers if isinstance(one, int) and not isinstance(one, bool)]
+    return [number for number in numbers if isinstance(number, int) and not isinstance(number, bool)]
 
 
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list", dict: "a table"}
 
 
-def _alike(value: object, given: object) -> bool:
-    """Say whether what is given is of the kind of a setting; a whole number is a number, but not true or false."""
+def _alike(value: object, new: object) -> bool:
+    """Compare types; a whole number may replace a number, true and false may not."""
     if isinstance(value, float):
-        return isinstance(given, int | float) and not isinstance(given, bool)
-    return type(given) is type(value)
+        return isinstance(new, int | float) and not isinstance(new, bool)
+    return type(new) is type(value)
 
 
-def _alike_inside(value: Any, given: Any) -> bool:
-    """Say whether tables and lists hold what the setting's do: tables where those are tables, numbers among numbers.
+def _alike_inside(value: Any, new: Any) -> bool:
+    """Compare the types inside tables and lists.
 
-    A list of numbers is not emptied: something is measured at each. What is left out of one of names is not made.
+    A list of numbers may not become empty, since each number gives a row; a list of names may.
     """
     if isinstance(value, dict):
-        parts = {type(one) for one in value.values()}
-        return parts not in ({dict}, {list}) or all(type(one) in parts for one in given.values())
+        types = {type(part) for part in value.values()}
+        return types not in ({dict}, {list}) or all(type(part) in types for part in new.values())
     if not isinstance(value, list) or not value:
         return True
-    return (bool(given) or isinstance(value[0], str)) and all(_alike(value[0], one) for one in given)
+    return (bool(new) or isinstance(value[0], str)) and all(_alike(value[0], part) for part in new)

@@ -1,4 +1,4 @@
-"""Whether the data are the paper's where a name does not tell: documents, queries, folds, what was learned on."""
+"""Check that documents, queries, folds and training data match the paper's."""
 
 from __future__ import annotations
 
@@ -26,81 +26,81 @@ LEARNED_ON = ("heldout", "train_on", "learn_on")
 
 
 def data_departures(
-    known: CatalogueEntry | None, tested: Iterable[str], settings: Mapping[str, Any], *, all_queries: bool = True
+    entry: CatalogueEntry | None, tested: Iterable[str], settings: Mapping[str, Any], *, all_queries: bool = True
 ) -> list[str]:
-    """Say in what the data are not the paper's.
+    """Return the differences between the queries and the paper's.
 
     Args:
-        known: the collection's entry in the catalogue.
-        tested: the texts of the queries that are ranked.
-        settings: of the recipe.
-        all_queries: whether no part of them was asked for.
+        entry: the collection's entry in the catalogue.
+        tested: texts of the ranked queries.
+        settings: the recipe's settings.
+        all_queries: False if the user chose a part of the queries.
 
     Raises:
-        InputError: there are no queries where a setting of `LEARNED_ON` says.
+        InputError: a setting of `LEARNED_ON` names a place without queries.
     """
     texts = list(tested)
-    found = []
-    if known is not None and all_queries and len(texts) != known.judged:
-        found.append(f"{len(texts)} judged queries, {known.key} has {known.judged}")
+    differences = []
+    if entry is not None and all_queries and len(texts) != entry.judged:
+        differences.append(f"{len(texts)} judged queries, {entry.key} has {entry.judged}")
     for key in LEARNED_ON:
         seen = {text for query in _queries(settings.get(key)) for text in (query.text, *query.fields.values())}
-        if both := sum(text in seen for text in texts):
-            found.append(f"{key} has {both} of the queries that are tested")
-    return found
+        if shared := sum(text in seen for text in texts):
+            differences.append(f"{key} has {shared} of the queries that are tested")
+    return differences
 
 
 def check_heldout(query_ids: Iterable[str], settings: Mapping[str, Any]) -> None:
-    """Refuse held-out queries with ids of those that are ranked: weights of runs are learned on all others.
+    """Refuse held-out queries that share ids with the ranked queries.
 
     Raises:
-        InputError: there are some, or there are no queries where the setting says.
+        InputError: an id is shared, or the setting names a place without queries.
     """
-    both = sorted({query.query_id for query in _queries(settings.get("heldout"))} & set(query_ids))
-    if both:
-        what = f"{len(both)} held-out queries have ids of queries that are ranked"
-        raise InputError(what, path=Path(settings["heldout"]), got=both[0], fix="give them ids of their own")
+    shared = sorted({query.query_id for query in _queries(settings.get("heldout"))} & set(query_ids))
+    if shared:
+        what = f"{len(shared)} held-out queries have ids of ranked queries"
+        raise InputError(what, path=Path(settings["heldout"]), got=shared[0], fix="rename the held-out queries")
 
 
-def folds_of(recipe: Recipe, given: Collection) -> Path | None:
-    """Return the folds to use: those of the collection's folder, else the paper's, else the catalogue's, if any."""
-    own = recipe.folds if given.name == recipe.collection and recipe.folds != NOT_PUBLISHED else None
-    known = own or (given.entry.folds if given.entry else None)
-    return given.folds or (FOLDS / known if known else None)
+def folds_of(recipe: Recipe, collection: Collection) -> Path | None:
+    """Return the folds of the collection's folder, else the paper's, else the catalogue's, if any."""
+    own = recipe.folds if collection.name == recipe.collection and recipe.folds != NOT_PUBLISHED else None
+    known = own or (collection.entry.folds if collection.entry else None)
+    return collection.folds or (FOLDS / known if known else None)
 
 
 def n_folds_of(recipe: Recipe) -> int:
-    """Return how many folds are made of a collection that has none: as many as the paper's, if they are known."""
+    """Return the number of folds to make for a collection without folds: the paper's number, if known."""
     known = recipe.folds not in (None, NOT_PUBLISHED)
     return len(read_folds(FOLDS / str(recipe.folds), Notes())) if known else N_FOLDS
 
 
-def fold_departures(recipe: Recipe, given: Collection, judged: Iterable[str]) -> list[str]:
-    """Say whether the folds of `folds_of` test other judged queries together than the paper's, or nobody can know.
+def fold_departures(recipe: Recipe, collection: Collection, judged: Iterable[str]) -> list[str]:
+    """Return the difference between the folds of `folds_of` and the paper's, if they differ or cannot be compared.
 
     Raises:
-        InputError: no folds.
+        InputError: a file of folds cannot be read.
     """
-    if given.entry is None or given.name != recipe.collection:
+    if collection.entry is None or collection.name != recipe.collection:
         return []
-    published = recipe.folds or given.entry.folds
+    published = recipe.folds or collection.entry.folds
     if published == NOT_PUBLISHED:
-        return [] if given.folds else ["folds that come with the package, the paper's are not published"]
-    if published is None or given.folds is None:
+        return [] if collection.folds else ["folds that come with the package, the paper's are not published"]
+    if published is None or collection.folds is None:
         return []
-    own, paper = (_tested_together(folds, frozenset(judged)) for folds in (given.folds, FOLDS / published))
-    return [] if own == paper else [f"folds of {given.folds}, published are other ones"]
+    own, paper = (_tested_together(folds, frozenset(judged)) for folds in (collection.folds, FOLDS / published))
+    return [] if own == paper else [f"folds of {collection.folds}, published are other ones"]
 
 
 def _tested_together(folds: Path, judged: frozenset[str]) -> set[frozenset[str]]:
     return {judged.intersection(fold.test) for fold in read_folds(folds, Notes()).values()}
 
 
-def document_departures(known: CatalogueEntry | None, n_docs: int) -> list[str]:
-    """Say whether another number of documents was indexed than the collection has; one in a thousand may be lost."""
-    if known is None or known.documents is None or abs(n_docs - known.documents) * 1000 <= known.documents:
+def document_departures(entry: CatalogueEntry | None, n_docs: int) -> list[str]:
+    """Return the difference if the number of indexed documents is off by more than one in a thousand."""
+    if entry is None or entry.documents is None or abs(n_docs - entry.documents) * 1000 <= entry.documents:
         return []
-    return [f"{n_docs} documents, {known.key} has {known.documents}"]
+    return [f"{n_docs} documents, {entry.key} has {entry.documents}"]
 
 
 def _queries(place: str | None) -> list[Query]:

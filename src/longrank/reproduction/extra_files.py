@@ -1,7 +1,7 @@
-"""What a recipe reads beside its inputs, as its settings name it.
+"""Find the extra files that a recipe's settings refer to.
 
-Files of the collection's folder, queries and judgments of other collections, and what the same recipe made of another
-one. The files are noted, so that a recipe's folder can say which it was made from.
+Extra files are files of the collection's folder, queries and judgments of other collections, and results of the same
+recipe on another collection. They are recorded, since a reproduction folder depends on them.
 """
 
 from __future__ import annotations
@@ -21,43 +21,45 @@ if TYPE_CHECKING:
 
 
 class ExtraFiles:
-    """Finds what the settings of a recipe name.
+    """Finds and records the files that a recipe's settings name.
 
     Args:
-        recipe: with the settings to use.
-        models: role -> model, where another than the published one is to be used.
-        given: the collection.
+        recipe: the recipe, with the settings to use.
+        models: role -> model that replaces the published one.
+        collection: the collection.
 
     Attributes:
-        files: those that were found so far, in the order in which they were asked for.
+        files: files found so far, in order.
     """
 
-    def __init__(self, recipe: Recipe, models: Mapping[str, str], given: Collection) -> None:
-        self._recipe, self._models, self._given = recipe, models, given
+    def __init__(self, recipe: Recipe, models: Mapping[str, str], collection: Collection) -> None:
+        self._recipe, self._models, self._collection = recipe, models, collection
         self.files: list[Path] = []
 
     def file(self, name: str) -> Path:
-        """Return a file of the collection's folder, or one that is given by its path.
+        """Return a file of the collection's folder, or a file by its path.
 
         Raises:
-            InputError: there is none.
+            InputError: the file does not exist.
         """
-        given = [] if self._given.folder is None else [self._given.folder]
-        folders = [*given, *(Path(source).parent for source in self._given.sources if not source.startswith(IRDS))]
-        found = next((path for path in (*(folder / name for folder in folders), Path(name)) if path.is_file()), None)
-        if found is None:
-            what = f"{self._recipe.paper}, {self._recipe.item}, reads a file that the collection does not have"
-            raise InputError(what, path=self._given.name, got=name)
-        self.files.append(found)
-        return found
+        own = [] if self._collection.folder is None else [self._collection.folder]
+        folders = [*own, *(Path(source).parent for source in self._collection.sources if not source.startswith(IRDS))]
+        path = next((path for path in (*(folder / name for folder in folders), Path(name)) if path.is_file()), None)
+        if path is None:
+            what = f"{self._recipe.paper}, {self._recipe.item}, needs a file that the collection lacks"
+            raise InputError(what, path=self._collection.name, got=name)
+        self.files.append(path)
+        return path
 
     def topics(self, setting: str, *, irds: bool = False) -> tuple[Path, Path] | None:
-        """Return the queries and judgments in the folder that a setting names; None: it names none.
+        """Return queries and judgments in the folder that a setting names; None if the setting is empty.
 
-        With `irds` it may name ``irds:ID`` instead, which is both.
+        Args:
+            setting: name of the setting.
+            irds: allow ``irds:ID``, which is then returned twice.
 
         Raises:
-            InputError: they are not there.
+            InputError: queries or judgments are missing.
         """
         named = self._recipe.settings[setting]
         if not named:
@@ -70,39 +72,39 @@ class ExtraFiles:
             for name in (QUERIES, QRELS)
         )
         if queries is None or qrels is None:
-            what = f"setting {setting} is a folder with {QUERIES} and {QRELS}, which are not both there"
+            what = f"setting {setting} names a folder without {QUERIES} or {QRELS}"
             raise InputError(what, got=named)
         self.files += (queries, qrels)
         return queries, qrels
 
     def made(self, setting: str, names: Sequence[Path], role: str, *keys: str) -> list[Path]:
-        """Return files that this recipe made of another collection, in the folder that a setting names.
+        """Return files of this recipe's folder on another collection, which a setting names.
 
         Args:
-            setting: its name.
-            names: the files, as they are called within a recipe's folder.
-            role: of the model whose scores they hold.
+            setting: name of the setting.
+            names: file names within a recipe's folder.
+            role: role of the model whose scores the files hold.
             keys: settings that the scores depend on.
 
         Raises:
-            InputError: a file is not there; the model, or a setting, is another one there.
-            IntegrityError: what the folder says of itself is damaged.
+            InputError: a file is missing, or was made with another model or setting.
+            IntegrityError: the folder's identity file is damaged.
         """
         there = Path(self._recipe.settings[setting])
         files = [there / name for name in names]
         for path in files:
             if not path.is_file():
-                what = f"setting {setting} is the folder of this recipe on another collection, and lacks a file"
-                raise InputError(what, path=path, fix="reproduce it there first")
+                what = f"setting {setting} names a folder of this recipe on another collection, which lacks a file"
+                raise InputError(what, path=path, fix="reproduce the recipe on that collection first")
         self._check_alike(there, role, keys)
         self.files += files
         return files
 
     def _check_alike(self, there: Path, role: str, keys: Sequence[str]) -> None:
-        known, published = identity_of(there), self._recipe.models[role]
-        if known["models"].get(role, published) != fingerprint(self._models.get(role, published)):
-            raise InputError(f"holds scores of another model of the role {role}", path=there)
+        begun, published = identity_of(there), self._recipe.models[role]
+        if begun["models"].get(role, published) != fingerprint(self._models.get(role, published)):
+            raise InputError(f"holds scores of another model for the role {role}", path=there)
         for key in keys:
-            if known["settings"].get(key) != self._recipe.settings[key]:
-                got = f"{key} {shown(known['settings'].get(key))} there, {shown(self._recipe.settings[key])} here"
-                raise InputError("holds other scores", path=there, got=got)
+            if begun["settings"].get(key) != self._recipe.settings[key]:
+                got = f"{key} {shown(begun['settings'].get(key))} there, {shown(self._recipe.settings[key])} here"
+                raise InputError("was made with another setting", path=there, got=got)

@@ -22,35 +22,41 @@ _END = 1 << 20  # bytes; the last eight of a .gz file hold the checksum of all
 
 
 @contextmanager
-def reproducing(folder: Path, given: Collection) -> Iterator[None]:
-    """Hold the folder of all recipes alone, for one collection.
+def reproducing(folder: Path, collection: Collection) -> Iterator[None]:
+    """Lock the output folder of all recipes, for one collection.
 
     Args:
-        folder: new, empty, or of reproductions on the same collection; the folder above must exist.
-        given: the collection.
+        folder: new, empty, or begun on the same collection; the folder above must exist.
+        collection: the collection.
 
     Raises:
-        InputError: it is of another collection or of something else, another process works in it, or it cannot be
-            written.
-        IntegrityError: what it says of itself is damaged.
+        InputError: the folder belongs to another collection or holds something else, is locked by another process, or
+            cannot be written to.
+        IntegrityError: the identity file is damaged.
     """
     check_own(folder, "reproduction", begun=(folder / IDENTITY).exists())
     with working_in(folder, worthless=[IDENTITY]):
-        documents = [*given.sources, *given.index_options]
-        claim(folder, {"collection": given.name, "documents": documents, "state of the documents": _state(given)})
+        documents = [*collection.sources, *collection.index_options]
+        claim(
+            folder,
+            {"collection": collection.name, "documents": documents, "state of the documents": _state(collection)},
+        )
         yield
 
 
-def _state(given: Collection) -> str:
-    """Return a digest of the documents' files: names and states."""
+def _state(collection: Collection) -> str:
+    """Return a digest of the names and states of the document files."""
     files = [
-        path for source in map(Path, given.sources) for path in (source, *sorted(source.rglob("*"))) if path.is_file()
+        path
+        for source in map(Path, collection.sources)
+        for path in (source, *sorted(source.rglob("*")))
+        if path.is_file()
     ]
     return digest_of([str(path) for path in files] + [state_of(files)])
 
 
 def state_of(files: Sequence[Path]) -> str:
-    """Return a digest of files' sizes and both ends; reading all of a collection could take hours."""
+    """Return a digest of each file's size, first and last megabyte; reading whole collections could take hours."""
     return digest_of([[path.stat().st_size, _ends(path)] for path in files])
 
 
@@ -63,20 +69,19 @@ def _ends(path: Path) -> str:
 
 
 def claim(folder: Path, identity: Mapping[str, object], inputs: Sequence[str] = ()) -> None:
-    """Refuse a folder in which something else was reproduced.
+    """Record the identity of a reproduction in its folder, or refuse a folder of another reproduction.
 
     Args:
-        folder: of a recipe, or of all.
-        identity: what is reproduced there.
-        inputs: files that are written before anything is done; a folder that holds no more of another reproduction
-            (its first command failed, say) is free.
+        folder: folder of one recipe, or of all recipes.
+        identity: everything that the results depend on.
+        inputs: names of input files. A folder that holds only these (its first command failed) may be reused.
 
     Raises:
-        InputError: it was.
-        IntegrityError: what the folder says of itself is damaged.
+        InputError: the folder belongs to another reproduction; names the first difference.
+        IntegrityError: the identity file is damaged.
     """
     path = folder / IDENTITY
-    free = bool(inputs) and {one.name for one in folder.iterdir()} <= {IDENTITY, *inputs}
+    free = bool(inputs) and {path.name for path in folder.iterdir()} <= {IDENTITY, *inputs}
     if free or not path.exists():
         write_json(path, identity)
         return
@@ -87,33 +92,33 @@ def claim(folder: Path, identity: Mapping[str, object], inputs: Sequence[str] = 
 
 
 def identity_of(folder: Path) -> Mapping[str, Any]:
-    """Return what a folder says was begun in it.
+    """Read the identity that a folder was begun with.
 
     Raises:
-        IntegrityError: it cannot be read.
+        IntegrityError: the identity file cannot be read.
     """
     return read_json(folder / IDENTITY, f"delete it and {PHASES} beside it to run everything again")
 
 
 def replace(path: Path, text: str) -> None:
-    """Write a file that is whole or as it was."""
+    """Write a text file atomically."""
     with atomic_write(path, "w") as stream:
         stream.write(text)
 
 
 def check_models(models: Mapping[str, str]) -> None:
-    """Load nothing, but find every model that a recipe asks for, before hours are spent on what does not need it.
+    """Find every model of a recipe, without loading it, before hours of work begin.
 
     Args:
         models: role -> model.
 
     Raises:
-        InputError: one cannot be found; says how to give it.
+        InputError: a model cannot be found.
         MissingExtra, IntegrityError: as `find_model`.
     """
     for role, model in models.items():
-        if " " in model and not Path(model).is_dir():  # what was published is described, since it has no name
-            what = f"the model of the role {role} has no name by which it could be fetched"
+        if " " in model and not Path(model).is_dir():  # a description: the published model has no name
+            what = f"the published model of the role {role} cannot be downloaded"
             raise InputError(what, got=model, fix=f"give a folder: --model '{role}=FOLDER'")
         try:
             find_model(model)
@@ -122,7 +127,7 @@ def check_models(models: Mapping[str, str]) -> None:
 
 
 def fingerprint(model: str) -> str:
-    """Return a digest of a model's folder, so that another model of the same name is another reproduction."""
+    """Return a digest of a model's folder, or the name of a model that is no folder."""
     folder = Path(model)
     if not folder.is_dir():
         return model

@@ -1,9 +1,9 @@
-"""What a recipe works on: queries, judgments and folds, written into its folder.
+"""Queries, judgments and folds of a recipe, written into its folder.
 
 FOLDER/PAPER/RECIPE/queries.jsonl, qrels.txt, folds.json
-                    folds-without-dev.json      the same, and the queries to choose on are trained on
-                    qrels-tested.txt           judgments of the queries that some fold tests
-                    judged-before.txt           of a collection that is judged in rounds
+                    folds-without-dev.json      the same folds; development queries are moved to training
+                    qrels-tested.txt           judgments of the queries that the folds test
+                    judged-before.txt           judgments of earlier rounds, if the collection has rounds
 """
 
 from __future__ import annotations
@@ -37,35 +37,34 @@ def inputs_of(
     n_queries: int | None,
     notes: Notes,
 ) -> dict[str, str]:
-    """Return the judged queries, their judgments, and folds of them: name of a file -> what is in it.
+    """Return the judged queries, their judgments and their folds: file name -> content.
 
     Args:
-        queries: of the collection.
-        qrels: of the collection.
-        before: judgments whose documents are left out of rankings; empty: there are none.
-        folds: of which those queries are taken that are there; None: `n_folds` are made with seed 42, or fewer of
-            fewer queries.
-        n_folds: how many are made.
-        n_queries: take this many of the queries, those whose ids hash least; None: all.
-        notes: counts what is left out.
+        queries: queries of the collection.
+        qrels: judgments of the collection.
+        before: judgments whose documents are left out of rankings; may be empty.
+        folds: file of folds; queries that the collection lacks are dropped. None: make folds with seed 42.
+        n_folds: number of folds to make, at most one per query.
+        n_queries: number of queries to take, by the hash of their ids; None: all.
+        notes: counts queries that are left out.
 
     Raises:
-        InputError: no query is judged; the folds name none of the queries; less than one query is asked for.
+        InputError: no query is judged, the folds test none of the queries, or `n_queries` is below 1.
     """
     if n_queries is not None and n_queries < 1:
-        raise InputError("setting queries is how many are taken", got=n_queries, fix="0: all")
+        raise InputError("setting queries must be 0 or more", got=n_queries, fix="0: all")
     chosen = _chosen([query for query in queries if query.query_id in qrels], n_queries)
     if not chosen:
         raise InputError("no query of the collection is judged", got=queries[0].query_id if queries else None)
     notes.add("queries without judgments left out", count=sum(query.query_id not in qrels for query in queries))
     judged = {query.query_id: qrels[query.query_id] for query in chosen}
-    found = _folds(list(judged), folds, n_folds, notes)
+    splits = _folds(list(judged), folds, n_folds, notes)
     return {
         QUERIES: "".join(map(_line, chosen)),
         QRELS: _trec(judged),
-        FOLDS: _json(found),
-        TESTED: _trec({query_id: judged[query_id] for fold in found.values() for query_id in fold.test}),
-        FOLDS_WITHOUT_DEV: _json({name: _without_dev(fold) for name, fold in found.items()}),
+        FOLDS: _json(splits),
+        TESTED: _trec({query_id: judged[query_id] for fold in splits.values() for query_id in fold.test}),
+        FOLDS_WITHOUT_DEV: _json({name: _without_dev(fold) for name, fold in splits.items()}),
         **({BEFORE: _trec({query_id: before.get(query_id, {}) for query_id in judged})} if before else {}),
     }
 
@@ -86,7 +85,7 @@ def fold_names(inputs: Mapping[str, str]) -> list[str]:
 
 
 def tested(inputs: Mapping[str, str]) -> set[str]:
-    """Return the queries that some fold among inputs tests."""
+    """Return the queries that the folds among inputs test."""
     return {query_id for fold in json.loads(inputs[FOLDS]).values() for query_id in fold["test"]}
 
 
@@ -102,24 +101,24 @@ def _without_dev(fold: Fold) -> Fold:
 def _chosen(queries: list[Query], n: int | None) -> list[Query]:
     if n is None or n >= len(queries):
         return queries
-    least = sorted(queries, key=lambda query: hashlib.sha256(query.query_id.encode()).digest())[:n]
-    kept = {query.query_id for query in least}
+    first = sorted(queries, key=lambda query: hashlib.sha256(query.query_id.encode()).digest())[:n]
+    kept = {query.query_id for query in first}
     return [query for query in queries if query.query_id in kept]
 
 
 def _folds(query_ids: list[str], path: Path | None, n: int, notes: Notes) -> Mapping[str, Fold]:
-    if path is None and len(query_ids) == 1:  # which can only be tested on
+    if path is None and len(query_ids) == 1:  # it can only be tested on
         return {"s1": Fold((), (), tuple(query_ids))}
     if path is None:
         return make_folds(query_ids, min(n, len(query_ids)), FOLD_SEED)
     known = set(query_ids)
     folds = {name: _among(fold, known) for name, fold in read_folds(path, notes).items()}
-    found = {name: fold for name, fold in folds.items() if fold.test}
-    if not found:
+    tested_folds = {name: fold for name, fold in folds.items() if fold.test}
+    if not tested_folds:
         raise InputError("the folds test none of the queries", path=path)
-    left_out = known.difference(*(fold.test for fold in found.values()))
+    left_out = known.difference(*(fold.test for fold in tested_folds.values()))
     notes.add("judged queries that no fold tests", str(path), len(left_out))
-    return found
+    return tested_folds
 
 
 def _among(fold: Fold, known: set[str]) -> Fold:

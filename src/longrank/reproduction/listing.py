@@ -1,4 +1,4 @@
-"""What can be reproduced: the recipes by paper, and what each needs, in lines of a terminal."""
+"""A list of the recipes by paper, with the collection, models and inputs that each needs."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def listing(recipes: Sequence[tuple[str, Recipe]], width: int = 100) -> str:
     """
     lines: list[str] = []
     for paper in dict.fromkeys(recipe.paper for _, recipe in recipes):
-        own = [(name, recipe) for name, recipe in recipes if recipe.paper == paper]
-        lines += ["", f"{paper}: {len(own)} recipe{'s' * (len(own) != 1)}"]
-        for name, recipe in own:
+        of_paper = [(name, recipe) for name, recipe in recipes if recipe.paper == paper]
+        lines += ["", f"{paper}: {len(of_paper)} recipe{'s' * (len(of_paper) != 1)}"]
+        for name, recipe in of_paper:
             lines += _entry(name, recipe, width)
     return "\n".join([*lines[1:], "", *textwrap.wrap(_LEGEND, width)]) + "\n"
 
 
 _LEGEND = (
-    "on: the paper's collection, or the open one on which the recipe shows how rows compare. models: roles; "
-    "--model ROLE=FOLDER says which to use instead of the published one. inputs: settings that name files or folders "
-    "of yours, if you have them (--set); a file of the collection's folder needs its name alone."
+    "on: the paper's collection, or an open collection that shows how rows compare. models: roles; "
+    "--model ROLE=FOLDER replaces the published model. inputs: settings that name your files or folders, if you have "
+    "them (--set); for a file in the collection's folder the name is enough."
 )
 
 
@@ -51,8 +51,8 @@ def _wrapped(text: str, width: int) -> list[str]:
 def _needs(recipe: Recipe) -> str:
     if recipe.program is None:
         return f"nothing to run: {recipe.expected[0].reason}"
-    known = catalogue().get(recipe.collection)
-    on = f"on {recipe.collection} ({known.licence})" if known else f"on {recipe.collection}"
+    entry = catalogue().get(recipe.collection)
+    on = f"on {recipe.collection} ({entry.licence})" if entry else f"on {recipe.collection}"
     instead = f" or {recipe.open}" if recipe.open and recipe.open != recipe.collection else ""
     models = f"; models {', '.join(recipe.models)}" if recipe.models else ""
     inputs = [key for key, value in recipe.settings.items() if is_input(recipe, key, value)]

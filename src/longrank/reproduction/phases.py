@@ -1,7 +1,7 @@
 """Phases: the commands of a reproduction, each run once.
 
-``phases.json`` lists what was finished: the file or folder that was made -> the command and its seconds. A command
-that was not finished is run again, and goes on where the command itself can.
+``phases.json`` lists finished commands: output -> command and seconds. An unfinished command runs again, and resumes
+if the command itself can.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -16,37 +18,49 @@ from typing import Any
 
 from longrank.errors import IntegrityError, LongRankError
 from longrank.storage import atomic_write
+from longrank.storage.workplace import read_json
 
 PHASES = "phases.json"
 
 RunCommand = Callable[[Sequence[str], str], None]
-"""Runs the arguments of a ``longrank`` command line, told which phase it is (``3 of 12``); raises if it fails."""
+"""Runs the arguments of a ``longrank`` command line, with the phase (``3 of 12``) for display; raises on failure."""
 
 
 class CommandFailed(LongRankError):
-    """A command of a recipe failed, and has said why; its exit code becomes the recipe's."""
+    """A command of a recipe failed; its exit code becomes the recipe's."""
 
-    def __init__(self, command: Sequence[str], code: int) -> None:
+    def __init__(self, command: Sequence[str], code: int, error: str = "") -> None:
         self.exit_code = code
-        super().__init__(f"longrank {shlex.join(command)} ended with exit code {code}")
+        super().__init__(f"longrank {shlex.join(command)} ended with exit code {code}{error and f': {error}'}")
+
+
+def run_in_new_process(command: Sequence[str], number: str) -> None:
+    """Run a ``longrank`` command line in a new Python process, as a `RunCommand`; nothing is printed.
+
+    Raises:
+        CommandFailed: the command failed; the message ends with the last line of its stderr.
+    """
+    done = subprocess.run([sys.executable, "-m", "longrank", *command], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CommandFailed(command, done.returncode, done.stderr.strip().rpartition("\n")[2])
 
 
 class Phases:
-    """The commands of a folder, those that were finished and those to come.
+    """The finished and the planned commands of a folder.
 
     Args:
-        folder: where ``phases.json`` lies, or will; what is made lies in it.
+        folder: folder of ``phases.json`` and of all outputs.
         run: runs a command.
-        planned: how many commands there will be, as far as is known.
-        dry: only note what would be run.
+        planned: expected number of commands, if known.
+        dry: list the commands, and run nothing.
 
     Attributes:
-        commands: those asked for so far, each once, finished before or not.
-        dry: as given.
+        commands: commands so far, each once, finished before or not.
+        dry: the argument.
     """
 
     def __init__(self, folder: Path, run: RunCommand, *, planned: int | None = None, dry: bool = False) -> None:
-        """Read what was finished before.
+        """Read the list of finished commands.
 
         Raises:
             IntegrityError: the list is damaged.
@@ -56,13 +70,13 @@ class Phases:
         self.commands: list[list[str]] = []
 
     def do(self, command: Sequence[str], output: Path) -> None:
-        """Run a command unless it was finished before and what it made is still there.
+        """Run a command unless it was finished before and its output still exists.
 
         Raises:
-            LongRankError: as the command; or it has not made `output`.
+            LongRankError: as the command; or the command did not write `output`.
         """
         command, made = list(command), os.path.relpath(output, self._path.parent)
-        if command in self.commands:  # a program may ask for the same, such as a first stage, in several rows
+        if command in self.commands:  # several rows may need the same first stage
             return
         self.commands.append(command)
         if self.dry or (self._finished.get(made, {}).get("command") == command and output.exists()):
@@ -71,13 +85,13 @@ class Phases:
         self._forget(made)
         self._run(command, self._number())
         if not output.exists():
-            raise LongRankError(f"{output} was not made by: longrank {shlex.join(command)}")
+            raise LongRankError(f"{output} was not written by: longrank {shlex.join(command)}")
         self._finished[made] = {"command": command, "seconds": round(time.monotonic() - began, 1)}
         self._save()
 
     def left(self, commands: Iterable[Sequence[str]]) -> bool:
-        """Say whether some of these commands were not finished before."""
-        done = [one.get("command") for one in self._finished.values()]
+        """Say whether a command was not finished before."""
+        done = [phase.get("command") for phase in self._finished.values()]
         return any(list(command) not in done for command in commands)
 
     def script(self) -> str:
@@ -89,7 +103,7 @@ class Phases:
         return f"{n} of {max(n, self._planned)}" if self._planned else str(n)
 
     def _forget(self, made: str) -> None:
-        """Drop what was finished, before another command begins to replace it."""
+        """Drop an entry before another command replaces its output."""
         if self._finished.pop(made, None):
             self._save()
 
@@ -99,12 +113,10 @@ class Phases:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_bytes())
-    except FileNotFoundError:
+    if not path.exists():
         return {}
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
-        raise IntegrityError(f"{path}: is not a list of finished commands; delete it, and all of them are run again")
-    return found
+    cure = "delete it to run all commands again"
+    finished = read_json(path, cure)
+    if not all(isinstance(phase, dict) for phase in finished.values()):
+        raise IntegrityError(f"{path}: is not a list of finished commands; {cure}")
+    return finished

@@ -13,7 +13,7 @@ from longrank.reproduction.papers import PROGRAMS
 NOT_PUBLISHED = "not published"
 
 Source = Literal["paper", "survey", "journal", "readme", "thesis", "track", "code"]
-"""Where a figure was read: the paper; the survey of Lin, Nogueira and Yates; PARADE's journal version; the README of
+"""Source of a figure: the paper; the survey of Lin, Nogueira and Yates; PARADE's journal version; the README of
 released code; the thesis or article behind a chapter; the official results of an evaluation campaign; released code."""
 
 
@@ -22,7 +22,7 @@ class _Part(BaseModel):
 
 
 class EvaluateSettings(_Part):
-    """Options of evaluating a run, as of ``longrank evaluate``."""
+    """Options of evaluation, as of ``longrank evaluate``."""
 
     complete: bool = True
     depth: int | None = Field(default=None, ge=1)
@@ -30,7 +30,7 @@ class EvaluateSettings(_Part):
 
 
 class SignificanceSettings(_Part):
-    """The paper's own test, for each measure: every row against one, or some against one each (row -> its row)."""
+    """The paper's own test, for each measure: all rows against one baseline, or row -> its baseline."""
 
     compare_with: str | dict[str, str]
     test: Literal["t", "randomization"] = "t"
@@ -38,28 +38,28 @@ class SignificanceSettings(_Part):
     alpha: float = Field(default=0.05, gt=0, lt=1)
 
     def baseline_of(self, row: str) -> str | None:
-        """Return the row that a row is compared with; None: it is compared with none."""
+        """Return the baseline of a row; None: the row is not tested."""
         if isinstance(self.compare_with, dict):
             return self.compare_with.get(row)
         return None if row == self.compare_with else self.compare_with
 
     @property
     def baseline(self) -> str:
-        """What rows are compared with, in words."""
-        return self.compare_with if isinstance(self.compare_with, str) else "the row that belongs to it"
+        """The baseline, in words."""
+        return self.compare_with if isinstance(self.compare_with, str) else "its baseline row"
 
 
 class Expected(_Part):
     """A row as it was published.
 
     Attributes:
-        row: its name, which a program's row has, too.
-        source: where it was read.
+        row: the row's name, as in the program.
+        source: the source of the figures.
         values: measure -> figure.
-        expected: ``"not recovered"`` if the figures are lost, ``"not published"`` if there never were any.
-        reason: why there are no figures, or why no program obtains them.
-        note: what a reader of the figures should know, such as a digit that is hard to read.
-        tolerance: how far a figure may lie off and still match; None: the recipe's.
+        expected: ``"not recovered"`` if the figures are lost, ``"not published"`` if they never existed.
+        reason: reason why there are no figures, or why no program obtains them.
+        note: remark for readers, such as a digit that is hard to read.
+        tolerance: largest difference that matches; None: the recipe's.
     """
 
     row: str
@@ -80,7 +80,7 @@ class Expected(_Part):
 
 
 class Decision(_Part):
-    """What a paper leaves open or its code contradicts, and what is done here."""
+    """A decision where the paper is silent or differs from its code: topic, sources, and the choice made here."""
 
     about: str
     text: str
@@ -93,27 +93,26 @@ class Recipe(_Part):
     Attributes:
         paper: the paper's short name.
         item: ``"Table 2"``, as the paper numbers it.
-        about: what it shows, in a line.
-        program: a name of `longrank.reproduction.papers.PROGRAMS`; None: nothing is to be obtained, for a reason
-            that each expected row gives.
+        about: title in one line.
+        program: a name of `longrank.reproduction.papers.PROGRAMS`; None: nothing is run, for the
+            reason that each expected row gives.
         collection: a key of the catalogue (`longrank.collections.catalogue`).
-        query_field: which field of a topic is the query; None: its text.
-        measures: names of measures of rankings, as ``longrank evaluate`` takes them.
+        query_field: the topic's field that is the query; None: its text.
+        measures: measures of rankings, as ``longrank evaluate`` names them.
         quantities: other columns, such as milliseconds or a share.
-        folds: a file of folds that comes with the package, where the paper's are not the collection's, or
-            `NOT_PUBLISHED`; None: they are the collection's.
-        hardware: those of the quantities that depend on the machine, so that they are never compared with the paper's.
-        open: the open collection on which it is run where the paper's is not at hand.
-        evaluate: how runs are evaluated.
-        significance: the paper's test; None: it has none.
+        folds: a file of folds of the package, or `NOT_PUBLISHED`; None: the collection's folds.
+        hardware: quantities that depend on the machine and are never compared with the paper's.
+        open: open collection to run on without the paper's collection.
+        evaluate: options of evaluation.
+        significance: the paper's test; may be None.
         models: role -> the published model.
-        settings: what the program reads, with the paper's values.
-        protocol: settings that are left empty but are no inputs: given, they make another protocol of it.
-        tolerance: how far a figure may lie off and still match.
-        tolerances: column -> the same, where it is measured in other units.
-        expected: rows as published.
-        decision: what is open, and was decided.
-        plot: how figures are drawn: bars of rows, or lines over a number that rows have.
+        settings: settings of the program, with the paper's values.
+        protocol: empty settings that are no inputs: filling them changes the paper's protocol.
+        tolerance: largest difference of a measure that matches.
+        tolerances: column -> largest difference that matches, in the column's unit.
+        expected: published rows.
+        decision: decisions where the paper is silent or differs from its code.
+        plot: ``bars``: a dot for each row; ``lines``: lines over x.
     """
 
     paper: str = Field(min_length=1)
@@ -140,9 +139,9 @@ class Recipe(_Part):
 
     @model_validator(mode="after")
     def _rows_are_compared_with_rows(self) -> Recipe:
-        how, known = self.significance, {row.row for row in self.expected}
-        if how is not None and isinstance(how.compare_with, dict):
-            unknown = sorted({*how.compare_with, *how.compare_with.values()} - known)
+        pairs, known = getattr(self.significance, "compare_with", None), {row.row for row in self.expected}
+        if isinstance(pairs, dict):
+            unknown = sorted({*pairs, *pairs.values()} - known)
             if unknown:
                 raise ValueError(f"significance.compare_with has '{unknown[0]}', which is no expected row")
         return self
@@ -170,7 +169,7 @@ class Recipe(_Part):
     @classmethod
     def _folds_are_there(cls, folds: str | None) -> str | None:
         if folds not in (None, NOT_PUBLISHED) and not (FOLDS / str(folds)).is_file():
-            raise ValueError(f"no such folds come with the package; {NOT_PUBLISHED!r} says that they are not known")
+            raise ValueError(f"the package has no such folds; write {NOT_PUBLISHED!r} if they are unknown")
         return folds
 
     @property

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from longrank.config import lookup, read_toml, validated
 from longrank.errors import InputError
-from longrank.reproduction.changes import changed
+from longrank.reproduction.changes import changed_settings
 from longrank.reproduction.recipe import Recipe
 
 RECIPES = Path(__file__).parent / "recipes"
@@ -42,56 +42,56 @@ class _Table(BaseModel):
 def recipe_names() -> list[str]:
     """Return the names of the recipes that come with the package: ``parade/table2-robust04-title``."""
     paths = [path.relative_to(RECIPES) for path in RECIPES.glob("*/*.toml") if path.name != PAPER]
-    paths = [path.relative_to(RECIPES) for path in RECIPES.glob("*/*.toml") if path.name != PAPER]
     return sorted((str(path.with_suffix("")) for path in paths), key=_by_number)
 
 
 def _by_number(name: str) -> list[tuple[str, int]]:
-    """Return what orders table2 before table10."""
+    """Return a sort key that puts table2 before table10."""
     return [(text, int(number or 0)) for text, number in re.findall(r"(\D*)(\d*)", name)]
 
 
-def named(asked: Iterable[str]) -> list[str]:
-    """Return the recipes that are asked for, each once: by name, by a TOML file, or several at once.
+def named(names: Iterable[str]) -> list[str]:
+    """Return recipes, each once.
 
-    ``parade`` is all of a paper, ``parade/table2`` all conditions of a table.
+    Args:
+        names: recipes, TOML files, papers (``parade``) or tables with all conditions (``parade/table2``).
 
     Raises:
         InputError: no such recipe.
     """
     known = recipe_names()
-    found: dict[str, None] = {}
-    for name in asked:
-        own = [name] if name in known else [one for one in known if one.startswith(_beginnings(name))]
-        if not own and not name.endswith(".toml"):
+    recipes: dict[str, None] = {}
+    for name in names:
+        matches = [name] if name in known else [recipe for recipe in known if recipe.startswith(_prefixes(name))]
+        if not matches and not name.endswith(".toml"):
             raise InputError("unknown recipe", got=name, fix=f"{_near(name, known)}; longrank reproduce --list")
-        found.update(dict.fromkeys(own or [name]))
-    return list(found)
+        recipes.update(dict.fromkeys(matches or [name]))
+    return list(recipes)
 
 
-def _beginnings(name: str) -> tuple[str, str]:
+def _prefixes(name: str) -> tuple[str, str]:
     name = name.rstrip("/").lower()
     return f"{name}/", f"{name}-"
 
 
 def load_recipe(name_or_path: str, assignments: Iterable[str] = ()) -> tuple[Recipe, dict[str, tuple[Any, Any]]]:
-    """Read a recipe and set some of its settings.
+    """Read a recipe and change settings.
 
     Args:
         name_or_path: one of `recipe_names`, or a TOML file.
-        assignments: ``key=value`` for keys of its ``[settings]``.
+        assignments: ``key=value`` for keys of ``[settings]``.
 
     Returns:
-        The recipe, and setting -> (the paper's value, the one that was given) of those that differ.
+        The recipe, and changed setting -> (the paper's value, the new value).
 
     Raises:
-        InputError: no such recipe, a fault in it, or a key that it does not have.
+        InputError: no such recipe, a fault in its file, or an unknown key.
     """
     path = RECIPES / f"{name_or_path}.toml"
     if name_or_path.endswith(".toml"):
         path = Path(name_or_path)
     recipe = validated(Recipe, _resolved(path), name_or_path)
-    settings = changed(recipe.settings, assignments, f"{recipe.paper}, {recipe.item}")
+    settings = changed_settings(recipe.settings, assignments, f"{recipe.paper}, {recipe.item}")
     paper = recipe.settings
     changes = {key: (paper[key], value) for key, value in settings.items() if paper[key] != value}
     return recipe.model_copy(update={"settings": settings}), changes
@@ -122,4 +122,4 @@ def _near(name: str, known: Iterable[str]) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.4)
-    return f"did you mean {' or '.join(near)}?" if near else "none is like it"
+    return f"did you mean {' or '.join(near)}?" if near else "no recipe has a similar name"

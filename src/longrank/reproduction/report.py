@@ -10,11 +10,11 @@ from longrank.evaluation.render import aligned, markdown_text, pipes
 from longrank.reproduction.results import Result
 from longrank.reproduction.table import Cell, ReportTable, how_matched, how_tested, in_words, table_of, title
 
-GIVEN = "Given, where the recipe leaves it open"
+GIVEN = "Inputs that the recipe leaves open"
 
 
 def as_text(result: Result) -> str:
-    """Return what was obtained, for a terminal: a column for each measure, published above obtained figures."""
+    """Return a result for a terminal: a column for each measure, published above obtained figures."""
     table = table_of(result)
     head = ["", *table.columns]
     body = []
@@ -27,56 +27,56 @@ def as_text(result: Result) -> str:
     return "\n".join(parts) + "\n"
 
 
-def as_markdown(result: Result, script: str, made_by: Mapping[str, str], plots: Sequence[str] = ()) -> str:
+def as_markdown(result: Result, script: str, versions: Mapping[str, str], plots: Sequence[str] = ()) -> str:
     """Return a report as Markdown.
 
     Args:
-        result: what was obtained.
-        script: the commands that obtained it.
-        made_by: versions and machine.
+        result: the result.
+        script: its commands.
+        versions: versions and machine.
         plots: names of pictures beside the report.
     """
     table = table_of(result)
     parts = [f"# {_safe(title(result))}: {_safe(result.recipe.about)}", _facts(result)]
     parts += ["\n\n".join(map(_safe, summary(result, table)))]
     if result.departures:
-        parts += ["## What departs from the paper", _bullets(map(_safe, result.departures))]
-    if result.given:
-        parts += [f"## {GIVEN}", _bullets(map(_safe, result.given))]
+        parts += ["## Differences from the paper", _bullets(map(_safe, result.departures))]
+    if result.inputs:
+        parts += [f"## {GIVEN}", _bullets(map(_safe, result.inputs))]
     parts += ["## Published and obtained", _figures(table)]
     parts += [_notes(table)] if table.footnotes else []
     parts += ["## p of the paper's test", _p_values(table)] if table.p else []
     parts += [f"![{name}]({name})" for name in plots]
     if result.recipe.decision:
-        parts += ["## What the paper leaves open, and what is done here", _decisions(result)]
+        parts += ["## Decisions where the paper is silent or differs from its code", _decisions(result)]
     parts += ["## Commands", _code(script)]
     parts += ["## Settings and models", _pairs(settings_of(result))]
-    parts += ["## Made by", _pairs(made_by)]
+    parts += ["## Made by", _pairs(versions)]
     return "\n\n".join(parts) + "\n"
 
 
 def summary(result: Result, table: ReportTable) -> list[str]:
-    """Say what came out, in a few sentences."""
-    found = [in_words(table.verdicts)]
+    """Return the result in a few sentences."""
+    sentences = [in_words(table.verdicts)]
     if result.departures:
-        found.append("Figures are not compared with the paper's, since something departs from the paper.")
+        sentences.append("Figures are not compared with the paper's, since this reproduction differs from the paper.")
     elif table.verdicts:
-        found.append(how_matched(result.recipe))
+        sentences.append(how_matched(result.recipe))
     tested = how_tested(result)
-    return [*found, tested] if tested else found
+    return [*sentences, tested] if tested else sentences
 
 
 def settings_of(result: Result) -> dict[str, str]:
-    """Return the settings and models that were used, flat: ``train.steps`` -> ``100``."""
+    """Return the settings and models used, flat: ``train.steps`` -> ``100``."""
     settings = dict(_flat(result.recipe.settings))
     return {**settings, **{f"model {role}": model for role, model in result.models.items()}}
 
 
 def about_collection(result: Result) -> str:
-    """Return what the collection is."""
-    known = catalogue().get(result.collection)
-    named = f"{result.collection}, {known.name}" if known else result.collection
-    return f"{named}; {result.n_queries} judged queries"
+    """Return the name of the collection and its number of queries."""
+    entry = catalogue().get(result.collection)
+    name = f"{result.collection}, {entry.name}" if entry else result.collection
+    return f"{name}; {result.n_queries} judged queries"
 
 
 def _flat(settings: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str]]:
@@ -131,8 +131,8 @@ def _p_values(table: ReportTable) -> str:
 
 def _decisions(result: Result) -> str:
     return _bullets(
-        f"**{_safe(one.about)}**: {_safe(one.text)} Here: {_safe(one.choice.rstrip('.'))}."
-        for one in result.recipe.decision
+        f"**{_safe(decision.about)}**: {_safe(decision.text)} Here: {_safe(decision.choice.rstrip('.'))}."
+        for decision in result.recipe.decision
     )
 
 
@@ -145,7 +145,7 @@ def _bullets(texts: Iterable[str]) -> str:
 
 
 def _code(script: str) -> str:
-    """Return commands as a block, which ends at no backticks of theirs."""
+    """Return commands as a code block, fenced by more backticks than they contain."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", script)), default=0))
     return f"{fence}sh\n{script}{fence}"
 

@@ -1,4 +1,4 @@
-"""A result as one HTML page: light and dark, printable, without scripts, and no other file is loaded."""
+"""A result as one HTML page: light and dark, printable, without scripts or other files."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from longrank.reproduction.table import Cell, ReportRow, ReportTable, table_of, 
 _STYLE = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _SHORT = {"not comparable here": "", "not obtained": "not obtained"}
-"""What a cell says of its verdict, where that is not the verdict's name: what holds for all is said above the table."""
+"""Text of a verdict in a cell, if it differs from the verdict's name."""
 
 
-def as_html(result: Result, script: str, made_by: Mapping[str, str], plots: Mapping[str, str] | str) -> str:
+def as_html(result: Result, script: str, versions: Mapping[str, str], plots: Mapping[str, str] | str) -> str:
     """Return a report as a page.
 
     Args:
-        result: what was obtained.
-        script: the commands that obtained it.
-        made_by: versions and machine.
-        plots: name -> SVG; or why there are none.
+        result: the result.
+        script: its commands.
+        versions: versions and machine.
+        plots: name -> SVG, or the reason why there are no plots.
     """
     table, recipe = table_of(result), result.recipe
     parts = [f"<h1>{text(title(result))}</h1>", f'<p class="about">{text(recipe.about)}</p>', _facts(result)]
-    parts += [f"<p>{text(one)}</p>" for one in summary(result, table)]
+    parts += [f"<p>{text(sentence)}</p>" for sentence in summary(result, table)]
     if result.departures:
-        parts += [_section("What departs from the paper", _list(result.departures))]
-    if result.given:
-        parts += [_section(GIVEN, _list(result.given))]
+        parts += [_section("Differences from the paper", _list(result.departures))]
+    if result.inputs:
+        parts += [_section(GIVEN, _list(result.inputs))]
     parts += [_section("Published and obtained", _figures(table) + _footnotes(table))]
     parts += [_plots(plots)]
     parts += [_section("p of the paper's test", _p_values(table))] if table.p else []
     if recipe.decision:
-        decided = [(one.about, f"{one.text} Here: {one.choice.rstrip('.')}.") for one in recipe.decision]
-        parts += [_section("What the paper leaves open, and what is done here", _terms(decided))]
+        decisions = [(each.about, f"{each.text} Here: {each.choice.rstrip('.')}.") for each in recipe.decision]
+        parts += [_section("Decisions where the paper is silent or differs from its code", _terms(decisions))]
     parts += [_section("Commands", f"<pre>{_lines(script)}</pre>")]
     parts += [_section("Settings and models", _terms(settings_of(result).items(), "settings"))]
-    parts += [_section("Made by", _terms(made_by.items(), "settings"))]
+    parts += [_section("Made by", _terms(versions.items(), "settings"))]
     return page(f"{title(result)}: {recipe.about}", "\n".join(parts))
 
 
 def page(name: str, body: str) -> str:
-    """Return a page of that title."""
+    """Return an HTML page with a title and a body."""
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -57,13 +57,13 @@ def page(name: str, body: str) -> str:
 
 
 def verdict_class(verdict: str) -> str:
-    """Return the class that colours a verdict."""
+    """Return the CSS class of a verdict."""
     return verdict.replace(" ", "-")
 
 
-def text(given: str) -> str:
-    """Return text that is nothing else in a page, inside or outside of an attribute."""
-    return escape(printable(given))
+def text(value: str) -> str:
+    """Escape text for a page, inside or outside of an attribute."""
+    return escape(printable(value))
 
 
 def _lines(script: str) -> str:
@@ -91,9 +91,9 @@ def _terms(pairs: Iterable[tuple[str, str]], kind: str = "terms") -> str:
 def _figures(table: ReportTable) -> str:
     measures, kinds = ['<th rowspan="2" scope="col">row</th>'], []
     for column in table.columns:
-        two = column in table.published
-        measures.append(f'<th colspan="{1 + two}" scope="colgroup">{text(column)}</th>')
-        kinds += ['<th scope="col" class="published">published</th>'] if two else []
+        published = column in table.published
+        measures.append(f'<th colspan="{1 + published}" scope="colgroup">{text(column)}</th>')
+        kinds += ['<th scope="col" class="published">published</th>'] if published else []
         kinds.append('<th scope="col">obtained</th>')
     head = f"<thead>\n<tr>{''.join(measures)}</tr>\n<tr>{''.join(kinds)}</tr>\n</thead>"
     rows = "\n".join(_row(row, table) for row in table.rows)
@@ -115,8 +115,8 @@ def _obtained(cell: Cell) -> str:
     star = '<span class="star">*</span>' if cell.significant else ""
     if cell.verdict is None:
         return f"<td>{text(cell.obtained)}{star}</td>"
-    said = _SHORT.get(cell.verdict, cell.verdict)
-    word = f'<span class="verdict">{text(said)}</span>' if said else ""
+    label = _SHORT.get(cell.verdict, cell.verdict)
+    word = f'<span class="verdict">{text(label)}</span>' if label else ""
     return f'<td class="{verdict_class(cell.verdict)}">{text(cell.obtained)}{star}{word}</td>'
 
 

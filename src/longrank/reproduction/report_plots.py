@@ -1,6 +1,6 @@
-"""Plots of a result: published beside obtained figures, and what queries gain and lose against the compared row.
+"""Plots of a result: published beside obtained figures, and differences by query from the baseline row.
 
-A dot for each row and measure, or lines over a number that rows have. Published figures are hollow, obtained filled.
+Figures are a dot for each row and measure, or lines over x. Published figures are hollow, obtained figures filled.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, GRID = "#24292f", "#d0d7de"
-"""Colours that a page may replace by its own."""
+"""Colours that an HTML page replaces by its own."""
 
 _PUBLISHED, _OBTAINED, _BETTER, _WORSE = "#b8860b", "#1f78d1", "#2a9d5c", "#d1495b"
 _SERIES = ("#1f78d1", "#d1495b", "#2a9d5c", "#b8860b", "#8e5bd1", "#17a2a2", "#c2548f", "#7a7a7a")
-_ACROSS = 4  # panels beside each other
-_MOST_QUERIES = 400  # that have a stroke of their own
+_ACROSS = 4  # panels in a row
+_MOST_QUERIES = 400  # strokes of a row; of more queries, a sample of all sizes
 _LONGEST = 34  # characters of a row's name
 
 
@@ -45,10 +45,10 @@ def plots_of(result: Result) -> dict[str, str]:
 
 
 def in_page(svg: str, label: str) -> str:
-    """Return an SVG to stand in an HTML page, in the page's colours, which it knows as --ink and --grid."""
+    """Return an SVG for an HTML page, in the page's colours ``--ink`` and ``--grid``."""
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
-    body = re.sub(r'<g id="[^"]*"', "<g", body)  # two plots of a page would have the same
+    body = re.sub(r'<g id="[^"]*"', "<g", body)  # ids must be unique in a page
     body = body.replace(INK, "var(--ink)").replace(GRID, "var(--grid)")
     return body.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
 
@@ -84,7 +84,7 @@ def _figures(result: Result) -> Figure | None:
 
 
 def _dots(columns: Sequence[str], lines: Sequence[ResultRow]) -> Figure:
-    """Draw a panel for each measure, in which a row has a line of its own."""
+    """Draw a panel for each measure, with a line for each row."""
     across = min(_ACROSS, len(columns))
     down = math.ceil(len(columns) / across)
     figure = blank_figure(1.6 + 2.1 * across, down * (0.7 + 0.2 * len(lines)) + 0.3)
@@ -125,7 +125,7 @@ def _dot_panel(panel: Panel, column: str, lines: Sequence[ResultRow]) -> None:
 
 
 def _over_x(columns: Sequence[str], lines: Sequence[ResultRow], level: Sequence[ResultRow]) -> Figure:
-    """Draw a panel for each measure, in which a series is a line; rows without an x are levels, the first three."""
+    """Draw a panel for each measure, with a line for each series; the first three rows without x are levels."""
     across = min(2, len(columns))
     figure = blank_figure(4.2 * across, 3.2 * math.ceil(len(columns) / across) + 0.3)
     panels = figure.subplots(math.ceil(len(columns) / across), across, squeeze=False).flatten()
@@ -160,7 +160,7 @@ def _curve(panel: Panel, column: str, lines: Sequence[ResultRow], color: str, na
 
 
 def _by_query(result: Result) -> Figure | None:
-    """Draw a stroke for each query of each row: its value less that of the row with which it is compared."""
+    """Draw a stroke for each query of each row: its difference from the baseline row."""
     rows = {line.name: line.row.per_query for line in result.lines if line.row is not None and line.row.per_query}
     how = result.recipe.significance
     one = next((name for name in rows if how is not None and name == how.baseline), next(iter(rows), None))
@@ -184,7 +184,7 @@ def _by_query(result: Result) -> Figure | None:
 
 
 def _strokes(panel: Panel, y: int, d: np.ndarray) -> None:
-    """Draw the differences of a row; of very many, as many of all sizes."""
+    """Draw the differences of a row; a sample of all sizes if there are very many."""
     shown = np.sort(d)
     if len(shown) > _MOST_QUERIES:
         shown = shown[np.linspace(0, len(shown) - 1, _MOST_QUERIES).astype(int)]

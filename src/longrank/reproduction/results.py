@@ -1,6 +1,6 @@
-"""Results: what was obtained beside what was published, with a verdict on each figure.
+"""Results: obtained beside published figures, with a verdict on each figure.
 
-A figure can be compared only if it was obtained as the paper did: on its collection, with its models and settings.
+A figure is comparable only if it was obtained on the paper's collection, with the paper's models and settings.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class ResultRow:
     """A row of the result.
 
     Attributes:
-        name: of the row.
+        name: name of the row.
         published: measure -> figure.
         obtained: measure -> figure.
         verdicts: measure -> verdict, for each published figure.
-        p: measure -> p of the paper's test against its row, corrected as the paper does.
-        expected: the recipe's row; None: only ours.
-        row: the program's row; None: not obtained.
+        p: measure -> p of the paper's test against the row's baseline, with the paper's correction.
+        expected: the recipe's row; None if the paper lacks it.
+        row: the program's row; None if not obtained.
     """
 
     name: str
@@ -46,14 +46,14 @@ class Result:
     """A table or figure, obtained.
 
     Attributes:
-        name: of the recipe.
-        recipe: with the settings that were used.
-        collection: what it was run on.
-        n_queries: how many queries it has here.
-        models: role -> the model that was used.
-        departures: in what it differs from the paper; with any, nothing is comparable.
-        lines: in the paper's order; what the paper has not, below.
-        given: inputs that the recipe leaves open, and the user gave.
+        name: name of the recipe.
+        recipe: the recipe, with the settings used.
+        collection: name of the collection.
+        n_queries: number of queries.
+        models: role -> the model used.
+        departures: differences from the paper; any difference makes all figures incomparable.
+        lines: rows in the paper's order; rows that the paper lacks come last.
+        inputs: inputs that the recipe leaves open and the user gave.
     """
 
     name: str
@@ -63,66 +63,66 @@ class Result:
     models: Mapping[str, str]
     departures: Sequence[str]
     lines: Sequence[ResultRow]
-    given: Sequence[str] = ()
+    inputs: Sequence[str] = ()
 
 
 def departures(
     recipe: Recipe, collection: str, models: Mapping[str, str], changes: Mapping[str, tuple[Any, Any]]
 ) -> list[str]:
-    """Say in what a reproduction differs from the paper.
+    """Return the differences from the paper: collection, models and settings.
 
     Args:
-        recipe: the paper's.
-        collection: the catalogue's key of what it runs on, or the name of another.
-        models: role -> model, of those that the user gave.
-        changes: setting -> (the paper's value, the value used); inputs (`inputs_given`) do not depart.
+        recipe: the recipe.
+        collection: name of the collection.
+        models: role -> model that the user chose.
+        changes: setting -> (the paper's value, the value used); open inputs (`inputs_given`) are no difference.
     """
-    found = [] if collection == recipe.collection else [f"collection {collection}, paper {recipe.collection}"]
-    found += [
+    differences = [] if collection == recipe.collection else [f"collection {collection}, paper {recipe.collection}"]
+    differences += [
         f"{role} {name}, paper {recipe.models[role]}" for role, name in models.items() if name != recipe.models[role]
     ]
-    settled = {key: values for key, values in changes.items() if not is_input(recipe, key, values[0])}
-    return found + [line for key, (paper, used) in settled.items() for line in _differences(key, paper, used)]
+    protocol = {key: values for key, values in changes.items() if not is_input(recipe, key, values[0])}
+    return differences + [line for key, (paper, used) in protocol.items() for line in _differences(key, paper, used)]
 
 
 def inputs_given(recipe: Recipe, changes: Mapping[str, tuple[Any, Any]]) -> list[str]:
-    """Say which inputs were given that the recipe leaves open, such as other topics to learn from.
+    """Return the inputs that the recipe leaves open and the user gave, such as topics to learn from.
 
     Args:
-        recipe: the paper's.
+        recipe: the recipe.
         changes: setting -> (the paper's value, the value used).
     """
     return [f"{key} {shown(used)}" for key, (paper, used) in changes.items() if is_input(recipe, key, paper)]
 
 
 def is_input(recipe: Recipe, key: str, paper: object) -> bool:
-    """Say whether a setting with this value of the paper's is for the user to fill, and no departure when filled."""
-    is_file = isinstance(paper, str) and paper.endswith((".txt", ".tsv"))  # the name of one, as the collection has it
+    """Say whether a setting is an input, which the user may fill without departing from the paper."""
+    is_file = isinstance(paper, str) and paper.endswith((".txt", ".tsv"))  # a file of the collection
     return (is_file or paper in ("", [])) and key not in recipe.protocol
 
 
 def _differences(key: str, paper: object, used: object) -> list[str]:
-    """Return what differs of a setting; of a table, each of its keys that does."""
+    """Return the difference in a setting, or in each key of a table."""
     if not isinstance(paper, dict) or not isinstance(used, dict):
-        wanted = "all" if (key, paper) == ("queries", 0) else shown(paper) if paper not in ("", []) else "none"
-        return [] if paper == used else [f"{key} {shown(used)}, paper {wanted}"]
-    both = [(f"{key}.{part}", paper.get(part, "none"), used.get(part, "none")) for part in {**paper, **used}]
-    return [line for one in both for line in _differences(*one)]
+        published = "all" if (key, paper) == ("queries", 0) else shown(paper) if paper not in ("", []) else "none"
+        return [] if paper == used else [f"{key} {shown(used)}, paper {published}"]
+    parts = [(f"{key}.{part}", paper.get(part, "none"), used.get(part, "none")) for part in {**paper, **used}]
+    return [line for part in parts for line in _differences(*part)]
 
 
 def lines(recipe: Recipe, rows: Sequence[ObtainedRow], comparable: bool) -> list[ResultRow]:
-    """Put the program's rows beside the published ones of the same name."""
+    """Put the program's rows beside the published rows of the same name."""
     obtained = {row.name: row for row in rows}
     if len(obtained) < len(rows):
         raise LongRankError(f"{recipe.program} gives two rows of one name")
     tested = _tests(recipe, rows)
-    found = []
+    compared = []
     for expected in recipe.expected:
         row = obtained.get(expected.row)
-        found.append(_line(recipe, expected, row, tested.get(expected.row, {}), comparable))
+        compared.append(_line(recipe, expected, row, tested.get(expected.row, {}), comparable))
     published = {expected.row for expected in recipe.expected}
-    own = [row for row in rows if row.name not in published]
-    return found + [ResultRow(row.name, {}, row.values, {}, tested.get(row.name, {}), None, row) for row in own]
+    others = [row for row in rows if row.name not in published]
+    return compared + [ResultRow(row.name, {}, row.values, {}, tested.get(row.name, {}), None, row) for row in others]
 
 
 def _line(
@@ -142,14 +142,13 @@ def _line(
 
 
 def _tolerance(recipe: Recipe, expected: Expected, column: str) -> float:
-    """Return how far a figure may lie off: as its row says, else its column, else the recipe.
+    """Return the tolerance of a figure: its row's, else its column's, else the recipe's.
 
-    Of a quantity of which nothing is said, the recipe's tolerance is a share; one that rounds to the published figure
-    matches, too.
+    For quantities, the recipe's tolerance is relative, and any value that rounds to the published figure matches.
     """
-    said = recipe.tolerances.get(column) if expected.tolerance is None else expected.tolerance
-    if said is not None:
-        return said
+    own = recipe.tolerances.get(column) if expected.tolerance is None else expected.tolerance
+    if own is not None:
+        return own
     if column in recipe.measures:
         return recipe.tolerance
     published = expected.values[column]
@@ -168,25 +167,25 @@ def _verdict(published: float, obtained: float | None, tolerance: float, compara
 
 
 def _tests(recipe: Recipe, rows: Sequence[ObtainedRow]) -> dict[str, dict[str, float | None]]:
-    """Return row -> measure -> p, of every ranking that the paper's test compares with another one."""
-    how = recipe.significance
-    if how is None:
+    """Return row -> measure -> p, for every ranking that the paper's test compares with a baseline."""
+    significance = recipe.significance
+    if significance is None:
         return {}
     ranked = {row.name: row for row in rows if row.per_query}
-    baselines = {name: ranked[base] for name in ranked if (base := how.baseline_of(name)) in ranked}
-    others = [ranked[name] for name in baselines]
-    test = t_test if how.test == "t" else randomization_test
-    correction = None if how.correction == "none" else how.correction
-    found: dict[str, dict[str, float | None]] = {row.name: {} for row in others}
+    baselines = {name: ranked[base] for name in ranked if (base := significance.baseline_of(name)) in ranked}
+    compared = [ranked[name] for name in baselines]
+    test = t_test if significance.test == "t" else randomization_test
+    correction = None if significance.correction == "none" else significance.correction
+    p_values: dict[str, dict[str, float | None]] = {row.name: {} for row in compared}
     for measure in recipe.measures:
-        p = [test(differences(row.per_query[measure], baselines[row.name].per_query[measure])) for row in others]
-        for row, value in zip(others, corrected(p, correction, len(others)), strict=True):
-            found[row.name][measure] = value
-    return found
+        p = [test(differences(row.per_query[measure], baselines[row.name].per_query[measure])) for row in compared]
+        for row, value in zip(compared, corrected(p, correction, len(compared)), strict=True):
+            p_values[row.name][measure] = value
+    return p_values
 
 
 def as_json(result: Result, commands: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Return a result as what goes into ``results.json``."""
+    """Return the content of ``results.json``."""
     return {
         "recipe": result.name,
         "paper": result.recipe.paper,
@@ -197,20 +196,20 @@ def as_json(result: Result, commands: Sequence[Sequence[str]]) -> dict[str, Any]
         "models": dict(result.models),
         "settings": result.recipe.settings,
         "departures": list(result.departures),
-        "given": list(result.given),
+        "given": list(result.inputs),
         "rows": [_row(line) for line in result.lines],
         "commands": [list(command) for command in commands],
     }
 
 
 def _row(line: ResultRow) -> dict[str, Any]:
-    found: dict[str, Any] = {"row": line.name, "published": dict(line.published), "obtained": dict(line.obtained)}
+    values: dict[str, Any] = {"row": line.name, "published": dict(line.published), "obtained": dict(line.obtained)}
     if line.verdicts:
-        found["verdicts"] = dict(line.verdicts)
+        values["verdicts"] = dict(line.verdicts)
     if line.p:
-        found["p"] = dict(line.p)
+        values["p"] = dict(line.p)
     if line.expected is not None and (line.expected.reason or line.expected.note):
-        found["remark"] = line.expected.reason or line.expected.note
+        values["remark"] = line.expected.reason or line.expected.note
     if line.row is not None and line.row.x is not None:
-        found |= {"series": line.row.series, "x": line.row.x}
-    return found
+        values |= {"series": line.row.series, "x": line.row.x}
+    return values

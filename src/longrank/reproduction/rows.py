@@ -1,4 +1,4 @@
-"""Rows of a table as they were obtained: of a ranking, measured query by query, or of something else."""
+"""Obtained rows of a table: measures of a ranking, query by query, or other quantities."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class ObtainedRow:
     """A row as it was obtained.
 
     Attributes:
-        name: the one that it has among the recipe's expected rows, if it has one there.
-        values: measure -> figure; empty if nothing was run.
-        run: what was evaluated; None if it is not a ranking.
-        per_query: measure -> query_id -> value, of a run.
-        series: which line of a plot it belongs to.
-        x: where on that line.
+        name: name of the row, as among the recipe's expected rows.
+        values: measure -> figure; empty in a dry run.
+        run: the evaluated run; None for other quantities.
+        per_query: measure -> query_id -> value, for a run.
+        series: the row's line in a plot.
+        x: the row's position on that line.
     """
 
     name: str
@@ -40,12 +40,12 @@ def measured_by_query(
     """Return measure -> query_id -> value of a run, by the recipe's measures.
 
     Args:
-        recipe: says which measures, and how they are computed.
+        recipe: the recipe, with measures and options of evaluation.
         run: a run file.
-        tested: judgments of the queries that some fold tests: all rows are of the same.
-        judged_before: judgments of earlier rounds, whose documents are left out; None: there are none.
+        tested: judgments of the queries that the folds test; all rows use the same queries.
+        judged_before: judgments of earlier rounds, whose documents are left out; may be None.
     """
-    how, notes = recipe.evaluate, Notes()
+    options, notes = recipe.evaluate, Notes()
     judged: Qrels = read_qrels(tested, notes)
     ranked = read_run(run, notes)
     if judged_before is not None:
@@ -55,9 +55,9 @@ def measured_by_query(
         judged,
         ranked,
         recipe.measures,
-        level=how.level,
-        max_depth=how.depth,
-        queries="complete" if how.complete else "intersection",
+        level=options.level,
+        max_depth=options.depth,
+        queries="complete" if options.complete else "intersection",
     )
     return dict(zip(recipe.measures, per_query.values(), strict=True))
 
@@ -65,6 +65,6 @@ def measured_by_query(
 def ranked_row(
     name: str, run: Path, per_query: Mapping[str, Mapping[str, float]], series: str | None, x: float | None
 ) -> ObtainedRow:
-    """Return the row of a run: each measure's values of all queries become one."""
-    values = {measure: summarise(measure, list(found.values())) for measure, found in per_query.items()}
+    """Return the row of a run: the values of each measure, summarised over queries."""
+    values = {measure: summarise(measure, list(values_of.values())) for measure, values_of in per_query.items()}
     return ObtainedRow(name, values, run, per_query, series, x)

@@ -1,4 +1,4 @@
-"""A summary of the recipes in a folder: what each came to, and where its report is.
+"""A summary of the recipes in a folder: verdict counts, with links to the reports.
 
 FOLDER/index.html, summary.md
 """
@@ -21,15 +21,15 @@ from longrank.storage import atomic_write
 
 
 class RecipeOutcome(NamedTuple):
-    """What a recipe came to.
+    """The outcome of a recipe.
 
     Attributes:
-        name: the recipe's.
-        place: its folder, in the folder of all.
+        name: the recipe's name.
+        place: the recipe's folder, relative to the folder of all recipes.
         shows: the paper and its table or figure.
-        about: what that shows.
-        counts: verdict -> figures that have it.
-        instead: why there are none: it failed, or nothing is to be obtained.
+        about: title of the table or figure.
+        counts: verdict -> number of figures.
+        instead: reason why there are no figures.
     """
 
     name: str
@@ -40,17 +40,17 @@ class RecipeOutcome(NamedTuple):
     instead: str = ""
 
 
-def nothing_of(asked: SelectedRecipe, instead: str) -> RecipeOutcome:
-    """Return why a recipe that was asked for came to nothing."""
-    recipe = asked.recipe
-    return RecipeOutcome(asked.name, asked.place, f"{recipe.paper}, {recipe.item}", recipe.about, {}, instead)
+def no_outcome(selected: SelectedRecipe, reason: str) -> RecipeOutcome:
+    """Return the outcome of a recipe without figures."""
+    recipe = selected.recipe
+    return RecipeOutcome(selected.name, selected.place, f"{recipe.paper}, {recipe.item}", recipe.about, {}, reason)
 
 
 def outcome_in(folder: Path, place: Path) -> RecipeOutcome:
-    """Return what a recipe came to that was run in a folder.
+    """Read the outcome of a recipe from its ``results.json``.
 
     Raises:
-        IntegrityError: its ``results.json`` is damaged.
+        IntegrityError: the file is damaged.
     """
     path = folder / place / "results.json"
     try:
@@ -59,11 +59,11 @@ def outcome_in(folder: Path, place: Path) -> RecipeOutcome:
         counts = Counter(verdict for row in result["rows"] for verdict in row.get("verdicts", {}).values())
         return RecipeOutcome(result["recipe"], place, shows, result["about"], counts)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise IntegrityError(f"{path}: is no recipe's result; run it again, or delete its folder") from error
+        raise IntegrityError(f"{path}: is not a recipe's result; run the recipe again, or delete its folder") from error
 
 
 def finished_before(folder: Path, now: Collection[Path]) -> list[RecipeOutcome]:
-    """Return what the folder has of recipes that were run before; `now` are places of those that were run now.
+    """Return the outcomes of recipes of earlier calls; `now` are the places of this call's recipes.
 
     Raises:
         IntegrityError: a recipe's ``results.json`` is damaged.
@@ -74,7 +74,7 @@ def finished_before(folder: Path, now: Collection[Path]) -> list[RecipeOutcome]:
 
 
 def write_summary(outcomes: Sequence[RecipeOutcome], collection: str, folder: Path) -> None:
-    """Write the summary as a page and as Markdown; links lead to the recipes' reports."""
+    """Write the summary as an HTML page and as Markdown, with links to the reports."""
     for name, written in (("summary.md", _markdown(outcomes, collection)), ("index.html", _html(outcomes, collection))):
         with atomic_write(folder / name, "w") as stream:
             stream.write(written)
@@ -82,9 +82,9 @@ def write_summary(outcomes: Sequence[RecipeOutcome], collection: str, folder: Pa
 
 def summary_text(outcomes: Sequence[RecipeOutcome]) -> str:
     """Return the summary for a terminal."""
-    body = [[one.name, one.shows, *(_count(one, verdict) for verdict in VERDICTS)] for one in outcomes]
-    besides = [f"{one.name}: {one.instead}\n" for one in outcomes if one.instead]
-    return f"{aligned([['recipe', 'shows', *VERDICTS], *body])}\n{''.join(besides)}"
+    body = [[each.name, each.shows, *(_count(each, verdict) for verdict in VERDICTS)] for each in outcomes]
+    reasons = [f"{each.name}: {each.instead}\n" for each in outcomes if each.instead]
+    return f"{aligned([['recipe', 'shows', *VERDICTS], *body])}\n{''.join(reasons)}"
 
 
 def _markdown(outcomes: Sequence[RecipeOutcome], collection: str) -> str:

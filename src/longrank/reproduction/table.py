@@ -1,4 +1,4 @@
-"""A result as a table of words: what reports, whatever their format, say of each row and figure."""
+"""A result as a table of texts, which all report formats share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TESTS = {"t": "paired t-test", "randomization": "paired randomization test"}
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A figure as it was published and as it was obtained; empty where there is none."""
+    """The published and the obtained figure, as texts; empty if there is none."""
 
     published: str = ""
     obtained: str = ""
@@ -35,10 +35,10 @@ class ReportRow:
     """A row of the result.
 
     Attributes:
-        name: of the row.
+        name: name of the row.
         cells: column -> figures.
         remarks: numbers of footnotes, from 1.
-        instead: what stands for published figures: ``not recovered``, ``not published`` or nothing.
+        instead: text instead of published figures: ``not recovered``, ``not published`` or empty.
     """
 
     name: str
@@ -49,14 +49,14 @@ class ReportRow:
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """A result in words.
+    """A result in texts.
 
     Attributes:
         columns: measures and quantities.
-        published: those of which anything was published; all, where it is said of rows that they are lost.
-        rows: in the paper's order.
-        footnotes: texts of the remarks; number 1 is the first.
-        verdicts: verdict -> how many figures have it.
+        published: columns with published figures; all columns if only lost rows are known.
+        rows: rows in the paper's order.
+        footnotes: texts of the remarks, from number 1.
+        verdicts: verdict -> number of figures.
         p: row -> column -> p of the paper's test.
     """
 
@@ -69,7 +69,7 @@ class ReportTable:
 
 
 def table_of(result: Result) -> ReportTable:
-    """Put a result into words."""
+    """Return a result as a table of texts."""
     recipe, footnotes = result.recipe, dict[str, int]()
     digits = _digits(recipe)
     rows = []
@@ -79,16 +79,16 @@ def table_of(result: Result) -> ReportTable:
         instead = line.expected.expected or "" if line.expected is not None else ""
         rows.append(ReportRow(line.name, cells, remarks, instead))
     published = frozenset(column for line in result.lines for column in line.published)
-    if not published and any(row.instead for row in rows):  # which then stands in every column
+    if not published and any(row.instead for row in rows):  # the text then stands in every column
         published = frozenset(recipe.columns)
     p = {line.name: {column: _p(value) for column, value in line.p.items()} for line in result.lines if line.p}
     return ReportTable(recipe.columns, published, rows, list(footnotes), verdict_counts(result), p)
 
 
 def verdict_counts(result: Result) -> dict[Verdict, int]:
-    """Return verdict -> how many figures have it, of those that any has."""
-    found = Counter(verdict for line in result.lines for verdict in line.verdicts.values())
-    return {verdict: found[verdict] for verdict in VERDICTS if found[verdict]}
+    """Return verdict -> number of figures, without zeros."""
+    counts = Counter(verdict for line in result.lines for verdict in line.verdicts.values())
+    return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
 
 def title(result: Result) -> str:
@@ -107,17 +107,17 @@ def in_words(counts: Mapping[Verdict, int]) -> str:
 
 
 def how_matched(recipe: Recipe) -> str:
-    """Say when a figure matches."""
+    """Return a sentence about tolerances."""
     rows = sorted({row.tolerance for row in recipe.expected if row.tolerance is not None})
-    besides = [f"{off:g} of {column}" for column, off in recipe.tolerances.items()]
-    besides += [f"{', '.join(f'{off:g}' for off in rows)} where a row says so"] if rows else []
+    tolerances = [f"{off:g} of {column}" for column, off in recipe.tolerances.items()]
+    tolerances += [f"{', '.join(f'{off:g}' for off in rows)} where a row says so"] if rows else []
     if recipe.quantities and not set(recipe.quantities) <= recipe.tolerances.keys():
-        besides.append(f"{recipe.tolerance:.1%} of other quantities, or it rounds to the published one")
-    return f"A figure matches if it is at most {recipe.tolerance:g} off{''.join(f'; {one}' for one in besides)}."
+        tolerances.append(f"{recipe.tolerance:.1%} of other quantities, or it rounds to the published one")
+    return f"A figure matches if it is at most {recipe.tolerance:g} off{''.join(f'; {each}' for each in tolerances)}."
 
 
 def how_tested(result: Result) -> str:
-    """Say what an asterisk means; empty if the paper has no test."""
+    """Return a sentence about the asterisk; empty if the paper has no test."""
     how = result.recipe.significance
     if how is None:
         return ""
@@ -146,15 +146,15 @@ def _figure(recipe: Recipe, column: str, value: float, digits: int) -> str:
 
 
 def _digits(recipe: Recipe) -> int:
-    """Return with how many decimals measures were published; a float has forgotten zeros at its end."""
+    """Return the number of decimals of published measures: the most of all figures, since floats lose final zeros."""
     figures = [row.values[measure] for row in recipe.expected for measure in recipe.measures if measure in row.values]
-    return min(4, max((len(repr(one).partition(".")[2]) for one in figures), default=4))
+    return min(4, max((len(repr(figure).partition(".")[2]) for figure in figures), default=4))
 
 
 def _remarks(line: ResultRow) -> list[str]:
     expected = line.expected
     if expected is None:
-        return ["a row of ours, which the paper does not have"]
+        return ["a row that the paper does not have"]
     return [text for text in (_reason(expected, line), expected.note, _source(expected)) if text]
 
 

@@ -1,4 +1,4 @@
-"""What a reproduction was made by: versions and machine."""
+"""Versions of the software and the machine of a reproduction."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _PACKAGES = ("longrank", "numpy", "scipy", "torch", "transformers")
 
 
 def versions_and_machine() -> dict[str, str]:
-    """Return versions of what computes, and the machine; nothing heavy is imported."""
+    """Return versions of the packages that compute, and the machine, without importing them."""
     from longrank.scoring.speed import processor
 
-    versions = {name: found for name in _PACKAGES if (found := _version(name))}
+    versions = {name: installed for name in _PACKAGES if (installed := _version(name))}
     machine = {"processor": processor(), "cores": str(os.cpu_count()), "system": platform.platform()}
     return {**versions, "python": platform.python_version(), **machine}
 

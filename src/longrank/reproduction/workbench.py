@@ -1,8 +1,7 @@
-"""The workbench: what the papers' programs are written with.
+"""The workbench: inputs and tools for the papers' programs.
 
-Each method runs one ``longrank`` command, unless it was finished before, and returns the path of what it made, in the
-recipe's folder under the name it is given, which is a run's tag, too. `ranked` evaluates a run by the recipe's
-measures.
+Each method runs one ``longrank`` command, unless it was finished before, and returns the path of its result in the
+recipe's folder. ``name`` names the result, and is the tag of a run. `ranked` evaluates a run by the recipe's measures.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from longrank.reproduction.inputs import BEFORE, FOLDS, FOLDS_WITHOUT_DEV, QRELS
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
 from longrank.reproduction.rows import ObtainedRow, measured_by_query, ranked_row
-from longrank.training.passage_settings import load_passage_training
 from longrank.training.settings import load_training
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Reranked(NamedTuple):
-    """A run, and the evidence of the documents that were reranked."""
+    """A reranked run and its evidence."""
 
     run: Path
     evidence: Path
@@ -39,27 +37,27 @@ class Workbench:
     """Inputs and tools of one recipe.
 
     Args:
-        recipe: with the settings to use.
-        folder: of this recipe: ``queries.jsonl``, ``qrels.txt`` and ``folds.json`` are there.
-        index: of the collection; built when it is first asked for.
-        models: role -> model, where another than the published one is to be used.
+        recipe: the recipe, with the settings to use.
+        folder: the recipe's folder, with ``queries.jsonl``, ``qrels.txt`` and ``folds.json``.
+        index: the collection's index; built at its first use.
+        models: role -> model that replaces the published one.
         phases: runs the commands.
         scores: a file of passage scores that all recipes share.
-        given: the collection.
-        fold_names: of the folds.
-        n_queries: how many are judged.
+        collection: the collection.
+        fold_names: names of the folds.
+        n_queries: number of judged queries.
 
     Attributes:
-        recipe, folder, fold_names, n_queries: as given.
-        asked: role -> the model that was asked for so far.
+        recipe, folder, fold_names, n_queries: the arguments.
+        requested_models: role -> model, for each call of `model` so far.
         settings: the recipe's settings.
-        elsewhere: finds other files and folders that settings name.
+        extra_files: finds other files and folders that settings name.
         sources: the collection's documents, as ``longrank index`` takes them.
         queries, qrels, folds: the inputs' paths.
-        tested: judgments of the queries that some fold tests, by which rankings are measured.
-        reads_documents: whether the index was asked for.
-        folds_without_dev: folds that train on the queries that `folds` choose on.
-        judged_before: judgments of earlier rounds, whose documents `ranked` leaves out; None: there are none.
+        tested: judgments of the queries that the folds test, by which rankings are measured.
+        reads_documents: whether the index was used.
+        folds_without_dev: the folds, with development queries moved to training.
+        judged_before: judgments of earlier rounds, whose documents `ranked` leaves out; may be None.
     """
 
     def __init__(
@@ -71,62 +69,62 @@ class Workbench:
         models: Mapping[str, str],
         phases: Phases,
         scores: Path,
-        given: Collection,
+        collection: Collection,
         fold_names: Sequence[str],
         n_queries: int,
     ) -> None:
         """Check the roles of `models`.
 
         Raises:
-            InputError: a role that the recipe does not have.
+            InputError: the recipe has no such role.
         """
         for role in models:
             if role not in recipe.models:
                 fix = suggestion(role, recipe.models) if recipe.models else "it needs no model"
                 raise InputError(f"{recipe.paper}, {recipe.item}, has no such model", got=role, fix=fix)
         self.recipe, self.folder, self._index = recipe, folder, index
-        self.asked: dict[str, str] = {}
+        self.requested_models: dict[str, str] = {}
         self.settings: Mapping[str, Any] = recipe.settings
         self.queries, self.qrels, self.folds = (folder / name for name in (QUERIES, QRELS, FOLDS))
         self.folds_without_dev, self.fold_names = folder / FOLDS_WITHOUT_DEV, fold_names
         self.tested, self.reads_documents = folder / TESTED, False
         self.n_queries = n_queries
-        self.judged_before = folder / BEFORE if given.judged_before else None
-        self.sources, self._given = given.sources, given
+        self.judged_before = folder / BEFORE if collection.judged_before else None
+        self.sources, self._collection = collection.sources, collection
         self._models, self._phases, self._scores = models, phases, scores
-        self.extra_files = ExtraFiles(recipe, models, given)
+        self.extra_files = ExtraFiles(recipe, models, collection)
 
     @property
     def dry(self) -> bool:
-        """Whether commands are only noted, so that nothing they would write is there."""
+        """Whether commands are only listed, so that their results do not exist."""
         return self._phases.dry
 
     @property
     def index(self) -> Path:
-        """The collection's index, that all recipes of a folder share."""
+        """The collection's index, which all recipes of a folder share."""
         self.reads_documents = True
-        return self.do("index", *self.sources, *self._given.index_options, "-o", self._index, output=self._index)
+        return self.do("index", *self.sources, *self._collection.index_options, "-o", self._index, output=self._index)
 
     def model(self, role: str) -> str:
-        """Return the model of a role: what the user gave, else the published one's name.
+        """Return the model of a role: the user's, else the published model.
 
         Raises:
-            InputError: the recipe has no such role, which a setting may name.
+            InputError: a setting names a role that the recipe does not have.
         """
         if role not in self.recipe.models:
             raise InputError("the recipe has no such model", got=role, fix=suggestion(str(role), self.recipe.models))
-        self.asked[role] = self._models.get(role, self.recipe.models[role])
-        return self.asked[role]
+        self.requested_models[role] = self._models.get(role, self.recipe.models[role])
+        return self.requested_models[role]
 
     def do(self, *command: object, output: Path) -> Path:
-        """Run a command unless it was finished before; return `output`, which it makes."""
+        """Run a command unless it was finished before; return `output`, its result."""
         self._phases.do([str(part) for part in command], output)
         return output
 
     def indexed(self, name: str, *options: object) -> Path:
         """Return another index of the collection; `options` are those of ``index``."""
         output = self.folder / name
-        return self.do("index", *self.sources, *self._given.index_options, "-o", output, *options, output=output)
+        return self.do("index", *self.sources, *self._collection.index_options, "-o", output, *options, output=output)
 
     def retrieve(
         self,
@@ -141,8 +139,8 @@ class Workbench:
         """Return the run of a first stage."""
         output = self.folder / f"{name}.run"
         inputs = (index or self.index, queries or self.queries)
-        how = ("--preset", preset, "-k", k, "--tag", name)
-        return self.do("retrieve", *inputs, "-o", output, *how, *self.assigned(overrides), output=output)
+        options = ("--preset", preset, "-k", k, "--tag", name)
+        return self.do("retrieve", *inputs, "-o", output, *options, *self.assigned(overrides), output=output)
 
     def tuned(
         self,
@@ -156,9 +154,11 @@ class Workbench:
         """Return the pooled test run of a first stage tuned on the other folds; `more` are options of ``tune``."""
         output = self.folder / name
         axes = grid_options(grid)
-        how = ("--preset", preset, "-m", measure, "--protocol", "folds", "--folds", self.folds, *more)
+        options = ("--preset", preset, "-m", measure, "--protocol", "folds", "--folds", self.folds, *more)
         inputs = (self.index, self.queries, self.qrels)
-        return self.do("tune", *inputs, "-o", output, *how, *axes, *self.assigned(overrides), output=output / "run.txt")
+        return self.do(
+            "tune", *inputs, "-o", output, *options, *axes, *self.assigned(overrides), output=output / "run.txt"
+        )
 
     def rerank(
         self,
@@ -174,29 +174,18 @@ class Workbench:
         queries: Path | None = None,
         cached: bool = True,
     ) -> Reranked:
-        """Rerank a run by passages; unless `cached` is False, scores are shared with the other recipes.
+        """Rerank a run by passages.
 
-        They can be for what reads query and passage together: cross-encoders and document networks.
+        With `cached`, scores are shared with the other recipes: for cross-encoders and document networks only.
         """
         output = self.folder / f"{name}.run"
-        options = [*(("--model", model) if model else ()), *(("--depth", depth) if depth else ()), "--tag", name]
+        options: list[object] = ["--model", model] if model else []
+        options += ["--depth", depth] if depth else []
+        options += ["--tag", name]
         inputs = (index or self.index, queries or self.queries, first)
-        scores = ("--score-cache", self._scores) if cached else ()
-        self.do(
-            *(
-                "rerank",
-                *inputs,
-                "-o",
-                output,
-                "--pipeline",
-                pipeline,
-                *options,
-                *scores,
-                *more,
-                *self.assigned(overrides),
-            ),
-            output=output,
-        )
+        options += ["--score-cache", self._scores] if cached else []
+        options += [*more, *self.assigned(overrides)]
+        self.do("rerank", *inputs, "-o", output, "--pipeline", pipeline, *options, output=output)
         return Reranked(output, output.with_name(f"{output.name}.evidence"))
 
     def aggregate(
@@ -209,7 +198,7 @@ class Workbench:
         alpha: float | None = None,
         normalize: str | None = None,
     ) -> Path:
-        """Return the run that evidence gives; `more` are options of ``aggregate``."""
+        """Return the run of aggregated evidence; `more` are options of ``aggregate``."""
         output = self.folder / f"{name}.run"
         options: list[object] = ["--tag", name, *more]
         options += ("--first-stage", first) if first is not None else ()
@@ -242,23 +231,23 @@ class Workbench:
         *more: object,
         folds: Path | None = None,
     ) -> Path:
-        """Train a document network over the folds; return its folder, in which ``test.run`` is.
+        """Train a document network over the folds; return its folder, with ``test.run``.
 
-        With ``--fold`` and a name in `more`, on that fold alone; ``test.run`` is there when all were trained. What a
-        frozen encoder makes of passages is shared with the other recipes.
+        With ``--fold NAME`` in `more`, train on that fold only; ``test.run`` exists when all folds were trained.
+        Passage vectors of a frozen encoder are shared with the other recipes.
         """
-        load_training(protocol, assignments(overrides or {}))  # a fault is found before the first command is run
+        load_training(protocol, assignments(overrides or {}))  # finds faults before the first command runs
         output = self.folder / name
         inputs = (protocol, self.index, self.queries, self.qrels, first)
-        made = output / str(more[more.index("--fold") + 1]) if "--fold" in more else output
+        trained = output / str(more[more.index("--fold") + 1]) if "--fold" in more else output
         self.do(
             *("train", *inputs, "-o", output, "--folds", folds or self.folds, *more, *self.trained_with(overrides)),
-            output=made / "test.run",
+            output=trained / "test.run",
         )
         return output
 
     def trained_with(self, overrides: Overrides | None) -> list[object]:
-        """Return the options of a training: its settings, and a frozen encoder's file of what it makes of passages."""
+        """Return the options of a training: its settings, and the cache file of a frozen encoder."""
         frozen = dict(flat(overrides or {})).get("network.frozen") is True
         return [*(("--score-cache", self._scores) if frozen else ()), *self.assigned(overrides)]
 
@@ -266,7 +255,7 @@ class Workbench:
         self, name: str, training: str, examples: Path, overrides: Overrides | None = None, *more: object
     ) -> Path:
         """Train a model on examples of passages; return the model's folder."""
-        load_passage_training(training, assignments(overrides or {}))
+        load_training(training, assignments(overrides or {}))
         output = self.folder / name
         return self.do(
             *("train-passages", training, examples, "-o", output, *more, *self.assigned(overrides)),
@@ -279,7 +268,7 @@ class Workbench:
         return self.do("fuse", *runs, "-o", output, "--method", method, "--tag", name, *more, output=output)
 
     def ranked(self, name: str, run: Path, *, series: str | None = None, x: float | None = None) -> ObtainedRow:
-        """Evaluate a run by the recipe's measures, on the queries that some fold tests: all rows are of the same."""
+        """Evaluate a run by the recipe's measures, on the queries that the folds test."""
         if self.dry:
             return ObtainedRow(name, {}, run, series=series, x=x)
         per_query = measured_by_query(self.recipe, run, self.tested, self.judged_before)
@@ -293,7 +282,7 @@ class Workbench:
         series: str | None = None,
         x: float | None = None,
     ) -> ObtainedRow:
-        """Return a row that is no ranking; `values` is called if commands were run."""
+        """Return a row of other quantities; `values` is not called in a dry run."""
         return ObtainedRow(name, {} if self.dry else values(), series=series, x=x)
 
     @staticmethod
@@ -302,15 +291,15 @@ class Workbench:
         return [part for assignment in assignments(overrides or {}) for part in ("--set", assignment)]
 
     def read_json(self, path: Path) -> Any:
-        """Return what a command wrote as JSON."""
+        """Read the JSON output of a command."""
         return json.loads(path.read_text(encoding="utf-8"))
 
 
 def grid_options(grid: Mapping[str, str]) -> list[str]:
-    """Return a grid as options of a command, its values checked: a fault is found before the first command is run.
+    """Return a grid as options of a command, and check its values before the first command runs.
 
     Raises:
-        InputError: values that are neither ``0.1,0.2`` nor ``0.1:0.9:0.1``.
+        InputError: values are neither ``0.1,0.2`` nor ``0.1:0.9:0.1``.
     """
     axes = [f"{axis}={values}" for axis, values in grid.items()]
     parse_axes(axes, dict.fromkeys(grid, float))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from longrank.config import lookup, suggestion
+from longrank.config import check_options, defaults_of, lookup, suggestion
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.retrieval.batch import retrieve_all
@@ -17,16 +16,11 @@ from longrank.retrieval.presets import PRESETS, SETTINGS, FirstStage
 from longrank.retrieval.query_likelihood import QueryLikelihood
 from longrank.retrieval.replay import Replay
 from longrank.retrieval.searcher import ExpandedQuery, Hits, Searcher
+from longrank.retrieval.similarities import SIMILARITIES, parameters_of, similarity_options
 from longrank.types import Notes
 
 if TYPE_CHECKING:
     from longrank.retrieval.lucene import LuceneRetriever
-
-SIMILARITIES: dict[str, type[Searcher]] = {"bm25": BM25, "ql": QueryLikelihood}
-"""Searchers by the name of their similarity."""
-
-PARAMETERS = {"bm25": ("k1", "b"), "ql": ("mu",)}
-"""Which settings are of one similarity alone."""
 
 ENGINES: dict[str, type[LuceneRetriever] | str] = {"lucene": "longrank.retrieval.lucene:LuceneRetriever"}
 """First stages over the indexes of other engines, by what stands before the colon of ``lucene:PATH``."""
@@ -66,10 +60,8 @@ def make_retriever(
         fix = f"build it with --analyzer {stage.analyzer}, or take another preset"
         raise InputError("this first stage is of another kind of index", got=index.options.analyzer, fix=fix)
     notes = Notes() if notes is None else notes
-    if stage.similarity == "bm25":
-        searcher: Searcher = BM25(index, stage.k1, stage.b, doc_lengths=stage.doc_lengths, notes=notes)
-    else:
-        searcher = QueryLikelihood(index, stage.mu, doc_lengths=stage.doc_lengths, notes=notes)
+    make: Callable[..., Searcher] = SIMILARITIES[stage.similarity]
+    searcher = make(index, doc_lengths=stage.doc_lengths, notes=notes, **stage.parameters)
     feedback = make_feedback(stage)
     return searcher if feedback is None else WithFeedback(searcher, feedback)
 
@@ -95,47 +87,36 @@ def first_stage(preset: str | FirstStage, settings: Mapping[str, Any]) -> FirstS
         InputError: unknown preset or setting (suggests the nearest), a value of another type, or a
             setting of a similarity or a feedback model that is not used.
     """
-    given = {name: value for name, value in settings.items() if value is not None}
+    values = {name: value for name, value in settings.items() if value is not None}
     stage = preset if isinstance(preset, FirstStage) else lookup(PRESETS, preset, "preset")
-    stage = replace(stage, **{n: _like(getattr(stage, n), n, given[n]) for n in SETTINGS if n in given})
-    lookup(SIMILARITIES, stage.similarity, "similarity")
-    for similarity, parameters in PARAMETERS.items():
-        if similarity != stage.similarity and (idle := [name for name in parameters if name in given]):
-            raise InputError(f"similarity '{stage.similarity}' has no such parameter", got=idle[0])
-    if stage.feedback != "none":
-        lookup(FEEDBACKS, stage.feedback, "feedback")
-    options = {name: value for name, value in given.items() if name not in SETTINGS}
-    known = feedback_options(stage.feedback)
-    for name in options:
-        if name not in known:
-            what = f"feedback '{stage.feedback}' has no such option" if _is_option(name) else "unknown setting"
-            raise InputError(what, got=name, fix=suggestion(name, (*SETTINGS, *known)))
-    return replace(stage, options={**stage.options, **{n: _like(known[n], n, v) for n, v in options.items()}})
+    similarity = values.pop("similarity", stage.similarity)
+    feedback = values.pop("feedback", stage.feedback)
+    searcher = lookup(SIMILARITIES, similarity, "similarity")
+    model = lookup(FEEDBACKS, feedback, "feedback") if feedback != "none" else None
+    doc_lengths = values.pop("doc_lengths", stage.doc_lengths)
+    parameters = {name: values.pop(name) for name in similarity_options(similarity) if name in values}
+    for name in values:
+        if name not in feedback_options(feedback):
+            known = (*SETTINGS, *similarity_options(similarity), *feedback_options(feedback))
+            what = f"similarity '{similarity}' with feedback '{feedback}' has no such setting"
+            raise InputError(what, got=name, fix=suggestion(name, known))
+    check_options(searcher, f"similarity '{similarity}'", parameters)
+    if model is not None:
+        check_options(model, f"feedback '{feedback}'", values)
+    kept = stage.parameters if similarity == stage.similarity else {}
+    learned = stage.options if feedback == stage.feedback else {}
+    return FirstStage(similarity, {**kept, **parameters}, doc_lengths, feedback, {**learned, **values}, stage.analyzer)
 
 
 def feedback_options(feedback: str) -> dict[str, Any]:
     """Return the options of a feedback model with their defaults; ``none`` has no options."""
-    return {} if feedback == "none" else {one.name: one.default for one in fields(FEEDBACKS[feedback])}  # type: ignore[arg-type]
-
-
-def _like(default: object, name: str, value: Any) -> Any:
-    """Return `value` if it is of the type of `default`; a whole number may stand for any."""
-    wanted = (int, float) if isinstance(default, float) else type(default)
-    if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(default, bool)):
-        kind = {float: "a number", int: "a whole number", bool: "true or false"}.get(type(default), "a word")
-        raise InputError(f"{name} must be {kind}", got=value)
-    return value
-
-
-def _is_option(name: str) -> bool:
-    return any(name in feedback_options(feedback) for feedback in FEEDBACKS)
+    return {} if feedback == "none" else defaults_of(FEEDBACKS[feedback])
 
 
 __all__ = [
     "BM25",
     "ENGINES",
     "FEEDBACKS",
-    "PARAMETERS",
     "PRESETS",
     "SETTINGS",
     "SIMILARITIES",
@@ -148,7 +129,10 @@ __all__ = [
     "WithFeedback",
     "feedback_options",
     "first_stage",
+    "make_feedback",
     "make_retriever",
     "open_retriever",
+    "parameters_of",
     "retrieve_all",
+    "similarity_options",
 ]

@@ -18,16 +18,17 @@ class BM25(Searcher):
     Attributes:
         k1: saturation of term frequency, 0 to 1e6; 0 counts only whether a term occurs.
         b: how much document length counts, 0 (not at all) to 1.
-        idf: whether rare terms count more; without, the weights of the query decide alone.
+        idf: rare terms count more; false: the weights of the query decide alone.
     """
+
+    idf = True
 
     def __init__(
         self,
         index: Index,
+        *,
         k1: float = 0.9,
         b: float = 0.4,
-        *,
-        idf: bool = True,
         doc_lengths: str = "lucene",
         ties: str = "doc_id",
         notes: Notes | None = None,
@@ -39,8 +40,8 @@ class BM25(Searcher):
         """
         check("k1", k1, 0 <= k1 <= 1e6, "between 0 and 1e6")
         check("b", b, 0 <= b <= 1, "between 0 and 1")
-        super().__init__(index, doc_lengths, ties, notes)
-        self.k1, self.b, self.idf = k1, b, idf
+        super().__init__(index, doc_lengths=doc_lengths, ties=ties, notes=notes)
+        self.k1, self.b = k1, b
         self._norms = inverse_norms(self.lengths, index.avgdl or 1.0, k1, b)
 
     def _add(self, terms: QueryTerms, sums: NDArray[np.float64]) -> None:
@@ -49,3 +50,9 @@ class BM25(Searcher):
             weights *= idfs(terms.dfs, self.index.n_nonempty)
         postings = self.index.inverted
         add_bm25(postings.docs, postings.tfs, terms.starts, terms.stops, weights, self.classes, self._norms, sums)
+
+
+class BM25WithoutIdf(BM25):
+    """Ranks by BM25 without idf."""
+
+    idf = False

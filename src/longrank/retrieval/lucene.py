@@ -20,9 +20,10 @@ from longrank.errors import InputError
 from longrank.retrieval.anserini import SEARCHER, anserini
 from longrank.retrieval.feedback import FEEDBACKS
 from longrank.retrieval.presets import FirstStage
+from longrank.retrieval.similarities import parameters_of
 from longrank.types import Notes, Query, Run, ScoredDoc
 
-_SIMILARITIES = ("bm25", "ql")
+_SIMILARITIES = {"bm25": "set_bm25", "ql": "set_qld"}  # methods of Anserini that take their parameters
 _ANALYZERS = ("", "porter")
 _OPTIONS = {
     "none": (),
@@ -107,10 +108,7 @@ class LuceneRetriever:
 
     def _opened(self, stage: FirstStage, options: dict[str, Any]) -> Any:
         searcher = self._java.load(SEARCHER)(str(self.path))
-        if stage.similarity == "bm25":
-            searcher.set_bm25(float(stage.k1), float(stage.b))
-        else:
-            searcher.set_qld(float(stage.mu))
+        getattr(searcher, _SIMILARITIES[stage.similarity])(*map(float, parameters_of(stage).values()))
         if options and not searcher.reader.getTermVectors(0):
             fix = "build it with --storeDocvectors"
             raise InputError(f"has no term vectors, which {stage.feedback} needs", path=self.path, fix=fix)

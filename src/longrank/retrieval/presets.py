@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -13,20 +13,16 @@ class FirstStage:
     """The settings of a first stage.
 
     Attributes:
-        similarity: ``bm25`` or ``ql``.
-        k1: of BM25; see `BM25`.
-        b: of BM25.
-        mu: of query likelihood; see `QueryLikelihood`.
+        similarity: a key of `SIMILARITIES`.
+        parameters: options of the similarity; the others have their defaults.
         doc_lengths: ``lucene`` or ``exact``; see `Searcher`.
         feedback: ``none``, or a key of `FEEDBACKS`.
-        options: of that feedback model; what is not named has its default.
-        analyzer: what the index must have been built with; empty if that does not matter.
+        options: options of the feedback model; the others have their defaults.
+        analyzer: the analyzer that the index must have; empty: any.
     """
 
     similarity: str = "bm25"
-    k1: float = 0.9
-    b: float = 0.4
-    mu: float = 1000.0
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     doc_lengths: str = "lucene"
     feedback: str = "none"
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -34,22 +30,27 @@ class FirstStage:
 
     @property
     def about(self) -> str:
-        """What it is, in a line."""
-        parameters = f"BM25, k1 = {self.k1}, b = {self.b}" if self.similarity == "bm25" else f"QL, mu = {self.mu}"
+        """The settings in a line."""
+        parameters = [f"{name} = {value}" for name, value in self.parameters.items()]
         feedback = [self.feedback] if self.feedback != "none" else []
         analyzer = [f"of an index with --analyzer {self.analyzer}"] if self.analyzer else []
-        return ", ".join([parameters, *feedback, *analyzer])
+        return ", ".join([self.similarity.upper(), *parameters, *feedback, *analyzer])
 
 
-SETTINGS = tuple(one.name for one in fields(FirstStage) if one.name not in ("options", "analyzer"))
+SETTINGS = ("similarity", "doc_lengths", "feedback")
 """The settings that every first stage has."""
 
+
+def _bm25(k1: float, b: float) -> FirstStage:
+    return FirstStage(parameters={"k1": k1, "b": b})
+
+
 _BASES = {
-    "bm25-anserini": FirstStage(k1=0.9, b=0.4),  # Anserini's default; MaxP, Birch, h2oloo, PARADE
-    "bm25-lucene": FirstStage(k1=1.2, b=0.75),  # Lucene's and Solr's default; Santos et al.
-    "bm25-msmarco-passage": FirstStage(k1=0.82, b=0.68),  # h2oloo, tuned for recall at 1000
-    "bm25-msmarco-doc": FirstStage(k1=3.44, b=0.87),  # h2oloo, tuned for average precision
-    "ql": FirstStage(similarity="ql", mu=1000.0),  # Anserini's default
+    "bm25-anserini": _bm25(k1=0.9, b=0.4),  # Anserini's default; MaxP, Birch, h2oloo, PARADE
+    "bm25-lucene": _bm25(k1=1.2, b=0.75),  # Lucene's and Solr's default; Santos et al.
+    "bm25-msmarco-passage": _bm25(k1=0.82, b=0.68),  # h2oloo, tuned for recall at 1000
+    "bm25-msmarco-doc": _bm25(k1=3.44, b=0.87),  # h2oloo, tuned for average precision
+    "ql": FirstStage("ql", {"mu": 1000.0}),  # Anserini's default
 }
 _H2OLOO = {"": "none", "_ax": "axiomatic", "_prf": "bm25prf", "_rm3": "rm3"}
 _H2OLOO_TUNED = {"": "bm25-msmarco-doc", "_p": "bm25-msmarco-passage"}

@@ -22,8 +22,8 @@ class QueryLikelihood(Searcher):
     def __init__(
         self,
         index: Index,
-        mu: float = 1000.0,
         *,
+        mu: float = 1000.0,
         doc_lengths: str = "lucene",
         ties: str = "doc_id",
         notes: Notes | None = None,
@@ -34,7 +34,7 @@ class QueryLikelihood(Searcher):
             InputError: a parameter out of range.
         """
         check("mu", mu, 1e-6 <= mu <= 1e12, "between 1e-6 and 1e12")
-        super().__init__(index, doc_lengths, ties, notes)
+        super().__init__(index, doc_lengths=doc_lengths, ties=ties, notes=notes)
         self.mu = mu
         self._offsets = dirichlet_offsets(self.lengths, mu)
 

@@ -77,7 +77,9 @@ class Searcher(ABC):
         ties: as given.
     """
 
-    def __init__(self, index: Index, doc_lengths: str, ties: str, notes: Notes | None) -> None:
+    def __init__(
+        self, index: Index, *, doc_lengths: str = "lucene", ties: str = "doc_id", notes: Notes | None = None
+    ) -> None:
         """Prepare for searching.
 
         Args:

@@ -6,11 +6,10 @@ options are its keyword-only parameters. With ``needs_model`` it also names an `
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from longrank.config import lookup, suggestion
+from longrank.config import check_options, lookup
 from longrank.errors import InputError
 from longrank.networks.model_files import find_model
 from longrank.types import Notes
@@ -54,11 +53,7 @@ def make_scorer(
     """
     kind: Any = scorer_class(name)
     options = options or {}
-    known = options_of(name)
-    for option in options:
-        if option not in known:
-            raise InputError(f"the {name} scorer has no option", got=option, fix=suggestion(option, known))
-    _check_types(name, kind, options)
+    check_options(kind, f"the {name} scorer", options)
     make: Callable[..., PassageScorer] = kind
     if not kind.needs_model:
         if model is not None:
@@ -76,25 +71,3 @@ def scorer_class(name: str) -> type[PassageScorer]:
         InputError: no such scorer.
     """
     return lookup(PASSAGE_SCORERS, name, "passage scorer")
-
-
-def _check_types(name: str, kind: Callable[..., PassageScorer], options: Mapping[str, Any]) -> None:
-    from pydantic import ConfigDict, TypeAdapter, ValidationError
-
-    parameters = inspect.signature(kind, eval_str=True).parameters
-    for option, value in options.items():
-        try:
-            TypeAdapter(parameters[option].annotation, config=ConfigDict(strict=True)).validate_python(value)
-        except ValidationError as error:
-            fault = error.errors()[0]["msg"].removeprefix("Input ")
-            raise InputError(f"{option} of the {name} scorer {fault}", got=value) from None
-
-
-def options_of(name: str) -> list[str]:
-    """Return the names of the options that a passage scorer takes.
-
-    Raises:
-        InputError: no such scorer.
-    """
-    parameters = inspect.signature(scorer_class(name)).parameters.values()
-    return [one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.name != "notes"]

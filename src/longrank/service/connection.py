@@ -18,10 +18,10 @@ _TOO_MANY = Refusal(503, "too_many_connections", "too many connections are open"
 
 
 class Connection(H11Protocol):
-    """A connection that is closed if no whole request head arrives within `idle_timeout` seconds.
+    """A connection that is closed if no whole request head arrives in time.
 
-    The seconds count from the start of the connection or from the last answer. They also bound a body that goes on
-    after its answer, which is discarded.
+    The first head has `header_timeout` seconds, a later head `keep_alive` seconds from the last answer. This also
+    bounds a body that goes on after its answer, which is discarded.
 
     Args:
         settings: the limits.
@@ -30,17 +30,16 @@ class Connection(H11Protocol):
 
     def __init__(self, settings: ServiceSettings, **options: Any) -> None:
         super().__init__(**options)
-        self._max_connections = settings.max_connections
+        self._settings = settings
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start, or refuse where too many connections are open."""
         super().connection_made(transport)
-        if len(self.connections) > self._max_connections:
+        if len(self.connections) > self._settings.max_connections:
             self._refuse(_TOO_MANY)
         else:
-            self.timeout_keep_alive_task = self.loop.call_later(
-                self.timeout_keep_alive, self.timeout_keep_alive_handler
-            )
+            seconds = self._settings.header_timeout
+            self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
 
     def data_received(self, data: bytes) -> None:
         """Read; unlike uvicorn's own method, a few bytes do not stop the timer."""

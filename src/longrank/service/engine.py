@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from longrank.aggregation import AGGREGATORS, make_aggregator
+from longrank.aggregation import AGGREGATORS
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.index import Index
@@ -60,6 +60,7 @@ class Served:
         scorer = self.settings.scorer
         return {
             "name": self.name,
+            "about": self.settings.about,
             "first_stage": None if self.pipeline is None else self.settings.first_stage.preset,
             "scorer": None if scorer is None else scorer.name,
             "model": None if scorer is None else _name_of(self.model or scorer.model),
@@ -154,14 +155,16 @@ class Engine:
         return shlex.join(["longrank", "search", *ordered])
 
     def _load(self, name: str, choice: PipelineChoice, settings: PipelineSettings) -> Served:
-        pipeline, reranker = None, None
+        pipeline, reranker, notes = None, None, Notes()
         if self.index is not None:
-            pipeline = open_pipeline(self.index, settings, model=choice.model, notes=self._notes)
-            pipeline.retriever.retrieve(Query("q", "long documents"), 1)
+            pipeline = open_pipeline(self.index, settings, model=choice.model, notes=notes)
             if isinstance(pipeline.scorer, PassageDocumentScorer):
                 reranker = Reranker(pipeline)
         else:
-            reranker = Reranker(settings, model=choice.model, notes=self._notes)
+            reranker = Reranker(settings, model=choice.model, notes=notes)
+        self._notes.merge(notes)  # without notes about the queries below
+        if pipeline is not None:
+            pipeline.retriever.retrieve(Query("q", "long documents"), 1)
         if reranker is None:
             return Served(name, settings, choice.model, pipeline, None, 1.0)
         prepared = reranker.prepare("long documents", [_SAMPLE], TextLimits())
@@ -171,15 +174,8 @@ class Engine:
 
 
 def simple_aggregators() -> list[str]:
-    """Return the aggregators of passages that need no options: a request may name them."""
-    names = []
-    for name in (key for key in AGGREGATORS if key != "document"):
-        try:
-            make_aggregator(name)
-        except InputError:
-            continue
-        names.append(name)
-    return names
+    """Return the aggregators of passage scores that need no options."""
+    return [name for name, entry in AGGREGATORS.items() if not entry.needs_document_score and not entry.example]
 
 
 def _names(choices: Sequence[PipelineChoice]) -> list[str]:

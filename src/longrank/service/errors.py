@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TypeAlias
 
 from longrank.errors import printable
-
-Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 CLOSE = {"Connection": "close"}
 """Headers of an answer after which the connection is closed."""
@@ -31,7 +28,7 @@ class Refusal(Exception):
         self.status, self.code, self.headers = status, code, dict(headers or {})
         self.message = printable(message[:_MAX_CHARACTERS])[:_MAX_CHARACTERS]
 
-    def answer(self, path: str, request_id: str) -> tuple[Headers, bytes]:
+    def answer(self, path: str, request_id: str) -> tuple[list[tuple[bytes, bytes]], bytes]:
         """Return headers and body as the dialect of `path` has them; ours is {code, message, request_id}.
 
         Cohere's clients read ``message``, Jina's ``detail``, vLLM's and text-embeddings-inference's ``error``.
@@ -46,7 +43,7 @@ class Refusal(Exception):
         return encoded(headers), body
 
 
-def encoded(headers: Mapping[str, str]) -> Headers:
+def encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
     """Return headers as ASGI has them."""
     return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
 

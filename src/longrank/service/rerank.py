@@ -10,6 +10,7 @@ from typing import TypeVar
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.explain import RankedText
 from longrank.ranking.passages import PassageDocumentScorer
+from longrank.ranking.settings import Aggregate
 from longrank.ranking.texts import PreparedTexts, Reranker, TextLimits
 from longrank.service.admission import Admission
 from longrank.service.engine import Engine, Served
@@ -47,7 +48,7 @@ class RerankRequest:
     top_n: int | None = None
     model: str | None = None
     limits: TextLimits = field(default_factory=TextLimits)
-    aggregator: str | None = None
+    aggregator: Aggregate | None = None
     passages: int = 0
     may_cut: bool = True
     warnings: Sequence[str] = ()
@@ -105,7 +106,7 @@ async def rerank(service: Service, request: RerankRequest, deadline: float) -> A
     if cut and not request.may_cut:
         raise Refusal(422, "invalid", f"truncation is off, but {'; '.join(cut)}")
     service.metrics.truncated(sum(map(is_truncated, results)))
-    aggregator = request.aggregator or reranker.aggregator_name
+    aggregator = reranker.aggregator_name if request.aggregator is None else request.aggregator.name
     return Answer(results, served, aggregator, [*warnings, *request.warnings, *cut], n_tokens)
 
 

@@ -90,7 +90,7 @@ class _Server(uvicorn.Server):
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
-                timeout_keep_alive=settings.idle_timeout,  # type: ignore[arg-type]
+                timeout_keep_alive=settings.keep_alive,  # type: ignore[arg-type]
                 timeout_graceful_shutdown=settings.drain,  # type: ignore[arg-type]
                 h11_max_incomplete_event_size=MAX_HEAD_BYTES - 1,
             )

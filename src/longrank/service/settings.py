@@ -24,7 +24,8 @@ class ServiceSettings:
         max_request_tokens: estimated tokens of a request; more get 413.
         max_query_characters: characters of a query; more get 422.
         deadline: time from a request's arrival to its answer; later answers are 504. Clients may ask for less.
-        idle_timeout: time for a request's head to arrive, from the start of the connection or the last answer.
+        header_timeout: time for the first head of a connection to arrive.
+        keep_alive: time from an answer until the next head has arrived.
         body_timeout: time for a body to arrive; slower bodies get 408.
         drain: time to complete requests in flight after a signal to stop.
         batch_tokens: estimated tokens of a batch; between batches, cancelled and late requests are dropped.
@@ -44,7 +45,8 @@ class ServiceSettings:
     max_request_tokens: int = 2_000_000
     max_query_characters: int = 10_000
     deadline: float = 30.0
-    idle_timeout: float = 9.0
+    header_timeout: float = 9.0
+    keep_alive: float = 20.0
     body_timeout: float = 28.0
     drain: float = 30.0
     batch_tokens: int = 8192

@@ -17,19 +17,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.routing import Match
 
 from longrank.errors import LongRankError, printable
-from longrank.service.errors import CLOSE, Headers, Refusal, encoded, stopping
+from longrank.service.errors import CLOSE, Refusal, encoded, stopping
 from longrank.service.head import (
-    MAX_HEAD_BYTES,
     SECURITY_HEADERS,
-    Head,
     check_body_head,
     check_host,
     check_key,
-    head_of,
-    head_too_large,
+    check_size,
+    is_probe,
+    needs_key,
     request_id,
     too_large,
 )
@@ -56,7 +56,8 @@ class Exchange:
     """One request and its answer.
 
     Attributes:
-        head: head of the request.
+        path: path of the request.
+        headers: headers of the request.
         id: id of the request, in the log and in the answer.
         status: status of the answer; 499 before an answer has begun.
         code: reason of a refusal, or empty.
@@ -65,12 +66,12 @@ class Exchange:
         unread: True while a part of the body may still arrive.
     """
 
-    def __init__(self, head: Head, send: Send) -> None:
-        self.head, self._send = head, send
-        self.id = request_id(head)
+    def __init__(self, scope: MutableMapping[str, Any], send: Send) -> None:
+        self.path, self.headers, self._send = scope["path"], Headers(scope=scope), send
+        self.id = request_id(self.headers)
         self.status, self.code = 499, ""
         self.complete = False
-        self.unread = head.has_body
+        self.unread = "content-length" in self.headers or "transfer-encoding" in self.headers
         self.arrival = time.monotonic()
 
     @property
@@ -90,13 +91,13 @@ class Exchange:
     async def refuse(self, refusal: Refusal) -> None:
         """Answer with a refusal, unless an answer has begun."""
         if not self.begun:
-            headers, body = refusal.answer(self.head.path, self.id)
+            headers, body = refusal.answer(self.path, self.id)
             self.code = refusal.code
             await self._start(refusal.status, headers)
             await self._send({"type": "http.response.body", "body": body})
             self.complete = True
 
-    async def _start(self, status: int, headers: Headers) -> None:
+    async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         self.status = status
         headers = [*headers, *_SECURITY_HEADERS, (b"x-request-id", self.id.encode())]
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
@@ -132,13 +133,14 @@ class Transport:
         """Answer one request."""
         if scope["type"] != "http":
             raise RuntimeError(f"{scope['type']} is not supported")
-        exchange = Exchange(head_of(scope), send)
+        exchange = Exchange(scope, send)
         try:
             await self._answer(exchange, scope, receive)
             if not exchange.begun:
                 raise RuntimeError("the application has not answered")
         except Refusal as refusal:
-            if exchange.unread and exchange.head.closes and refusal.status != 408:
+            closes = "close" in exchange.headers.get("connection", "").lower()
+            if exchange.unread and closes and refusal.status != 408:
                 await _discard(receive)
             await exchange.refuse(refusal)
         except ClientGone:  # the log line says 499
@@ -149,24 +151,23 @@ class Transport:
             _logger.error("%s failed: %s", exchange.id, _described(error))
             await exchange.refuse(Refusal(500, "internal", "an error inside the server; see its log"))
         finally:
-            self._record(exchange)
+            self._record(exchange, scope)
 
     async def _answer(self, exchange: Exchange, scope: dict[str, Any], receive: Receive) -> None:
-        head, settings = exchange.head, self.settings
-        if head.n_bytes > MAX_HEAD_BYTES:
-            raise head_too_large()
-        if not head.is_probe:
-            check_host(head, settings.allowed_hosts)
-        if self._key is not None and not head.is_open:
-            check_key(head, self._key)
-        if head.path == "/ready" and self.stopping:
+        path, headers, settings = exchange.path, exchange.headers, self.settings
+        check_size(scope)
+        if not is_probe(path):
+            check_host(headers, settings.allowed_hosts)
+        if self._key is not None and needs_key(path):
+            check_key(headers, self._key)
+        if path == "/ready" and self.stopping:
             raise stopping()
         state = {**scope.get("state", {}), "request_id": exchange.id, "arrival": exchange.arrival}
         # uvicorn leaves out the body of an answer to HEAD.
-        inner = {**scope, "state": state, "method": "GET" if head.method == "HEAD" else head.method}
+        inner = {**scope, "state": state, "method": "GET" if scope["method"] == "HEAD" else scope["method"]}
         body = b""
-        if head.method == "POST" and self._is_served(inner):
-            check_body_head(head, settings.max_body_bytes)
+        if scope["method"] == "POST" and self._is_served(inner):
+            check_body_head(headers, settings.max_body_bytes)
             if self.admission is not None:
                 self.admission.refuse_if_full()
             body = await self._body(receive)
@@ -209,14 +210,15 @@ class Transport:
                 raise Refusal(503, "overloaded", "too many bytes are arriving at once", {"Retry-After": "1"})
             more = message["more_body"]
 
-    def _record(self, exchange: Exchange) -> None:
-        head, seconds = exchange.head, time.monotonic() - exchange.arrival
+    def _record(self, exchange: Exchange, scope: dict[str, Any]) -> None:
+        seconds, (client, *_) = time.monotonic() - exchange.arrival, scope.get("client") or ("-",)
         if self.metrics is not None:
-            self.metrics.answered(head.path, exchange.status, seconds)
+            self.metrics.answered(exchange.path, exchange.status, seconds)
             if exchange.code:
                 self.metrics.refused(exchange.code)
-        fields = (head.client, head.method, head.path[:200], exchange.status, exchange.code, f"{1000 * seconds:.0f} ms")
-        _logger.info("%s", " ".join(printable(str(field)) for field in (*fields, exchange.id) if field != ""))
+        fields = (client, scope["method"], exchange.path[:200], exchange.status, exchange.code)
+        line = (*fields, f"{1000 * seconds:.0f} ms", exchange.id)
+        _logger.info("%s", " ".join(printable(str(field)) for field in line if field != ""))
 
 
 def request_id_of(scope: Any) -> str:

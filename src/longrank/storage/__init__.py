@@ -1,14 +1,12 @@
-"""All writing that must survive a crash, in one place.
+"""Files that survive a crash: each is whole or absent at any time.
 
-Four shapes, each either whole or absent whatever happens in between:
-
-- a *file* (`atomic_write`): written beside its place, synced, then renamed over it;
+- a *file* (`atomic_write`): written under a temporary name, synced, then renamed;
 - a *folder* (`write_manifest`, `open_manifest`, `verify`): valid only with its manifest, which is
   written last and names the size and SHA-256 of every other file;
 - a *journal* (`Journal`, `read_journal`): records with checksums appended to one file; a torn tail is cut
   back to the last commit mark;
-- *values by key* (`longrank.storage.key_values`, imported where it is used: it brings SQLite): added in transactions,
-  by several processes at a time.
+- *values by key* (`longrank.storage.key_values`, imported only when used, because it imports SQLite): added in
+  transactions by several processes.
 """
 
 from longrank.storage.files import atomic_write, check_folder, check_parent, check_writable, lock, sync_folder

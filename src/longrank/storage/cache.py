@@ -1,4 +1,4 @@
-"""Where files lie that can be made again: one folder of the user's, which the command line may move."""
+"""The cache folder, for files that can be made again."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _places: dict[str, Path] = {}
 
 
 def cache_folder() -> Path:
-    """Return the folder; it need not exist. Unless it was moved, ``~/.cache/longrank``."""
+    """Return the cache folder, which may not exist yet; default: ``~/.cache/longrank``."""
     return _places.get("cache") or Path.home() / ".cache" / "longrank"
 
 
 def use_cache_folder(folder: Path) -> None:
-    """Let `cache_folder` return this one from now on."""
+    """Set the folder that `cache_folder` returns."""
     _places["cache"] = folder

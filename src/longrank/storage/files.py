@@ -1,4 +1,4 @@
-"""Files that are whole or absent whatever happens, and locks between processes."""
+"""Files that are whole or absent at any time, and locks between processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from longrank.errors import InputError, LongRankError
 
-_NAME_BEGINS = 50  # characters of a file's name that its temporary name repeats; names end at 255 bytes
+_NAME_BEGINS = 50  # characters of a file's name in its temporary name; names have at most 255 bytes
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
     """Open a file that appears at `path` only when the block ends without an error.
 
     Args:
-        path: where the file goes; its folder must exist.
+        path: the file; its folder must exist.
         mode: ``"wb"``, or ``"w"`` for UTF-8 text with ``\\n`` line ends.
 
     Raises:
@@ -29,7 +29,7 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
         LongRankError: writing failed (no space left, ...).
     """
     check_writable(Path(path))
-    path = Path(os.path.realpath(path))  # a link stays a link; what it points to is replaced
+    path = Path(os.path.realpath(path))  # a link stays a link; its target is replaced
     try:
         with _replacing(path, mode) as stream:
             yield stream
@@ -59,8 +59,7 @@ def check_writable(path: Path) -> None:
     """Fail early, before hours of work, if `path` cannot be written as a file.
 
     Raises:
-        InputError: it is a folder, a pipe or a device, its folder is absent or read-only, or its name
-            is too long.
+        InputError: the path is a folder, pipe or device, its folder is absent or read-only, or the name is too long.
     """
     try:
         is_folder = path.is_dir()
@@ -68,7 +67,7 @@ def check_writable(path: Path) -> None:
         raise InputError(f"cannot be written: {error.strerror or error}", path=path) from None
     if is_folder:
         raise InputError("is a folder; a file name is needed", path=path)
-    if path.exists() and not path.is_file():  # renaming a file over /dev/stdout would take it from everyone
+    if path.exists() and not path.is_file():  # a rename would replace /dev/stdout for all processes
         raise InputError("is a pipe or a device; a file name is needed", path=path)
     check_parent(path, Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent)
 
@@ -77,23 +76,23 @@ def check_folder(folder: Path) -> None:
     """Fail early, before hours of work, if files cannot be written to `folder`, which may be absent.
 
     Raises:
-        InputError: it is a file or a link to nothing, it is read-only, or the folder above is absent or read-only.
+        InputError: the path is a file or a broken link, or the folder or its parent is absent or read-only.
     """
     if os.path.isdir(folder):  # noqa: PTH112 - Path fails on odd names
         if not os.access(folder, os.W_OK):
             raise InputError("cannot be written to", path=folder)
         return
     if os.path.lexists(folder):
-        what = "file" if folder.exists() else "link to nothing"
+        what = "file" if folder.exists() else "broken link"
         raise InputError(f"is a {what}; a folder is needed", path=folder)
     check_writable(folder)
 
 
 def check_parent(path: Path, parent: Path) -> None:
-    """Refuse a place for `path` where no one can write: `parent`, which is to hold it.
+    """Refuse `path` if its folder `parent` cannot hold it.
 
     Raises:
-        InputError: it is no folder, or read-only.
+        InputError: `parent` is not a folder, or is read-only.
     """
     if not parent.is_dir():
         raise InputError("its folder does not exist", path=path, fix=f"mkdir -p {shlex.quote(str(parent))}")
@@ -135,7 +134,7 @@ def lock(path: Path) -> Iterator[None]:
         except OSError:
             stream.seek(0)
             raise _taken(path, stream.read().strip()) from None
-        if not _is_still(path, stream):  # its owner ended just now and took it away; the next may lock another
+        if not _is_still(path, stream):  # its owner has just removed it, so the next process may lock a new file
             raise _taken(path)
         stream.truncate(0)
         stream.write(f"pid {os.getpid()} on {socket.gethostname()}\n")

@@ -1,4 +1,4 @@
-"""Folders that are whole or absent whatever happens."""
+"""Folders that are whole or absent at any time."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pathlib import Path
 from longrank.errors import InputError, LongRankError
 from longrank.storage.files import check_parent, sync_folder
 
-_NAME_BEGINS = 50  # characters of a folder's name that its temporary name repeats
+_NAME_BEGINS = 50  # characters of a folder's name in its temporary name
 
 
 @contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
-    """Give an empty folder that appears as `folder` when the block ends without an error.
+    """Yield an empty folder that becomes `folder` when the block ends without an error.
 
-    One that is there is replaced if it holds nothing but files that the new one has, too. Killed between two
-    renames, the old one is left in a hidden folder beside its place.
+    An existing folder is replaced if all its files have new versions. A kill between two renames leaves the old folder
+    under a hidden name beside its place.
 
     Args:
-        folder: where it goes; the folder above must exist.
+        folder: the path; the folder above must exist.
 
     Raises:
         InputError: the folder above does not exist or cannot be written to, or `folder` holds other files.
@@ -54,7 +54,9 @@ def _check_same_names(folder: Path, new: Path) -> None:
         raise InputError("is a file; a folder is needed", path=folder)
     other = sorted({path.name for path in folder.iterdir()} - {path.name for path in new.iterdir()})
     if other:
-        raise InputError("holds other files, which would be lost", path=folder, got=other[0], fix="choose a new folder")
+        raise InputError(
+            "holds other files, which would be deleted", path=folder, got=other[0], fix="choose a new folder"
+        )
 
 
 def _sync(folder: Path) -> None:

@@ -1,8 +1,8 @@
-"""Append-only files of checksummed records that a kill at any moment cannot spoil.
+"""Append-only files of checksummed records that survive a kill at any moment.
 
 Layout: one UTF-8 JSON header line, then frames. A frame is  kind (1 byte: R or C), length of the
 body (uint32), CRC-32 of kind, length and body (uint32), body; little-endian. A C frame is a commit
-mark: everything before it is safe. Its body says how many records it closes, since the last mark.
+mark: all records before it are safe. Its body is the number of records since the last mark.
 """
 
 from __future__ import annotations
@@ -31,24 +31,23 @@ def _frame(kind: bytes, body: bytes) -> bytes:
 
 
 class Journal:
-    """An append-only file of checksummed records that a kill at any moment cannot spoil.
+    """An append-only file of checksummed records that survives a kill at any moment.
 
     Opening an existing journal needs the same header; its torn tail is cut back to the last commit
-    mark. `n_committed` says how many records are safe already.
+    mark. `n_committed` is the number of safe records.
     """
 
     def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
         """Create `path` with `header`, or open it to append.
 
         Raises:
-            InputError: the file there is no journal, or was written with another header; names the
-                first key that differs.
+            InputError: the file is not a journal, or was written with another header; names the first key that differs.
         """
         self.path = path
         if not path.exists():
             with atomic_write(path) as stream:
                 stream.write(_header_line(header))
-        fix = "give the old settings to resume, or remove the file to start afresh"
+        fix = "give the old settings to resume, or remove the file to start again"
         refuse_changed(path, read_header(path), json.loads(_header_line(header)), fix)
         self.n_committed, self.n_marks, end = _scan(path)
         self._stream: BinaryIO = path.open("r+b")
@@ -79,8 +78,8 @@ class Journal:
         self.n_committed, self.n_marks, self._pending = self.n_committed + self._pending, self.n_marks + 1, 0
 
     def close(self) -> None:
-        """Close the file; records after the last `commit` are forgotten at the next opening."""
-        with suppress(OSError):  # what could not be flushed was not committed either
+        """Close the file; records after the last `commit` are dropped at the next opening."""
+        with suppress(OSError):  # unflushed records were not committed either
             self._stream.close()
 
     def __enter__(self) -> Journal:
@@ -101,7 +100,7 @@ def _writing(path: Path) -> Iterator[None]:
 def _header_line(header: Mapping[str, Any]) -> bytes:
     line = json.dumps(header, sort_keys=True, ensure_ascii=False).encode() + b"\n"
     if len(line) > _MAX_HEADER:
-        raise LongRankError(f"a header of {len(line)} bytes is too long; at most {_MAX_HEADER} are read again")
+        raise LongRankError(f"a header of {len(line)} bytes is too long; the limit is {_MAX_HEADER}")
     return line
 
 
@@ -109,7 +108,7 @@ def read_header(path: Path) -> dict[str, Any]:
     """Return the header of a journal.
 
     Raises:
-        InputError: no such file, or it does not begin as a journal does.
+        InputError: no such file, or it does not begin with a JSON header line.
     """
     if not path.is_file():
         raise InputError("no such file", path=path)
@@ -125,9 +124,9 @@ def read_header(path: Path) -> dict[str, Any]:
 
 
 def _frames(path: Path) -> Iterator[tuple[bytes, bytes, int]]:
-    """Yield (kind, body, end offset) of every whole frame; stop at the first torn or damaged one.
+    """Yield (kind, body, end offset) of every whole frame; stop at the first torn or damaged frame.
 
-    A commit mark that closes another number of records than stand before it is damage too.
+    A commit mark with a wrong number of records is damage, too.
     """
     size = path.stat().st_size
     records = 0
@@ -167,7 +166,7 @@ def read_journal(path: Path) -> Iterator[bytes]:
 
     Raises:
         InputError: not a journal.
-        IntegrityError: the file ends in, or holds, anything but whole committed records.
+        IntegrityError: the file holds anything but whole committed records.
     """
     read_header(path)
     pending: list[bytes] = []

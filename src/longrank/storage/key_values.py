@@ -1,8 +1,8 @@
-"""A file of values by key that several processes may share: SQLite, for what can be computed again.
+"""A file of values by key that several processes may share (SQLite), for values that can be computed again.
 
-A transaction is there whole or not at all, also when its process is killed: the next one to open the file undoes
-what was half written. No write-ahead log, which needs memory shared between processes and so fails on network
-folders; locks are held for milliseconds, and waited for. Each value is stored with a CRC-32 of its key and itself.
+A transaction is whole or absent, even if its process is killed: the next process to open the file undoes a partial
+transaction. There is no write-ahead log, which needs shared memory and so fails on network folders. Locks are held
+for milliseconds; other processes wait. Each value is stored with the CRC-32 of key and value.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _CHECKSUM = 4  # bytes
 
 
 class KeyValues:
-    """Values by key; what is there once is never changed.
+    """Values by key; a stored value never changes.
 
-    A file that does not exist is made. It is opened anew for each call, so threads and child processes may share this.
+    A missing file is created. Each call opens the file anew, so threads and child processes may share an object.
 
     Args:
         path: the file.
-        what: what the file is to the user, for messages.
+        what: noun for the file in messages.
 
     Raises:
-        InputError: the file cannot be made or written to, or is something else.
-        IntegrityError: it is damaged. So do all methods, which raise LongRankError as well: no space left, or
+        InputError: the file cannot be created or written to, or is another kind of file.
+        IntegrityError: the file is damaged. All methods raise these errors, too, and LongRankError: no space left, or
             another process keeps the file locked.
     """
 
@@ -45,13 +45,13 @@ class KeyValues:
             file.execute("COMMIT")
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return the values of those keys that are there."""
+        """Return the stored values of these keys."""
         with self._errors(), closing(self._connected("rw")) as file:
             file.execute("BEGIN")
             return self._found(file, keys)
 
     def add(self, values: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-        """Store values in one transaction and return what is there for their keys now: what came first stays."""
+        """Store values in one transaction; keys that have values keep them. Return the values of all these keys."""
         with self._errors(), closing(self._connected("rw")) as file:
             file.execute("BEGIN IMMEDIATE")
             entries = ((key, value + _checksum(key, value)) for key, value in values.items())
@@ -67,7 +67,7 @@ class KeyValues:
     def _checked(self, key: bytes, entry: bytes) -> bytes:
         value = entry[:-_CHECKSUM]
         if entry[-_CHECKSUM:] != _checksum(key, value):
-            raise IntegrityError(f"{self.path}: damaged; delete it: what it held is computed again")
+            raise IntegrityError(f"{self.path}: damaged; delete it, and its values are computed again")
         return value
 
     def _connected(self, mode: str) -> sqlite3.Connection:
@@ -85,7 +85,7 @@ class KeyValues:
             file.execute(f"PRAGMA user_version = {_VERSION}")
             file.execute("CREATE TABLE entries (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
         elif (kind, version) != (_KIND, _VERSION):
-            raise self._other("a database of something else or of another version")
+            raise self._other("another database, or another version")
 
     def _other(self, what: str) -> InputError:
         return InputError(f"exists and is no {self._what}", path=self.path, got=what, fix="name another file")
@@ -100,7 +100,7 @@ class KeyValues:
                 raise self._other("no database") from None
             if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT):
                 raise IntegrityError(
-                    f"{self.path}: damaged ({error}); delete it: what it held is computed again"
+                    f"{self.path}: damaged ({error}); delete it, and its values are computed again"
                 ) from None
             if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
                 raise InputError(f"cannot be opened for writing: {error}", path=self.path) from None

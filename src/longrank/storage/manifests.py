@@ -1,4 +1,4 @@
-"""Folders that are valid only with their manifest, which names size and SHA-256 of every other file."""
+"""Folders that are valid only with their manifest: it names size and SHA-256 of every other file."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def digest_of(value: object) -> str:
 def write_manifest(folder: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
     """Sync every file below `folder`, then write its manifest: ``meta`` plus ``files`` (size, sha256).
 
-    The manifest is what makes the folder valid, so call this last. It holds no time and no path,
-    so equal content gives equal bytes.
+    The manifest makes the folder valid, so write it last. It holds no time and no path, so equal content gives equal
+    bytes.
     """
     files = {}
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != MANIFEST):
@@ -51,7 +51,7 @@ def write_manifest(folder: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read a folder's manifest; the files it names are not looked at.
+    """Read a folder's manifest without a check of its files.
 
     Raises:
         InputError: there is no such folder, or it holds no manifest.
@@ -86,7 +86,7 @@ def open_manifest(folder: Path) -> dict[str, Any]:
 
 
 def verify(folder: Path) -> int:
-    """Compare every file of a folder with the checksum in its manifest; return how many there are.
+    """Compare every file of a folder with the checksum in its manifest; return the number of files.
 
     Raises:
         InputError: no manifest.

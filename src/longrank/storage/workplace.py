@@ -7,6 +7,7 @@ end; one that a killed process has left is free.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +20,24 @@ from longrank.storage.files import atomic_write, check_folder, check_writable, l
 LOCK = ".lock"
 RESUME = "give the old settings to resume, or choose a new folder"
 _MAX_SHOWN = 500  # characters of a setting that differs
+
+
+def check_apart(output: Path, *inputs: Path | str | None) -> None:
+    """Refuse an output, a file or a folder, that is an input or lies inside an input, such as an index.
+
+    Args:
+        output: the file or folder to write.
+        inputs: files and folders to read; None and ``""`` do not count.
+
+    Raises:
+        InputError: the output is an input or lies inside one.
+    """
+    places = {os.path.realpath(place) for place in inputs if place}  # Path.resolve fails on a link to itself
+    own = os.path.realpath(output)
+    if own in places:
+        raise InputError("is also an input and would be overwritten", path=output, fix="choose another output")
+    if places.intersection(map(str, Path(own).parents)):
+        raise InputError("lies inside an input", path=output, fix="choose another output")
 
 
 def check_own(folder: Path, kind: str, *, begun: bool) -> None:

@@ -1,32 +1,119 @@
-"""From a document to its passages: sliding windows, sentences, an even split, the source's own spans, or all of it.
+"""From a document to its passages.
 
-`make_segmenter` takes a preset of `PRESETS` and options that replace its own:
-
-    unit          word | wordpiece | sentence: what is counted
-    length        units in a window
-    stride        units from the beginning of one window to the beginning of the next
-    tail          keep: a window begins at every multiple of `stride`
-                  drop_contained: not if the one before holds all of it
-    max_passages  most windows of a document; 0: no cap
-    overflow      which ones when there are more: head | first_last_random
-    seed          of that sample, which depends on (seed, doc_id) alone
-    splitter, language, max_words   how sentences are found and where over-long ones are cut
-
-Passages are always in order of appearance, also where released code leaves a sample shuffled: no
-published score depends on it.
+`make_segmenter` takes a preset of `PRESETS` and options that replace its own. A preset is a rule of `RULES` with
+values for its options. Passages are always in order of appearance, also where released code leaves a sample shuffled:
+no published score depends on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
 
-from longrank.config import lookup, suggestion
+from annotated_types import Ge
+
+from longrank.config import check_options, keyword_options, lookup
 from longrank.errors import InputError
 from longrank.protocols import Segmenter
 from longrank.text.segmenters import Cap, EvenSplit, GivenPassages, SlidingWindows, UnitFinder, WholeDocument
 from longrank.text.sentences import make_splitter
 from longrank.text.windows import OffsetTokenizer, whitespace_words, wordpieces
+
+Unit = Literal["word", "wordpiece", "sentence"]
+Overflow = Literal["head", "first_last_random"]
+Count = Annotated[int, Ge(1)]
+CountOrZero = Annotated[int, Ge(0)]
+
+
+def windows(
+    *,
+    unit: Unit = "word",
+    length: Count = 150,
+    stride: Count = 75,
+    tail: Literal["keep", "drop_contained"] = "drop_contained",
+    max_passages: CountOrZero = 0,
+    overflow: Overflow = "head",
+    seed: CountOrZero = 0,
+    splitter: str | None = None,
+    language: str | None = None,
+    max_words: Count | None = None,
+    tokenizer: OffsetTokenizer | None = None,
+) -> Segmenter:
+    """Return a segmenter into sliding windows.
+
+    Args:
+        unit: the units that windows count.
+        length: units in a window.
+        stride: units from the beginning of one window to the beginning of the next.
+        tail: ``keep``: a window begins at every multiple of `stride`; ``drop_contained``: not if the window before
+            holds all of it.
+        max_passages: largest number of windows of a document; 0: no limit.
+        overflow: the windows to keep if there are more.
+        seed: of the sample ``first_last_random``, which depends on (seed, doc_id) alone.
+        splitter: sentence splitter, a key of `longrank.text.sentences.SPLITTERS`. Default: ``sentencex``.
+        language: of the sentences. Default: ``en``.
+        max_words: longer sentences are cut. Default: 512.
+        tokenizer: needed for wordpieces.
+
+    Raises:
+        InputError: options that contradict each other, or no tokenizer.
+        MissingExtra: the sentence splitter's package is not installed.
+    """
+    if stride > length:
+        raise InputError(
+            f"stride {stride} is longer than the window of {length}: text between windows would never be read",
+            fix="give a stride of at most the length",
+        )
+    units, unit_options = _units(unit, splitter, language, max_words, tokenizer)
+    cap, cap_options = _cap(max_passages, overflow, seed)
+    options = {"unit": unit, "length": length, "stride": stride, "tail": tail, **cap_options, **unit_options}
+    return SlidingWindows(_fingerprint("windows", options), units, length, stride, tail == "drop_contained", cap)
+
+
+def even(
+    *,
+    unit: Unit = "word",
+    length: Count = 150,
+    max_units: Count = 800,
+    splitter: str | None = None,
+    language: str | None = None,
+    max_words: Count | None = None,
+    tokenizer: OffsetTokenizer | None = None,
+) -> Segmenter:
+    """Return a segmenter into the fewest parts of equal size that are at most `length` units long (CEDR).
+
+    Args:
+        unit: as in `windows`, as are `splitter`, `language`, `max_words` and `tokenizer`.
+        length: largest number of units in a part.
+        max_units: units to read of a document.
+
+    Raises:
+        InputError, MissingExtra: as `windows`.
+    """
+    units, unit_options = _units(unit, splitter, language, max_words, tokenizer)
+    options = {"unit": unit, "length": length, "max_units": max_units, **unit_options}
+    return EvenSplit(_fingerprint("even", options), units, length, max_units)
+
+
+def given(*, max_passages: CountOrZero = 0, overflow: Overflow = "head", seed: CountOrZero = 0) -> Segmenter:
+    """Return a segmenter into the passages that the collection itself defines; options as in `windows`."""
+    cap, options = _cap(max_passages, overflow, seed)
+    return GivenPassages(_fingerprint("given", options), cap)
+
+
+def whole() -> Segmenter:
+    """Return a segmenter into one passage, the whole document; models truncate it and count what they cut."""
+    return WholeDocument(_fingerprint("whole", {}))
+
+
+RULES: dict[str, Callable[..., Segmenter]] = {
+    "windows": windows,
+    "even": even,
+    "given": given,
+    "whole": whole,
+}
+"""Functions or classes that make a segmenter; their keyword-only parameters are the options of passages."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     # 150 words, half overlapping, all of them.
@@ -79,47 +166,14 @@ PRESETS: dict[str, dict[str, Any]] = {
     "cedr": {"rule": "even", "unit": "wordpiece", "max_units": 800, "length": 512 - 20 - 3},
     "sentences": {"unit": "sentence", "length": 1, "stride": 1},
     # Birch: sentences, over-long ones cut at 512 words. The remainder is kept, released code loses it.
-    "birch": {"unit": "sentence", "length": 1, "stride": 1, "max_words": 512},
+    "birch": {"unit": "sentence", "length": 1, "stride": 1},
     # Santos et al.: sentences. The paper splits with spaCy: splitter = "spacy".
     "santos": {"unit": "sentence", "length": 1, "stride": 1},
     # docTTTTTquery and monoT5 on documents (they read the first 10,000 characters; here all is read).
     "doct5query": {"unit": "sentence", "length": 10, "stride": 5},
-    # The spans the collection itself names.
-    "given": {"rule": "given"},
-    # The whole document as one passage, for models that read it in one pass; what they cannot read they cut and count.
-    "whole": {"rule": "whole"},
 }
-
-
-_DEFAULTS: dict[str, Any] = {
-    "rule": "windows",
-    "unit": "word",
-    "length": 150,
-    "stride": 75,
-    "tail": "drop_contained",
-    "max_units": 800,
-    "splitter": "sentencex",
-    "language": "en",
-    "max_words": 512,
-    "max_passages": 0,
-    "overflow": "head",
-    "seed": 0,
-}
-_CHOICES = {
-    "rule": ("windows", "even", "given", "whole"),
-    "unit": ("word", "wordpiece", "sentence"),
-    "tail": ("keep", "drop_contained"),
-    "overflow": ("head", "first_last_random"),
-}
-_FROM_ZERO = ("max_passages", "seed")
-_CAP = ("max_passages", "overflow", "seed")
-_OF_RULE = {
-    "windows": ("unit", "length", "stride", "tail", *_CAP),
-    "even": ("unit", "length", "max_units"),
-    "given": _CAP,
-    "whole": (),
-}
-_OF_SENTENCES = ("splitter", "language", "max_words")
+PRESETS |= {name: {"rule": name} for name in RULES if name not in PRESETS}
+"""Rules by name with their options; each rule is a preset, too."""
 
 
 def make_segmenter(
@@ -129,80 +183,46 @@ def make_segmenter(
 
     Args:
         name: one of `PRESETS`.
-        options: see the head of this module.
+        options: options of the preset's rule, or ``rule`` and its options.
         tokenizer: needed where the unit is the wordpiece.
 
     Raises:
-        InputError: unknown preset, option or word; a number out of range; options that contradict
-            each other or mean nothing here; no tokenizer.
+        InputError: unknown preset, rule or option; a value of a wrong type or out of range; options that contradict
+            each other; no tokenizer.
         MissingExtra: the sentence splitter's package is not installed.
     """
-    preset = lookup(PRESETS, name, "passage preset")
-    settings = {**_DEFAULTS, **preset, **(options or {})}
-    used = _used(settings)
-    for option in options or {}:
-        if option not in used:
-            raise InputError(f"passages '{name}' have no such option here", got=option, fix=suggestion(option, used))
-    for option in used:
-        _check(option, settings[option])
-    _check_together(settings)
-    return _build(settings, used, tokenizer)
+    preset, options = lookup(PRESETS, name, "passage preset"), dict(options or {})
+    rule = lookup(RULES, options.pop("rule", preset.get("rule", "windows")), "passage rule")
+    declared = keyword_options(rule)
+    options = {option: value for option, value in preset.items() if option in declared} | options
+    check_options(rule, f"passage preset '{name}'", options)
+    if "tokenizer" in inspect.signature(rule).parameters:
+        options["tokenizer"] = tokenizer
+    return rule(**options)
 
 
-def _used(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    rule, unit = settings["rule"], settings["unit"]
-    _check("rule", rule)
-    of_rule = _OF_RULE[rule]
-    return (*of_rule, *_OF_SENTENCES) if "unit" in of_rule and unit == "sentence" else of_rule
-
-
-def _check(option: str, value: Any) -> None:
-    if option in _CHOICES:
-        if value not in _CHOICES[option]:
-            raise InputError(f"unknown {option} of passages", got=value, fix=suggestion(str(value), _CHOICES[option]))
-    elif isinstance(_DEFAULTS[option], str):
-        if not isinstance(value, str):
-            raise InputError(f"passage option {option} is a word", got=value)
-    else:
-        least = 0 if option in _FROM_ZERO else 1
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise InputError(f"passage option {option} is a whole number from {least}", got=value)
-
-
-def _check_together(settings: Mapping[str, Any]) -> None:
-    length, stride = settings["length"], settings["stride"]
-    if settings["rule"] == "windows" and stride > length:
-        raise InputError(
-            f"stride {stride} is longer than the window of {length}: text between windows would never be read",
-            fix="give a stride of at most the length",
-        )
-    if settings["overflow"] == "first_last_random" and settings["max_passages"] == 1:
+def _cap(max_passages: int, overflow: str, seed: int) -> tuple[Cap, dict[str, Any]]:
+    """Return the cap, and its part of the fingerprint."""
+    if overflow == "first_last_random" and max_passages == 1:
         raise InputError("overflow first_last_random keeps two passages or more", got=1, fix="set overflow = head")
+    options = {"max_passages": max_passages, "overflow": overflow, "seed": seed}
+    return Cap(max_passages, overflow, seed), options if max_passages else {}
 
 
-def _build(settings: Mapping[str, Any], used: tuple[str, ...], tokenizer: OffsetTokenizer | None) -> Segmenter:
-    cap = Cap(settings["max_passages"], settings["overflow"], settings["seed"])
-    named = {option: settings[option] for option in used if cap.most or option not in _CAP}
-    if settings["rule"] == "given":
-        return GivenPassages(_fingerprint("given", named), cap)
-    if settings["rule"] == "whole":
-        return WholeDocument(_fingerprint("whole", named))
-    units, detail = _unit_finder(settings, tokenizer)
-    fingerprint = _fingerprint(settings["rule"], named | detail)
-    length = settings["length"]
-    if settings["rule"] == "even":
-        return EvenSplit(fingerprint, units, length, settings["max_units"])
-    return SlidingWindows(fingerprint, units, length, settings["stride"], settings["tail"] == "drop_contained", cap)
-
-
-def _unit_finder(settings: Mapping[str, Any], tokenizer: OffsetTokenizer | None) -> tuple[UnitFinder, dict[str, str]]:
-    """Return the unit finder, and what it adds to the fingerprint."""
-    if settings["unit"] == "word":
+def _units(
+    unit: str, splitter: str | None, language: str | None, max_words: int | None, tokenizer: OffsetTokenizer | None
+) -> tuple[UnitFinder, dict[str, Any]]:
+    """Return the unit finder, and its part of the fingerprint."""
+    if unit == "sentence":
+        language, n_words = "en" if language is None else language, 512 if max_words is None else max_words
+        rule = make_splitter("sentencex" if splitter is None else splitter, language)
+        options = {"splitter": rule.fingerprint, "language": language, "max_words": n_words}
+        return lambda text: rule.sentences(text, n_words), options
+    for name, value in (("splitter", splitter), ("language", language), ("max_words", max_words)):
+        if value is not None:
+            raise InputError(f"{name} is an option of sentences, not of passages that count {unit}s", got=value)
+    if unit == "word":
         return whitespace_words, {}
-    if settings["unit"] == "sentence":
-        splitter = make_splitter(settings["splitter"], settings["language"])
-        max_words = settings["max_words"]
-        return lambda text: splitter.sentences(text, max_words), {"splitter": splitter.fingerprint}
     if tokenizer is None:
         raise InputError(
             "passages of wordpieces need the tokenizer of a model",

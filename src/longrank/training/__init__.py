@@ -1,15 +1,25 @@
-"""How models are trained: what they learn from, what is minimised, and the loop.
+"""Training of document networks and passage networks: samples, losses, the loop.
 
-What is learned from, all of it a function of (seed, number or id), so that nothing depends on who asks when:
+Samples are functions of (seed, number or id), so that nothing depends on the order of work:
 
     samples         a query's relevant document and others: from judgments and a first-stage run
-    candidates      which documents of a query may be which
-    passages        which passages of a sample's documents are read
-    judgments       fewer judgments, deep or shallow
-    passage_data    (query, text, label) rows from Microblog, MS MARCO and CAR
-    weak_labels     the best sentence of a judged document stands for it
+    candidates      documents of a query that may be positives and negatives
+    passages        passages that are read of a sample's documents
+    judgments       samples of the judgments, deep or shallow
+    passage_data    examples of passages: rows from Microblog, MS MARCO and CAR, groups of texts
+    weak_labels     examples made of the best sentences of judged documents
 
-What learns: `loop` takes steps of whatever can be trained; `losses` and `schedules` are what papers say. A command's
-training is `settings`; `folds` does it, `ranking_setup` builds the `ranking_task` that the loop trains. One on examples
-is `passage_settings`; `passage_training` does it with a `cross_encoder_task`, `bi_encoder_task` or `doc2query_task`.
+`settings` reads a training's TOML file; the name of its network says what it learns from:
+
+    rankings of an index    `folds` trains once or over folds, `experiment` holds the data, `ranking_task` learns
+    examples of passages    `passage_training` trains; `PASSAGE_NETWORKS` names the tasks
+
+`loop` takes the steps of either; `losses` and `schedules` are those of the papers.
 """
+
+PASSAGE_NETWORKS: dict[str, str] = {
+    "cross-encoder": "longrank.training.cross_encoder_task:CrossEncoderTask",
+    "bi-encoder": "longrank.training.bi_encoder_task:BiEncoderTask",
+    "doc2query": "longrank.training.doc2query_task:Doc2QueryTask",
+}
+"""Networks that learn from examples of passages, by name; each task is imported when it is used."""

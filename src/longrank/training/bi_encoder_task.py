@@ -16,83 +16,45 @@ import numpy as np
 import torch
 
 from longrank.errors import InputError
-from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder
-from longrank.networks.loading import choose_max_tokens, loading
-from longrank.networks.model_files import Model, find_model
+from longrank.networks.loading import loading
+from longrank.networks.model_files import find_model
 from longrank.networks.sentence_encoder import limits_of, load_sentence_encoder, prompts_of, unit_rows
 from longrank.text.packing import Packed
-from longrank.training.cuts import Cuts
-from longrank.training.dropout import set_dropout
-from longrank.training.loss_terms import LOSSES, loss_kind, weighted_loss
+from longrank.training.loss_terms import check_reads, weighted_loss
 from longrank.training.passage_data.examples import Example, ExampleSamples
-from longrank.training.passage_settings import PassageTrainingSettings
-from longrank.training.passage_validation import Development
+from longrank.training.passage_task import Development, PassageTask, check_examples, model_folder
 from longrank.training.ranks import Ranks
-from longrank.training.saving import model_folder
+from longrank.training.settings import PassageTraining
 from longrank.types import Notes
 
 
-def open_bi_encoder(
-    settings: PassageTrainingSettings, examples: ExampleSamples, dev: Sequence[Example], notes: Notes
-) -> BiEncoderTask:
-    """Load the bi-encoder of a training, and check that it can learn from the examples; reads every example.
+class BiEncoderTask(PassageTask):
+    """A bi-encoder of sentence-transformers that learns from examples of two texts.
+
+    Args:
+        settings: the whole training.
+        examples: read once now.
+        dev: development examples; empty: no validation.
+        notes: counts texts and queries that are cut.
 
     Raises:
         InputError: a model that cannot be read, a setting or a loss that is not for bi-encoders, an unknown measure,
             or a line that holds no example of two texts.
         MissingExtra: sentence-transformers is not installed.
     """
-    _check_settings(settings)
-    model = find_model(settings.network.model)
-    with loading(model), torch.random.fork_rng(devices=[]):
-        torch.manual_seed(settings.loop.seed)  # of a pooler that the file lacks: not read, but saved
-        network = load_sentence_encoder(model, str(Ranks().device), notes)
-    for i, example in enumerate(examples.examples):
-        if len(example.texts) != 2:
-            raise InputError(
-                "a bi-encoder learns from groups of two texts, a relevant one and another",
-                path=examples.examples.path,
-                line=i + 1,
-                got=len(example.texts),
-            )
-    return BiEncoderTask(network, model=model, settings=settings, examples=examples, dev=dev, notes=notes)
-
-
-class BiEncoderTask:
-    """A bi-encoder that learns from examples; a `longrank.training.loop.Task`.
-
-    Args:
-        network: of sentence-transformers, on its device: what is trained.
-        model: where it comes from.
-        settings: the whole training.
-        examples: what it learns from, all of two texts.
-        dev: what it is validated on.
-        notes: counts texts and queries that are cut.
-    """
 
     def __init__(
-        self,
-        network: Any,
-        *,
-        model: Model,
-        settings: PassageTrainingSettings,
-        examples: ExampleSamples,
-        dev: Sequence[Example],
-        notes: Notes,
+        self, settings: PassageTraining, examples: ExampleSamples, dev: Sequence[Example], notes: Notes
     ) -> None:
-        self.network, self.fingerprint = network, model.fingerprint
-        self._examples, self._cuts = examples, Cuts(notes)
-        if settings.network.dropout is not None:
-            set_dropout(network, settings.network.dropout)
-        max_tokens = choose_max_tokens(model, settings.read.max_tokens, *limits_of(network))
-        self._feeder = Feeder(
-            network.tokenizer,
-            max_tokens,
-            max_query_tokens=max_tokens,
-            batch_tokens=DEFAULT_BATCH_TOKENS,
-            device=str(network.device),
-            notes=notes,
-        )
+        _check_settings(settings)
+        model = find_model(settings.network.model)
+        with loading(model), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(settings.loop.seed)  # of a pooler that the file lacks: not read, but saved
+            network = load_sentence_encoder(model, str(Ranks().device), notes)
+        check_examples(settings, examples.examples)
+        limits = limits_of(network)
+        super().__init__(network, network.tokenizer, model=model, settings=settings, notes=notes, limits=limits)
+        self._examples = examples
         prompts = prompts_of(network)
         self._prompts = {"queries": prompts.query, "texts": prompts.document}
         self._modules = _without_scaling(network)
@@ -101,12 +63,12 @@ class BiEncoderTask:
 
     def loss(self, instances: Sequence[int]) -> torch.Tensor:
         """Return the mean loss over instances."""
-        found = [self._examples[n] for n in instances]
-        queries = self._packed("queries", [one.query for one in found])
-        texts = self._packed("texts", [text for one in found for text in one.texts])
+        examples = [self._examples[n] for n in instances]
+        queries = self._packed("queries", [example.query for example in examples])
+        texts = self._packed("texts", [text for example in examples for text in example.texts])
         of_queries = self._feeder.rows(queries, self._forward("queries"))
         of_texts = self._feeder.rows(texts, self._forward("texts"))
-        vectors = torch.cat([of_queries[:, None], of_texts.view(len(found), 2, -1)], dim=1)
+        vectors = torch.cat([of_queries[:, None], of_texts.view(len(examples), 2, -1)], dim=1)
         return self._loss(vectors)
 
     def validate(self) -> float:
@@ -120,11 +82,11 @@ class BiEncoderTask:
             self.network.save(str(new), create_model_card=False)
 
     def _cosines(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        asked, found = (
+        query_row, text_rows = (
             unit_rows(self._feeder.run(self._packed(kind, some), self._forward(kind)))
             for kind, some in (("queries", [query]), ("texts", texts))
         )
-        cosines: list[float] = (found * asked).sum(axis=1, dtype=np.float32).tolist()
+        cosines: list[float] = (text_rows * query_row).sum(axis=1, dtype=np.float32).tolist()
         return cosines
 
     def _packed(self, kind: str, texts: Sequence[str]) -> list[Packed]:
@@ -155,17 +117,13 @@ def _without_scaling(network: Any) -> list[Any]:
     return modules
 
 
-def _check_settings(settings: PassageTrainingSettings) -> None:
-    """Refuse losses that are not of vectors, and what only other networks have.
+def _check_settings(settings: PassageTraining) -> None:
+    """Refuse losses that do not read vectors, and settings of other networks.
 
     Raises:
-        InputError: as said; or no loss.
+        InputError: such a loss or setting, or no loss.
     """
-    weighted_loss(settings.loss)
-    for term in settings.loss:
-        if (kind := loss_kind(term)).reads != "vectors":
-            fits = ", ".join(name for name, one in LOSSES.items() if one.reads == "vectors")
-            raise InputError(f"a bi-encoder learns by losses of vectors, {term.name} reads {kind.reads}", fix=fits)
+    check_reads(settings.loss, ("vectors",), "bi-encoder")
     if settings.network.outputs is not None:
         raise InputError("a bi-encoder has no outputs to choose", got=f"network.outputs = {settings.network.outputs}")
     if "max_query_tokens" in settings.read.model_fields_set:

@@ -9,13 +9,13 @@ Positives are judged relevant. Negatives come from a source of `NEGATIVES`, in i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from longrank.config import lookup
 from longrank.errors import InputError
-from longrank.training.without import Without
 from longrank.types import Notes, Qrels, Run
 
 
@@ -168,6 +168,28 @@ def _barred(query_id: str, sources: Sources, options: CandidateOptions) -> set[s
     return _relevant(query_id, sources, options) | dropped.keys()
 
 
+class Remaining(Sequence[str]):
+    """A long sequence less the items at a few places, not copied: a collection less a query's relevant documents."""
+
+    def __init__(self, items: Sequence[str], places: Collection[int]) -> None:
+        self._items = items
+        self._n_kept_before = [place - i for i, place in enumerate(sorted(places))]  # of each place left out
+
+    def __len__(self) -> int:
+        return len(self._items) - len(self._n_kept_before)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        """Return an item; of a slice, a tuple."""
+        kept = range(len(self))[index]
+        if isinstance(kept, range):
+            return tuple(self[i] for i in kept)
+        return self._items[kept + bisect_right(self._n_kept_before, kept)]
+
+
 # --- where negatives come from -----------------------------------------------------------------
 
 Negatives = Callable[[str], Sequence[str]]
@@ -213,7 +235,7 @@ def _from_collection(sources: Sources, options: CandidateOptions) -> Negatives:
         if not options.unjudged:
             return tuple(sorted(places.keys() & _judged_others(query_id, sources, options)))
         barred = _barred(query_id, sources, options)
-        return Without(doc_ids, [places[doc_id] for doc_id in barred if doc_id in places])
+        return Remaining(doc_ids, [places[doc_id] for doc_id in barred if doc_id in places])
 
     return negatives
 

@@ -12,9 +12,7 @@ through the network together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -25,15 +23,12 @@ from longrank.expansion.network import open_seq2seq
 from longrank.networks.batching import batches
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
 from longrank.networks.loading import check_at_least
-from longrank.networks.model_files import Model, find_model
+from longrank.networks.model_files import find_model
 from longrank.text.packing import Packed, Packer
-from longrank.training.cuts import Cuts
-from longrank.training.feeding import prepared
 from longrank.training.passage_data.examples import Example, ExampleSamples
-from longrank.training.passage_settings import PassageTrainingSettings
-from longrank.training.ranks import Ranks
+from longrank.training.passage_task import PassageTask
 from longrank.training.samples import place_in_pass
-from longrank.training.saving import save_model
+from longrank.training.settings import PassageTraining
 from longrank.types import Notes
 
 MEASURE = "-loss"
@@ -41,29 +36,6 @@ MEASURE = "-loss"
 
 _LEAST_QUERY_TOKENS = 8
 _NO_TOKEN = -100  # transformers' label of padding
-
-
-def open_doc2query(
-    settings: PassageTrainingSettings, examples: ExampleSamples, dev: Sequence[Example], notes: Notes
-) -> Doc2QueryTask:
-    """Load the model of a training, and find the examples to learn from; reads every example.
-
-    Raises:
-        InputError: a model that cannot be read or is not sequence-to-sequence, a setting that is not for doc2query,
-            a line that holds no example, or no relevant text at all.
-        MissingExtra: torch or transformers are not installed.
-    """
-    _check_settings(settings, validates=bool(dev))
-    model = find_model(settings.network.model)
-    network, tokenizer = open_seq2seq(model)
-    learned = RelevantSamples(examples, settings.loop.seed, notes)
-    relevant = [one for one in dev if one.labels[0]]
-    notes.add("development examples with label 0, left out", count=len(dev) - len(relevant))
-    if dev and not relevant:
-        raise InputError("the development examples have no relevant text")
-    return Doc2QueryTask(
-        network, tokenizer, model=model, settings=settings, examples=learned, dev=relevant, notes=notes
-    )
 
 
 class RelevantSamples:
@@ -80,7 +52,7 @@ class RelevantSamples:
 
     def __init__(self, examples: ExampleSamples, seed: int, notes: Notes) -> None:
         self._examples, self._seed = examples.examples, seed
-        relevant = np.fromiter((one.labels[0] == 1 for one in self._examples), np.bool_, len(self._examples))
+        relevant = np.fromiter((example.labels[0] == 1 for example in self._examples), np.bool_, len(self._examples))
         self._places = np.flatnonzero(relevant)
         notes.add("examples with label 0, not learned from", count=len(relevant) - len(self._places))
         if not len(self._places):
@@ -95,33 +67,33 @@ class RelevantSamples:
         return self._examples[int(self._places[place_in_pass(n, len(self), self._seed)])]
 
 
-class Doc2QueryTask:
-    """A model that learns to write queries; a `longrank.training.loop.Task`.
+class Doc2QueryTask(PassageTask):
+    """A sequence-to-sequence model of transformers that learns to write queries.
 
     Args:
-        network: of transformers, sequence to sequence: what is trained.
-        tokenizer: its tokenizer.
-        model: where it comes from.
         settings: the whole training.
-        examples: what it learns from.
-        dev: what it is validated on; their first texts are relevant.
-        notes: counts texts and queries that are cut.
+        examples: read once now.
+        dev: development examples, of which those with a relevant text are used; empty: no validation.
+        notes: counts examples that are left out, and texts and queries that are cut.
+
+    Raises:
+        InputError: a model that cannot be read or is not sequence-to-sequence, a setting that is not for doc2query,
+            a line that holds no example, or no relevant text at all.
+        MissingExtra: torch or transformers are not installed.
     """
 
     def __init__(
-        self,
-        network: Any,
-        tokenizer: Any,
-        *,
-        model: Model,
-        settings: PassageTrainingSettings,
-        examples: RelevantSamples,
-        dev: Sequence[Example],
-        notes: Notes,
+        self, settings: PassageTraining, examples: ExampleSamples, dev: Sequence[Example], notes: Notes
     ) -> None:
-        self.network, self.fingerprint = network.to(Ranks().device), model.fingerprint
-        self._tokenizer, self._examples, self._dev, self._cuts = tokenizer, examples, dev, Cuts(notes)
-        self._feeder = prepared(network, tokenizer, model, settings, notes)
+        _check_settings(settings, validates=bool(dev))
+        model = find_model(settings.network.model)
+        network, tokenizer = open_seq2seq(model)
+        self._examples = RelevantSamples(examples, settings.loop.seed, notes)
+        self._dev = [example for example in dev if example.labels[0]]
+        notes.add("development examples with label 0, left out", count=len(dev) - len(self._dev))
+        if dev and not self._dev:
+            raise InputError("the development examples have no relevant text")
+        super().__init__(network, tokenizer, model=model, settings=settings, notes=notes)
         # A query is a text of its own here, which ends with the tokenizer's mark however it is cut.
         self._queries = Packer(self._feeder.tokenizer, settings.read.max_query_tokens)
 
@@ -131,21 +103,17 @@ class Doc2QueryTask:
 
     def validate(self) -> float:
         """Return minus the mean loss of the development examples."""
-        texts = self._cuts.texts(self._feeder.packer, "texts", [one.texts[0] for one in self._dev])
+        texts = self._cuts.texts(self._feeder.packer, "texts", [example.texts[0] for example in self._dev])
         total = 0.0
         with torch.inference_mode():
             for some in batches([len(text.ids) for text in texts], DEFAULT_BATCH_TOKENS):
                 total += float(self._losses([self._dev[i] for i in some]).double().sum())
         return -total / len(self._dev)
 
-    def save(self, folder: Path, record: Mapping[str, Any]) -> None:
-        """Write the model as transformers does, with the record of its training."""
-        save_model(folder, self.network, self._tokenizer, record)
-
     def _losses(self, examples: Sequence[Example]) -> torch.Tensor:
         """Return each example's mean loss over its query's tokens, [B]."""
-        texts = self._cuts.texts(self._feeder.packer, "texts", [one.texts[0] for one in examples])
-        queries = self._cuts.texts(self._queries, "queries", [one.query for one in examples])
+        texts = self._cuts.texts(self._feeder.packer, "texts", [example.texts[0] for example in examples])
+        queries = self._cuts.texts(self._queries, "queries", [example.query for example in examples])
         labels = _padded(queries).to(self.network.device)
         logits = self.network(**self._feeder.features(texts), labels=labels, use_cache=False).logits
         losses = functional.cross_entropy(
@@ -156,13 +124,13 @@ class Doc2QueryTask:
 
 def _padded(queries: Sequence[Packed]) -> torch.Tensor:
     """Return the token ids of queries, int64 [B, L]; what is beyond the end of a query is no token."""
-    labels = torch.full((len(queries), max(len(one.ids) for one in queries)), _NO_TOKEN)
-    for row, one in zip(labels, queries, strict=True):
-        row[: len(one.ids)] = torch.from_numpy(one.ids.astype(np.int64))
+    labels = torch.full((len(queries), max(len(query.ids) for query in queries)), _NO_TOKEN)
+    for row, query in zip(labels, queries, strict=True):
+        row[: len(query.ids)] = torch.from_numpy(query.ids.astype(np.int64))
     return labels
 
 
-def _check_settings(settings: PassageTrainingSettings, *, validates: bool) -> None:
+def _check_settings(settings: PassageTraining, *, validates: bool) -> None:
     """Refuse what only other networks have.
 
     Raises:

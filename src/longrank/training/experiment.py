@@ -1,15 +1,18 @@
-"""What the trainings of one command have in common: documents, queries, judgments, a first stage, folds of queries.
+"""Trainings of document networks over folds: documents, queries, judgments, a first stage.
 
-Judgments are sampled here, where settings ask for it: once for all folds, so that a query has the same ones in each of
-them. Trainings learn from and choose on these; what is tested is reranked whole, and judged by all judgments.
+Judgments are sampled once for all folds, where settings ask for it: a query has the same ones in each fold. Trainings
+learn from these and choose by them; test queries are reranked whole, and judged by all judgments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from longrank.errors import InputError
 from longrank.evaluation.measures import check_grades, parse_measure
@@ -20,17 +23,16 @@ from longrank.models.description import FILE, lineage_of
 from longrank.models.network_reader import Kept
 from longrank.networks.model_files import find_model
 from longrank.storage import digest_of, sha256_of
-from longrank.training.checks import check_documents, check_fold, check_taught
-from longrank.training.judgments import Sampled, sample_judgments
-from longrank.training.ranking_data import Data, make_training_samples, sampled_from, taught_scores
-from longrank.training.ranking_setup import open_task
+from longrank.training.judgments import Sampled, judgments_to_learn
+from longrank.training.ranking_data import Data, Material, Taught, make_material, taught_scores
 from longrank.training.ranking_task import RankingTask
-from longrank.training.schedules import schedule
-from longrank.training.settings import TrainingSettings
+from longrank.training.settings import DocumentTraining
 from longrank.types import Notes, Qrels, Query, Run
 
+_NO_VALIDATION = "leave validation out: --set loop.validate_every= (and loop.patience=)"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Experiment:
     """Trainings over folds; `open_experiment` makes one.
 
@@ -41,13 +43,14 @@ class Experiment:
         qrels: all judgments.
         run: the first stage.
         folds: by name.
-        learned: the judgments to learn from and to choose on, and the folds of the queries that have some.
+        learned: the judgments to learn from and to choose by, and the folds of the queries that have some.
         model_run: another run that negatives come from.
-        score_cache: a file in which a frozen encoder's vectors are kept, for trainings and tests.
-        kept: those that trainings have read, in memory.
+        score_cache: a file for the passage vectors of a frozen encoder, for trainings and tests.
+        kept: passage vectors that trainings have read, in memory.
+        materials: fold -> its samples and teacher, made once.
     """
 
-    settings: TrainingSettings
+    settings: DocumentTraining
     index: Index
     queries: Mapping[str, Query]
     qrels: Qrels
@@ -57,17 +60,28 @@ class Experiment:
     model_run: Run | None = None
     score_cache: Path | None = None
     kept: Kept = field(default_factory=dict)
+    materials: dict[str, Material] = field(default_factory=dict)
 
     def task(self, name: str, notes: Notes) -> RankingTask:
-        """Build what is trained on a fold; models are loaded now.
+        """Load the network of a fold, and give it the fold's samples.
 
         Raises:
-            InputError: as `open_task`.
+            InputError: as `RankingTask` and `material`.
         """
-        return open_task(self.settings, self._data(name), notes)
+        return RankingTask(self.settings, self._data(name), self.material(name), notes)
+
+    def material(self, name: str) -> Material:
+        """Return the samples and the teacher's scores of a fold.
+
+        Raises:
+            InputError: as `make_material`.
+        """
+        if name not in self.materials:
+            self.materials[name] = make_material(self.settings, self._data(name), self._read_teacher)
+        return self.materials[name]
 
     def use_cache(self, task: RankingTask) -> None:
-        """Let a task look up what a frozen encoder has read before, if there is a file for it, which is made now.
+        """Let a task look passage vectors up in the score cache, if there is a file for it, which is made now.
 
         Raises:
             InputError, IntegrityError: as `NetworkReader.use_cache`.
@@ -80,57 +94,67 @@ class Experiment:
         """Refuse what can be seen to fail in some folds, before any of them begins.
 
         Raises:
-            InputError: a score cache for what is trained, unknown queries in a fold, nothing to train, validate or test
-                on, losses that do not fit the samples, an unknown schedule, grades that the validation's measure does
-                not take, documents of a run that the index lacks, a teacher that lacks some, or a network to begin
-                with that may know what a fold tests.
+            InputError: a score cache for an encoder that is trained, unknown queries in a fold, nothing to train,
+                validate or test on, losses that do not fit the samples, grades that the validation's measure does not
+                take, documents of a run that the index lacks, a teacher that lacks some,
+                or an initial network that may know the test queries of a fold.
         """
-        schedule(self.settings.loop.schedule.name, self.settings.loop.schedule.options)
         if self.score_cache is not None and not self.settings.network.frozen:
             raise InputError("a score cache is for encoders that are not trained", fix="set network.frozen = true")
         validates = self.settings.loop.validate_every is not None
         for name in names:
             for fold, qrels in ((self.folds[name], self.qrels), (self.learned.folds[name], self.learned.qrels)):
-                check_fold(name, fold, self.queries, qrels, self.run, validates=validates)
+                _check_fold(name, fold, self.queries)
+                if validates:
+                    _check_dev(name, fold, qrels, self.run)
+                if fold.test and not any(query_id in self.run for query_id in fold.test):
+                    raise InputError(f"the run has none of the test queries of fold '{name}'", got=fold.test[0])
         used = {query_id for name in names for part in self.folds[name] for query_id in part}
         for run, what in ((self.run, "the run"), (self.model_run, "samples.model_run")):
             if run is not None:
-                check_documents(run, used, self.index, what)
+                _check_documents(run, used, self.index, what)
         for name in names:
-            make_training_samples(self.settings, self._data(name), Notes())
+            self.material(name)
         if validates:
             check_grades(self.learned.qrels, [parse_measure(self.settings.validation.measure)])
-        self._check_teacher(names)
         self._check_start(names)
 
-    def _check_teacher(self, names: Sequence[str]) -> None:
-        if self.settings.teacher is None:
-            return
-        trained_on = {query_id for name in names for query_id in self.learned.folds[name].train}
-        taught = taught_scores(self.settings, self.index, self.queries, trained_on, Notes())
-        for name in names:
-            check_taught(sampled_from(self.settings, self._data(name)), taught)
-
     def _check_start(self, names: Sequence[str]) -> None:
-        """Refuse to go on with a network that has learned from these judgments of what a fold tests, ever."""
+        """Refuse an initial network that was trained by these judgments on another fold."""
         place = find_model(self.settings.network.model).path
         if not (place / FILE).is_file():
             return
         judged = digest_of(self.qrels)
-        learned = {one["fold"] for one in lineage_of(place) if one["qrels"] == judged}
+        learned = {training["fold"] for training in lineage_of(place) if training["qrels"] == judged}
         for name in names:
             if self.folds[name].test and learned - {digest_of(self.folds[name]._asdict())}:
                 raise InputError(
-                    f"the network to begin with was trained by these judgments on other parts than fold '{name}': it "
-                    "may have learned what the fold tests",
+                    "the initial network was trained on another fold of these judgments, so it may have seen the test "
+                    f"queries of fold '{name}'",
                     path=place,
-                    fix=f"begin with what was trained on that fold, and choose it with --fold {name}",
+                    fix=f"begin with the network of that fold, and choose the fold with --fold {name}",
                 )
 
     def _data(self, name: str) -> Data:
         fold, qrels = self.learned.folds[name], self.learned.qrels
         dev = [query_id for query_id in fold.dev if query_id in qrels]
-        return Data(self.index, self.queries, qrels, self.run, fold.train, dev, self.learned.dropped, self.model_run)
+        more = self.learned.dropped, self.model_run, self._doc_ids
+        return Data(self.index, self.queries, qrels, self.run, fold.train, dev, *more)
+
+    @cached_property
+    def _doc_ids(self) -> Sequence[str] | None:
+        return self.index.doc_ids(np.arange(len(self.index))) if self.settings.samples.negatives == "random" else None
+
+    def _read_teacher(self, notes: Notes) -> Taught:
+        taught, remarks = self._taught
+        notes.merge(remarks)
+        return taught
+
+    @cached_property
+    def _taught(self) -> tuple[Taught, Notes]:
+        """The teacher's scores for the training queries of all folds, and remarks on them."""
+        query_ids, notes = {query_id for fold in self.learned.folds.values() for query_id in fold.train}, Notes()
+        return taught_scores(self.settings, self.index, self.queries, query_ids, notes), notes
 
     def identity(self, name: str, task: RankingTask) -> dict[str, Any]:
         """Return all that the weights depend on besides the loop's settings."""
@@ -139,19 +163,26 @@ class Experiment:
             **({"lineage": task.lineage} if task.lineage else {}),
             "training": self.settings.model_dump(exclude={"loop"}),
             "model": task.fingerprint,
+            **self._digests,
+            "fold": digest_of(self.folds[name]._asdict()),
+            "teacher": None if teacher is None else sha256_of(Path(teacher.evidence)),
+        }
+
+    @cached_property
+    def _digests(self) -> dict[str, Any]:
+        """Digests of the data that all folds share."""
+        return {
             "collection": self.index.digest,
             "queries": digest_of([[query_id, self.queries[query_id].text] for query_id in sorted(self.queries)]),
             "qrels": digest_of(self.qrels),
             "training_judgments": digest_of(self.learned.qrels),
             "first_stage": digest_of([list(row) for row in self.run.rows()]),
             "model_run": None if self.model_run is None else digest_of([list(row) for row in self.model_run.rows()]),
-            "fold": digest_of(self.folds[name]._asdict()),
-            "teacher": None if teacher is None else sha256_of(Path(teacher.evidence)),
         }
 
 
 def open_experiment(
-    settings: TrainingSettings,
+    settings: DocumentTraining,
     index: Index,
     queries: Mapping[str, Query],
     qrels: Qrels,
@@ -161,7 +192,7 @@ def open_experiment(
     notes: Notes,
     score_cache: Path | None = None,
 ) -> Experiment:
-    """Read what the settings name, and sample the judgments if they say so.
+    """Read the files that the settings name, and sample the judgments if they say so.
 
     Args:
         settings: of each training.
@@ -169,7 +200,7 @@ def open_experiment(
         queries: query_id -> query.
         qrels: all judgments.
         run: the first stage.
-        folds: by name; None: one, of all queries that are judged, which tests none.
+        folds: by name; None: a single fold of all queries that are judged, without test queries.
         notes: counts what sampling leaves out.
         score_cache: see `Experiment`.
 
@@ -181,18 +212,57 @@ def open_experiment(
         folds = {"training": Fold(tuple(judged), (), ())}
     path = settings.samples.model_run
     model_run = None if path is None else read_run(Path(path), notes)
-    learned = _sampled(settings, qrels, folds, notes)
+    learned = judgments_to_learn(settings.judgments, qrels, folds, notes)
     return Experiment(settings, index, queries, qrels, run, folds, learned, model_run, score_cache)
 
 
-def _sampled(settings: TrainingSettings, qrels: Qrels, folds: Mapping[str, Fold], notes: Notes) -> Sampled:
-    """Return the judgments to learn from: all, unless the settings sample them."""
-    wanted = settings.judgments
-    if wanted is None:
-        return Sampled(qrels, {}, folds)
-    found = sample_judgments(qrels, wanted.rate, scheme=wanted.scheme, seed=wanted.seed, notes=notes, folds=folds)
-    kept, dropped = (sum(map(len, side.values())) for side in (found.qrels, found.dropped))
-    notes.say(f"judgments to learn from: {kept} of {kept + dropped}, of {len(found.qrels)} queries")
-    for query_id in sorted(found.dropped.keys() - found.qrels.keys()):
-        notes.add("queries whose judgments sampling dropped, not trained or validated on", query_id)
-    return found
+def _check_fold(name: str, fold: Fold, queries: Collection[str]) -> None:
+    """Refuse a fold with unknown queries, or without training queries.
+
+    Raises:
+        InputError: such a fold.
+    """
+    unknown = [query_id for part in fold for query_id in part if query_id not in queries]
+    if unknown:
+        raise InputError(f"fold '{name}' names {len(unknown)} queries that the query file lacks", got=unknown[0])
+    if not fold.train:
+        what, fix = f"fold '{name}' has no queries to train on", "make three folds or more, or raise judgments.rate"
+        raise InputError(what, fix=fix)
+
+
+def _check_dev(name: str, fold: Fold, qrels: Qrels, run: Run) -> None:
+    """Refuse dev queries that are trained on, or by which no weights are better than others.
+
+    Raises:
+        InputError: such dev queries.
+    """
+    shared = sorted(set(fold.train) & set(fold.dev))
+    if shared:
+        what = f"fold '{name}' validates on {len(shared)} of the queries that it trains on"
+        raise InputError(what, got=shared[0], fix="keep them apart")
+    judged = [query_id for query_id in fold.dev if query_id in qrels and query_id in run]
+    if not judged:
+        raise InputError(
+            "validation needs dev queries that are judged and in the run",
+            got=f"fold '{name}' has none" if fold.test else "no folds",
+            fix=f"give --folds or --make-folds, or {_NO_VALIDATION}",
+        )
+    if not any(grade > 0 for query_id in judged for grade in qrels[query_id].values()):
+        raise InputError(
+            f"no dev query of fold '{name}' has a relevant document: nothing can be chosen by them",
+            fix=f"give other folds, raise judgments.rate, or {_NO_VALIDATION}",
+        )
+
+
+def _check_documents(run: Run, query_ids: Iterable[str], index: Index, what: str) -> None:
+    """Refuse a run, named `what`, with documents that the index lacks.
+
+    Raises:
+        InputError: such a run.
+    """
+    doc_ids = {row.doc_id for query_id in query_ids for row in run.get(query_id)}
+    absent = sorted(doc_id for doc_id in doc_ids if doc_id not in index)
+    if absent:
+        first = ", ".join(absent[:5])
+        what = f"documents of {what} that are not in the index: {len(absent)} ({first})"
+        raise InputError(what, fix="is it the run's index?")

@@ -10,22 +10,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from longrank.errors import InputError
+from longrank.evaluation.folds import make_folds
 from longrank.formats.folds import Fold, read_folds, write_folds
 from longrank.formats.trec import read_run, write_run
 from longrank.ranking.pipeline import open_pipeline, rerank
 from longrank.ranking.settings import Aggregate, Final, Passages, PipelineSettings, Scorer
 from longrank.storage.workplace import check_own
 from longrank.training.experiment import Experiment
-from longrank.training.loop import check_loop, identity_of, train
+from longrank.training.loop import check_loop, identity_of, note_best, train
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
-from longrank.training.run_folder import FOLDS, MODEL, TEST_RUN, check_alike, check_begun
-from longrank.training.settings import TrainingSettings
-from longrank.types import Notes, Run
+from longrank.training.run_folder import FOLDS, MODEL, TEST_RUN, check_alike
+from longrank.training.settings import DocumentTraining
+from longrank.types import Notes, Qrels, Query, Run
 
+FOLD_SEED = 42
 _NAME = re.compile(r"[\w][\w.-]*")
 _MAY_DIFFER = (  # among the folds of a cross-validation: what each begins with and is taught by
     "processes.",
@@ -40,6 +44,55 @@ Progress = Callable[[str, int], Callable[[int], object]]
 """(fold, steps) -> what is called with the number of steps just done."""
 
 
+def folds_of(
+    queries: Mapping[str, Query],
+    qrels: Qrels,
+    folds: int | str | Path | Mapping[str, Fold] | None,
+    *,
+    group_by: str | None,
+    seed: int | None,
+    notes: Notes,
+) -> Mapping[str, Fold] | None:
+    """Return folds of the judged queries; None if there are to be none.
+
+    Args:
+        queries: query_id -> query.
+        qrels: judgments; topics without a query are counted.
+        folds: a number of folds to make, a file, folds by name, or None.
+        group_by: with a number: field of the queries; queries of equal value stay in one fold.
+        seed: with a number: seed of the draw; None: `FOLD_SEED`.
+        notes: counts topics that are left out.
+
+    Raises:
+        InputError: no query is judged, a field that a query lacks, an option without a number of folds, or a file
+            without folds.
+    """
+    judged = [query for query_id, query in queries.items() if query_id in qrels]
+    if not judged:
+        raise InputError(
+            "no query is judged", got=next(iter(qrels), None), fix="are the ids of queries and qrels alike?"
+        )
+    for query_id in sorted(qrels.keys() - queries.keys()):
+        notes.add("judged topics that are not among the queries, left out", query_id)
+    if isinstance(folds, int):
+        groups = None if group_by is None else _groups(judged, group_by)
+        return make_folds([query.query_id for query in judged], folds, FOLD_SEED if seed is None else seed, groups)
+    for option, value in (("--group-by", group_by), ("--fold-seed", seed)):
+        if value is not None:
+            raise InputError(f"{option} belongs to --make-folds", got=value)
+    return read_folds(Path(folds), notes) if isinstance(folds, str | Path) else folds
+
+
+def _groups(queries: Sequence[Query], field: str) -> dict[str, str]:
+    """Return query_id -> value of the field."""
+    lacking = next((query.query_id for query in queries if field not in query.fields), None)
+    if lacking is not None:
+        fields = sorted({name for query in queries for name in query.fields})
+        fix = f"fields: {', '.join(fields) or 'none'}"
+        raise InputError(f"query '{lacking}' has no field to group by", got=field, fix=fix)
+    return {query.query_id: query.fields[field] for query in queries}
+
+
 def train_once(experiment: Experiment, folder: Path, *, progress: Progress, notes: Notes, tensorboard: bool) -> None:
     """Train on the only fold of an experiment without folds: on all queries that are judged.
 
@@ -49,8 +102,15 @@ def train_once(experiment: Experiment, folder: Path, *, progress: Progress, note
     (name,) = experiment.folds
     experiment.check([name])
     task = experiment.task(name, notes)
-    check_loop(experiment.settings.loop, Ranks(), task.network, tensorboard=tensorboard)
-    _train(experiment, name, task, folder, progress, notes, tensorboard)
+    _train(
+        experiment,
+        task,
+        experiment.identity(name, task),
+        folder,
+        progress(name, experiment.settings.loop.steps),
+        notes,
+        tensorboard,
+    )
 
 
 def cross_validate(
@@ -84,28 +144,29 @@ def cross_validate(
             `Experiment.check`, `Experiment.task` and `train`.
         LongRankError: as `train`.
     """
-    folds = experiment.folds
-    wanted = _chosen(folds, only)
+    folds, loop = experiment.folds, experiment.settings.loop
+    names = _chosen(folds, only)
     _check_folder(folder, folds)
-    experiment.check(wanted)
-    _about_dev(experiment, wanted, notes)
+    experiment.check(names)
+    _about_dev(experiment, names, notes)
     ranks = Ranks()
-    for name in wanted:
-        own = Notes()
-        task = experiment.task(name, own)  # nothing is written before the first is known to be sound
-        check_loop(experiment.settings.loop, ranks, task.network, tensorboard=tensorboard)
-        identity = identity_of(experiment.settings.loop, experiment.identity(name, task), ranks)
+    for name in names:
+        remarks = Notes()
+        task = experiment.task(name, remarks)  # nothing is written before the first is known to be sound
+        check_loop(loop, ranks, task.network, tensorboard=tensorboard)
+        run = experiment.identity(name, task)
         for other in folds:
             if other != name:
-                check_alike(folder / other, identity, _MAY_DIFFER)
+                check_alike(folder / other, identity_of(loop, run, ranks), _MAY_DIFFER)
         if ranks.first:
             folder.mkdir(exist_ok=True)
             write_folds(folds, folder / FOLDS)
         ranks.wait()
-        _train(experiment, name, task, folder / name, progress, own, tensorboard)
+        _train(experiment, task, run, folder / name, progress(name, loop.steps), remarks, tensorboard)
         if ranks.first:
-            _rerank_test(experiment, folds[name], folder / name, progress(f"{name}, test", len(folds[name].test)), own)
-        notes.merge(own, name)
+            test = progress(f"{name}, test", len(folds[name].test))
+            _rerank_test(experiment, folds[name], folder / name, test, remarks)
+        notes.merge(remarks, name)
     pooled = _pooled(folder, folds, notes) if ranks.first else None
     ranks.wait()
     return pooled
@@ -136,28 +197,17 @@ def _pooled(folder: Path, folds: Mapping[str, Fold], notes: Notes) -> Run | None
 
 def _train(  # noqa: PLR0917 - one training from what the callers have at hand
     experiment: Experiment,
-    name: str,
     task: RankingTask,
+    run: Mapping[str, Any],
     folder: Path,
-    progress: Progress,
+    progress: Callable[[int], object],
     notes: Notes,
     tensorboard: bool,
 ) -> None:
-    loop, run = experiment.settings.loop, experiment.identity(name, task)
-    check_begun(folder, identity_of(loop, run, Ranks()))
-    experiment.use_cache(task)  # its file is made now, when nothing that can be seen beforehand is refused any more
-    record = train(
-        task,
-        loop,
-        folder,
-        run=run,
-        progress=progress(name, loop.steps),
-        notes=notes,
-        tensorboard=tensorboard,
-    )
-    if record.get("best_step") is not None:
-        measure = experiment.settings.validation.measure
-        notes.say(f"best {measure} on dev {record['best_measure']:.4f}, after step {record['best_step']}")
+    begin = partial(experiment.use_cache, task)  # makes a file, so nothing is refused afterwards
+    options: dict[str, Any] = {"run": run, "progress": progress, "notes": notes, "tensorboard": tensorboard}
+    record = train(task, experiment.settings.loop, folder, begin=begin, **options)
+    note_best(record, experiment.settings.validation.measure, notes)
 
 
 def _rerank_test(
@@ -188,7 +238,7 @@ def _rerank_test(
     write_run(run, folder / TEST_RUN)
 
 
-def _pipeline(settings: TrainingSettings) -> PipelineSettings:
+def _pipeline(settings: DocumentTraining) -> PipelineSettings:
     """Return the pipeline that reads as the training does."""
     read = settings.read
     options = {"network": settings.network.name, "max_tokens": read.max_tokens}

@@ -13,13 +13,16 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import zip_longest
 from math import ceil, floor
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from longrank.config import lookup
 from longrank.draws import shuffled
 from longrank.errors import InputError
 from longrank.formats.folds import Fold
 from longrank.types import Notes, Qrels
+
+if TYPE_CHECKING:
+    from longrank.training.settings import JudgmentSettings
 
 
 class Sampled(NamedTuple):
@@ -66,6 +69,25 @@ def sample_judgments(
     kept = choose(parts, sizes, share, seed)
     sampled, dropped = _divided(qrels, {query_id: kept.get(query_id, 0) for query_id in sizes}, seed)
     return Sampled(sampled, dropped, {name: _restricted(fold, sampled) for name, fold in (folds or {}).items()})
+
+
+def judgments_to_learn(
+    settings: JudgmentSettings | None, qrels: Qrels, folds: Mapping[str, Fold], notes: Notes
+) -> Sampled:
+    """Return the judgments to learn from: all, unless settings sample them.
+
+    Raises:
+        InputError: as `sample_judgments`.
+    """
+    if settings is None:
+        return Sampled(qrels, {}, folds)
+    options = settings.model_dump()
+    sampled = sample_judgments(qrels, options.pop("rate"), **options, notes=notes, folds=folds)
+    kept, dropped = (sum(map(len, side.values())) for side in (sampled.qrels, sampled.dropped))
+    notes.say(f"judgments to learn from: {kept} of {kept + dropped}, of {len(sampled.qrels)} queries")
+    for query_id in sorted(sampled.dropped.keys() - sampled.qrels.keys()):
+        notes.add("queries whose judgments sampling dropped, not trained or validated on", query_id)
+    return sampled
 
 
 def _parts(qrels: Qrels, folds: Mapping[str, Fold] | None, notes: Notes) -> list[list[str]]:

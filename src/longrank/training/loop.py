@@ -52,6 +52,7 @@ def train(
     folder: Path,
     *,
     run: Mapping[str, Any] | None = None,
+    begin: Callable[[], object] = lambda: None,
     progress: Callable[[int], object] = lambda n: None,
     notes: Notes | None = None,
     tensorboard: bool = False,
@@ -66,6 +67,7 @@ def train(
         settings: how.
         folder: of `longrank.training.run_folder`; the folder above must exist.
         run: whatever else the result depends on (data, model, losses, ...), JSON-able; kept in the record.
+        begin: called in every process before the first step, when the folder is known to be this training's.
         progress: called in the first process with the number of steps just done, or found done.
         notes: damaged checkpoints are counted there; says if the training was finished before.
         tensorboard: also write TensorBoard's log; needs the extra.
@@ -91,6 +93,7 @@ def train(
         if record is not None:
             notes.say(f"{folder}: this training is finished; nothing was done")
             return record
+        begin()
         opened.enter_context(_repeatable(ranks.device))
         training = _Training(task, settings, folder, ranks, notes)
         board = folder / "tensorboard" if tensorboard else None
@@ -111,6 +114,12 @@ def check_loop(settings: LoopSettings, ranks: Ranks, network: torch.nn.Module, *
     check_possible(settings, ranks, network)
     if tensorboard:
         check_tensorboard()
+
+
+def note_best(record: Mapping[str, Any], measure: str, notes: Notes) -> None:
+    """Say how good the best weights of a finished training are, if it was validated."""
+    if record.get("best_step") is not None:
+        notes.say(f"best {measure} on dev {record['best_measure']:.4f}, after step {record['best_step']}")
 
 
 def _about_rates(settings: LoopSettings, notes: Notes) -> None:

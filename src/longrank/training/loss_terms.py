@@ -24,7 +24,7 @@ class LossKind(NamedTuple):
     Attributes:
         function: of `longrank.training.losses`, as ``"module:name"``.
         reads: ``scores`` [B, G], ``logits`` [B, C] or ``vectors`` [B, 3, H].
-        group: documents of a group; 0: any number from two on; 1: single documents; 3: query and two texts.
+        group: documents or texts of an instance; 0: any number from two on.
         outputs: which C it takes; (2,): of a teacher, too, whose evidence must then hold log-probabilities.
         needs: what it takes besides: ``labels`` [B] or ``teacher``, of the shape of what it reads; None: nothing.
         options: its options and their defaults; all are positive numbers.
@@ -50,7 +50,7 @@ LOSSES: dict[str, LossKind] = {
     "pair-softmax": LossKind(f"{_HERE}:pair_softmax", "scores", 2),
     "lce": LossKind(f"{_HERE}:lce", "scores", 0),
     "cross-entropy": LossKind(f"{_HERE}:cross_entropy", "logits", 1, needs="labels", options={"temperature": 1.0}),
-    "triplet": LossKind(f"{_HERE}:triplet", "vectors", 3, options={"margin": 5.0}),
+    "triplet": LossKind(f"{_HERE}:triplet", "vectors", 2, options={"margin": 5.0}),
     "mse": LossKind(f"{_HERE}:mse", "logits", 1, needs="teacher"),
     "margin-mse": LossKind(f"{_HERE}:margin_mse", "scores", 2, needs="teacher"),
     "soft-cross-entropy": LossKind(
@@ -110,6 +110,44 @@ def weighted_loss(terms: Sequence[LossTerm]) -> Callable[..., Any]:
         return sum(values[1:], values[0])
 
     return total
+
+
+def check_reads(terms: Sequence[LossTerm], reads: Sequence[str], network: str) -> None:
+    """Refuse losses of what a network does not compute.
+
+    Args:
+        terms: the losses of a training.
+        reads: what the network computes: ``scores``, ``logits`` or ``vectors``.
+        network: its name, for the message.
+
+    Raises:
+        InputError: such a loss; or as `weighted_loss`.
+    """
+    for term in terms:
+        if (kind := loss_kind(term)).reads not in reads:
+            fits = ", ".join(name for name, loss in LOSSES.items() if loss.reads in reads)
+            what = f"the loss {term.name} reads {kind.reads}, which a {network} does not compute"
+            raise InputError(what, fix=f"use {fits}")
+    weighted_loss(terms)
+
+
+def loss_fault(terms: Sequence[LossTerm], noun: str, width: int, *, taught: bool) -> str | None:
+    """Return what keeps losses from learning from an instance; None: they can.
+
+    Args:
+        terms: the losses of a training.
+        noun: what an instance consists of: ``documents`` or ``texts``.
+        width: documents or texts of the instance.
+        taught: whether a teacher has scored them.
+    """
+    for term in terms:
+        kind = loss_kind(term)
+        if kind.group not in (0, width) or (kind.group == 0 and width < 2):
+            needed = {0: f"groups of {noun}", 1: f"single {noun}"}.get(kind.group, f"groups of {kind.group} {noun}")
+            return f"the loss {term.name} learns from {needed}"
+        if kind.needs == "teacher" and not taught:
+            return f"the loss {term.name} learns from a teacher's scores, which are missing"
+    return None
 
 
 def _function(kind: LossKind) -> Callable[..., Any]:

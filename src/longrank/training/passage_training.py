@@ -1,40 +1,30 @@
-"""A training of a passage model as users run it: examples and settings become a task, which the loop trains."""
+"""Training of a passage network: settings and examples become a task, which the loop trains."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.storage import sha256_of
-from longrank.training import loop
+from longrank.training import PASSAGE_NETWORKS
+from longrank.training.loop import note_best, train
 from longrank.training.passage_data.examples import Example, ExampleFile, ExampleSamples
-from longrank.training.passage_settings import PassageTrainingSettings
-from longrank.training.schedules import schedule
+from longrank.training.settings import PassageTraining
 from longrank.types import Notes
 
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
-class PassageTask(loop.Task, Protocol):
-    """What is trained on examples; `fingerprint` names the weights that it begins with."""
+    from longrank.training.passage_task import PassageTask
 
-    fingerprint: str
-
-
-Opened = Callable[[PassageTrainingSettings, ExampleSamples, Sequence[Example], Notes], PassageTask]
-"""Makes a task of settings, examples, development examples (none: no validation) and notes; models are loaded now."""
-
-PASSAGE_TASKS: dict[str, Opened | str] = {
-    "cross-encoder": "longrank.training.cross_encoder_task:open_cross_encoder",
-    "bi-encoder": "longrank.training.bi_encoder_task:open_bi_encoder",
-    "doc2query": "longrank.training.doc2query_task:open_doc2query",
-}
-"""What can be trained on examples, by name."""
+    _OpenTask: TypeAlias = Callable[[PassageTraining, ExampleSamples, Sequence[Example], Notes], PassageTask]
 
 
 def train_passages(
-    settings: PassageTrainingSettings,
+    settings: PassageTraining,
     examples: Path,
     dev: Path | None,
     folder: Path,
@@ -43,13 +33,13 @@ def train_passages(
     notes: Notes,
     tensorboard: bool = False,
 ) -> dict[str, Any]:
-    """Train on a file of examples, or go on with a training that was interrupted; returns its record.
+    """Train on a file of examples, or go on with a training that was interrupted; return its record.
 
     Every line of both files is read and checked before anything is written.
 
     Args:
         settings: the whole training.
-        examples: what is learned from (`longrank.training.passage_data.examples`).
+        examples: the training examples (`longrank.training.passage_data.examples`).
         dev: examples to validate on, if the settings say how often.
         folder: of `longrank.training.run_folder`.
         progress: called with the number of steps just done.
@@ -61,8 +51,7 @@ def train_passages(
             examples, a model that cannot be read; or as `longrank.training.loop.train`.
         LongRankError: as `train`.
     """
-    open_task: Opened = lookup(PASSAGE_TASKS, settings.network.name, "passage model")
-    schedule(settings.loop.schedule.name, settings.loop.schedule.options)
+    open_task: _OpenTask = lookup(PASSAGE_NETWORKS, settings.network.name, "passage network")
     if (dev is None) != (settings.loop.validate_every is None):
         fix = (
             "give --dev, or leave validation out: --set loop.validate_every= (and loop.patience=)"
@@ -70,9 +59,8 @@ def train_passages(
             else "set loop.validate_every"
         )
         raise InputError("validation needs development examples and loop.validate_every", fix=fix)
-    learned = ExampleFile(examples, notes)
-    validated = [] if dev is None else list(ExampleFile(dev, notes))
-    task = open_task(settings, ExampleSamples(learned, settings.loop.seed), validated, notes)
+    samples = ExampleSamples(ExampleFile(examples, notes), settings.loop.seed)
+    task = open_task(settings, samples, [] if dev is None else list(ExampleFile(dev, notes)), notes)
     identity = {
         "training": settings.model_dump(exclude={"loop"}),
         "model": task.fingerprint,
@@ -80,7 +68,8 @@ def train_passages(
         "dev": None if dev is None else sha256_of(dev),
     }
     if identity["dev"] == identity["examples"]:
-        notes.say("the development examples are those that are learned from: they show no other quality than the loss")
-    return loop.train(
-        task, settings.loop, folder, run=identity, progress=progress, notes=notes, tensorboard=tensorboard
-    )
+        notes.say("--dev is the training file: validation will only measure training fit")
+    options: dict[str, Any] = {"run": identity, "progress": progress, "notes": notes, "tensorboard": tensorboard}
+    record = train(task, settings.loop, folder, **options)
+    note_best(record, settings.validation.measure, notes)
+    return record

@@ -1,41 +1,41 @@
-"""What a ranking task learns from: queries, judgments, a first stage and an index become samples; no torch."""
+"""Data of a document network's training: rankings, judgments and a teacher become samples; no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
-import numpy as np
-
-from longrank.aggregation import make_aggregator
+from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
 from longrank.index import Index
 from longrank.storage import digest_of
-from longrank.training.candidates import CandidateOptions, Candidates, Sources, find_candidates, with_both_sides
-from longrank.training.checks import check_losses
-from longrank.training.loss_terms import loss_kind
-from longrank.training.samples import LCE_NEGATIVES, Samples, make_samples
-from longrank.training.settings import TeacherSettings, TrainingSettings
+from longrank.training.candidates import CandidateOptions, Candidates, Sources
+from longrank.training.loss_terms import check_reads, loss_fault, loss_kind
+from longrank.training.samples import Samples, make_samples
+from longrank.training.settings import DocumentTraining, TeacherSettings
 from longrank.types import Notes, Qrels, Query, Run
 
-_ONE_PROBABILITY = ("document", "maxp", "firstp")  # aggregators whose score is the probability of one reading
+Taught: TypeAlias = Mapping[tuple[str, str], float]
+"""(query_id, doc_id) -> the teacher's score."""
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What a ranking task learns from and is validated on.
+    """Queries, judgments and documents that one training learns from and is validated on.
 
     Attributes:
-        index: where documents are.
+        index: the documents.
         queries: query_id -> query.
-        qrels: the judgments to learn from and to validate by.
+        qrels: judgments to learn from and to validate by.
         run: the first stage.
-        train: the queries to learn from.
-        dev: the queries to validate on.
+        train: ids of the training queries.
+        dev: ids of the validation queries.
         dropped: judgments that sampling took away.
         model_run: another run that negatives come from.
+        doc_ids: all documents of the index, where negatives are random.
     """
 
     index: Index
@@ -46,82 +46,105 @@ class Data:
     dev: Sequence[str]
     dropped: Qrels = field(default_factory=dict)
     model_run: Run | None = None
+    doc_ids: Sequence[str] | None = None
 
 
-def make_training_samples(settings: TrainingSettings, data: Data, notes: Notes) -> Samples:
-    """Return what is learned from, after checking that the losses can learn from it.
+class Material(NamedTuple):
+    """Samples of a training, its teacher's scores by (query_id, doc_id) if it has a teacher, and remarks on both."""
+
+    samples: Samples
+    taught: Taught | None
+    notes: Notes
+
+
+def make_material(
+    settings: DocumentTraining, data: Data, read_teacher: Callable[[Notes], Taught] | None = None
+) -> Material:
+    """Draw the samples of a training, read its teacher, and check that the losses can learn from both.
 
     Args:
         settings: the whole training.
-        data: what it is drawn from.
-        notes: counts dropped queries and documents, and why.
+        data: what samples are drawn from.
+        read_teacher: returns the teacher's scores, and notes remarks; default: reads them.
 
     Raises:
-        InputError: as `make_samples` and `check_losses`.
+        InputError: as `make_samples` and `taught_scores`, a loss that does not fit, or a sampled document that the
+            teacher lacks.
     """
-    sources, options = _sources(settings, data, notes)
-    kind, seed, n_negatives = settings.samples.kind, settings.loop.seed, settings.samples.n_negatives
-    samples = make_samples(kind, data.train, sources, options, seed=seed, notes=notes, n_negatives=n_negatives)
-    check_losses(settings, len(samples[0].doc_ids))
-    return samples
-
-
-def sampled_from(settings: TrainingSettings, data: Data) -> list[Candidates]:
-    """Return what the samples are drawn from, of the queries that have enough.
-
-    Raises:
-        InputError: as `make_training_samples`.
-    """
-    wanted, notes = settings.samples, Notes()
-    found = find_candidates(data.train, *_sources(settings, data, notes), notes)
-    if wanted.kind == "pointwise":
-        return found
-    n_negatives = (wanted.n_negatives or LCE_NEGATIVES) if wanted.kind == "groups" else 1
-    return with_both_sides(found, n_negatives, notes)
-
-
-def _sources(settings: TrainingSettings, data: Data, notes: Notes) -> tuple[Sources, CandidateOptions]:
-    wanted = settings.samples
-    options = CandidateOptions(
-        relevance_level=wanted.relevance_level,
-        depth=wanted.depth,
-        in_run=wanted.in_run,
-        negatives=wanted.negatives,
-        ranks=None if wanted.ranks is None else (wanted.ranks[0], wanted.ranks[1]),
-        unjudged=wanted.unjudged,
-        dropped=wanted.dropped,
+    notes, options = Notes(), settings.samples
+    candidate_options = CandidateOptions(
+        relevance_level=options.relevance_level,
+        depth=options.depth,
+        in_run=options.in_run,
+        negatives=options.negatives,
+        ranks=None if options.ranks is None else (options.ranks[0], options.ranks[1]),
+        unjudged=options.unjudged,
+        dropped=options.dropped,
     )
-    doc_ids = data.index.doc_ids(np.arange(len(data.index))) if wanted.negatives == "random" else None
-    qrels = data.qrels if wanted.in_run else _judged_here(data, notes)
-    return Sources(qrels, data.run, data.dropped, data.model_run, doc_ids), options
+    qrels = data.qrels if options.in_run else _judged_in_index(data, notes)
+    samples = make_samples(
+        options.kind,
+        data.train,
+        Sources(qrels, data.run, data.dropped, data.model_run, data.doc_ids),
+        candidate_options,
+        seed=settings.loop.seed,
+        notes=notes,
+        n_negatives=options.n_negatives,
+    )
+    _check_losses(settings, len(samples[0].doc_ids))
+    if settings.teacher is None:
+        return Material(samples, None, notes)
+    if read_teacher is None:
+        taught = taught_scores(settings, data.index, data.queries, set(data.train), notes)
+    else:
+        taught = read_teacher(notes)
+    check_taught(samples.candidates, taught)
+    return Material(samples, taught, notes)
 
 
-def _judged_here(data: Data, notes: Notes) -> Qrels:
-    """Return the training queries' judgments of documents that the index has; qrels may be of a larger collection."""
-    here: dict[str, dict[str, int]] = {}
+def _judged_in_index(data: Data, notes: Notes) -> Qrels:
+    """Return the training queries' judgments of documents in the index; qrels may be of a larger collection."""
+    kept: dict[str, dict[str, int]] = {}
     for query_id in data.train:
         judged = data.qrels.get(query_id, {})
-        here[query_id] = {doc_id: grade for doc_id, grade in judged.items() if doc_id in data.index}
-        lacking = next((doc_id for doc_id in judged if doc_id not in here[query_id]), "")
-        notes.add("judged documents that the index lacks, left out", lacking, len(judged) - len(here[query_id]))
-    return here
+        kept[query_id] = {doc_id: grade for doc_id, grade in judged.items() if doc_id in data.index}
+        lacking = next((doc_id for doc_id in judged if doc_id not in kept[query_id]), "")
+        notes.add("judged documents that the index lacks, left out", lacking, len(judged) - len(kept[query_id]))
+    return kept
 
 
-def learns_two_outputs(settings: TrainingSettings) -> bool:
-    """Say whether a loss learns both outputs of a teacher, of which evidence holds the second's log-probability."""
+def _check_losses(settings: DocumentTraining, width: int) -> None:
+    """Refuse losses that need other samples than those of `width` documents, and a teacher without a loss.
+
+    Raises:
+        InputError: such losses or such a teacher; or a loss that is not of documents' scores or outputs.
+    """
+    check_reads(settings.loss, ("scores", "logits"), "document network")
+    if fault := loss_fault(settings.loss, "documents", width, taught=True):
+        raise InputError(fault, got=f"samples.kind = {settings.samples.kind}")
+    taught = [term.name for term in settings.loss if loss_kind(term).needs == "teacher"]
+    if taught and settings.teacher is None:
+        raise InputError(f"the loss {taught[0]} needs a teacher", fix="set teacher.evidence")
+    if settings.teacher is not None and not taught:
+        names = ", ".join(term.name for term in settings.loss)
+        raise InputError("no loss learns from the teacher", got=f"loss {names}", fix="add mse, margin-mse or kl")
+
+
+def learns_two_outputs(settings: DocumentTraining) -> bool:
+    """Say whether a loss learns both outputs of a teacher; evidence holds the log-probability of the second."""
     return any(loss_kind(term).outputs == (2,) for term in settings.loss)
 
 
 def taught_scores(
-    settings: TrainingSettings, index: Index, queries: Mapping[str, Query], query_ids: Container[str], notes: Notes
-) -> dict[tuple[str, str], float]:
-    """Return what the teacher of a training says of each document of these queries, (query_id, doc_id) -> score.
+    settings: DocumentTraining, index: Index, queries: Mapping[str, Query], query_ids: Container[str], notes: Notes
+) -> Taught:
+    """Read a teacher's score of each document of some queries.
 
     Args:
         settings: the training; it has a teacher.
-        index: the documents; evidence of another index is taken to be of the same ones by their ids, which is said.
-        queries: query_id -> query; evidence of others, or of more, is taken to be of these by their ids: also said.
-        query_ids: those wanted.
+        index: the documents. Evidence of another index is matched by document ids, and noted.
+        queries: query_id -> query. Evidence of other queries is matched by query ids, and noted.
+        query_ids: the queries to read.
         notes: see above.
 
     Raises:
@@ -129,25 +152,68 @@ def taught_scores(
         IntegrityError: the evidence is damaged or unfinished.
     """
     teacher = settings.teacher or TeacherSettings(evidence="")
-    aggregate = make_aggregator(teacher.aggregator)
-    if not Path(teacher.evidence).exists():
-        fix = "rerank what is learned from with the teacher, and --set teacher.evidence=ITS.run.evidence"
-        raise InputError("the teacher's evidence: no such file", path=Path(teacher.evidence), fix=fix)
-    header, evidence = read_evidence(Path(teacher.evidence))
+    aggregate, path = make_aggregator(teacher.aggregator), Path(teacher.evidence)
+    if not path.exists():
+        fix = "rerank the training queries with the teacher, and --set teacher.evidence=ITS.run.evidence"
+        raise InputError("the teacher's evidence: no such file", path=path, fix=fix)
+    header, evidence = read_evidence(path)
     if header.get("collection") != index.digest:
-        notes.say("the teacher has read another index: its documents are taken for these by their ids")
-    if learns_two_outputs(settings) and (header["unit"] != "logprob" or teacher.aggregator not in _ONE_PROBABILITY):
+        notes.say("the teacher has read another index: its documents are matched by their ids")
+    if learns_two_outputs(settings) and (header["unit"] != "logprob" or not find_aggregation(teacher.aggregator).picks):
         raise InputError(
             "a loss learns two outputs of the teacher, which the log-probability of a document or of one passage gives",
-            path=Path(teacher.evidence),
+            path=path,
             got=f"unit {header['unit']}, aggregator {teacher.aggregator}",
             fix="a network of one output learns any score by mse",
         )
-    read, scores = dict[str, str](), dict[tuple[str, str], float]()
-    for one in evidence:
-        read[one.query_id] = queries[one.query_id].text if one.query_id in queries else ""
-        if one.query_id in query_ids:
-            scores[one.query_id, one.doc_id] = aggregate(one)
-    if header.get("queries") != digest_of([list(pair) for pair in read.items()]):
-        notes.say("the teacher has read other queries, or more than these: they are taken for these by their ids")
+    texts, scores = dict[str, str](), dict[tuple[str, str], float]()
+    for document in evidence:
+        query_id = document.query_id
+        texts[query_id] = queries[query_id].text if query_id in queries else ""
+        if query_id in query_ids:
+            scores[query_id, document.doc_id] = aggregate(document)
+    if header.get("queries") != digest_of([list(pair) for pair in texts.items()]):
+        notes.say("the teacher has read other queries, or more than these: they are matched by their ids")
     return scores
+
+
+def check_outputs(settings: DocumentTraining, n_outputs: int) -> None:
+    """Refuse losses of outputs that the network or its teacher does not have.
+
+    Args:
+        settings: the training.
+        n_outputs: outputs of the network for a document, 1 or 2.
+
+    Raises:
+        InputError: such a loss.
+    """
+    for term in settings.loss:
+        kind = loss_kind(term)
+        if kind.reads != "logits" or kind.needs != "teacher":
+            continue
+        if kind.outputs == (2,) and n_outputs != 2:
+            fix = "set network.options.outputs = 2; of networks of passage scores (maxp, ...), none has two"
+            raise InputError(f"the loss {term.name} needs a network of two outputs", got=n_outputs, fix=fix)
+        if kind.outputs != (2,) and n_outputs != 1:
+            what = f"the loss {term.name} needs a network of one output, since evidence holds one score of a document"
+            raise InputError(what, got=n_outputs, fix="set network.options.outputs = 1")
+
+
+def check_taught(candidates: Iterable[Candidates], taught: Taught) -> None:
+    """Refuse a teacher that lacks a document that may be sampled.
+
+    Args:
+        candidates: the documents that samples are drawn from.
+        taught: the teacher's scores.
+
+    Raises:
+        InputError: it lacks a document; names the first.
+    """
+    for query in candidates:
+        for doc_ids in (query.positives, query.negatives):
+            lacking = next((doc_id for doc_id in doc_ids if (query.query_id, doc_id) not in taught), None)
+            if lacking is not None:
+                raise InputError(
+                    f"the teacher lacks document '{lacking}' of query '{query.query_id}', which may be drawn",
+                    fix="let samples.depth be at most the depth of the evidence, with in_run = true, negatives = run",
+                )

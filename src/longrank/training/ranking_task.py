@@ -13,16 +13,15 @@ from longrank.evaluation.measures import evaluate, parse_measure, summarise
 from longrank.index import Index
 from longrank.models.folders import save_network
 from longrank.models.network import DocumentNetwork, padded
-from longrank.models.network_reader import NetworkReader
 from longrank.protocols import Segmenter
 from longrank.ranking.passages import text_read
 from longrank.training.cuts import Cuts
+from longrank.training.initial_network import open_initial
 from longrank.training.loss_terms import loss_kind, weighted_loss
 from longrank.training.losses import log_probabilities
 from longrank.training.passages import Reading, make_passage_choice
-from longrank.training.ranking_data import Data, learns_two_outputs
-from longrank.training.samples import Samples
-from longrank.training.settings import TrainingSettings
+from longrank.training.ranking_data import Data, Material, learns_two_outputs
+from longrank.training.settings import DocumentTraining
 from longrank.types import Notes, Run, ScoredDoc
 
 _KEPT_DOCUMENTS = 4096  # whose passages are kept in memory
@@ -42,53 +41,49 @@ class RankingTask:
     """A document network that learns from samples of documents; a `longrank.training.loop.Task`.
 
     Args:
-        reader: the network and what makes its input.
-        tokenizer: of transformers, to be saved with it.
-        segmenter: splits documents.
-        samples: of the training queries.
-        data: what they were drawn from.
         settings: the whole training.
-        fingerprint: names the weights that the network begins with.
-        lineage: the trainings that those weights come from, as their description keeps them.
-        notes: counts documents that were cut.
-        taught: (query_id, doc_id) -> the teacher's score of all that is sampled, where there is one.
+        data: queries, judgments and documents.
+        material: the samples and the teacher's scores.
+        notes: counts cut queries and documents, and dev queries of no use.
 
     Attributes:
-        network: what is trained.
-        fingerprint: as given.
-        lineage: as given.
+        network: to be trained.
+        reader: the network with its input.
+        fingerprint: names the weights that the network begins with.
+        lineage: the trainings that those weights come from, as their description keeps them.
 
     Raises:
-        InputError: an unknown loss, measure or choice of passages, or an option that it does not take.
+        InputError: an unknown loss, measure or choice of passages, or an option that it does not take; or as
+            `open_initial`.
+        MissingExtra: torch or transformers are not installed.
     """
 
-    def __init__(
-        self,
-        reader: NetworkReader,
-        tokenizer: Any,
-        segmenter: Segmenter,
-        *,
-        samples: Samples,
-        data: Data,
-        settings: TrainingSettings,
-        fingerprint: str,
-        lineage: Sequence[Mapping[str, str]],
-        notes: Notes,
-        taught: Mapping[tuple[str, str], float] | None = None,
-    ) -> None:
-        self.network: DocumentNetwork = reader.network
-        self.fingerprint, self.lineage = fingerprint, lineage
-        self.reader, self._tokenizer, self._samples, self._data = reader, tokenizer, samples, data
-        self._settings, self._taught = settings, taught
+    def __init__(self, settings: DocumentTraining, data: Data, material: Material, notes: Notes) -> None:
+        self.reader, self._tokenizer, segmenter, self.fingerprint, self.lineage = open_initial(settings, notes)
+        self.network: DocumentNetwork = self.reader.network
+        notes.merge(material.notes)
+        self._samples, self._data, self._settings, self._taught = material.samples, data, settings, material.taught
+        self._note_queries(notes)
         self._two_outputs = learns_two_outputs(settings)
         self._loss, self._reads = weighted_loss(settings.loss), loss_kind(settings.loss[0]).reads
-        self._width = len(samples[0].doc_ids)
+        self._width = len(material.samples[0].doc_ids)
         self._cuts = Cuts(notes)
         self._choice = make_passage_choice(settings.samples.passages, keep=settings.samples.keep)
         self._measure = parse_measure(settings.validation.measure)
         self._texts: Callable[[str], tuple[str, ...]] = lru_cache(_KEPT_DOCUMENTS)(
             lambda doc_id: _texts_of(data.index, segmenter, doc_id, settings.read.title)
         )
+
+    def _note_queries(self, notes: Notes) -> None:
+        """Count dev queries that choose nothing, and queries that are cut."""
+        data, depth, packer = self._data, self._settings.validation.depth, self.reader.packer
+        for query_id in data.dev if self._settings.loop.validate_every is not None else ():
+            relevant = any(data.qrels[query_id].get(row.doc_id, 0) > 0 for row in data.run.get(query_id)[:depth])
+            what = f"dev queries without a relevant document among the first {depth}, which choose nothing"
+            notes.add(what, query_id, not relevant)
+        for query_id in (*data.train, *data.dev):
+            cut = query_id in data.queries and packer.cuts_query(data.queries[query_id].text)
+            notes.add(f"queries cut at {packer.max_query_tokens} tokens", query_id, cut)
 
     def loss(self, instances: Sequence[int]) -> torch.Tensor:
         """Return the mean loss over instances; that of an instance is the mean over its readings."""

@@ -35,7 +35,13 @@ class Group(NamedTuple):
 
 
 class Samples(Protocol):
-    """Random access to training instances; iterating over them does not end."""
+    """Random access to training instances; iterating over them does not end.
+
+    Attributes:
+        candidates: the documents that instances are drawn from.
+    """
+
+    candidates: Sequence[Candidates]
 
     def __len__(self) -> int:
         """Return how many instances one pass has."""
@@ -54,13 +60,13 @@ class GroupSamples:
     """One instance a query and pass: a positive, all equally likely, and `n_negatives` different negatives."""
 
     def __init__(self, candidates: Sequence[Candidates], n_negatives: int, seed: int) -> None:
-        self._candidates, self._n_negatives, self._seed = candidates, n_negatives, seed
+        self.candidates, self._n_negatives, self._seed = candidates, n_negatives, seed
 
     def __len__(self) -> int:
-        return len(self._candidates)
+        return len(self.candidates)
 
     def __getitem__(self, n: int) -> Group:
-        query_id, positives, negatives = self._candidates[place_in_pass(n, len(self), self._seed)]
+        query_id, positives, negatives = self.candidates[place_in_pass(n, len(self), self._seed)]
         positive = positives[below(len(positives), self._seed, n, "positive")]
         drawn = distinct(len(negatives), self._n_negatives, self._seed, n, "negative")
         labels = (1.0,) + (0.0,) * self._n_negatives
@@ -71,8 +77,8 @@ class PointwiseSamples:
     """Every candidate once a pass, positives labelled 1 and negatives 0, queries mixed."""
 
     def __init__(self, candidates: Sequence[Candidates], seed: int) -> None:
-        self._candidates, self._seed = candidates, seed
-        self._ends = np.cumsum([len(one.positives) + len(one.negatives) for one in candidates])
+        self.candidates, self._seed = candidates, seed
+        self._ends = np.cumsum([len(query.positives) + len(query.negatives) for query in candidates])
 
     def __len__(self) -> int:
         return int(self._ends[-1])
@@ -80,7 +86,7 @@ class PointwiseSamples:
     def __getitem__(self, n: int) -> Group:
         place = place_in_pass(n, len(self), self._seed)
         owner = int(np.searchsorted(self._ends, place, side="right"))
-        query_id, positives, negatives = self._candidates[owner]
+        query_id, positives, negatives = self.candidates[owner]
         i = place - (int(self._ends[owner - 1]) if owner else 0)
         if i < len(positives):
             return Group(query_id, (positives[i],), (1.0,))
@@ -138,10 +144,12 @@ def _pointwise(candidates: Sequence[Candidates], n_negatives: int, seed: int, no
 
     Queries that have one side only are kept, as PARADE's code does: their documents are right answers, too.
     """
-    kept = [one for one in candidates if one.positives or one.negatives]
-    for one in candidates:
-        notes.add("queries without a candidate, not trained on", one.query_id, not (one.positives or one.negatives))
-    if not any(one.positives for one in kept):
+    kept = [query for query in candidates if query.positives or query.negatives]
+    for query in candidates:
+        notes.add(
+            "queries without a candidate, not trained on", query.query_id, not (query.positives or query.negatives)
+        )
+    if not any(query.positives for query in kept):
         raise InputError(f"none of {len(candidates)} judged queries has a relevant document to find")
     return PointwiseSamples(kept, seed)
 

@@ -1,17 +1,19 @@
-"""What a training is made of: one TOML file.
+"""Settings of a training: one TOML file. The name of its network says what it learns from.
 
-[network]                      # what is trained: see longrank.models.DOCUMENT_NETWORKS
+A document network (`longrank.models.DOCUMENT_NETWORKS`) learns from judged rankings of an index's documents:
+
+[network]
 name = "parade-transformer"
 model = "minilm"               # the pretrained model it begins with, or the folder of a document network
-[read]                         # what it reads
+[read]
 passages = "parade-paper"      # see longrank.text.segment.PRESETS
 max_tokens = 256
-[judgments]                    # how many of them it learns from: see longrank.training.judgments; left out: all
+[judgments]                    # a sample of the judgments, see longrank.training.judgments; default: all
 scheme = "shallow"
 rate = 0.5
-[samples]                      # what it learns from: see longrank.training.samples
+[samples]                      # see longrank.training.samples
 kind = "pairs"
-[[loss]]                       # one or more, added up: see longrank.training.loss_terms
+[[loss]]                       # one loss or several, added up: see longrank.training.loss_terms
 name = "hinge"
 [loop]                         # steps, batches, learning rates: see longrank.training.loop_settings
 steps = 1000
@@ -21,32 +23,49 @@ optimizer = { learning_rate = 3e-6 }
 evidence = "teacher.run.evidence"
 [validation]                   # on the queries of the dev fold
 measure = "nDCG@20"
-[test]                         # of the queries of the test fold
+[test]                         # on the queries of the test fold
 depth = 100
+
+A passage network (`longrank.training.PASSAGE_NETWORKS`) learns from examples (`longrank.training.passage_data`):
+
+[network]
+name = "cross-encoder"
+model = "minilm"
+outputs = 2
+[read]
+max_tokens = 256
+max_query_tokens = 64
+[[loss]] and [loop]            # as above
+[validation]                   # on the texts of each development query
+measure = "RR@10"
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from longrank.config import load_settings, shipped
+from longrank.config import override, read_settings, shipped, suggestion, validated
+from longrank.errors import InputError
+from longrank.models import DOCUMENT_NETWORKS
+from longrank.training import PASSAGE_NETWORKS
 from longrank.training.loop_settings import LoopSettings, Section
 from longrank.training.loss_terms import LossTerm
+from longrank.training.schedules import schedule
 
 _SHIPPED = Path(__file__).parent / "protocols"
 
 
 class NetworkSettings(Section):
-    """What is trained.
+    """A document network.
 
     ``model`` is a pretrained model, or a folder with a document network of this name, which is trained further.
-    ``dropout`` replaces every dropout of the network, the encoder's and the head's; None: as the model's configuration
-    and the network's options say. A frozen encoder has none. With ``frozen``, what passages are represented by is not
-    trained, only the aggregator is; with a score cache, each passage is then read once.
+    ``dropout`` replaces every dropout of the network, in the encoder and the head; None keeps the dropouts of the
+    model's configuration and the network's options. With ``frozen``, the encoder has no dropout and is not trained:
+    only the aggregator learns, and a score cache lets each passage be read once.
     """
 
     name: str
@@ -58,7 +77,7 @@ class NetworkSettings(Section):
 
 
 class ReadSettings(Section):
-    """What is read of a document, in training and validation alike."""
+    """Passages and lengths that are read of a document, in training and validation alike."""
 
     passages: str = "parade-paper"
     options: dict[str, Any] = Field(default_factory=dict)
@@ -68,7 +87,7 @@ class ReadSettings(Section):
 
 
 class JudgmentSettings(Section):
-    """Which judgments are learned from and validated by: about this share of those of the training and dev queries."""
+    """A sample of the judgments of training and dev queries; ``rate`` is the share that is kept."""
 
     scheme: Literal["deep", "shallow"]
     rate: float = Field(gt=0, le=1)
@@ -76,7 +95,7 @@ class JudgmentSettings(Section):
 
 
 class SampleSettings(Section):
-    """What is learned from; ``passages`` and ``keep`` say what is read of a sample's documents.
+    """Training samples; ``passages`` and ``keep`` choose the passages that are read of a sample's documents.
 
     ``model_run`` is the file of the run that ``negatives = "model"`` come from. The other fields from ``negatives`` to
     ``dropped`` are those of `longrank.training.candidates.CandidateOptions`.
@@ -103,27 +122,27 @@ class SampleSettings(Section):
 
 
 class TeacherSettings(Section):
-    """Whose scores are learned: an evidence file's, aggregated. It must hold every document of the samples."""
+    """A teacher's evidence file and its aggregator; the file must hold every document of the samples."""
 
     evidence: str
     aggregator: str = "document"
 
 
 class ValidationSettings(Section):
-    """How good the network is: the measure of reranking the dev queries' first ``depth`` documents."""
+    """Measure of the dev queries, whose first ``depth`` documents are reranked."""
 
     measure: str = "nDCG@20"
     depth: int = Field(default=100, ge=1)
 
 
 class HeldOutSettings(Section):
-    """How a fold's test queries are reranked: their first ``depth`` documents; None: as many as in validation."""
+    """Documents reranked of each test query; None: as many as in validation."""
 
     depth: int | None = Field(default=None, ge=1)
 
 
-class TrainingSettings(Section):
-    """A whole training."""
+class DocumentTraining(Section):
+    """Training of a document network on judged rankings."""
 
     network: NetworkSettings
     read: ReadSettings = ReadSettings()
@@ -136,15 +155,84 @@ class TrainingSettings(Section):
     test: HeldOutSettings = HeldOutSettings()
 
 
+class PassageNetworkSettings(Section):
+    """A passage network.
+
+    ``outputs`` (1 or 2) is for cross-encoders; None keeps the head of the model, or adds a head with 1 output.
+    ``dropout`` replaces every dropout of the model; None keeps the dropouts of its configuration.
+    """
+
+    name: str
+    model: str = "minilm"
+    outputs: int | None = Field(default=None, ge=1, le=2)
+    dropout: float | None = Field(default=None, ge=0, lt=1)
+
+
+class PassageReadSettings(Section):
+    """Longest text, together with its query in a cross-encoder, and longest query."""
+
+    max_tokens: int = Field(default=256, ge=8)
+    max_query_tokens: int = Field(default=64, ge=1)
+
+
+class PassageValidationSettings(Section):
+    """Measure of ranking each query's texts, with binary relevance; of doc2query only ``-loss``, minus the loss."""
+
+    measure: str = "RR@10"
+
+
+class PassageTraining(Section):
+    """Training of a passage network on examples."""
+
+    network: PassageNetworkSettings
+    read: PassageReadSettings = PassageReadSettings()
+    loss: list[LossTerm] = Field(default_factory=list)
+    loop: LoopSettings
+    validation: PassageValidationSettings = PassageValidationSettings()
+
+
+Training: TypeAlias = DocumentTraining | PassageTraining
+
+
 def shipped_protocols() -> list[str]:
     """Return the names of the trainings that come with the package."""
     return shipped(_SHIPPED)
 
 
-def load_training(name_or_path: str, assignments: Sequence[str] = ()) -> TrainingSettings:
-    """Read a training by its name or from a TOML file, with ``section.key=value`` applied on top.
+def load_training(training: str | Mapping[str, Any], assignments: Sequence[str] = ()) -> Training:
+    """Read the settings of a training.
+
+    Args:
+        training: a name of `shipped_protocols`, a TOML file, or the settings as a dict.
+        assignments: ``section.key=value``, applied on top.
 
     Raises:
         InputError: no such name or file, or a setting is unknown or wrong (suggests the nearest).
     """
-    return load_settings(TrainingSettings, "training", _SHIPPED, name_or_path, assignments)
+    if isinstance(training, str):
+        data, origin = read_settings("training", _SHIPPED, training, assignments), training
+    else:
+        data, origin = override(training, assignments), "training"
+    network = data["network"].get("name") if isinstance(data.get("network"), dict) else None
+    if isinstance(network, str) and network not in DOCUMENT_NETWORKS and network not in PASSAGE_NETWORKS:
+        fix = suggestion(network, [*DOCUMENT_NETWORKS, *PASSAGE_NETWORKS])
+        raise InputError("unknown network", path=origin, got=network, fix=fix)
+    settings: Training
+    if isinstance(network, str) and network in PASSAGE_NETWORKS:
+        settings = validated(PassageTraining, data, origin)
+    else:
+        settings = validated(DocumentTraining, data, origin)
+    schedule(settings.loop.schedule.name, settings.loop.schedule.options)
+    return settings
+
+
+def load_document_training(training: str, assignments: Sequence[str] = ()) -> DocumentTraining:
+    """Read the settings of a training of a document network.
+
+    Raises:
+        InputError: as `load_training`, or the network learns from examples.
+    """
+    settings = load_training(training, assignments)
+    if isinstance(settings, PassageTraining):
+        raise InputError("is no document network", path=training, got=settings.network.name)
+    return settings

@@ -8,18 +8,19 @@ function of the seed, the step and the process, so a resumed training draws what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
 from longrank.draws import below
 from longrank.errors import InputError, LongRankError
+from longrank.models.network import DocumentNetwork
 from longrank.training.dense import use_onednn
-from longrank.training.loop_settings import LoopSettings
-from longrank.training.optimizers import ENCODER, HEAD, make_optimizer, parameter_groups, set_rates
+from longrank.training.loop_settings import LoopSettings, OptimizerSettings
 from longrank.training.ranks import Ranks
-from longrank.training.schedules import schedule
+from longrank.training.schedules import Factors, schedule
 
+ENCODER, HEAD = "encoder", "head"
 _DIVERGED = "it has diverged: lower the learning rate, or set loop.clip, and begin a new folder"
 
 
@@ -160,3 +161,69 @@ def _recompute_activations(network: torch.nn.Module) -> None:
 def _recomputing(network: torch.nn.Module) -> list[torch.nn.Module]:
     """Return the parts of a network that have transformers' gradient checkpointing."""
     return [module for module in network.modules() if getattr(module, "supports_gradient_checkpointing", False)]
+
+
+# --- optimizers over two groups of parameters: the encoder's and the head's ----------------------
+
+
+def encoder_of(network: torch.nn.Module) -> torch.nn.Module:
+    """Return the part of a network that was pre-trained.
+
+    That is a document network's encoder, and the model without its head of a transformers model; a network
+    that has no head is its own encoder.
+    """
+    if isinstance(network, DocumentNetwork):
+        return network.encoder
+    return getattr(network, "base_model", network)
+
+
+def parameter_groups(network: torch.nn.Module, settings: OptimizerSettings) -> list[dict[str, Any]]:
+    """Return the parameters that are trained as groups of torch's optimizers, those that are not empty.
+
+    Each has ``part`` (encoder or head), ``rate`` (its learning rate before the schedule's factor), ``lr``, the same,
+    and ``weight_decay``, 0 for vectors: biases and norms.
+
+    Raises:
+        InputError: all parameters are frozen, or a head's learning rate is set and there is no head.
+    """
+    inside = {id(values) for values in encoder_of(network).parameters()}
+    rates = {ENCODER: settings.learning_rate, HEAD: settings.head_learning_rate or settings.learning_rate}
+    groups: dict[tuple[str, bool], list[torch.nn.Parameter]] = {}
+    for values in network.parameters():
+        if values.requires_grad:
+            part = ENCODER if id(values) in inside else HEAD
+            groups.setdefault((part, values.ndim > 1), []).append(values)
+    if not groups:
+        raise InputError("the network has no parameter to train: all are frozen")
+    if settings.head_learning_rate is not None and not any(part == HEAD for part, _ in groups):
+        fix = "leave loop.optimizer.head_learning_rate out"
+        raise InputError(
+            "the network has no head, whose learning rate is set", got=settings.head_learning_rate, fix=fix
+        )
+    return [
+        {
+            "params": groups[part, decays],
+            "part": part,
+            "rate": rates[part],
+            "lr": rates[part],
+            "weight_decay": settings.weight_decay if decays else 0.0,
+        }
+        for part, decays in sorted(groups)
+    ]
+
+
+def make_optimizer(network: torch.nn.Module, settings: OptimizerSettings) -> torch.optim.Optimizer:
+    """Return a fresh optimizer.
+
+    Raises:
+        InputError: as `parameter_groups`.
+    """
+    kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[settings.name]
+    groups = parameter_groups(network, settings)
+    return kind(groups, betas=(settings.beta1, settings.beta2), eps=settings.eps, fused=True)
+
+
+def set_rates(optimizer: torch.optim.Optimizer, factors: Factors) -> None:
+    """Set the learning rates of the next step."""
+    for group in optimizer.param_groups:
+        group["lr"] = group["rate"] * getattr(factors, group["part"])

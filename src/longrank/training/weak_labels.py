@@ -1,14 +1,14 @@
 """Weak labels for sentences: the best sentence of a judged document stands for it (Santos et al., section on training).
 
-1  of every document that the un-tuned model has scored, its sentence of highest score
-2  positive: that of a relevant document; negative: that of a document drawn from the first 50 of BM25
-   that are not relevant to the query
-3  each relevant document 5 times, with different negatives; a tenth of the triplets, drawn, validates
+1  Each document that the un-tuned model has scored is represented by its sentence of highest score.
+2  A positive is the sentence of a relevant document. A negative is the sentence of a document drawn from the first 50
+   of BM25 that are not relevant to the query.
+3  Each relevant document gives 5 triplets with different negatives. A tenth of the triplets, drawn, validates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -17,9 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from longrank.config import lookup
 from longrank.draws import distinct, permutation
 from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
+from longrank.formats.folds import read_folds
 from longrank.index import Index
 from longrank.training.passage_data.examples import Example, group
 from longrank.types import Evidence, Notes, Qrels, Query, Run
@@ -35,7 +37,7 @@ class Sentence(NamedTuple):
 
 
 class Triplet(NamedTuple):
-    """A query, a sentence that is taken to be relevant to it, and one that is not."""
+    """A query, a sentence taken to be relevant to it, and a sentence taken not to be."""
 
     query_id: str
     positive: Sentence
@@ -55,7 +57,7 @@ class WeakLabelOptions:
 
     Attributes:
         relevance_level: least grade of a relevant document, 1 or more.
-        depth: negatives are drawn from so many documents of the run that are not relevant, 1 or more.
+        depth: documents of the run, not relevant, that negatives are drawn from, 1 or more.
         repeats: triplets of each relevant document, 1 or more.
         unjudged: whether a document without a judgment may be a negative. Grades below zero are no judgments.
         dev: share of the triplets to validate on, 0 to 1, rounded down.
@@ -83,23 +85,23 @@ class WeakLabelOptions:
 def best_sentences(evidence: Iterable[Evidence]) -> dict[tuple[str, str], Sentence]:
     """Return the sentence of highest score of each (query_id, doc_id); of equal ones the first in the document."""
     best = {}
-    for one in evidence:
-        i = int(np.argmax(one.passage_score))
-        places = (one.passage_index, one.passage_start, one.passage_end)
-        best[one.query_id, one.doc_id] = Sentence(one.doc_id, *(int(column[i]) for column in places))
+    for document in evidence:
+        i = int(np.argmax(document.passage_score))
+        places = (document.passage_index, document.passage_start, document.passage_end)
+        best[document.query_id, document.doc_id] = Sentence(document.doc_id, *(int(column[i]) for column in places))
     return best
 
 
 def evidence_of(index: Index, path: Path) -> Iterator[Evidence]:
-    """Return the evidence in a file, after checking that it is of the index's documents: offsets say what was read.
+    """Return the evidence in a file, after checking that its offsets are of the index's documents.
 
     Raises:
         InputError, IntegrityError: as `read_evidence`; or it is of another collection.
     """
-    header, found = read_evidence(path)
+    header, evidence = read_evidence(path)
     if header.get("collection") != index.digest:
         raise InputError("is evidence of other documents than the index holds", path=path, fix="rerank with this index")
-    return found
+    return evidence
 
 
 def weak_labels(
@@ -112,19 +114,19 @@ def weak_labels(
     seed: int,
     notes: Notes,
 ) -> WeakLabels:
-    """Return the triplets of the training queries, in an order that is part of what is drawn.
+    """Return the triplets of the training queries, in a drawn order.
 
-    A relevant document need not be in the run; its evidence must be there, and so must that of a negative.
+    A relevant document need not be in the run, but relevant documents and negatives need evidence.
 
     Args:
         query_ids: the queries to train on, in any order.
         qrels: judgments of documents.
         run: BM25's, where negatives come from.
-        evidence: of the un-tuned model, on FIRST+TERMF sentences in the paper: read by `read_evidence`.
+        evidence: of the un-tuned model; in the paper, on FIRST+TERMF sentences.
         options: numbers.
         seed: another seed draws other negatives and another tenth.
-        notes: counts documents without evidence, relevant ones with fewer different negatives than
-            `repeats`, which have fewer triplets, and queries that give none.
+        notes: counts documents without evidence, relevant documents with fewer different negatives than
+            `repeats`, which give fewer triplets, and queries without triplets.
 
     Raises:
         InputError: no triplet at all.
@@ -133,7 +135,7 @@ def weak_labels(
     triplets: list[Triplet] = []
     for query_id in sorted(set(query_ids)):
         ids = _sides(qrels.get(query_id, {}), [row.doc_id for row in run.get(query_id)], options)
-        positives, negatives = (_found(query_id, side, best, notes) for side in ids)
+        positives, negatives = (_with_evidence(query_id, side, best, notes) for side in ids)
         few = f"relevant documents with fewer than {options.repeats} negatives"
         notes.add(few, query_id, len(positives) if len(negatives) < options.repeats else 0)
         notes.add("queries that give no weak labels", query_id, not (positives and negatives))
@@ -152,18 +154,67 @@ def triplet_examples(
     """Yield triplets as groups of two texts, in their order.
 
     Args:
-        triplets: whose sentences are of the index's documents.
+        triplets: of sentences of the index's documents.
         queries: query_id -> query.
         index: the documents.
-        notes: counts triplets of which a sentence is blank (that of an empty document is); they are left out.
+        notes: counts triplets with a blank sentence, as an empty document has; they are left out.
     """
     for triplet in triplets:
         sentences = (triplet.positive, triplet.negative)
-        texts = [index.document(one.doc_id).text[one.start : one.end] for one in sentences]
+        texts = [index.document(sentence.doc_id).text[sentence.start : sentence.end] for sentence in sentences]
         blank = not all(text.strip() for text in texts)
         notes.add("triplets with a blank sentence, left out", triplet.query_id, blank)
         if not blank:
             yield group(queries[triplet.query_id].text, texts)
+
+
+def weak_examples(
+    query_ids: Iterable[str],
+    *,
+    queries: Mapping[str, Query],
+    qrels: Qrels,
+    run: Run,
+    index: Index,
+    evidence: Path,
+    options: WeakLabelOptions,
+    seed: int,
+    notes: Notes,
+) -> tuple[list[Example], list[Example]]:
+    """Return the examples to train and to validate on; arguments as of `weak_labels` and `triplet_examples`.
+
+    Raises:
+        InputError: as `evidence_of` and `weak_labels`, or too few examples.
+        IntegrityError: the evidence is damaged.
+    """
+    labels = weak_labels(query_ids, qrels, run, evidence_of(index, evidence), options, seed=seed, notes=notes)
+    train, dev = (list(triplet_examples(part, queries, index, notes)) for part in labels)
+    if not train or (options.dev and not dev):
+        what, fix = "too few examples to train and to validate on", "give more judged documents or another --dev-share"
+        raise InputError(what, got=f"{len(train)} and {len(dev)}", fix=fix)
+    return train, dev
+
+
+def training_queries(
+    queries: Collection[str], qrels: Collection[str], folds: Path | None, fold: str | None, notes: Notes
+) -> Collection[str]:
+    """Return the ids of the queries to label for: the train queries of a fold, or all judged queries.
+
+    Raises:
+        InputError: a file of folds without a fold's name or the reverse, no such fold, unknown queries, or no judged
+            query.
+    """
+    if (folds is None) != (fold is None):
+        raise InputError("--folds and --fold belong together")
+    if folds is None or fold is None:
+        query_ids: Collection[str] = [query_id for query_id in queries if query_id in qrels]
+    else:
+        query_ids = lookup(read_folds(folds, notes), fold, "fold").train
+    unknown = [query_id for query_id in query_ids if query_id not in queries]
+    if unknown:
+        raise InputError(f"fold '{fold}' trains on {len(unknown)} queries that the query file lacks", got=unknown[0])
+    if not any(query_id in qrels for query_id in query_ids):
+        raise InputError("no query to label for is judged", got=next(iter(qrels), None))
+    return query_ids
 
 
 def _sides(judged: Mapping[str, int], ranking: Sequence[str], options: WeakLabelOptions) -> tuple[list[str], list[str]]:
@@ -174,7 +225,7 @@ def _sides(judged: Mapping[str, int], ranking: Sequence[str], options: WeakLabel
     return relevant, [doc_id for doc_id, grade in grades if least <= grade < options.relevance_level][: options.depth]
 
 
-def _found(
+def _with_evidence(
     query_id: str, doc_ids: Sequence[str], best: Mapping[tuple[str, str], Sentence], notes: Notes
 ) -> list[Sentence]:
     for doc_id in doc_ids:

@@ -5,7 +5,7 @@
 Offsets are half-open and count Unicode code points, as Python slices do.
 """
 
-from longrank.types.frames import columns_of, id_of, is_frame
+from longrank.types.frames import column_names, columns_of, id_of, is_frame
 from longrank.types.html import html_table
 from longrank.types.notes import Notes
 from longrank.types.run import Run
@@ -34,6 +34,7 @@ __all__ = [
     "Run",
     "ScoredDoc",
     "Segmentation",
+    "column_names",
     "columns_of",
     "html_table",
     "id_of",

@@ -14,19 +14,33 @@ def is_frame(value: object) -> bool:
     return hasattr(value, "columns") and hasattr(value, "__getitem__") and hasattr(value, "shape")
 
 
-def columns_of(frame: Any, *wanted: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
+def column_names(frame: Any) -> list[str]:
+    """Return the names of a table's columns.
+
+    Raises:
+        InputError: not a table, or two columns have the same name.
+    """
+    if not is_frame(frame):
+        raise InputError(f"a table is needed, not a {type(frame).__name__}", got=frame)
+    names = [str(name) for name in frame.columns]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError("the table has two columns of the same name", got=twice)
+    return names
+
+
+def columns_of(frame: Any, *names_of_columns: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
     """Return the rows of some columns of a table.
 
     Args:
         frame: the table.
-        wanted: for each column the names it may have.
+        names_of_columns: the possible names of each column.
 
     Raises:
-        InputError: the table lacks a column.
+        InputError: not a table, or the table lacks a column or has it twice.
     """
-    names = [str(name) for name in frame.columns]
+    names = column_names(frame)
     columns = []
-    for aliases in wanted:
+    for aliases in names_of_columns:
         name = next((alias for alias in aliases if alias in names), None)
         if name is None:
             fix = f"its columns are {', '.join(names) or 'none'}"

@@ -20,7 +20,11 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: s
         rows: the cells; a float is shown with 4 decimals, `Markup` as it is, anything else as escaped text.
         caption: a line below the table, such as the number of rows that are left out.
     """
-    names = "".join(f"<th>{escape(name)}</th>" for name in head)
+    rows = list(rows)
+    sides = [_side(cell) for cell in rows[0]] if rows else ["left"] * len(head)
+    names = "".join(
+        f'<th style="text-align:{side}">{escape(name)}</th>' for name, side in zip(head, sides, strict=True)
+    )
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     below = f"<p>{escape(caption)}</p>" if caption else ""
     return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>{below}"
@@ -30,4 +34,8 @@ def _cell(value: object) -> str:
     if isinstance(value, Markup):
         return f"<td>{value}</td>"
     text = f"{value:.4f}" if isinstance(value, float) else str(value)
-    return f'<td style="text-align:{"right" if isinstance(value, int | float) else "left"}">{escape(text)}</td>'
+    return f'<td style="text-align:{_side(value)}">{escape(text)}</td>'
+
+
+def _side(value: object) -> str:
+    return "right" if isinstance(value, int | float) else "left"

@@ -4,43 +4,46 @@ from __future__ import annotations
 
 
 class Notes:
-    """Counts what was accepted with a remark, so that nothing is skipped, capped or repaired silently.
+    """Counts remarks on accepted input, so that nothing is skipped, capped or repaired silently.
 
-    Readers and scorers call `add`; whoever talks to the user prints `lines()` once at the end.
+    Readers and scorers call `add`; the command line prints `lines()` once at the end.
     """
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self._first: dict[str, str] = {}
 
-    def add(self, what: str, where: str = "", count: int = 1) -> None:
-        """Count one remark of the kind `what`; `where` of the first one is kept as the example."""
+    def add(self, kind: str, where: str = "", count: int = 1) -> None:
+        """Count remarks of a kind; the place of the first remark is kept as the example."""
         if count < 1:
             return
-        self._counts[what] = self._counts.get(what, 0) + count
-        self._first.setdefault(what, where)
+        self._counts[kind] = self._counts.get(kind, 0) + count
+        self._first.setdefault(kind, where)
 
-    def say(self, what: str) -> None:
-        """Keep a remark that is not counted, such as a choice made on the user's behalf."""
-        self._counts.setdefault(what, 0)
+    def say(self, kind: str) -> None:
+        """Keep a remark without a count, such as a choice made for the user."""
+        self._counts.setdefault(kind, 0)
 
     def merge(self, later: Notes, part: str = "") -> None:
-        """Add all remarks of another, as if they were made now; of a part of the work, with its name before each."""
+        """Add all remarks of `later`, after the remarks so far; `part` is put before each."""
         before = f"{part}: " if part else ""
-        for what, count in later._counts.items():
-            self._counts[before + what] = self._counts.get(before + what, 0) + count
-        for what, first in later._first.items():
-            self._first.setdefault(before + what, first)
+        for kind, count in later._counts.items():
+            self._counts[before + kind] = self._counts.get(before + kind, 0) + count
+        for kind, first in later._first.items():
+            self._first.setdefault(before + kind, first)
 
-    def __getitem__(self, what: str) -> int:
-        return self._counts.get(what, 0)
+    def __getitem__(self, kind: str) -> int:
+        return self._counts.get(kind, 0)
+
+    def __repr__(self) -> str:
+        return f"Notes({self.lines()})"
 
     def lines(self) -> list[str]:
         """Return one readable line per kind, e.g. ``"tied scores: 3 (first: run.txt:7)"``."""
-        return [self._line(what, count) for what, count in self._counts.items()]
+        return [self._line(kind, count) for kind, count in self._counts.items()]
 
-    def _line(self, what: str, count: int) -> str:
+    def _line(self, kind: str, count: int) -> str:
         if count == 0:
-            return what
-        first = self._first.get(what)
-        return f"{what}: {count}" + (f" (first: {first})" if first else "")
+            return kind
+        first = self._first.get(kind)
+        return f"{kind}: {count}" + (f" (first: {first})" if first else "")

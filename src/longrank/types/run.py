@@ -24,14 +24,14 @@ _SHOWN_ROWS = 10
 
 
 class Run:
-    """Ranked documents per query, in the order trec_eval will use.
+    """Ranked documents per query, in the order of trec_eval.
 
-    Scores are rounded to float32; documents are ordered by score descending, then by doc_id
-    descending (trec_eval's rule for ties). Ranks exist only in files and tables. Query order is kept.
+    Scores are rounded to float32; documents are ordered by score descending, then by doc_id descending (trec_eval's
+    rule for ties). Ranks exist only in files and tables. Query order is kept.
 
     Attributes:
         tag: the name of the run.
-        notes: counts what was accepted with a remark while the run was read or made.
+        notes: counts remarks on the run's input.
     """
 
     __slots__ = ("_rankings", "notes", "tag")
@@ -53,7 +53,7 @@ class Run:
 
     @classmethod
     def from_columns(cls, tag: str, query_ids: Sequence[str], doc_ids: Sequence[str], scores: Sequence[float]) -> Run:
-        """Build the same run from three columns of equal length: less time and memory for large ones.
+        """Build a run from three columns of equal length: less time and memory for large runs.
 
         Raises:
             LongRankError: as the constructor.
@@ -127,8 +127,8 @@ class Run:
                 occurs twice for a query.
         """
         rows = list(columns_of(frame, ("qid", "query_id"), ("docno", "doc_id"), ("score",)))
-        if tag is None:
-            tag = next((str(row[0]) for row in columns_of(frame, ("tag",))), None) if "tag" in frame.columns else None
+        if tag is None and "tag" in frame.columns:
+            tag = next((str(row[0]) for row in columns_of(frame, ("tag",))), None)
         return cls.from_values(tag or "longrank", rows)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -172,7 +172,7 @@ def _rankings(
     numbers: dict[str, int] = {}
     owner = np.fromiter((numbers.setdefault(name, len(numbers)) for name in query_ids), np.int64, len(query_ids))
     names = list(numbers)
-    del numbers  # of a million queries it takes as much memory as their rankings
+    del numbers  # for a million queries it takes as much memory as the rankings
     order = np.lexsort((-values, owner))
     owner, values = owner[order], values[order]
     docs = [doc_ids[i] for i in order]
@@ -187,7 +187,7 @@ def _rankings(
 
 
 def _rounded(query_ids: Sequence[str], doc_ids: Sequence[str], scores: Sequence[float]) -> Float32s:
-    with np.errstate(over="ignore"):  # an overflow becomes an infinity, refused here by name
+    with np.errstate(over="ignore"):  # an overflow becomes an infinity, refused below
         values = np.array(scores, dtype=np.float64).astype(np.float32) + np.float32(0)  # -0 becomes 0
     if not np.isfinite(values).all():
         bad = int(np.flatnonzero(~np.isfinite(values))[0])
@@ -200,7 +200,7 @@ def _rounded(query_ids: Sequence[str], doc_ids: Sequence[str], scores: Sequence[
 def _settle_ties(owner: NDArray[np.int64], values: Float32s, docs: list[str]) -> None:
     """Order the documents of equal score of a query by doc_id descending, in place.
 
-    Comparing str by code point is comparing UTF-8 bytes, which is what trec_eval's strcmp does.
+    Python compares str by code point; that is the order of UTF-8 bytes, in which trec_eval's strcmp compares.
     """
     tied = np.concatenate(([False], (owner[1:] == owner[:-1]) & (values[1:] == values[:-1]), [False]))
     starts = np.flatnonzero(tied[1:] & ~tied[:-1])

@@ -1,9 +1,4 @@
-"""The values that travel between the rooms: plain, immutable, no torch, no pandas.
-
-    Query -> [ScoredDoc] -> Document -> [Passage] -> Evidence -> Run -> measures against Qrels
-
-Offsets are half-open and count Unicode code points, as Python slices do.
-"""
+"""Queries, documents, passages and evidence: plain and immutable."""
 
 from __future__ import annotations
 
@@ -25,12 +20,12 @@ Qrels: TypeAlias = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One information need.
+    """An information need.
 
     Attributes:
         query_id: its id.
-        text: the text that is searched for.
-        fields: all the texts the source gave (``title``, ``description``, ``narrative``, ...).
+        text: the text to search for.
+        fields: all texts of the source (``title``, ``description``, ``narrative``, ...).
     """
 
     query_id: str
@@ -40,13 +35,13 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document, whole: a document is never cut before it is split into passages.
+    """A whole document: it is never cut before it is split into passages.
 
     Attributes:
         doc_id: its id.
-        title: its title, possibly empty. Offsets never count it.
+        title: its title, possibly empty; offsets do not count it.
         text: its text, possibly empty.
-        passages: the source's own (start, end) spans in `text`; empty if it names none.
+        passages: the source's own (start, end) spans in `text`; empty if it has none.
     """
 
     doc_id: str
@@ -57,14 +52,14 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch of a document: ``text == document.text[start:end]``. Its identity is (doc_id, index).
+    """A part of a document: ``text == document.text[start:end]``. Its identity is (doc_id, index).
 
     Attributes:
         doc_id: the document's id.
-        index: 0-based position among all passages of the document, also when some were left out.
+        index: 0-based position among all passages of the document, even if passages were left out.
         text: the passage.
         start: first code point in the document's text.
-        end: one past the last.
+        end: one past the last code point.
     """
 
     doc_id: str
@@ -75,9 +70,9 @@ class Passage:
 
 
 class Segmentation(NamedTuple):
-    """What a segmenter makes of one document: at least one passage, in order of appearance.
+    """The passages of a document: at least one, in order of appearance.
 
-    ``n_passages`` counts the passages before any cap, so ``n_passages - len(passages)`` were left out.
+    ``n_passages`` counts the passages before a cap, so ``n_passages - len(passages)`` were left out.
     """
 
     passages: tuple[Passage, ...]
@@ -85,7 +80,7 @@ class Segmentation(NamedTuple):
 
 
 class ScoredDoc(NamedTuple):
-    """A document's score for a query; the names ir_datasets and ir_measures use."""
+    """A document's score for a query; field names as in ir_datasets and ir_measures."""
 
     query_id: str
     doc_id: str
@@ -94,21 +89,21 @@ class ScoredDoc(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """What a scorer says about the passages of one (query, document) pair. P >= 1 passages.
+    """A scorer's result for the P >= 1 passages of a (query, document) pair.
 
     Attributes:
         query_id: the query.
         doc_id: the document.
-        first_stage: its score in the first-stage run; NaN, where only a reranked run is known.
-        passage_index: int32[P], ascending: which passages of the document were scored.
-        passage_start: int32[P], first code point of each in the document's text.
-        passage_end: int32[P], one past the last.
-        passage_score: float32[P], in the unit the evidence file names.
-        passage_weight: float32[P]: query terms in the sentence (Weighted Mean), or the attribution
-            of an aggregating network; 1 where nothing is said.
-        n_passages: passages of the document before a cap or a selection left some out.
-        n_truncated: scored passages that the scorer could not read to their end.
-        document_score: set only by networks that aggregate inside themselves.
+        first_stage: its score in the first-stage run; NaN if only a reranked run is known.
+        passage_index: int32[P], ascending: index of each scored passage.
+        passage_start: int32[P], first code point of each passage in the document's text.
+        passage_end: int32[P], one past the last code point.
+        passage_score: float32[P], in the unit of the evidence file.
+        passage_weight: float32[P]: query terms in the sentence (Weighted Mean), or the attribution of an aggregating
+            network; else 1.
+        n_passages: passages of the document before a cap or a selection.
+        n_truncated: scored passages that the scorer truncated.
+        document_score: set only by networks that aggregate passages themselves.
     """
 
     query_id: str
@@ -128,5 +123,5 @@ _scored_doc = partial(tuple.__new__, ScoredDoc)  # ScoredDoc._make without a Pyt
 
 
 def scored_docs(query_id: str, doc_ids: Iterable[str], scores: Iterable[float]) -> list[ScoredDoc]:
-    """Return a `ScoredDoc` of the query for each id and score; several times as fast as making them one by one."""
+    """Return a `ScoredDoc` of the query for each id and score; several times as fast as the constructor."""
     return list(map(_scored_doc, zip(repeat(query_id), doc_ids, scores)))

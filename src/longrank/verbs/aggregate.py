@@ -39,7 +39,7 @@ def aggregate(
         first_stage: the run that was reranked: a file, a `Run`, a mapping or a table. Its other documents follow below.
         tail: ``"keep"`` or ``"drop"`` the documents of the first stage without evidence.
         tag: tag of the run.
-        notes: counts what was accepted with a remark; the run carries it.
+        notes: counts remarks on the inputs; the run carries it.
         **options: options of the aggregator: ``k=3`` (kmaxp), ``weights=[1, 0.1, 0.1]`` (birch).
 
     Returns:

@@ -49,7 +49,7 @@ def evaluate(
         test: paired two-sided test, ``"t"`` or ``"randomization"``.
         correction: for several tests, ``"bonferroni"`` or ``"holm"``.
         threshold: differences with p below it are marked.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
 
     Returns:
         The table of figures. ``result["nDCG@10"]`` is the figure of the only run, ``result["bm25", "nDCG@10"]`` that of

@@ -45,7 +45,7 @@ def fuse(
         folds: mapfuse: folds (a file, or name -> fold); each fold's test queries take the MAPs of its other queries.
         qrels: mapfuse: judgments for `folds`.
         tag: tag of the run.
-        notes: counts what was accepted with a remark; the run carries it.
+        notes: counts remarks on the inputs; the run carries it.
 
     Raises:
         InputError: fewer than two runs, an unknown method, an option of another method or out of range, or MAPs from

@@ -43,7 +43,7 @@ def index(
         workers: as for `Index.build`.
         vectors: the bi-encoder that `add_vectors` will use on this index; it is loaded once, for the check.
         passages: the preset that `add_vectors` will use.
-        notes: counts what was accepted with a remark; the index carries it.
+        notes: counts remarks on accepted input; the index carries it.
         progress: as for `Index.build`.
 
     Raises:

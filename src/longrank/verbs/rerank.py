@@ -35,7 +35,7 @@ def rerank(
     field: str | None = None,
     tag: str = "longrank",
     notes: Notes | None = None,
-    progress: Callable[[int], object] = lambda n: None,
+    progress: Callable[[int], object] | None = None,
 ) -> Run:
     """Rerank the top of a run by passages; the rest of the run follows below.
 
@@ -99,7 +99,7 @@ def rerank(
             Path(folder) / "evidence" if evidence is None else Path(evidence),
             tag=tag,
             keep_missing=missing == "keep",
-            progress=progress,
+            progress=progress or (lambda n_done: None),
             notes=notes,
         )
     reranked.notes = notes

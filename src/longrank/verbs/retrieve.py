@@ -41,7 +41,7 @@ def retrieve(
     allow_empty: bool = False,
     tag: str = "longrank",
     notes: Notes | None = None,
-    progress: Callable[[int], object] = lambda n: None,
+    progress: Callable[[int], object] | None = None,
     **settings: Any,
 ) -> Run:
     """Find candidates by BM25, query likelihood or feedback, with the scores of Lucene and Anserini.
@@ -104,7 +104,7 @@ def rankings(
     *,
     threads: int | None,
     notes: Notes,
-    progress: Callable[[int], object],
+    progress: Callable[[int], object] | None,
 ) -> Iterator[list[ScoredDoc]]:
     """Yield the ranking of each query that has results, in order; others are counted.
 
@@ -118,7 +118,8 @@ def rankings(
             yield ranking
         else:
             notes.add(NO_RESULTS, query.query_id)
-        progress(1)
+        if progress is not None:
+            progress(1)
 
 
 def expanded_queries(retriever: FirstStageRetriever, queries: Iterable[Query]) -> list[dict[str, Any]]:

@@ -68,7 +68,7 @@ def tune(
         k: documents per query.
         protocol: ``"all"``: the optimum over all queries, which is no test; ``"samples"``: the mean of the optima of
             random samples, tested on the other queries; ``"folds"``: for each fold the optimum of the other folds.
-            Default: told from the options.
+            Default: the protocol whose options are given, else ``"all"``.
         folds: a file of folds, name -> fold, or how many folds to make at random.
         choose_by: a name of `longrank.evaluation.tuning.rules.RULES`. Default: ``"rest"``.
         samples: how many samples. Default: 5.
@@ -77,7 +77,7 @@ def tune(
         folder: holds the result; the same call with the same folder resumes. Default: nothing is kept.
         workers: processes. With more than 1 a script needs the usual ``if __name__ == "__main__"``.
         progress: called with the settings just done and with how many there are.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
 
     Returns:
         The chosen setting, its value, the table of all values, and the run.

@@ -63,10 +63,10 @@ def weigh(
         folds: a file of folds, name -> fold, or how many folds to make at random.
         choose_by: a name of `longrank.evaluation.tuning.rules.RULES`. Default: ``"rest"``.
         seed: seed of folds that are made. Default: 42.
-        learn_on: judgments, first stage and evidence of another judged set, whose best weights are kept.
+        learn_on: judgments, first stage and evidence of another judged set to learn the weights on.
         folder: holds the result. Default: nothing is kept.
         progress: called with the queries just done and with how many there are.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
 
     Returns:
         The chosen weights, their value, the table of all values, and the run.

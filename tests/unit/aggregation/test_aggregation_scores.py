@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evidences import evidence
-from longrank.aggregation import make_aggregator
+from longrank.aggregation import AGGREGATORS, make_aggregator
 from longrank.errors import InputError
 
 FOUR = evidence("d", [0.5, 3.0, -1.0, 2.0], weights=[1, 0, 3, 2])
@@ -81,10 +83,11 @@ def test_document_without_the_networks_score_is_refused() -> None:
     ("name", "options", "message"),
     [
         ("maxpp", {}, "did you mean 'maxp'"),
-        ("kmaxp", {"k": 0}, "1 or more"),
+        ("kmaxp", {"k": 0}, "k of aggregator 'kmaxp' should be greater than or equal to 1"),
+        ("kmaxp", {"k": 2.0}, "should be a valid integer"),
         ("birch", {}, "needs weights"),
-        ("birch", {"weights": []}, "finite numbers"),
-        ("birch", {"weights": [1.0, float("nan")]}, "finite numbers"),
+        ("birch", {"weights": []}, "at least 1 item"),
+        ("birch", {"weights": [1.0, float("nan")]}, "finite number"),
     ],
 )
 def test_wrong_options_are_refused(name: str, options: dict[str, object], message: str) -> None:
@@ -103,3 +106,12 @@ def test_scores_agree_with_an_independent_formulation() -> None:
         assert make_aggregator("kmaxp", k=5)(one) == pytest.approx(sum(ordered[:5]) / min(5, size))
         birch = sum(w * s for w, s in zip([1, 0.4, 0.3], ordered, strict=False))
         assert make_aggregator("birch", weights=[1, 0.4, 0.3])(one) == pytest.approx(birch)
+
+
+@pytest.mark.parametrize("name", ["maxp", "sump", "avgp", "kmaxp", "birch", "wmean"])
+@given(pairs=st.lists(st.tuples(st.integers(-50, 50), st.integers(0, 5)), min_size=1, max_size=20), data=st.data())
+def test_the_order_of_passages_does_not_matter(name: str, pairs: list[tuple[int, int]], data: st.DataObject) -> None:
+    aggregate = make_aggregator(name, **AGGREGATORS[name].example)
+    orders = (pairs, data.draw(st.permutations(pairs)))
+    one, other = (aggregate(evidence("d", [s for s, _ in rows], weights=[w for _, w in rows])) for rows in orders)
+    assert one == pytest.approx(other, rel=1e-12)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from longrank.analysis.collection import asked, judged_documents, judgments, measured, words
+from longrank.analysis.collection import judged_documents, judgments, measured, query_statistics, words
 from longrank.analysis.sources import open_source
 from longrank.errors import InputError
 from longrank.formats.trec import read_qrels
@@ -39,9 +39,9 @@ def test_no_document_is_an_error() -> None:
 
 
 def test_queries_are_counted_and_those_judged() -> None:
-    found = asked(QUERIES, QRELS)
+    found = query_statistics(QUERIES, QRELS)
     assert (found.n, found.judged, found.words.max) == (3, 2, 3)
-    assert asked(QUERIES, None).judged is None
+    assert query_statistics(QUERIES, None).judged is None
 
 
 def test_judgments_are_counted_by_grade_and_negative_ones_are_none() -> None:

@@ -49,8 +49,8 @@ def test_passages_with_ids_of_their_own_are_looked_up() -> None:
 @pytest.mark.parametrize(
     ("document_of", "said"),
     [
-        (before("_"), r"holds no '_' after its document's id \(got 'a#0'\)"),
-        (mapped({}), r"which document .* \(got 'a#0'\)"),
+        (before("_"), r"a passage id lacks '_' \(got 'a#0'\)"),
+        (mapped({}), r"the mapping lacks a passage \(got 'a#0'\)"),
     ],
 )
 def test_an_id_without_a_document_is_an_error(document_of: object, said: str) -> None:

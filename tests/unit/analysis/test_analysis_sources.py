@@ -50,9 +50,7 @@ def test_of_an_expanded_index_it_is_said_what_the_terms_are(collection: Path, tm
     notes = Notes()
     opened = open_source(str(tmp_path / "index"), notes)
     assert opened.counts["terms"](1, Document("b", "", "water")) == 3
-    assert notes.lines() == [
-        "terms are those that were indexed: with the queries that were predicted for the documents"
-    ]
+    assert notes.lines() == ["terms include the predicted queries that were indexed with the documents"]
 
 
 def test_what_is_neither_an_index_nor_a_collection_is_refused(tmp_path: Path) -> None:

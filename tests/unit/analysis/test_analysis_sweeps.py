@@ -62,15 +62,15 @@ def test_reranked_documents_come_before_the_others_of_the_first_stage() -> None:
 def test_more_passages_than_there_are_is_said() -> None:
     notes = Notes()
     by_passages(EVIDENCE, setup("max"), [2, 8], notes=notes)
-    assert notes.lines() == ["no document has more than 3 scored passages: beyond, all are kept"]
+    assert notes.lines() == ["no document has more than 3 scored passages; larger numbers keep all"]
 
 
 def test_first_passages_that_were_not_scored_are_counted() -> None:
     sampled = evidence("s", [1, 2, 3])
     object.__setattr__(sampled, "passage_index", np.array([0, 4, 7], np.int32))
     object.__setattr__(sampled, "n_passages", 8)
-    what = "documents of {} some were not scored; others are kept for them"
-    for rule, among in (("first", "whose first 2 passages"), *((rule, "whose passages") for rule in RULES[1:])):
+    what = "documents with unscored passages among {}; other passages are kept instead"
+    for rule, among in (("first", "their first 2 passages"), *((rule, "their passages") for rule in RULES[1:])):
         notes = Notes()
         by_passages([sampled, *EVIDENCE], setup("max"), [1, 2], rule=rule, notes=notes)
         assert notes.lines() == [f"{what.format(among)}: 1 (first: query q, s)"]
@@ -114,7 +114,7 @@ def test_a_depth_that_the_evidence_does_not_reach_is_said() -> None:
     by_depth(EVIDENCE, two, setup("maxp"), [2, 4], notes=notes)
     assert notes.lines() == [
         "queries without evidence, ranked as in the first stage: 1",
-        "the evidence reaches the first 2 documents of each query: deeper is not another ranking",
+        "the evidence reaches the first 2 documents of each query; larger depths change nothing",
     ]
 
 
@@ -134,9 +134,9 @@ def test_documents_that_the_index_lacked_come_last_as_in_rerank() -> None:
 @pytest.mark.parametrize(
     ("evidences", "counts", "rule", "said"),
     [
-        (EVIDENCE, [0], "first", "at least one passage is kept"),
+        (EVIDENCE, [0], "first", "the number of passages must be at least 1"),
         (EVIDENCE, [1], "last", "unknown rule"),
-        ([evidence("a", [1], document_score=1.0)], [1], "first", "reads passages together"),
+        ([evidence("a", [1], document_score=1.0)], [1], "first", "cannot be recomputed with fewer passages"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(evidences: list[Evidence], counts: list[int], rule: str, said: str) -> None:
@@ -145,5 +145,5 @@ def test_what_cannot_be_kept_is_refused(evidences: list[Evidence], counts: list[
 
 
 def test_depth_0_is_not_asked_for() -> None:
-    with pytest.raises(InputError, match="at least one document is reranked"):
+    with pytest.raises(InputError, match="the depth must be at least 1"):
         by_depth(EVIDENCE, FIRST, setup("max"), [0], notes=Notes())

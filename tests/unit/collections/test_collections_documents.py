@@ -151,7 +151,7 @@ def test_passages_belong_to_the_field_text_alone(tmp_path: Path) -> None:
     notes = Notes()
     assert documents(path, notes=notes, fields=("raw",))[0].passages == ()
     assert documents(path, notes=notes, fields=("text", "raw"))[0].passages == ()
-    assert notes["documents whose own passages were left out, being parts of 'text' alone"] == 2
+    assert notes["documents whose own passages were left out: they are spans of 'text' alone"] == 2
     assert documents(path, fields=("text",))[0].passages == ((4, 7),)
 
 

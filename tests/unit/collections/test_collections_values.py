@@ -95,6 +95,14 @@ def test_a_field_that_a_query_lacks_is_refused() -> None:
         read_queries(["dogs"], field="title")
 
 
+def test_a_table_with_a_column_twice_or_without_a_text_is_refused() -> None:
+    table = frame(qid=["1"], query=["dogs"], text=["cats"])
+    with pytest.raises(InputError, match=r"the table has two columns of the same name \(got 'query'\)"):
+        read_queries(table.rename(columns={"text": "query"}))
+    with pytest.raises(InputError, match="queries:1: query text is not a string"):
+        read_queries(frame(qid=["1"], query=[float("nan")]))
+
+
 # --- judgments --------------------------------------------------------------------------------------
 
 
@@ -194,6 +202,12 @@ BARK = Document("d1", "", "Dogs bark.")
 )
 def test_documents_in_memory(source: Any) -> None:
     assert list(read_documents(source)) == [BARK]
+
+
+def test_a_collection_of_the_catalogue_that_is_not_here_says_where_to_get_it() -> None:
+    for read in (read_queries, read_qrels, lambda source: list(read_documents(source))):
+        with pytest.raises(InputError, match=r"^time: this collection has no .*; open, from https://ir\.dcs\.gla"):
+            read("time")
 
 
 def test_documents_of_paths_and_of_a_table(tmp_path: Path) -> None:

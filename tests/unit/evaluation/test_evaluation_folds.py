@@ -60,5 +60,5 @@ def test_a_group_is_never_split(group_of: dict[str, str], n: int) -> None:
 
 
 def test_a_query_without_a_group_is_named() -> None:
-    with pytest.raises(InputError, match=r"no group .* \(got 'b'\)"):
+    with pytest.raises(InputError, match=r"no group \(got 'b'\)"):
         make_folds(["a", "b"], 2, seed=1, group_of={"a": "x"})

@@ -62,7 +62,7 @@ def test_settings_are_shown_as_they_are_typed() -> None:
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ([], "an empty grid"),
+        ([], "the grid is empty"),
         (["k1"], "not an axis"),
         (["k1="], "not an axis"),
         (["k1=a:b:c"], "not an axis"),

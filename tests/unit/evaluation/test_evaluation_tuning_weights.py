@@ -177,10 +177,10 @@ def test_what_has_no_value_is_counted(tmp_path: Path) -> None:
         ({"alpha": (0.5, 1.5)}, None, "none", r"the weight of the first stage lies between 0 and 1 \(got 1.5\)"),
         ({"w3": (0.5,)}, None, "none", "the grid has w3, but not w2; add --grid w2="),
         ({"alpha": (0.5,), "w2": (1.0,)}, "maxp", "none", "passages with weights take no other aggregator"),
-        ({"alpha": (0.5,)}, "birch", "none", "birch's weights are what is learned; add"),
+        ({"alpha": (0.5,)}, "birch", "none", "the weights of birch are learned; add"),
         ({"alpha": (0.5,)}, "mxp", "none", "unknown aggregator .*did you mean 'maxp'"),
         ({"alpha": (0.5,)}, None, "mimax", "unknown normalisation .*did you mean 'minmax'"),
-        ({"w2": (0.5,)}, None, "minmax", "normalisation has an effect on interpolation only"),
+        ({"w2": (0.5,)}, None, "minmax", "normalize has an effect on interpolation only"),
     ],
 )
 def test_a_grid_that_makes_no_score_is_refused(
@@ -212,7 +212,7 @@ def test_a_depth_is_for_runs_and_at_least_one(tmp_path: Path) -> None:
     write_run(first, tmp_path / "first.run")
     path, notes = write_evidence(tmp_path / "e", said), Notes()
     open_reranked(tmp_path / "first.run", [path, tmp_path / "first.run"], depth=5, notes=notes)
-    assert notes["evidence files, for which a depth means nothing"] == 1
+    assert notes["evidence files, which the depth does not limit"] == 1
     with pytest.raises(InputError, match="at least 1"):
         open_reranked(tmp_path / "first.run", [tmp_path / "first.run"], depth=0, notes=Notes())
     with pytest.raises(InputError, match="nowhere: no such file"):

@@ -106,7 +106,7 @@ def test_query_ids_of_any_shape_reach_every_provider() -> None:
 
 
 def test_gdevals_limit_of_grades_is_said() -> None:
-    with pytest.raises(InputError, match="beyond 4, the highest that ERR@5 knows"):
+    with pytest.raises(InputError, match="beyond 4, the highest grade of ERR@5"):
         evaluate({"q": {"a": 5}}, run(q="a"), ["ERR@5", "AP"])
 
 

@@ -13,7 +13,6 @@ from longrank.expansion.decoding import Decoding, TextKey
 from longrank.expansion.expand import Documents, expand, open_documents
 from longrank.expansion.predictor import Prediction
 from longrank.expansion.reading import Reading
-from longrank.formats.corpora import CorpusOptions
 from longrank.index import Index, index_files
 from longrank.types import Notes
 
@@ -56,7 +55,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def opened(source: Path) -> Documents:
-    return open_documents([str(source)], CorpusOptions(), Notes())
+    return open_documents(str(source), None, Notes())
 
 
 def expanded(

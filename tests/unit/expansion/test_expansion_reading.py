@@ -73,7 +73,7 @@ def test_all_that_is_read_is_in_the_fingerprint() -> None:
         ("whole", "titel=true", r"whole: unknown key \(got 'titel'\); did you mean 'title'\?"),
         ("whole", "max_characters=-1", "whole: max_characters: "),
         ("whole", "passages.preset=wordz", "unknown passage preset"),
-        ("whole", "passages.options.length=3", "passages 'whole' have no such option here"),
+        ("whole", "passages.options.length=3", "passage preset 'whole' has no option 'length'"),
         ("whole", "passages.preset=ecir21", "passages of wordpieces need the tokenizer of a model"),
     ],
 )

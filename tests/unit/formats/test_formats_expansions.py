@@ -44,7 +44,7 @@ def test_lines_without_a_query_and_empty_queries_are_counted(tmp_path: Path) -> 
     notes, path = Notes(), tmp_path / "d2q.jsonl"
     read(path, '{"id": "a", "queries": []}\n{"id": "b", "queries": ["", " ", "x"]}\n', notes)
     assert notes.lines() == [
-        f"lines of expansions without a query: 1 (first: {path}:1)",
+        f"expansion lines without a query: 1 (first: {path}:1)",
         f"predicted queries that are empty: 2 (first: {path}:2)",
     ]
 

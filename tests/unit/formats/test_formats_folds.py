@@ -57,12 +57,12 @@ def test_repeated_ids_are_dropped_and_counted(tmp_path: Path) -> None:
         ({"s1": ["a"]}, "fold 's1' has not a train, a dev and a test list"),
         ({"s1": {"train": [], "test": ["a"]}}, "has not a train, a dev and a test list"),
         ({"s1": {"train": "abc", "dev": [], "test": ["a"]}}, "s1.train is not a list"),
-        ({"s1": {"train": [1.5], "dev": [], "test": ["a"]}}, "s1.train holds what is not a query id (got 1.5)"),
-        ({"s1": {"train": [True], "dev": [], "test": ["a"]}}, "s1.train holds what is not a query id"),
+        ({"s1": {"train": [1.5], "dev": [], "test": ["a"]}}, "s1.train holds a value that is not a query id (got 1.5)"),
+        ({"s1": {"train": [True], "dev": [], "test": ["a"]}}, "s1.train holds a value that is not a query id"),
         ({"s1": {"train": ["a b"], "dev": [], "test": ["a"]}}, "an id of s1.train holds white space"),
-        ({"s1": {"train": ["b"], "dev": [], "test": []}}, "fold 's1' tests on nothing"),
-        ({"s1": {"train": ["b"], "dev": ["a"], "test": ["a"]}}, "also trains or chooses on (got 'a')"),
-        ([["a"], ["a"]], "also trains or chooses on (got 'a')"),
+        ({"s1": {"train": ["b"], "dev": [], "test": []}}, "fold 's1' has an empty test list"),
+        ({"s1": {"train": ["b"], "dev": ["a"], "test": ["a"]}}, "also in its train or dev list (got 'a')"),
+        ([["a"], ["a"]], "also in its train or dev list (got 'a')"),
     ],
 )
 def test_what_is_no_fold_is_refused(value: object, what: str, tmp_path: Path) -> None:

@@ -26,9 +26,7 @@ def nested(depth: int) -> str:
     ("text", "what"),
     [
         pytest.param("{'a': 1}", "is not JSON: a key in double quotes is missing at column 2", id="case-41"),
-        pytest.param(
-            '{"a": 1} {"b": 2}', "is not JSON: more follows where it should end at column 10", id="case-41-two"
-        ),
+        pytest.param('{"a": 1} {"b": 2}', "is not JSON: more text follows its end at column 10", id="case-41-two"),
         pytest.param('[{"a": 1},', "looks like JSON, not JSONL", id="case-42"),
         pytest.param("[]", "looks like JSON, not JSONL", id="case-42-empty"),
         pytest.param('"a"', "is not a JSON object", id="string"),
@@ -47,7 +45,7 @@ def nested(depth: int) -> str:
         pytest.param('{"a": 1_000}', "is not JSON", id="underscore"),
         pytest.param(
             '{"a": "\t"}',
-            "is not JSON: a control character that is not written as \\n, \\t or the like at",
+            "is not JSON: a control character that is not escaped as \\n, \\t or alike at",
             id="control",
         ),
     ],

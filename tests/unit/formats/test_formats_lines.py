@@ -144,7 +144,7 @@ def test_an_endless_line_is_refused_before_it_is_read(tmp_path: Path) -> None:
 
 
 def test_what_is_packed_must_say_so_in_its_name(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"is a gzip file without the name of one; name it \.gz"):
+    with pytest.raises(InputError, match=r"is a gzip file but its name does not end in .gz; name it \.gz"):
         texts(written(tmp_path, gzip.compress(b"a\n")))
     with pytest.raises(InputError, match="is a zip file; unpack it first"):
         texts(written(tmp_path, b"PK\x05\x06" + bytes(18)))

@@ -48,7 +48,7 @@ def test_a_format_is_told_by_its_content(name: str, tmp_path: Path) -> None:
 
 
 def test_a_format_that_cannot_be_told_is_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"topics.txt:1: query format cannot be told .* --query-format \(jsonl, tsv"):
+    with pytest.raises(InputError, match=r"topics.txt:1: the query format is unknown .* --query-format \(jsonl, tsv"):
         read(tmp_path, EXAMPLES["car"])
     with pytest.raises(InputError, match=r"unknown query format .* did you mean 'trec'"):
         read(tmp_path, EXAMPLES["trec"], format="treck")

@@ -15,7 +15,8 @@ def test_only_wanted_passages_are_kept_and_lines_may_repeat(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("7\tD1\n7\tD2\n", r"m.tsv:2: passage 7 is from D1.*\(got 'D2'\)"), ("7\n", "m.tsv:1: ")]
+    ("text", "said"),
+    [("7\tD1\n7\tD2\n", r"m.tsv:2: passage 7 has two documents: D1.*\(got 'D2'\)"), ("7\n", "m.tsv:1: ")],
 )
 def test_a_passage_of_two_documents_or_of_none_is_refused(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "m.tsv").write_text(text)

@@ -117,7 +117,7 @@ def test_only_a_number_makes_the_id_of_a_passage(tmp_path: Path, unlike: str) ->
     lines = predicted([("d", ["own"]), (unlike, ["another"])])
     index = build_index(located([Document("d", "", "dogs")]), tmp_path / "index", expansions=lines, notes=notes)
     assert index.df("anoth") == 0
-    assert notes["lines of expansions whose document is not in the collection"] == 1
+    assert notes["expansion lines whose document is not in the collection"] == 1
 
 
 @pytest.mark.parametrize("ids", [("d", "d#1"), ("d#1", "d")])
@@ -144,10 +144,10 @@ def test_what_did_not_fit_is_counted(tmp_path: Path) -> None:
     second = predicted([("a#0", ["z"]), ("a#1", ["z"]), ("lost#1", ["y"])], "two.jsonl")
     build_index(located(ABC), tmp_path / "index", expansions=first + second, notes=notes)
     assert notes.lines() == [
-        "lines of expansions added to earlier ones of the same id: 1 (first: one.jsonl:3)",
+        "expansion lines added to earlier lines of the same id: 1 (first: one.jsonl:3)",
         "documents without expansion: 2 (first: b)",
-        "lines of expansions whose document is not in the collection: 2 (first: one.jsonl:2)",
-        "lines of expansions of passages ID#NUMBER, added to the document ID: 2 (first: two.jsonl:1)",
+        "expansion lines whose document is not in the collection: 2 (first: one.jsonl:2)",
+        "expansion lines of passages ID#NUMBER, added to the document ID: 2 (first: two.jsonl:1)",
         "documents without a term, which no query finds: 1",
     ]
 
@@ -156,7 +156,7 @@ def test_a_file_for_another_collection_is_refused(tmp_path: Path) -> None:
     lines = predicted([("a", ["x"])], "one.jsonl") + predicted([("z", ["x"]), ("y", ["x"])], "two.jsonl")
     with pytest.raises(InputError) as caught:
         build_index(located(ABC), tmp_path / "index", expansions=lines)
-    says = "two.jsonl: none of its ids is in the collection (got 'z'); are they predictions for another one?"
+    says = "two.jsonl: none of its ids is in the collection (got 'z'); are the predictions for another collection?"
     assert str(caught.value) == says
     assert not (tmp_path / "index").exists()
 
@@ -213,10 +213,10 @@ def test_documents_are_read_as_they_are_needed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("copies", [0, -1, 101])
 def test_a_text_counts_once_to_a_hundred_times(tmp_path: Path, copies: int) -> None:
-    with pytest.raises(InputError, match="cannot be indexed so many times"):
+    with pytest.raises(InputError, match="original_copies is out of range"):
         build_index(located(ABC), tmp_path / "index", options=IndexOptions(original_copies=copies), expansions=[])
 
 
 def test_without_expansions_a_text_counts_once(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be indexed so many times"):
+    with pytest.raises(InputError, match="original_copies is out of range"):
         build_index(located(ABC), tmp_path / "index", options=IndexOptions(original_copies=2))

@@ -299,7 +299,7 @@ def test_a_folder_that_is_no_index_is_not_written_to(tmp_path: Path) -> None:
 
 def test_a_folder_of_another_format_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / MANIFEST).write_text('{"format": "a model"}')
-    with pytest.raises(InputError, match="something else"):
+    with pytest.raises(InputError, match="a folder with other content"):
         build_index(located(OLD), tmp_path)
 
 

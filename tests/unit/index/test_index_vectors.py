@@ -72,9 +72,9 @@ def test_what_is_not_stored_is_not_invented(index: Index) -> None:
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        (KEY._replace(encoder="other"), "m-windows is of another encoder"),
-        (KEY._replace(segmenter="other"), "m-windows is of another segmenter"),
-        (KEY._replace(title=True), "m-windows is of another title"),
+        (KEY._replace(encoder="other"), "m-windows has another encoder"),
+        (KEY._replace(segmenter="other"), "m-windows has another segmenter"),
+        (KEY._replace(title=True), "m-windows has another title"),
     ],
 )
 def test_vectors_of_something_else_are_not_used_and_the_reason_is_given(
@@ -186,7 +186,7 @@ def test_killed_while_the_old_vectors_are_removed_the_index_is_sound(
 def test_damaged_vectors_of_something_else_do_no_harm(index: Index) -> None:
     folder = write_vectors(index, "m", KEY, H, encoded(index))
     (folder / "vectors").unlink()
-    assert find_vectors(index, KEY._replace(encoder="other")) == (None, "m is of another encoder")
+    assert find_vectors(index, KEY._replace(encoder="other")) == (None, "m has another encoder")
 
 
 def test_a_damaged_file_is_named_by_check_and_a_missing_one_when_opened(index: Index) -> None:

@@ -88,7 +88,7 @@ def test_a_folder_with_something_else_is_not_touched(encoders: Encoders, tmp_pat
     (tmp_path / "m" / "thesis.txt").rename(tmp_path / "thesis.txt")
     saved(tmp_path / "m", encoders)
     (tmp_path / "thesis.txt").rename(tmp_path / "m" / "thesis.txt")
-    with pytest.raises(InputError, match=r"holds other files, which would be lost \(got 'thesis.txt'\)"):
+    with pytest.raises(InputError, match=r"holds other files, which would be deleted \(got 'thesis.txt'\)"):
         saved(tmp_path / "m", encoders)
     assert (tmp_path / "m" / "thesis.txt").read_text() == "years"
 

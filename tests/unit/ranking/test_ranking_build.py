@@ -79,7 +79,7 @@ def test_vectors_that_do_not_fit_are_not_used_and_that_is_said(index: Index, mod
     add_vectors(index.path, model, "windows", Notes(), lambda done: None)
     notes = attach(bi_encoder(index, model), index, title=True)
     assert notes.lines() == [
-        "passages are encoded, since the stored vectors do not fit: 1 (first: tiny-windows is of another title)"
+        "passages are encoded, since the stored vectors do not fit: 1 (first: tiny-windows has another title)"
     ]
 
 

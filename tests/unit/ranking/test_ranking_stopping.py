@@ -115,7 +115,7 @@ def test_a_pipeline_that_stops_early_keeps_the_top_and_tells_what_it_left_alone(
     assert n_left == N_QUERIES * 40 - n_read > 0
     assert any("of the true top 5 missed, on held-out queries" in line for line in notes.lines())
     assert "stop(k=5 bound=" in header["scorer"]
-    with pytest.raises(InputError, match="evidence of early stopping"):
+    with pytest.raises(InputError, match="early stopping left this evidence incomplete"):
         check_complete(header, tmp_path / "e")
     whole = open_pipeline(index, "lexical", assignments=["scorer.options.k1=5.0"], notes=Notes())
     full = rerank(whole, queries(N_QUERIES), run, tmp_path / "full", tag="t", notes=Notes())

@@ -17,6 +17,7 @@ from longrank.ranking.explain import search
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import open_pipeline
 from longrank.ranking.relevance import relevance_of
+from longrank.ranking.settings import Aggregate
 from longrank.ranking.texts import Reranker, TextLimits
 from longrank.types import Document, Notes
 
@@ -119,13 +120,13 @@ def test_a_limit_counts_tokens_however_long_they_or_the_blanks_between_them_are(
 def test_another_aggregator_needs_no_scoring(reranker: Reranker) -> None:
     prepared = reranker.prepare("fox", TEXTS, TextLimits())
     evidence = reranker.scorer.finish(prepared.block, reranker.scorer.scorer.score(prepared.block.tasks))
-    by_sum = reranker.ranked(prepared, evidence, passages=0, aggregator="sump")
+    by_sum = reranker.ranked(prepared, evidence, passages=0, aggregator=Aggregate(name="sump"))
     best = next(one for one in by_sum if one.index == 1)
     assert best.score == pytest.approx(float(np.sum(best.evidence.passage_score)))
     with pytest.raises(InputError, match="did you mean 'maxp'"):
-        reranker.ranked(prepared, evidence, passages=0, aggregator="maxpp")
+        reranker.ranked(prepared, evidence, passages=0, aggregator=Aggregate(name="maxpp"))
     with pytest.raises(InputError, match="scores passages, not documents"):
-        reranker.ranked(prepared, evidence, passages=0, aggregator="document")
+        reranker.ranked(prepared, evidence, passages=0, aggregator=Aggregate(name="document"))
 
 
 @pytest.mark.parametrize(("pipeline", "message"), [("bm25", "no passage scorer"), ("maxp-of-nowhere", "pipeline")])

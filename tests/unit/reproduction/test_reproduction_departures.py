@@ -48,7 +48,7 @@ def test_held_out_queries_are_others_than_the_ranked_ones(tmp_path: Path) -> Non
     check_heldout(["2", "3"], {"heldout": str(other)})
     check_heldout(["1"], {"heldout": ""})
     check_heldout(["1"], {})
-    with pytest.raises(InputError, match=r"1 held-out queries have ids of queries that are ranked \(got '1'\)"):
+    with pytest.raises(InputError, match=r"1 held-out queries have ids of ranked queries \(got '1'\)"):
         check_heldout(["1", "2"], {"heldout": str(other)})
 
 

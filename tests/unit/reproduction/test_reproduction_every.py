@@ -114,7 +114,7 @@ def test_a_recipe_runs_from_end_to_end(
 ) -> None:
     monkeypatch.setattr("longrank.scoring.speed.matrix_peak", lambda dtype, device: 100.0)  # takes seconds
     recipe, _ = load_recipe(name)
-    kind, sets = SMALL[str(recipe.program)]
+    kind, sets = SMALL.get(str(recipe.program), ("", ()))
     models = [f"{role}={folder / kind}" for role in recipe.models] if kind else []
     collection = folder / ("round" if recipe.program == "parade:covid" else "tiny") / "tiny"
     found = reproduced(name, collection, tmp_path / "out", models=models, sets=[*sets, *OWN.get(name, ())])

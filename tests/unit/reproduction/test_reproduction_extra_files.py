@@ -25,7 +25,7 @@ def elsewhere(
 
 def test_a_file_of_the_collections_folder_is_found_or_named(tmp_path: Path) -> None:
     found = elsewhere(tmp_path, {})
-    with pytest.raises(InputError, match="MAXP, Table 9, reads a file that the collection does not have"):
+    with pytest.raises(InputError, match="MAXP, Table 9, needs a file that the collection lacks"):
         found.file("passage_qrels.txt")
     (tmp_path / "passage_qrels.txt").touch()
     assert found.file("passage_qrels.txt") == tmp_path / "passage_qrels.txt"
@@ -46,7 +46,7 @@ def test_other_topics_are_a_folder_with_queries_and_judgments(tmp_path: Path) ->
     assert found.topics("learn_on", irds=True) == (Path("irds:a/b"), Path("irds:a/b"))
     other.mkdir()
     (other / "queries.jsonl.gz").touch()
-    with pytest.raises(InputError, match=r"setting heldout is a folder with queries\.jsonl and qrels\.txt"):
+    with pytest.raises(InputError, match=r"setting heldout names a folder without queries\.jsonl or qrels\.txt"):
         found.topics("heldout")
     assert found.files == []
     (other / "qrels.txt").touch()
@@ -62,11 +62,11 @@ def test_scores_of_another_model_or_kind_are_not_taken_for_these(tmp_path: Path)
         found = elsewhere(tmp_path, settings, {"MB": "mine"}, models={"MB": "hub/name"})
         return found.made("learn_on", [Path("mb.run")], "MB", "score")
 
-    with pytest.raises(InputError, match=r"mb\.run: setting learn_on is the folder of this recipe on another"):
+    with pytest.raises(InputError, match=r"mb\.run: setting learn_on names a folder of this recipe on another"):
         made("mine", "logit")
     (tmp_path / "mb.run").touch()
     assert made("mine", "logit") == [tmp_path / "mb.run"]
-    with pytest.raises(InputError, match="of another model of the role MB"):
+    with pytest.raises(InputError, match="of another model for the role MB"):
         made("yours", "logit")
     with pytest.raises(InputError, match="score 'prob' there, 'logit' here"):
         made("mine", "prob")

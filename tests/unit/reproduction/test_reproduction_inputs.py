@@ -98,5 +98,5 @@ def test_judgments_of_earlier_rounds_are_kept_apart() -> None:
 
 
 def test_fewer_than_one_query_cannot_be_asked_for() -> None:
-    with pytest.raises(InputError, match="queries is how many are taken"):
+    with pytest.raises(InputError, match="queries must be 0 or more"):
         inputs_of([Query("1", "a")], {"1": {"d": 1}}, {}, folds=None, n_folds=5, n_queries=-3, notes=Notes())

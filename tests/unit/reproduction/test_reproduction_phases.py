@@ -68,7 +68,7 @@ def test_a_command_that_failed_is_not_remembered_and_neither_is_what_it_would_ha
 
 
 def test_a_command_that_does_not_make_its_output_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(LongRankError, match="was not made by: longrank idles"):
+    with pytest.raises(LongRankError, match="was not written by: longrank idles"):
         do(tmp_path, Runner(), "idles")
 
 
@@ -108,7 +108,7 @@ def test_the_folder_can_be_moved_as_long_as_commands_are_the_same(
 @pytest.mark.parametrize("text", ["", "[]", '["a"]', '{"a": 1}', "{", "null"])
 def test_a_damaged_list_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "phases.json").write_text(text)
-    with pytest.raises(IntegrityError, match="delete it, and all of them are run again"):
+    with pytest.raises(IntegrityError, match="delete it to run all commands again"):
         Phases(tmp_path, Runner())
 
 

@@ -167,7 +167,7 @@ def test_a_table_stands_for_its_conditions() -> None:
 def test_an_unknown_name_is_answered_with_names_like_it() -> None:
     with pytest.raises(InputError, match=r"did you mean .*santos/table2-2002"):
         named(["santos/tabel2-2002"])
-    with pytest.raises(InputError, match="none is like it; longrank reproduce --list"):
+    with pytest.raises(InputError, match="no recipe has a similar name; longrank reproduce --list"):
         named(["qqqqqqqqqqqqq"])
 
 
@@ -274,7 +274,7 @@ def test_a_setting_of_another_kind_is_refused(tmp_path: Path, setting: object, a
     [([1], "s=[]"), ([1], 's=["a"]'), ({"a": {"b": 1}}, "s.a=3"), ({"a": {"b": 1}}, "s={c=3}"), ({"a": [1]}, "s.a=3")],
 )
 def test_values_of_another_kind_are_refused(tmp_path: Path, setting: object, assignment: str) -> None:
-    with pytest.raises(InputError, match="values of setting s are of another kind"):
+    with pytest.raises(InputError, match="values of setting s are of another type"):
         load_recipe(written(tmp_path, settings={"s": setting}), [assignment])
 
 
@@ -293,7 +293,7 @@ def test_values_that_say_the_same_in_another_way_or_less_are_taken(
     [(1000, "s=0"), (1000, "s=-1"), ([10, 20], "s=[10, 0]")],
 )
 def test_a_count_below_one_is_refused_at_once(tmp_path: Path, setting: object, assignment: str) -> None:
-    with pytest.raises(InputError, match=r"setting s counts something \(got .*\); give 1 or more"):
+    with pytest.raises(InputError, match=r"setting s is a count \(got .*\); give 1 or more"):
         load_recipe(written(tmp_path, settings={"s": setting}), [assignment])
 
 

@@ -23,7 +23,7 @@ from longrank.reproduction.report_plots import plots_of
 from longrank.reproduction.results import Result, lines
 from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.selection import SelectedRecipe
-from longrank.reproduction.summary import RecipeOutcome, finished_before, nothing_of, summary_text, write_summary
+from longrank.reproduction.summary import RecipeOutcome, finished_before, no_outcome, summary_text, write_summary
 from longrank.reproduction.table import table_of
 
 NASTY = "<script>alert(1)</script> & \"x\" 'y' `z` | $a_b$ [l](u) \x1b[31m ]]>"
@@ -99,7 +99,7 @@ def test_remarks_are_footnotes_and_equal_ones_are_one() -> None:
         "figures as in the survey of Lin, Nogueira and Yates",
         "hard to read",
         "not obtained: the settings leave it out",
-        "a row of ours, which the paper does not have",
+        "a row that the paper does not have",
     ]
     assert [list(row.remarks) for row in table.rows] == [[], [1], [2, 3], [4], [5, 4], [6]]
     assert table.rows[1].instead == "not recovered"
@@ -236,7 +236,7 @@ def test_a_summary_leads_to_reports_and_says_what_failed(tmp_path: Path) -> None
         RecipeOutcome(
             "santos/table9", Path("santos/table9"), "SANTOS, Table 9", "pears", {"match": 3, "not obtained": 1}
         ),
-        nothing_of(SelectedRecipe(f"{NASTY}.toml", recipe, {}, {}), f"failed: {NASTY}"),
+        no_outcome(SelectedRecipe(f"{NASTY}.toml", recipe, {}, {}), f"failed: {NASTY}"),
     ]
     write_summary(outcomes, NASTY, tmp_path)
     html, markdown = (tmp_path / "index.html").read_text(), (tmp_path / "summary.md").read_text()
@@ -266,8 +266,8 @@ def test_a_summary_has_recipes_that_were_run_before(tmp_path: Path) -> None:
 
 
 def test_inputs_that_were_given_are_listed_and_figures_are_judged() -> None:
-    of = replace(result(), given=["heldout '<b>'"])
-    assert "## Given, where the recipe leaves it open\n\n- heldout '" in as_markdown(of, "", {})
+    of = replace(result(), inputs=["heldout '<b>'"])
+    assert "## Inputs that the recipe leaves open\n\n- heldout '" in as_markdown(of, "", {})
     page = as_html(of, "", {}, {})
     assert "<li>heldout &#x27;&lt;b&gt;&#x27;</li>" in page
     assert '<td class="match">' in page

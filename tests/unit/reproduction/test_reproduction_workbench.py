@@ -16,7 +16,7 @@ from longrank.reproduction.assignments import assignments
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
 from longrank.reproduction.recipe_files import recipe_names
-from longrank.reproduction.reproduce import program_of
+from longrank.reproduction.run_recipe import program_of
 from longrank.reproduction.selection import select_recipes
 from longrank.reproduction.workbench import Workbench
 from longrank.training.settings import load_training
@@ -37,7 +37,7 @@ def bench(
         models=given_models or {},
         phases=Phases(folder, _refuse, dry=dry),
         scores=folder / "scores.cache",
-        given=collection,
+        collection=collection,
         fold_names=["s1", "s2"],
         n_queries=4,
     )
@@ -215,7 +215,9 @@ def test_no_recipe_makes_one_thing_in_two_ways_or_reads_less_of_queries_than_the
         models={},
         phases=phases,
         scores=tmp_path / "scores.cache",
-        given=Collection(name="tiny", sources=(str(tmp_path / "docs.jsonl"),), judged_before=("judged-before.txt",)),
+        collection=Collection(
+            name="tiny", sources=(str(tmp_path / "docs.jsonl"),), judged_before=("judged-before.txt",)
+        ),
         fold_names=["s1", "s2"],
         n_queries=10_000,
     )

@@ -91,7 +91,7 @@ def test_the_best_k_are_those_of_the_obvious_implementation(
     many: Index, weights: dict[str, float], k1: float, b: float, exact: bool, k: int
 ) -> None:
     expected = reference(list(many), many, weights, k1, b, exact)
-    bm25 = BM25(many, k1, b, doc_lengths="exact" if exact else "lucene")
+    bm25 = BM25(many, k1=k1, b=b, doc_lengths="exact" if exact else "lucene")
     everything = found(bm25, weights, 1000)
     assert dict(everything) == pytest.approx(expected, rel=1e-5)
     assert everything == sorted(everything, key=lambda hit: (hit[1], hit[0]), reverse=True)

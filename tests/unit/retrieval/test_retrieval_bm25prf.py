@@ -75,7 +75,7 @@ def test_of_equal_offers_those_that_java_meets_first_are_taken(tmp_path: Path) -
 
 
 def test_the_second_pass_has_no_idf_and_its_own_parameters(indexes: list[Index]) -> None:
-    first = BM25(indexes[0], 3.44, 0.87, doc_lengths="exact", ties="lucene")
+    first = BM25(indexes[0], k1=3.44, b=0.87, doc_lengths="exact", ties="lucene")
     second = BM25PRF(second_k1=1.1, second_b=0.3).second_pass(first)
     assert isinstance(second, BM25)
     assert (second.k1, second.b, second.idf, second.doc_lengths, second.ties) == (1.1, 0.3, False, "exact", "lucene")

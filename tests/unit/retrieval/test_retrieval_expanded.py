@@ -11,6 +11,7 @@ import pytest
 from feedback_collections import index_of, with_others
 from longrank.index import Index
 from longrank.retrieval import BM25, Hits, Searcher, WithFeedback
+from longrank.retrieval.bm25 import BM25WithoutIdf
 from longrank.retrieval.searcher import MAX_TERMS
 from longrank.types import Notes, Query
 
@@ -30,7 +31,7 @@ class Fixed:
         return self.new
 
     def second_pass(self, searcher: Searcher) -> Searcher:
-        return BM25(searcher.index, 0.0, 0.0, idf=False)  # a score is the sum of the weights
+        return BM25WithoutIdf(searcher.index, k1=0.0, b=0.0)  # a score is the sum of the weights
 
 
 @pytest.fixture

@@ -151,7 +151,7 @@ def test_java_is_started_once(pyserini: Pyserini, folder: Path) -> None:
     [
         (None, [("bm25", 0.9, 0.4)]),
         (PRESETS["bm25-msmarco-doc"], [("bm25", 3.44, 0.87)]),
-        (FirstStage(similarity="ql", mu=200), [("qld", 200.0)]),
+        (FirstStage("ql", {"mu": 200}), [("qld", 200.0)]),
         (PRESETS["bm25-lucene+rm3"], [("bm25", 1.2, 0.75), ("rm3", 10, 10, 0.5)]),
         (FirstStage(feedback="rm3", options={"fb_docs": 3}), [("bm25", 0.9, 0.4), ("rm3", 10, 3, 0.5)]),
         (

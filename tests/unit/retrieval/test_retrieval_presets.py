@@ -35,18 +35,18 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     ],
 )
 def test_a_preset_is_its_parameters_and_may_be_overridden(index: Index, name: str, k1: float, b: float) -> None:
-    assert make_retriever(index, name).retrieve(QUERY, 30) == BM25(index, k1, b).retrieve(QUERY, 30)
-    assert make_retriever(index, name, b=0.0).retrieve(QUERY, 30) == BM25(index, k1, 0.0).retrieve(QUERY, 30)
+    assert make_retriever(index, name).retrieve(QUERY, 30) == BM25(index, k1=k1, b=b).retrieve(QUERY, 30)
+    assert make_retriever(index, name, b=0.0).retrieve(QUERY, 30) == BM25(index, k1=k1, b=0.0).retrieve(QUERY, 30)
 
 
 def test_the_similarity_may_be_replaced(index: Index) -> None:
-    expected = QueryLikelihood(index, 300.0).retrieve(QUERY, 30)
+    expected = QueryLikelihood(index, mu=300.0).retrieve(QUERY, 30)
     assert make_retriever(index, "bm25-anserini", similarity="ql", mu=300.0).retrieve(QUERY, 30) == expected
     assert make_retriever(index, "ql", mu=300.0).retrieve(QUERY, 30) == expected
 
 
 def test_settings_that_are_none_are_those_of_the_preset() -> None:
-    assert first_stage("bm25-lucene", {"k1": None, "feedback": None}) == FirstStage(k1=1.2, b=0.75)
+    assert first_stage("bm25-lucene", {"k1": None, "feedback": None}) == FirstStage(parameters={"k1": 1.2, "b": 0.75})
 
 
 @pytest.mark.parametrize("suffix", ["", "_p"])
@@ -63,11 +63,12 @@ def test_the_sixteen_baselines_of_h2oloo_are_two_bases_with_each_feedback(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"k2": 1}, r"unknown setting \(got 'k2'\)"),
+        ({"k2": 1}, r"similarity 'bm25' with feedback 'none' has no such setting \(got 'k2'\); one of b, doc_lengths"),
         ({"similarity": "bm52"}, "unknown similarity.*did you mean 'bm25'"),
+        ({"k1": "1"}, "k1 of similarity 'bm25' should be a valid number"),
         ({"k1": -1.0}, "k1 must be between 0 and 1e6"),
         ({"similarity": "ql", "mu": 1e-320}, "mu must be between 1e-6 and 1e12"),
-        ({"similarity": "ql", "b": 0.4}, "similarity 'ql' has no such parameter .got 'b'"),
+        ({"similarity": "ql", "b": 0.4}, "similarity 'ql' with feedback 'none' has no such setting .got 'b'"),
         ({"doc_lengths": "long"}, "doc_lengths must be lucene or exact"),
         ({"feedback": "rm2"}, "unknown feedback.*did you mean 'rm3'"),
     ],
@@ -85,6 +86,6 @@ def test_an_unknown_preset_is_answered_with_the_nearest(index: Index) -> None:
 def test_the_baselines_of_santos_need_the_index_they_were_made_for(index: Index, tmp_path: Path) -> None:
     plain = build_index(located(random_documents(60)), tmp_path / "plain", options=IndexOptions("none"))
     for name, right, wrong in (("santos-bm25", plain, index), ("santos-bm25-porter", index, plain)):
-        assert make_retriever(right, name).retrieve(QUERY, 30) == BM25(right, 1.2, 0.75).retrieve(QUERY, 30)
+        assert make_retriever(right, name).retrieve(QUERY, 30) == BM25(right, k1=1.2, b=0.75).retrieve(QUERY, 30)
         with pytest.raises(InputError, match=f"of another kind of index .*{PRESETS[name].analyzer}"):
             make_retriever(wrong, name)

@@ -26,7 +26,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Index:
 def test_scores_of_two_documents_by_hand(tmp_path: Path) -> None:
     documents = [Document("d1", "", "apple apple pear"), Document("d2", "", "pear plum plum plum")]
     index = build_index(located(documents), tmp_path / "index", options=IndexOptions("none"))
-    found = QueryLikelihood(index, 10.0).retrieve(Query("q", "apple pear"), 10)
+    found = QueryLikelihood(index, mu=10.0).retrieve(Query("q", "apple pear"), 10)
     # p(apple) = (2 + 1) / (7 + 1), p(pear) the same
     d1 = math.log(1 + 2 / 3.75) + math.log(10 / 13)
     assert [(row.doc_id, row.score) for row in found] == [("d1", pytest.approx(d1)), ("d2", 0.0)]
@@ -45,7 +45,7 @@ def test_the_best_k_are_those_of_the_obvious_implementation(
     many: Index, weights: dict[str, float], mu: float, k: int
 ) -> None:
     counts = {d.doc_id: Counter(many.analyzer(many.options.indexed(d.title, d.text))) for d in many}
-    searcher = QueryLikelihood(many, mu, doc_lengths="exact")
+    searcher = QueryLikelihood(many, mu=mu, doc_lengths="exact")
     expected: dict[str, float] = {}
     for doc_id, tfs in counts.items():
         for term, weight in weights.items():
@@ -64,4 +64,4 @@ def test_the_best_k_are_those_of_the_obvious_implementation(
 @pytest.mark.parametrize("mu", [0.0, -1.0, math.nan, math.inf])
 def test_mu_out_of_range_is_refused(many: Index, mu: float) -> None:
     with pytest.raises(InputError, match="mu must be"):
-        QueryLikelihood(many, mu)
+        QueryLikelihood(many, mu=mu)

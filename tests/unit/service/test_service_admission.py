@@ -1,4 +1,4 @@
-"""Who is refused, when, and what the refusal says."""
+"""Admission: refusals, their conditions and messages."""
 
 from __future__ import annotations
 

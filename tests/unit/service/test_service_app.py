@@ -1,4 +1,4 @@
-"""What clients of each dialect send is answered as they read it, with the evidence beside it."""
+"""The application: replies in each dialect, with evidence."""
 
 from __future__ import annotations
 
@@ -196,6 +196,40 @@ def test_another_aggregation_may_be_asked_for(desk: Service) -> None:
     assert scores["sump"][0] == pytest.approx(scores["sump"][1])
     assert scores["sump"][0] > scores["maxp"][0]
     assert set(simple_aggregators()) == {*AGGREGATORS} - {"birch", "document"}  # weights; networks only
+
+
+def test_the_options_of_an_aggregator_stand_beside_its_name(desk: Service) -> None:
+    scores = []
+    for aggregate in (
+        {"name": "kmaxp", "k": 1.0},
+        "maxp",
+        {"name": "birch", "weights": [1, 1]},
+        {"name": "kmaxp", "k": 2},
+    ):
+        value = {"query": "fox", "documents": [FOX], "aggregate": aggregate}
+        (one,) = ask_once(desk, "POST", "/v2/rerank", value).json["results"]
+        scores.append(one["aggregate"])
+    assert scores[0] == scores[1] < scores[2]
+    assert scores[2] == pytest.approx(2 * scores[3])
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "message"),
+    [
+        ("birch", "aggregator 'birch' needs weights"),
+        ({"name": "birch", "weights": ["1"]}, "weights of aggregator 'birch' should be a valid number"),
+        ({"name": "kmaxp", "k": 0}, "k of aggregator 'kmaxp' should be greater than or equal to 1"),
+        ({"name": "maxp", "k": 1}, "aggregator 'maxp' has no option 'k'"),
+        ({"name": "document"}, "unknown aggregator"),
+        ({"k": 2}, "unknown aggregator"),
+        (7, "unknown aggregator"),
+    ],
+)
+def test_wrong_options_of_an_aggregator_are_422(desk: Service, aggregate: object, message: str) -> None:
+    value = {"query": "fox", "documents": [FOX], "aggregate": aggregate}
+    reply = ask_once(desk, "POST", "/v2/rerank", value)
+    assert reply.status == 422
+    assert message in reply.json["message"]
 
 
 def test_what_is_cut_is_said_and_refused_where_cutting_is_off(desk: Service) -> None:

@@ -1,4 +1,4 @@
-"""Clients that are slow, silent, many or speak something else."""
+"""Connections of slow, silent, many and malformed clients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIMEOUT = 1.5
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    limits = {"idle_timeout": TIMEOUT, "body_timeout": TIMEOUT, "max_body_bytes": 1_000_000}
+    limits = {"header_timeout": TIMEOUT, "keep_alive": TIMEOUT, "body_timeout": TIMEOUT, "max_body_bytes": 1_000_000}
     with running(tmp_path_factory.mktemp("server"), **limits) as one:
         yield one
 

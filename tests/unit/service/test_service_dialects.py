@@ -1,4 +1,4 @@
-"""What clients send beside their dialect's own fields, and where they look for what is wrong."""
+"""Dialects: additional fields of requests, and the shapes of errors."""
 
 from __future__ import annotations
 

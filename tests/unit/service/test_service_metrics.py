@@ -1,4 +1,4 @@
-"""What /metrics says, read by Prometheus' own parser."""
+"""Metrics, read with Prometheus' own parser."""
 
 from __future__ import annotations
 

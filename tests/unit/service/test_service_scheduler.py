@@ -1,4 +1,4 @@
-"""What the thread of the models promises: order, mixing, overtaking, dropping, and that it always ends."""
+"""The model thread: order, mixing, overtaking, dropping, and its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server's start and end, by signals, in a process of its own."""
+"""Start and shutdown of a server process."""
 
 from __future__ import annotations
 

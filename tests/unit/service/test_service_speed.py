@@ -1,4 +1,4 @@
-"""Tokens per second: of recent work, weighed by its time."""
+"""Tokens per second of recent work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies: what Python's parser lets through is refused, in one sentence that says where."""
+"""Strict JSON bodies: refusals of values that Python's parser accepts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from longrank.service.strict_json import parse
         pytest.param(b'{"query": "x"', "bad_json", "a comma is missing at column 14 of line 1", id="cut"),
         pytest.param(b'{\n"query" 1}', "bad_json", "a colon is missing at column 9 of line 2", id="second-line"),
         pytest.param(b"{'query': 1}", "bad_json", "a key in double quotes is missing", id="single-quotes"),
-        pytest.param(b"{} {}", "bad_json", "more follows where it should end", id="two-values"),
+        pytest.param(b"{} {}", "bad_json", "more text follows its end", id="two-values"),
         pytest.param(b'{"k": 1, "k": 2}', "bad_json", "key occurs twice in an object (got 'k')", id="twice"),
         pytest.param(b'{"a": [{"k": 1, "\\u006b": 2}]}', "bad_json", "key occurs twice", id="twice-escaped"),
         pytest.param(b'{"k": NaN}', "bad_json", "is not a JSON number (got 'NaN')", id="nan"),

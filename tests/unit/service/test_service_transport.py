@@ -1,4 +1,4 @@
-"""What every request must be and what every answer is, over loopback."""
+"""Checks of requests and headers of answers, over loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks are cut into units and put together again without a passage lost, and cost what they cost."""
+"""Scoring units: splitting tasks, joining scores, costs."""
 
 from __future__ import annotations
 

@@ -92,6 +92,7 @@ def test_presets_are_the_published_numbers() -> None:
         "birch": "windows(unit=sentence,length=1,stride=1,tail=drop_contained," + sentences,
         "santos": "windows(unit=sentence,length=1,stride=1,tail=drop_contained," + sentences,
         "doct5query": "windows(unit=sentence,length=10,stride=5,tail=drop_contained," + sentences,
+        "even": "even(unit=word,length=150,max_units=800)",
         "given": "given()",
         "whole": "whole()",
     }

@@ -209,7 +209,7 @@ def test_a_whole_document_is_one_passage_without_the_blanks_around_it() -> None:
     (passage,), n_passages = make_segmenter("whole").segment(Document("d", "title", text, ((0, 3),)))
     assert (passage.start, passage.end, n_passages) == (2, len(text) - 1, 1)
     assert make_segmenter("whole").segment(Document("e", "title", " \n")).passages[0].text == ""
-    with pytest.raises(InputError, match="no such option"):
+    with pytest.raises(InputError, match="has no option 'length'"):
         make_segmenter("whole", {"length": 3})
 
 
@@ -226,18 +226,23 @@ def test_a_given_span_outside_the_text_is_refused_by_document(span: tuple[int, i
         ("windows", {"stride": -5}, "stride"),  # overlap above the window
         ("windows", {"length": 0}, "length"),
         ("windows", {"length": 100, "stride": 101}, "never be read"),
-        ("windows", {"length": "150"}, "whole number"),
-        ("windows", {"length": 150.0}, "whole number"),
-        ("windows", {"length": True}, "whole number"),
-        ("windows", {"unit": "letter"}, "unknown unit"),
-        ("windows", {"tail": "cut"}, "unknown tail"),
-        ("windows", {"overflow": "tail"}, "unknown overflow"),
+        ("windows", {"length": "150"}, "length of passage preset 'windows' should be a valid integer"),
+        ("windows", {"length": 150.0}, "valid integer"),
+        ("windows", {"length": True}, "valid integer"),
+        ("windows", {"unit": "letter"}, "should be 'word', 'wordpiece' or 'sentence'"),
+        ("windows", {"tail": "cut"}, "should be 'keep' or 'drop_contained'"),
+        ("windows", {"overflow": "tail"}, "overflow of passage preset"),
         ("windows", {"max_passages": -1}, "max_passages"),
         ("dai", {"max_passages": 1}, "two passages or more"),
-        ("dai", {"splitter": "sentencex"}, "no such option"),  # means nothing for words
-        ("given", {"length": 3}, "no such option"),
+        (
+            "dai",
+            {"splitter": "sentencex"},
+            "an option of sentences, not of passages that count words",
+        ),  # means nothing for words
+        ("given", {"length": 3}, "has no option 'length'"),
+        ("dai", {"rule": "evn"}, "unknown passage rule.*'even'"),
         ("sentences", {"splitter": "nltk"}, "unknown sentence splitter"),
-        ("sentences", {"splitter": 3}, "is a word"),
+        ("sentences", {"splitter": 3}, "valid string"),
         ("sentences", {"max_words": 0}, "max_words"),
         ("window", {}, "did you mean 'windows'"),
         ("ecir21", {}, "need the tokenizer"),

@@ -3,11 +3,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from longrank.errors import InputError
 from longrank.training.candidates import (
     CandidateOptions,
     Candidates,
+    Remaining,
     Sources,
     find_candidates,
     with_both_sides,
@@ -123,3 +126,15 @@ def test_a_missing_run_is_named() -> None:
         found(None)
     with pytest.raises(InputError, match="negatives of the run need a run"):
         found(None, in_run=False)
+
+
+@given(st.sets(st.integers(0, 30)), st.integers(31, 40))
+def test_a_sequence_without_some_places_is_what_is_left(places: set[int], n: int) -> None:
+    items = [str(i) for i in range(n)]
+    left = [item for i, item in enumerate(items) if i not in places]
+    view = Remaining(items, places)
+    assert [view[i] for i in range(len(view))] == left == list(view)
+    assert view[-1] == left[-1]
+    assert view[1:5] == tuple(left[1:5])
+    with pytest.raises(IndexError):
+        view[len(left)]

@@ -17,7 +17,7 @@ FILES = (*TENSORS, "log.jsonl", "position.json", "manifest.json")
 
 
 def task_after_a_step() -> tuple[Any, Any]:
-    from longrank.training.optimizers import make_optimizer
+    from longrank.training.updates import make_optimizer
     from training_tasks import Pairs, settings
 
     task = Pairs()
@@ -44,7 +44,7 @@ def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
     import torch
 
     from longrank.training import checkpoints
-    from longrank.training.optimizers import make_optimizer
+    from longrank.training.updates import make_optimizer
     from training_tasks import Pairs, settings
 
     task, optimizer = task_after_a_step()

@@ -11,7 +11,7 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.training.passage_data.examples import Example, ExampleFile, ExampleSamples, group, write_examples
-from longrank.training.passage_settings import PassageTrainingSettings, load_passage_training
+from longrank.training.settings import PassageTraining, load_training
 from longrank.types import Notes
 
 pytestmark = pytest.mark.neural
@@ -36,7 +36,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_encoder(tmp_path_factory.mktemp("passages") / "encoder")
 
 
-def settings(model: Path, *losses: dict[str, Any], **sections: Any) -> PassageTrainingSettings:
+def settings(model: Path, *losses: dict[str, Any], **sections: Any) -> PassageTraining:
     network = {"name": "cross-encoder", "model": str(model), "dropout": 0.0} | sections.pop("network", {})
     found = {
         "network": network,
@@ -45,21 +45,21 @@ def settings(model: Path, *losses: dict[str, Any], **sections: Any) -> PassageTr
         "loop": {"steps": 2, "batch": 2, "optimizer": {"learning_rate": 0.01}},
         **sections,
     }
-    return PassageTrainingSettings.model_validate(found)
+    return PassageTraining.model_validate(found)
 
 
 def opened(
     folder: Path,
-    found: PassageTrainingSettings,
+    found: PassageTraining,
     examples: Sequence[Example],
     dev: Sequence[Example] = (),
     notes: Any = None,
 ) -> tuple[Any, ExampleSamples]:
-    from longrank.training.cross_encoder_task import open_cross_encoder
+    from longrank.training.cross_encoder_task import CrossEncoderTask
 
     write_examples(examples, folder / "examples.jsonl")
     samples = ExampleSamples(ExampleFile(folder / "examples.jsonl", Notes()), found.loop.seed)
-    return open_cross_encoder(found, samples, dev, Notes() if notes is None else notes), samples
+    return CrossEncoderTask(found, samples, dev, Notes() if notes is None else notes), samples
 
 
 def logits_of(task: Any, model: Path, example: Example) -> Any:
@@ -154,18 +154,18 @@ def test_what_is_cut_is_counted_once(encoder: Path, tmp_path: Path) -> None:
     ("losses", "examples", "what"),
     [
         ([], ROWS, "a training needs a loss"),
-        ([{"name": "triplet"}], GROUPS, "the loss triplet is of texts' vectors"),
+        ([{"name": "triplet"}], GROUPS, "the loss triplet reads vectors"),
         ([{"name": "lce"}], ROWS, "examples.jsonl:1: the loss lce learns from groups of texts"),
-        ([{"name": "hinge"}], GROUPS, "examples.jsonl:1: the loss hinge learns from groups of two texts"),
-        ([{"name": "cross-entropy"}], GROUPS, "the loss cross-entropy learns from single texts with labels"),
+        ([{"name": "hinge"}], GROUPS, "examples.jsonl:1: the loss hinge learns from groups of 2 texts"),
+        ([{"name": "cross-entropy"}], GROUPS, "the loss cross-entropy learns from single texts"),
         ([{"name": "lce"}], [GROUPS[0], ROWS[0]], "examples.jsonl:2: examples of different sizes: the first has 3"),
         (
             [{"name": "kl"}],
             [GROUPS[0], GROUPS[1]._replace(taught=None)],
             "examples.jsonl:2: the loss kl learns from a teacher's scores",
         ),
-        ([{"name": "mse"}], ROWS, "the loss mse is of single texts, which have no teacher here; learn from groups"),
-        ([{"name": "mse"}], GROUPS, "the loss mse is of single texts, which have no teacher here; learn from groups"),
+        ([{"name": "mse"}], ROWS, "the loss mse is of single texts, which have no teacher here; use groups"),
+        ([{"name": "mse"}], GROUPS, "the loss mse is of single texts, which have no teacher here; use groups"),
         ([{"name": "lce"}, {"name": "cross-entropy"}], GROUPS, "losses that read different things"),
     ],
 )
@@ -190,7 +190,7 @@ def test_the_protocols_keep_their_trajectories(encoder: Path, tmp_path: Path, na
 
     small = [f"network.model={encoder}", "network.dropout=0.0", "read.max_tokens=32", "loop.steps=4", "loop.batch=4"]
     small += ["loop.optimizer.learning_rate=0.01"]
-    found = load_passage_training(name, small)
+    found = load_training(name, small)
     write_examples(ROWS, tmp_path / "rows.jsonl")
     dev = None if found.loop.validate_every is None else tmp_path / "rows.jsonl"
     train_passages(found, tmp_path / "rows.jsonl", dev, tmp_path / "out", progress=lambda n: None, notes=Notes())

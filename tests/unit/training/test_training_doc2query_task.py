@@ -13,7 +13,7 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.training.passage_data.examples import Example, group
-from longrank.training.passage_settings import PassageTrainingSettings, load_passage_training
+from longrank.training.settings import PassageTraining, load_training
 from longrank.types import Notes
 from passage_trainings import check_resumed, losses, samples, settings, trained
 from tiny_language_models import save_seq2seq
@@ -41,14 +41,14 @@ def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def opened(
     folder: Path,
-    found: PassageTrainingSettings,
+    found: PassageTraining,
     examples: Sequence[Example] = EXAMPLES,
     dev: Sequence[Example] = (),
     notes: Notes | None = None,
 ) -> Any:
-    from longrank.training.doc2query_task import open_doc2query
+    from longrank.training.doc2query_task import Doc2QueryTask
 
-    return open_doc2query(found, samples(folder, examples), dev, notes or Notes())
+    return Doc2QueryTask(found, samples(folder, examples), dev, notes or Notes())
 
 
 def their_loss(model: Path, query: str, text: str) -> float:
@@ -64,7 +64,7 @@ def their_loss(model: Path, query: str, text: str) -> float:
         return float(network(**read, labels=labels).loss)
 
 
-def short(model: Path, **sections: Any) -> PassageTrainingSettings:
+def short(model: Path, **sections: Any) -> PassageTraining:
     read = {"max_tokens": 32, "max_query_tokens": 10}
     return settings("doc2query", model, **{"read": read, **sections})
 
@@ -180,12 +180,12 @@ def test_a_folder_without_the_tokenizers_files_is_refused(tmp_path: Path, t5: Pa
 
 
 def test_the_papers_steps_are_two_epochs_of_ms_marco() -> None:
-    found = load_passage_training("doc2query")
+    found = load_training("doc2query")
     assert found.loop.steps * found.loop.batch / 532_751 == pytest.approx(2, abs=0.1)
     assert (found.read.max_tokens, found.read.max_query_tokens) == (512, 64)
 
 
 def test_the_protocol_keeps_its_trajectory(tmp_path: Path, t5: Path) -> None:
     small = [f"network.model={t5}", "network.dropout=0.0", "read.max_tokens=32", "loop.steps=4", "loop.batch=4"]
-    trained(load_passage_training("doc2query", [*small, "loop.optimizer.learning_rate=0.01"]), tmp_path, EXAMPLES)
+    trained(load_training("doc2query", [*small, "loop.optimizer.learning_rate=0.01"]), tmp_path, EXAMPLES)
     assert losses(tmp_path) == pytest.approx([4.88338, 4.59199, 4.54891, 4.37002], abs=1e-4)

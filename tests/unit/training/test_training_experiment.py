@@ -35,7 +35,7 @@ def opened(
     **samples: Any,
 ) -> Any:
     from longrank.training.experiment import open_experiment
-    from longrank.training.settings import TrainingSettings
+    from longrank.training.settings import DocumentTraining
 
     found: dict[str, Any] = {
         "network": {"name": "parade-max"},
@@ -47,7 +47,7 @@ def opened(
         found["judgments"] = judgments
     queries = {query.query_id: query for query in read_queries(folder / "queries.jsonl", Notes())}
     return open_experiment(
-        TrainingSettings.model_validate(found),
+        DocumentTraining.model_validate(found),
         Index.open(folder / "index"),
         queries,
         read_qrels(folder / "qrels.txt", Notes()),
@@ -59,9 +59,7 @@ def opened(
 
 def candidates(experiment: Any, name: str) -> dict[str, tuple[set[str], set[str]]]:
     """Return the positives and negatives of each query that a fold learns from."""
-    from longrank.training.ranking_data import sampled_from
-
-    found = sampled_from(experiment.settings, experiment._data(name))
+    found = experiment.material(name).samples.candidates
     return {query_id: (set(positives), set(negatives)) for query_id, positives, negatives in found}
 
 

@@ -42,7 +42,7 @@ def experiment(
     from longrank.formats.queries import read_queries
     from longrank.formats.trec import read_qrels
     from longrank.training.experiment import open_experiment
-    from longrank.training.settings import TrainingSettings
+    from longrank.training.settings import DocumentTraining
 
     loop = {"steps": 2, "batch": 2, "validate_every": 1, "optimizer": {"learning_rate": 0.01}}
     found: dict[str, Any] = {
@@ -56,7 +56,7 @@ def experiment(
     queries = {query.query_id: query for query in read_queries(folder / "queries.jsonl", Notes())}
     qrels, run = read_qrels(folder / "qrels.txt", Notes()), read_run(folder / "first.run", Notes())
     given = {"queries": queries, "qrels": qrels, "run": run} | changes
-    settings, index = TrainingSettings.model_validate(found), Index.open(folder / "index")
+    settings, index = DocumentTraining.model_validate(found), Index.open(folder / "index")
     return open_experiment(settings, index, folds=folds, notes=Notes() if notes is None else notes, **given)
 
 
@@ -196,7 +196,7 @@ def fold(train: str = "q04 q05", dev: str = "q02", test: str = "q00") -> dict[st
         (FOLDS, {"only": ["s3"]}, r"no such fold \(got 's3'\); one of s1, s2"),
         (FOLDS, {"loop": {"schedule": {"name": "maxp"}}}, "epoch_steps"),
         (FOLDS, {"loop": {"schedule": {"name": "liner"}}}, "did you mean 'linear'"),
-        (FOLDS, {"sections": {"samples": {"kind": "pointwise"}}}, "the loss hinge needs pairs"),
+        (FOLDS, {"sections": {"samples": {"kind": "pointwise"}}}, "the loss hinge learns from groups of 2 documents"),
         (FOLDS, {"sections": {"samples": {"depth": 1}}}, "none of 8 judged queries has a relevant document"),
         (FOLDS, {"sections": {"network": {"name": "parade-max", "model": "./nowhere"}}}, "no such model folder"),
     ],
@@ -268,7 +268,7 @@ def test_what_is_counted_is_counted_for_each_fold(folder: Path, tmp_path: Path) 
 def test_a_network_that_may_know_what_a_fold_tests_is_not_gone_on_with(folder: Path, tmp_path: Path) -> None:
     validated(experiment(folder), tmp_path / "first", only=["s1"])
     on = {"network": {"name": "parade-max", "model": str(tmp_path / "first" / "s1" / "model")}}
-    with pytest.raises(InputError, match=r"was trained by these judgments on other parts than fold 's2'.*--fold s2"):
+    with pytest.raises(InputError, match=r"was trained on another fold of these judgments.* fold 's2'.*--fold s2"):
         validated(experiment(folder, sections=on), tmp_path / "t")
     assert not (tmp_path / "t").exists()
     validated(experiment(folder, sections=on), tmp_path / "t", only=["s1"])

@@ -17,7 +17,7 @@ SETTINGS = OptimizerSettings(learning_rate=1e-5, head_learning_rate=1e-3, weight
 
 
 def names_by_part(network: Any, settings: OptimizerSettings = SETTINGS) -> dict[str, set[str]]:
-    from longrank.training.optimizers import parameter_groups
+    from longrank.training.updates import parameter_groups
 
     names = {id(values): name for name, values in network.named_parameters()}
     found: dict[str, set[str]] = {}
@@ -77,7 +77,7 @@ def test_frozen_parameters_are_in_no_group_and_all_frozen_are_refused() -> None:
 
 
 def test_matrices_decay_and_vectors_do_not() -> None:
-    from longrank.training.optimizers import parameter_groups
+    from longrank.training.updates import parameter_groups
     from training_tasks import Words
 
     for group in parameter_groups(Words(0.0), SETTINGS):
@@ -87,7 +87,7 @@ def test_matrices_decay_and_vectors_do_not() -> None:
 
 
 def test_rates_are_the_parts_own_times_the_schedules_factor() -> None:
-    from longrank.training.optimizers import make_optimizer, set_rates
+    from longrank.training.updates import make_optimizer, set_rates
     from training_tasks import Words
 
     optimizer = make_optimizer(Words(0.0), SETTINGS)
@@ -98,7 +98,7 @@ def test_rates_are_the_parts_own_times_the_schedules_factor() -> None:
 
 
 def test_without_a_rate_of_its_own_the_head_learns_as_the_encoder_does() -> None:
-    from longrank.training.optimizers import parameter_groups
+    from longrank.training.updates import parameter_groups
     from training_tasks import Words
 
     groups = parameter_groups(Words(0.0), OptimizerSettings(learning_rate=3e-6))
@@ -110,7 +110,7 @@ def test_adamw_takes_the_decay_from_the_weights_and_adam_adds_it_to_the_gradient
     """A first step of Adam is the learning rate long, whatever the gradient: lr .1, decay .5, weight 2, gradient 1."""
     import torch
 
-    from longrank.training.optimizers import make_optimizer
+    from longrank.training.updates import make_optimizer
 
     network = torch.nn.Linear(1, 1, bias=False)
     torch.nn.init.constant_(network.weight, 2.0)

@@ -46,7 +46,7 @@ def read_data(folder: Path) -> Any:
 
 
 def settings(folder: Path, losses: Sequence[dict[str, Any]], **sections: Any) -> Any:
-    from longrank.training.settings import TrainingSettings
+    from longrank.training.settings import DocumentTraining
 
     network = {"name": "parade-max", "model": str(folder / "encoder")} | sections.pop("network", {})
     read = {"passages": "windows", "options": {"length": 12, "stride": 8}, "max_tokens": 32}
@@ -57,16 +57,17 @@ def settings(folder: Path, losses: Sequence[dict[str, Any]], **sections: Any) ->
         "loop": {"steps": 2, "batch": 2, "optimizer": {"learning_rate": 0.01}},
         **sections,
     }
-    return TrainingSettings.model_validate(found)
+    return DocumentTraining.model_validate(found)
 
 
 def opened(folder: Path, data: Any, *losses: str | dict[str, Any], notes: Notes | None = None, **sections: Any) -> Any:
     """Return a task; its network's weights are drawn again, large enough for the scores of documents to differ."""
     from document_networks import scaled_up
-    from longrank.training.ranking_setup import open_task
+    from longrank.training.ranking_data import make_material
+    from longrank.training.ranking_task import RankingTask
 
-    terms = [{"name": one} if isinstance(one, str) else one for one in losses]
-    task = open_task(settings(folder, terms, **sections), data, Notes() if notes is None else notes)
+    found = settings(folder, [{"name": one} if isinstance(one, str) else one for one in losses], **sections)
+    task = RankingTask(found, data, make_material(found, data), Notes() if notes is None else notes)
     scaled_up(task.network)
     return task
 
@@ -291,7 +292,7 @@ def test_a_teacher_needs_to_have_read_what_may_be_drawn_and_no_more(folder: Path
     whole = {key: score for key, score in taught_scores(data).items() if key[0] in data.train}
     check(whole)
     last = "q03", data.run["q03"][-1].doc_id
-    with pytest.raises(InputError, match=f"lacks document '{last[1]}' of query 'q03', which may be drawn"):
+    with pytest.raises(InputError, match=f"the teacher lacks document '{last[1]}' of query 'q03', which may be drawn"):
         check({key: score for key, score in whole.items() if key != last})
     first = {(row.query_id, row.doc_id): 0.0 for query_id in data.train for row in data.run[query_id][:10]}
     check(first, depth=10)
@@ -305,14 +306,18 @@ def test_a_teacher_needs_to_have_read_what_may_be_drawn_and_no_more(folder: Path
 @pytest.mark.parametrize(
     ("losses", "sections", "said"),
     [
-        (["hinge"], {"samples": {"kind": "pointwise"}}, "the loss hinge needs pairs"),
-        (["hinge"], {"samples": {"kind": "groups", "n_negatives": 2}}, "the loss hinge needs pairs"),
-        (["cross-entropy"], {}, "the loss cross-entropy needs single documents"),
-        (["lce"], {"samples": {"kind": "pointwise"}}, "the loss lce needs groups of two documents or more"),
-        (["triplet"], {"samples": {"kind": "groups", "n_negatives": 2}}, "the loss triplet is of texts' vectors"),
+        (["hinge"], {"samples": {"kind": "pointwise"}}, "the loss hinge learns from groups of 2 documents"),
+        (
+            ["hinge"],
+            {"samples": {"kind": "groups", "n_negatives": 2}},
+            "the loss hinge learns from groups of 2 documents",
+        ),
+        (["cross-entropy"], {}, "the loss cross-entropy learns from single documents"),
+        (["lce"], {"samples": {"kind": "pointwise"}}, "the loss lce learns from groups of documents"),
+        (["triplet"], {"samples": {"kind": "groups", "n_negatives": 2}}, "the loss triplet reads vectors"),
         (["mse"], {"samples": {"kind": "pointwise"}}, "the loss mse needs a teacher; set teacher.evidence"),
         (["hinge"], {"teacher": {"evidence": "e"}}, "no loss learns from the teacher"),
-        (["hinge", "mse"], {"teacher": {"evidence": "e"}}, "needs single documents"),
+        (["hinge", "mse"], {"teacher": {"evidence": "e"}}, "losses that read different things cannot be added"),
         (["hnige"], {}, "unknown loss (got 'hnige'); did you mean 'hinge'?"),
         ([{"name": "hinge", "options": {"margn": 1.0}}], {}, "did you mean 'margin'?"),
         (["hinge"], {"samples": {"kind": "piars"}}, "unknown kind of samples"),
@@ -342,17 +347,23 @@ def test_what_does_not_fit_together_is_refused_in_one_line(
 
 
 @pytest.mark.parametrize(
-    ("loss", "n_outputs", "said"),
+    ("loss", "n_outputs", "unit", "said"),
     [
-        ("mse", 2, "needs a network of one output"),
-        ("soft-cross-entropy", 1, "needs a network of two outputs"),
-        ("soft-cross-entropy", 2, r"learns two outputs of the teacher.*\(got .unit logit, aggregator document"),
+        ("mse", 2, "logit", "needs a network of one output"),
+        ("soft-cross-entropy", 1, "logprob", "needs a network of two outputs"),
+        (
+            "soft-cross-entropy",
+            2,
+            "logit",
+            r"learns two outputs of the teacher.*\(got .unit logit, aggregator document",
+        ),
     ],
 )
 def test_one_score_of_the_teacher_is_never_taken_for_two_outputs(
-    folder: Path, data: Any, tmp_path: Path, loss: str, n_outputs: int, said: str
+    folder: Path, data: Any, tmp_path: Path, loss: str, n_outputs: int, unit: str, said: str
 ) -> None:
-    network, teacher = {"options": {"outputs": n_outputs}}, teacher_of(data, tmp_path / "e")
+    network = {"options": {"outputs": n_outputs}}
+    teacher = {"evidence": str(write_teacher(tmp_path / "e", taught_scores(data), data.index, unit=unit))}
     with pytest.raises(InputError, match=said):
         opened(folder, data, loss, samples={"kind": "pointwise"}, teacher=teacher, network=network)
 
@@ -427,11 +438,13 @@ def test_a_document_network_is_trained_on_from_its_weights(folder: Path, data: A
 
     first = opened(folder, data, "hinge", network={"options": {"outputs": 2}})
     first.save(tmp_path / "a", {"steps": 1})
-    from longrank.training.ranking_setup import open_task
+    from longrank.training.ranking_data import make_material
+    from longrank.training.ranking_task import RankingTask
 
     for options in ({"outputs": 2}, {}):  # as it was, or not said
         network = {"model": str(tmp_path / "a"), "options": options}
-        again = open_task(settings(folder, [{"name": "hinge"}], network=network), data, Notes())
+        found = settings(folder, [{"name": "hinge"}], network=network)
+        again = RankingTask(found, data, make_material(found, data), Notes())
         assert torch.equal(again.network.head.weight, first.network.head.weight)
     for network, said in [
         ({"options": {"outputs": 1}}, "is a network whose outputs is 2"),
@@ -465,7 +478,10 @@ def test_judged_documents_that_the_index_lacks_are_left_out_and_counted(folder: 
 
 
 def test_random_negatives_come_from_the_whole_collection(folder: Path, data: Any) -> None:
-    task = opened(folder, data, "hinge", samples={"negatives": "random"})
+    from dataclasses import replace
+
+    whole = replace(data, doc_ids=sorted(TEXTS))
+    task = opened(folder, whole, "hinge", samples={"negatives": "random"})
     ranked = {row.doc_id for row in data.run["q00"]}
     seen = {doc_id for n in range(200) for doc_id in task._samples[n].doc_ids if task._samples[n].query_id == "q00"}
     assert seen - ranked
@@ -476,10 +492,11 @@ def test_what_a_frozen_encoder_makes_of_passages_is_kept_and_is_what_it_was(
 ) -> None:
     import torch
 
-    from longrank.training.ranking_setup import open_task
+    from longrank.training.ranking_data import make_material
+    from longrank.training.ranking_task import RankingTask
 
     found = settings(folder, [{"name": "hinge"}], network={"frozen": True})
-    cached, fresh = open_task(found, data, Notes()), open_task(found, data, Notes())
+    cached, fresh = (RankingTask(found, data, make_material(found, data), Notes()) for _ in range(2))
     cached.reader.use_cache(tmp_path / "rows.cache", "float32")
     cached.reader.keep_in_memory({})
     packed, read = cached.reader.packed, list[int]()

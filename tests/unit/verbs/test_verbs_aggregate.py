@@ -53,7 +53,7 @@ def test_the_run_carries_the_notes() -> None:
         (["e"], {}, "item 1 is no evidence"),
         ([], {}, "there is no evidence"),
         (EVIDENCE, {"aggregator": "maxpp"}, "did you mean 'maxp'"),
-        (EVIDENCE, {"k": 2}, "takes no k"),
+        (EVIDENCE, {"k": 2}, "aggregator 'maxp' has no option 'k'"),
         (EVIDENCE, {"normalize": "minmax"}, "has an effect on interpolation only"),
         (EVIDENCE, {"first_stage": 3}, "no run can be read from a int"),
     ],

@@ -52,7 +52,7 @@ def test_an_analysis_is_written_as_json(tmp_path: Path) -> None:
     ("call", "message"),
     [
         (lambda: analyze.collection(7), "no documents can be read from a int"),
-        (lambda: analyze.agreement([FIRST]), "agreement is of two runs or more"),
+        (lambda: analyze.agreement([FIRST]), "agreement needs two runs or more"),
         (lambda: analyze.positions(7), "no evidence can be read from a int"),
         (lambda: analyze.depth(EVIDENCE, 7, QRELS), "no run can be read from a int"),
         (lambda: analyze.deltas(7, FIRST, SECOND), "no judgments can be read from a int"),

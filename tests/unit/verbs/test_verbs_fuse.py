@@ -48,7 +48,7 @@ def test_maps_come_from_heldout_runs_or_from_folds() -> None:
         ("a.run", {}, r"fusion needs a list of two runs or more \(got 'str'\)"),
         ([A, 3], {}, "no run can be read from a int"),
         ([A, B], {"method": "rff"}, "did you mean 'rrf'"),
-        ([A, B], {"weights": [1, 1]}, "fusion method 'rrf' takes no weights; it takes k"),
+        ([A, B], {"weights": [1, 1]}, "fusion method 'rrf' has no option 'weights'"),
         ([A, B], {"method": "linear", "maps": [1, 1]}, "maps is an option of fusion method 'mapfuse'"),
         ([A, B], {"method": "mapfuse"}, "from one source"),
         ([A, B], {"method": "mapfuse", "folds": {}}, "folds and qrels go together"),

@@ -73,7 +73,7 @@ def test_a_number_of_folds_makes_folds(inputs: Path) -> None:
     ("options", "message"),
     [
         ({"grid": {"bb": [1]}}, "no setting to tune"),
-        ({"grid": {}}, "an empty grid"),
+        ({"grid": {}}, "the grid is empty"),
         ({"k": 0}, "k must be at least 1"),
         ({"samples": 2}, "protocol 'samples' needs sample_size"),
         ({"protocol": "all", "folds": 2}, "folds is an option of protocol 'folds'"),

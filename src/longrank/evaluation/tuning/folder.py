@@ -1,11 +1,11 @@
-"""The folder of a tuning: what has been searched, so that another call goes on, and what came of it.
+"""The result folder of tuning: values to resume from, and the outcome.
 
 values.journal   the values of every setting and query; any protocol reads it
-folds.json       the folds, if they were made, not given
-run.txt          the test queries (or all, if there are none), each searched with its setting
-tuning.json      protocol, choices and values; written when all above is
-heatmap.*        the grid drawn, when the outcome is safe
-.unfinished      whose outcome is being written: what a full disk or a kill leaves is known by it
+folds.json       the folds that were made
+run.txt          the run of the test queries (of all, if there are none), each with its setting
+tuning.json      protocol, choices and values; written after the files above
+heatmap.*        plots of the grid, drawn after tuning.json
+.unfinished      name of the outcome that is being written; marks a folder that a full disk or a kill left
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def check_own(folder: Path, mark: str = JOURNAL, command: str = "tune") -> None:
     """Refuse a folder that cannot be written to, or that holds something else.
 
     Args:
-        folder: where to.
-        mark: the file that a folder of an earlier call has.
-        command: which command's.
+        folder: absent, empty, or the result of an earlier call.
+        mark: the file that marks a result.
+        command: name of the command, for the message.
 
     Raises:
-        InputError: as said; a folder that is absent, empty, or of an earlier call is fine.
+        InputError: the folder cannot be written to, or holds something else.
     """
     unfinished = folder / _UNFINISHED
     begun = (folder / mark).exists() or (unfinished.exists() and unfinished.read_text(encoding="utf-8") == mark)
@@ -40,22 +40,22 @@ def check_own(folder: Path, mark: str = JOURNAL, command: str = "tune") -> None:
 
 def write_outcome(
     folder: Path,
-    everything: str,
+    record: str,
     rankings: Iterable[Sequence[ScoredDoc]],
     made: Mapping[str, Fold] | None = None,
     given: Path | None = None,
     *,
     name: str = TUNING,
 ) -> None:
-    """Replace what an earlier protocol has left. The JSON comes last: what is beside it is its own.
+    """Replace the outcome of an earlier call. The JSON file is written last.
 
     Args:
-        folder: where to.
-        everything: the JSON.
+        folder: the result folder.
+        record: text of the JSON file.
         rankings: the run.
         made: folds that were made, if any.
-        given: the file that folds were read from, if any; one that an earlier call made then stays.
-        name: of the file of the JSON.
+        given: the file that folds were read from, if any; it stays.
+        name: name of the JSON file.
 
     Raises:
         LongRankError: writing failed.
@@ -68,5 +68,5 @@ def write_outcome(
         write_folds(made, folder / FOLDS)
     write_rankings("longrank", rankings, folder / RUN)
     with atomic_write(folder / name, "w") as stream:
-        stream.write(everything)
+        stream.write(record)
     (folder / _UNFINISHED).unlink()

@@ -1,6 +1,6 @@
 """Grids of settings: ``k1=0.6:1.2:0.1`` and ``b=0.3,0.4`` are two axes; every combination is a setting.
 
-Steps are counted in decimals, so that six steps of 0.1 from 0.6 are 1.2 and nothing beside it.
+Steps are decimals, so six steps of 0.1 from 0.6 are 1.2 exactly.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from longrank.config import suggestion
 from longrank.errors import InputError
 
 MAX_SETTINGS = 100_000
-_LARGEST, _DECIMALS = 10**12, 9  # of a value: beyond them no setting is told from the next, or int() is endless
-_SHAPE = "an axis is NAME=FIRST:LAST:STEP or NAME=VALUE,VALUE,..., e.g. k1=0.6:1.2:0.1"
+_LARGEST, _DECIMALS = 10**12, 9  # limits of a value; beyond them float64 or int() fails
+_SHAPE = "write NAME=FIRST:LAST:STEP or NAME=VALUE,VALUE,..., e.g. k1=0.6:1.2:0.1"
 
 Number: TypeAlias = int | float
 Setting: TypeAlias = Mapping[str, Number]
 Axes: TypeAlias = Mapping[str, tuple[Number, ...]]
-"""name -> its values, ascending, each once."""
+"""name -> values, ascending, each once."""
 
 
 def parse_axes(
     grid: Mapping[str, Any] | Iterable[str],
     kinds: Mapping[str, type[Number]],
-    what: str = "setting to tune in this first stage",
+    noun: str = "setting to tune in this first stage",
 ) -> dict[str, tuple[Number, ...]]:
     """Read the axes of a grid.
 
     Args:
         grid: texts of an axis each: ``NAME=FIRST:LAST:STEP``, LAST included if a step falls on it, or
             ``NAME=VALUE,VALUE,...``; or a mapping of names to such ranges, to numbers, or to lists of numbers.
-        kinds: the settings that can be axes, and whether each is an int or a float.
-        what: what they are, for the message about any other.
+        kinds: the settings that can be axes -> int or float.
+        noun: noun for these settings, for messages.
 
     Raises:
-        InputError: no axis, another shape, an unknown setting (suggests the nearest), one given twice,
-            a fraction where whole numbers are needed, a value above 1e12 or with more than 9 decimals, or
-            more than `MAX_SETTINGS` settings.
+        InputError: no axis, another shape, an unknown setting (suggests the nearest), a setting given twice, a
+            fraction of a whole number, a value above 1e12 or with more than 9 decimals, or more than `MAX_SETTINGS`
+            settings.
     """
     axes: dict[str, tuple[Number, ...]] = {}
     for text in _texts(grid):
@@ -48,12 +48,12 @@ def parse_axes(
         if not equals:
             raise InputError("not an axis of a grid", got=text, fix=_SHAPE)
         if name not in kinds:
-            raise InputError(f"no {what}", got=name, fix=suggestion(name, kinds))
+            raise InputError(f"no {noun}", got=name, fix=suggestion(name, kinds))
         if name in axes:
-            raise InputError("an axis is given twice", got=name, fix="one --grid for each setting")
+            raise InputError("an axis is given twice", got=name, fix="give each setting once")
         axes[name] = tuple(sorted({_typed(text, value, kinds[name]) for value in _values(text, values)}))
     if not axes:
-        raise InputError("an empty grid: there is nothing to choose from", fix=_SHAPE)
+        raise InputError("the grid is empty", fix=_SHAPE)
     if (size := prod(map(len, axes.values()))) > MAX_SETTINGS:
         raise InputError(f"the grid has {size} settings, more than {MAX_SETTINGS}", fix="use larger steps")
     return axes
@@ -65,9 +65,9 @@ def settings_of(axes: Axes) -> list[dict[str, Number]]:
 
 
 def mean_setting(settings: Sequence[Setting]) -> dict[str, Number]:
-    """Return the arithmetic mean, axis by axis; whole numbers are rounded to one, halves up.
+    """Return the arithmetic mean, axis by axis; whole numbers are rounded, halves up.
 
-    The mean of .8 and .9 is .85 exactly: it is taken of the decimals that were written.
+    The mean of .8 and .9 is .85 exactly: it is computed in decimals.
     """
     return {name: _mean([setting[name] for setting in settings]) for name in settings[0]}
 
@@ -78,7 +78,7 @@ def shown_setting(setting: Setting) -> str:
 
 
 def shown_value(value: Number) -> str:
-    """Return a value to read, not to compare: whole numbers in full, others to ten digits."""
+    """Return a value as text: whole numbers in full, others to ten digits."""
     return str(value) if isinstance(value, int) else f"{value:.10g}"
 
 
@@ -101,7 +101,7 @@ def _values(axis: str, text: str) -> list[Decimal]:
     except (ValueError, ArithmeticError):
         raise InputError("not an axis of a grid", got=axis, fix=_SHAPE) from None
     if step < 0 or steps < 0:
-        raise InputError("the range of a grid is empty", got=axis, fix="FIRST <= LAST, and a STEP above 0")
+        raise InputError("the range of a grid is empty", got=axis, fix="give FIRST <= LAST and a STEP above 0")
     if steps >= MAX_SETTINGS:
         raise InputError(f"the grid has more than {MAX_SETTINGS} settings", got=axis, fix="use larger steps")
     return [first + step * number for number in range(int(steps) + 1)]

@@ -1,11 +1,11 @@
-"""Protocols of tuning: what is chosen from a table of values, on which queries, and how the choice is tested.
+"""Protocols of tuning: choose settings from a table of values, and test the choice.
 
-    all      the optimum over all queries: a description of them, not a test
-    samples  the optimum of each of several random samples; their mean is tested on the queries of no sample
+    all      the optimum over all queries: no test
+    samples  the mean of the optima of several random samples, tested on the queries of no sample
              (h2oloo at TREC 2019: five samples; k1 .82 and b .68 for MS MARCO passages are such means)
     folds    for the test queries of each fold the optimum over its other queries (Yang et al., SIGIR 2019)
 
-Of equal settings the first in the order of the grid wins, unless a fold's rule says otherwise.
+Ties go to the first setting of the grid, unless a fold's rule says otherwise.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from longrank.formats.folds import Fold
 from longrank.types import Notes
 
 Measured = Callable[[Setting, Sequence[str]], float]
-"""(any setting, query_ids) -> its figure over them: what a table cannot know of settings off the grid."""
+"""(setting, query_ids) -> figure; also for settings off the grid, which a table lacks."""
 
 
 class TuningProtocol(Protocol):
-    """A way to choose settings and to test them."""
+    """Choose settings and test them."""
 
     def about(self) -> dict[str, Any]:
-        """Return what describes it, as JSON."""
+        """Return name and options, as JSON."""
         ...
 
     def choose(self, table: GridValues) -> tuple[Choice, ...]:
         """Return the choices.
 
         Raises:
-            InputError: these queries do not allow the protocol. It does not depend on the values.
+            InputError: the queries do not fit the protocol; values do not matter.
         """
         ...
 
     def conclude(self, table: GridValues, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
-        """Return what the choices come to."""
+        """Return the outcome of the choices."""
         ...
 
 
@@ -54,15 +54,15 @@ class OnAll:
     """The optimum over all queries."""
 
     def about(self) -> dict[str, Any]:
-        """Return its name."""
+        """Return the name."""
         return {"name": "all"}
 
     def choose(self, table: GridValues) -> tuple[Choice, ...]:
-        """Return the one choice."""
+        """Return the single choice."""
         return (Choice("all", table.best(table.query_ids), table.query_ids),)
 
     def conclude(self, table: GridValues, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
-        """Return the choice with its value on the queries that made it."""
+        """Return the choice with its value on the queries that chose it."""
         setting = table.settings[choices[0].setting]
         return Outcome(
             "all",
@@ -79,7 +79,7 @@ class OnAll:
 class OnSamples:
     """The optimum of each of `samples` independent samples of `size` queries, and the mean of the optima.
 
-    Which queries a sample holds is a function of the seed, the sample's number and their ids.
+    The queries of a sample depend on the seed, the sample's number and the query ids.
     """
 
     samples: int
@@ -87,14 +87,14 @@ class OnSamples:
     seed: int
 
     def about(self) -> dict[str, Any]:
-        """Return its name and options."""
+        """Return name and options."""
         return {"name": "samples", "samples": self.samples, "sample_size": self.size, "seed": self.seed}
 
     def choose(self, table: GridValues) -> tuple[Choice, ...]:
         """Return the optimum of each sample.
 
         Raises:
-            InputError: fewer than one sample, or a size that is not between 1 and the number of queries.
+            InputError: no sample, or a size that is not between 1 and the number of queries.
         """
         if self.samples < 1:
             raise InputError("the number of samples must be at least 1", got=self.samples)
@@ -108,7 +108,7 @@ class OnSamples:
         return Choice(f"sample {number}", table.best(sample), sample)
 
     def conclude(self, table: GridValues, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
-        """Return the mean of the optima with its value on the queries of no sample; on all if there are none."""
+        """Return the mean of the optima with its value on the queries of no sample; on all, if samples hold all."""
         setting = mean_setting([table.settings[choice.setting] for choice in choices])
         sampled = {query_id for choice in choices for query_id in choice.chosen_on}
         outside = tuple(query_id for query_id in table.query_ids if query_id not in sampled)
@@ -126,7 +126,7 @@ class OnSamples:
 class OnFolds:
     """For each fold a setting chosen without its test queries, by a rule of `RULES`.
 
-    `notes` counts queries of the folds that are not in the table.
+    `notes` counts queries of the folds that the table lacks.
     """
 
     folds: Mapping[str, Fold]
@@ -134,22 +134,24 @@ class OnFolds:
     notes: Notes
 
     def about(self) -> dict[str, Any]:
-        """Return its name and rule; the choices name the queries of each fold."""
+        """Return name and rule; the choices name the queries of each fold."""
         return {"name": "folds", "choose_by": self.rule}
 
     def choose(self, table: GridValues) -> tuple[Choice, ...]:
         """Return the choice of each fold.
 
         Raises:
-            InputError: a fold tests a query it also trains on or has none to choose on, two folds test the
-                same query, or none tests a query of the table.
+            InputError: a fold tests a query that it trains on or has no query to choose on, two folds test the same
+                query, or no fold tests a query of the table.
         """
         check_folds(self.folds)
         tested = {query_id for fold in self.folds.values() for query_id in fold.test}
         if (missing := next((q for q in table.query_ids if q not in tested), None)) is not None:
-            raise InputError(f"no fold tests query '{missing}', which has judgments", fix="folds cover all queries")
-        here = {name: Fold(*(self._measured(part, table) for part in fold)) for name, fold in self.folds.items()}
-        return tuple(self._for_fold(name, here, table) for name in here)
+            raise InputError(
+                f"no fold tests query '{missing}', which has judgments", fix="give folds that test all queries"
+            )
+        folds = {name: Fold(*(self._measured(part, table) for part in fold)) for name, fold in self.folds.items()}
+        return tuple(self._for_fold(name, folds, table) for name in folds)
 
     def _measured(self, query_ids: Sequence[str], table: GridValues) -> tuple[str, ...]:
         known = set(table.query_ids)
@@ -167,7 +169,7 @@ class OnFolds:
         known = set(table.query_ids)
         for query_id in dict.fromkeys(q for fold in self.folds.values() for part in fold for q in part):
             if query_id not in known:
-                self.notes.add("queries of the folds that are not asked or not judged, left out", query_id)
+                self.notes.add("queries of the folds without text or judgments, left out", query_id)
         place_of = {query_id: choice.setting for choice in choices for query_id in choice.tested_on}
         values = [float(table.values[place_of[q], column]) for column, q in enumerate(table.query_ids)]
         setting_of = {query_id: table.settings[place_of[query_id]] for query_id in table.query_ids}
@@ -177,14 +179,14 @@ class OnFolds:
 
 
 def frozen(there: GridValues, place: int, here: GridValues) -> Outcome:
-    """Return what a setting that another judged set has chosen comes to.
+    """Return the outcome of a setting that another judged set chose.
 
     Args:
-        there: the table of that set.
-        place: of the chosen setting in it.
-        here: a table of that setting alone, over the queries that it is tested on.
+        there: table of the other set.
+        place: place of the chosen setting in it.
+        here: table of the chosen setting alone, over the queries that it is tested on.
     """
-    setting, both = there.settings[place], len(set(there.query_ids) & set(here.query_ids))
+    setting, common = there.settings[place], len(set(there.query_ids) & set(here.query_ids))
     remark = "chosen on the queries of another judged set, and kept for these"
     return Outcome(
         "frozen",
@@ -192,8 +194,8 @@ def frozen(there: GridValues, place: int, here: GridValues) -> Outcome:
         setting,
         dict.fromkeys(here.query_ids, setting),
         here.figure(0, here.query_ids),
-        held_out=not both,
-        remark=remark + (f"; {both} query ids are in both, so these may not be unseen" if both else ""),
+        held_out=not common,
+        remark=remark + (f"; {common} query ids are in both, so these may not be unseen" if common else ""),
     )
 
 

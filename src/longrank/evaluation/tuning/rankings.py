@@ -1,7 +1,7 @@
-"""The value of a measure for many rankings of the same documents at once, each what `evaluate` gives for it.
+"""Measure many rankings of the same documents at once; each value equals that of `evaluate`.
 
-AP, nDCG, P, R and RR know a ranking by the ranks of its relevant documents, and these are read off sorted scores. Other
-measures are computed ranking by ranking.
+AP, nDCG, P, R and RR need only the ranks of the relevant documents, which come from sorted scores. Other measures are
+computed ranking by ranking.
 """
 
 from __future__ import annotations
@@ -19,34 +19,33 @@ from longrank.evaluation.own import Measure
 Floats: TypeAlias = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.intp]
 Values: TypeAlias = Callable[[Floats], Floats]
-"""Scores of D documents under S settings, [S, D] -> the value of each of the rankings, [S]."""
+"""Scores of D documents under S settings, [S, D] -> value of each ranking, [S]."""
 
 
 def measured(measure: Measure, judged: Mapping[str, int], doc_ids: Sequence[str], below: Sequence[str]) -> Values:
-    """Return what measures rankings of some documents of a query.
+    """Return a function that measures rankings of a query's documents.
 
     Args:
-        measure: what `parse_measure` returns.
+        measure: as `parse_measure` returns it.
         judged: doc_id -> grade.
-        doc_ids: the D documents that are ranked by their scores, ascending; ties go to the later one, as in a `Run`.
-        below: other documents, which follow all of these in this order.
+        doc_ids: the D documents to rank, in ascending order; ties go to the later document, as in a `Run`.
+        below: other documents, which follow below in this order.
     """
     if measure.NAME in _BY_RANKS and measure.params.keys() <= {"cutoff", "rel"}:
         return _by_ranks(measure, judged, doc_ids, below)
 
     def one_by_one(scores: Floats) -> Floats:
         rankings = {str(n): [doc_ids[i] for i in row] + list(below) for n, row in enumerate(orders(scores))}
-        found = evaluate_rankings(dict.fromkeys(rankings, judged), {n: r for n, r in rankings.items() if r}, [measure])
-        return np.array(list(found[str(measure)].values()))
+        values = evaluate_rankings(dict.fromkeys(rankings, judged), {n: r for n, r in rankings.items() if r}, [measure])
+        return np.array(list(values[str(measure)].values()))
 
     return one_by_one
 
 
 def orders(scores: Floats) -> Places:
-    """Return the documents of each ranking, best first, by place, [S, D]; of equal float32 scores the last place first.
+    """Return the documents of each ranking, best first, by place, [S, D]; ties of float32 scores: last place first.
 
-    Score and place are sorted as one number: the bits of a float32, turned so that they are ordered as it is, and below
-    them the place.
+    Score and place are sorted as a single integer: the bits of the float32, mapped to its order, above the place.
     """
     bits = (scores.astype(np.float32) + np.float32(0)).view(np.uint32)  # -0 becomes 0
     ordered = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint64)
@@ -56,10 +55,10 @@ def orders(scores: Floats) -> Places:
 
 
 def _by_ranks(measure: Measure, judged: Mapping[str, int], doc_ids: Sequence[str], below: Sequence[str]) -> Values:
-    """Return what measures by the ranks of relevant documents, of which every ranking has the same."""
+    """Return a function that measures by the ranks of relevant documents; these are the same in all rankings."""
     level = measure.params.get("rel", 1)
     ideal = np.sort([grade for grade in judged.values() if grade >= level])[::-1].astype(np.float64)
-    grades, rest = (np.array([judged.get(doc_id, 0) for doc_id in some], int) for some in (doc_ids, below))
+    grades, rest = (np.array([judged.get(doc_id, 0) for doc_id in ids], int) for ids in (doc_ids, below))
     (after,) = np.nonzero(rest >= level)
     value, cutoff = _BY_RANKS[measure.NAME], measure.params.get("cutoff", sys.maxsize)
 
@@ -70,8 +69,8 @@ def _by_ranks(measure: Measure, judged: Mapping[str, int], doc_ids: Sequence[str
         ranks = np.nonzero(hits)[1].reshape(shape) + 1
         gains = grades[order[hits]].reshape(shape)
         ranks, gains = (
-            np.hstack([found, np.broadcast_to(same, (len(scores), len(same)))])
-            for found, same in ((ranks, len(doc_ids) + 1 + after), (gains, rest[after]))
+            np.hstack([ranked, np.broadcast_to(same, (len(scores), len(same)))])
+            for ranked, same in ((ranks, len(doc_ids) + 1 + after), (gains, rest[after]))
         )
         if not ranks.size:
             return np.zeros(len(scores))
@@ -94,13 +93,13 @@ def _ndcg(ranks: Places, gains: Places, ideal: Floats, cutoff: int) -> Floats:
 
 
 def _precision(ranks: Places, gains: Places, ideal: Floats, cutoff: int) -> Floats:
-    found: Floats = np.count_nonzero(gains, axis=1) / np.float64(cutoff)
-    return found
+    precision: Floats = np.count_nonzero(gains, axis=1) / np.float64(cutoff)
+    return precision
 
 
 def _recall(ranks: Places, gains: Places, ideal: Floats, cutoff: int) -> Floats:
-    found: Floats = np.count_nonzero(gains, axis=1) / np.float64(len(ideal))
-    return found
+    recall: Floats = np.count_nonzero(gains, axis=1) / np.float64(len(ideal))
+    return recall
 
 
 def _reciprocal_rank(ranks: Places, gains: Places, ideal: Floats, cutoff: int) -> Floats:
@@ -117,6 +116,6 @@ _BY_RANKS: dict[str, Callable[[Places, Places, Floats, int], Floats]] = {
 
 
 def _total(terms: Floats) -> Floats:
-    """Return the sums of rows, added up from rank to rank as trec_eval does."""
+    """Return the sums of rows, added from rank to rank as trec_eval does."""
     total: Floats = np.cumsum(terms, axis=1)[:, -1]
     return total

@@ -1,4 +1,4 @@
-"""An outcome of tuning as JSON, and as a table to print: a line per choice, and the result."""
+"""Render an outcome of tuning: JSON, or a table with a line for each choice and for the result."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from longrank.types import Notes, html_table
 
 
 def as_json(table: GridValues, outcome: Outcome, about: Mapping[str, Any]) -> str:
-    """Return everything: what was asked (`about`), the result, the choices, and the figure of every setting.
+    """Return protocol and inputs (`about`), the result, the choices, and the figure of every setting, as JSON.
 
-    The figures of the settings are over all queries with judgments.
+    The figures of the settings are over all judged queries.
     """
     figures = table.figures(table.query_ids)
     result = {
@@ -27,7 +27,7 @@ def as_json(table: GridValues, outcome: Outcome, about: Mapping[str, Any]) -> st
         "held_out": outcome.held_out,
         "remark": outcome.remark,
     }
-    values = [{"setting": dict(one), "value": value} for one, value in zip(table.settings, figures, strict=True)]
+    values = [{"setting": dict(each), "value": value} for each, value in zip(table.settings, figures, strict=True)]
     choices = [_choice_json(table, choice) for choice in outcome.choices]
     return json_text(
         {**about, "result": result, "choices": choices, "n_queries": len(table.query_ids), "values": values}
@@ -46,7 +46,7 @@ def _choice_json(table: GridValues, choice: Choice) -> dict[str, Any]:
 
 
 def as_text(table: GridValues, outcome: Outcome) -> str:
-    """Return aligned columns, the setting, and what has to be known about its value."""
+    """Return aligned columns, the setting, and the remark."""
     lines = _lines(table, outcome, _rounded(table.measure))
     setting = "" if outcome.setting is None else f"{shown_setting(outcome.setting)}\n"
     return f"{aligned(lines)}\n\n{setting}{outcome.remark}\n"
@@ -55,8 +55,8 @@ def as_text(table: GridValues, outcome: Outcome) -> str:
 def as_markdown(table: GridValues, outcome: Outcome) -> str:
     """Return a Markdown table and the remark."""
     lines = _lines(table, outcome, _rounded(table.measure))
-    head, *rest = [list(map(markdown_text, line)) for line in lines]
-    return f"{pipes([head, ['---', *('---:' for _ in head[1:])], *rest])}\n{markdown_text(outcome.remark)}\n"
+    head, *body = [list(map(markdown_text, line)) for line in lines]
+    return f"{pipes([head, ['---', *('---:' for _ in head[1:])], *body])}\n{markdown_text(outcome.remark)}\n"
 
 
 def as_html(table: GridValues, outcome: Outcome, notes: Notes) -> str:
@@ -72,11 +72,11 @@ def as_csv(table: GridValues, outcome: Outcome) -> str:
 
 
 RENDERERS: dict[str, Callable[[GridValues, Outcome], str]] = {"table": as_text, "markdown": as_markdown, "csv": as_csv}
-"""How choices and result are printed, by name."""
+"""Output formats by name."""
 
 
 def _lines(table: GridValues, outcome: Outcome, shown: Callable[[float], str]) -> list[list[str]]:
-    """Return a head, a line per choice and one for the result; ``-`` where there is nothing to say."""
+    """Return a head, a line for each choice and a line for the result; ``-`` marks empty cells."""
     axes = list(table.settings[0])
     lines = [["chosen on", *axes, "queries", table.measure, "test queries", f"test {table.measure}"]]
     for choice in outcome.choices:

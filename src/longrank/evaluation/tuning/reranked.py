@@ -1,6 +1,6 @@
-"""Documents that have been reranked, from evidence files or from runs: what weights can be learned of.
+"""Read reranked documents, to learn weights on: evidence, or runs.
 
-Of a run, the score of each document is all that is known; it stands for a document of one passage.
+A run has a single score per document; it counts as the score of a single passage.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from longrank.types import Evidence, Notes, Run, is_frame
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """A first stage, and what has been said of its documents.
+    """A first stage, and the evidence of its documents.
 
     Attributes:
         first_stage: the run that was reranked.
         sources: evidence files, evidence in memory and reranked runs, each of some of the queries.
-        last: documents that come after all others: those that the index lacked.
-        scorers: fingerprints of what has scored the evidence files; of runs, nothing is known.
+        last: documents that the index lacked; they come after all others.
+        scorers: fingerprints of the scorers of evidence files.
     """
 
     first_stage: Run
@@ -37,7 +37,7 @@ class Reranked:
     scorers: frozenset[str] = frozenset()
 
     def evidence(self) -> Iterator[Evidence]:
-        """Yield the evidence of every document, read anew.
+        """Yield the evidence of every document; reads the files again.
 
         Raises:
             IntegrityError: a file is damaged or unfinished.
@@ -50,25 +50,25 @@ class Reranked:
 
 
 def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: Notes) -> Reranked:
-    """Read a first stage and what reranked it.
+    """Read a first stage and its evidence.
 
     Args:
         first_stage: a run, as `read_run` takes it.
         sources: an evidence file, `Evidence` values or a reranked run; or a list of files and runs.
-        depth: how many documents of each query the runs have reranked, where others follow below them; None: all.
-        notes: what was accepted with a remark: a depth for evidence, for one, which says itself what was reranked.
+        depth: documents of each query that the runs reranked, if others follow below them; None: all.
+        notes: counts remarks on the inputs, such as evidence files beside a depth.
 
     Raises:
-        InputError: a file that is neither, evidence of early stopping, or a depth below 1.
+        InputError: neither evidence nor a run, evidence of early stopping, or a depth below 1.
     """
     if depth is not None and depth < 1:
-        raise InputError("the depth of reranking must be at least 1", got=depth)
+        raise InputError("the rerank depth must be at least 1", got=depth)
     opened: list[Path | Run | tuple[Evidence, ...]] = []
     scorers: set[str] = set()
     last: set[str] = set()
     for source in _separate(sources):
         if isinstance(source, tuple) or (isinstance(source, str | Path) and _is_evidence(Path(source))):
-            notes.add("evidence files, for which a depth means nothing", place_of(source, ""), int(depth is not None))
+            notes.add("evidence files, which the depth does not limit", place_of(source, ""), int(depth is not None))
             header, records = open_evidence(source)
             check_complete(header, source)
             last.update(header.get("missing", ()))
@@ -93,7 +93,7 @@ def _is_evidence(path: Path) -> bool:
         with path.open("rb") as stream:
             return stream.read(1) == b"{"
     except OSError:
-        return False  # and `read_run` says what is wrong
+        return False  # `read_run` then raises the error
 
 
 def _of_score(query_id: str, doc_id: str, score: float) -> Evidence:

@@ -29,7 +29,7 @@ class Tuning:
         about: protocol and inputs, as the JSON file holds them.
         folds: folds that were made; None if they were given, or if there are none.
         source: the run, or the folder that holds it.
-        notes: what was accepted with a remark.
+        notes: remarks on the inputs.
     """
 
     axes: Axes

@@ -1,4 +1,4 @@
-"""How the setting of a fold is chosen, without a look at its test queries."""
+"""Rules that choose the setting of a fold without its test queries."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from longrank.formats.folds import Fold
 
 
 class Rule(NamedTuple):
-    """A way to choose.
+    """A rule.
 
     Attributes:
-        about: one line.
-        queries: (fold's name, all folds) -> the queries that decide.
-        best: (table, fold's name, all folds) -> the setting's place in the table.
+        about: description, one line.
+        queries: (fold's name, all folds) -> queries that choose.
+        best: (table, fold's name, all folds) -> place of the setting in the table.
     """
 
     about: str
@@ -41,11 +41,10 @@ def tested_elsewhere(name: str, folds: Mapping[str, Fold]) -> tuple[str, ...]:
 
 
 def best_sum_of_means(table: GridValues, name: str, folds: Mapping[str, Fold]) -> int:
-    """Return what Anserini's script for Yang et al. (SIGIR 2019) chooses: the highest sum of the other folds' means.
+    """Return the choice of Anserini's script for Yang et al. (SIGIR 2019): the highest sum of the other folds' means.
 
-    The script reads the four decimals that trec_eval prints, rounds each fold's mean to four again, and of
-    equal sums takes the setting that is largest as text (``k1:0.7,b:0.4``). Here all are counted in units of
-    .0001, so that sums are exact.
+    The script reads the four decimals that trec_eval prints, rounds each fold's mean to four decimals, and gives ties
+    to the setting that is largest as text (``k1:0.7,b:0.4``). Values are counted in units of .0001, so sums are exact.
     """
     sums = np.zeros(len(table.settings))
     for other, fold in folds.items():
@@ -57,10 +56,10 @@ def best_sum_of_means(table: GridValues, name: str, folds: Mapping[str, Fold]) -
 
 
 def best_as_printed(table: GridValues, name: str, folds: Mapping[str, Fold]) -> int:
-    """Return what the script of Birch's released code chooses: the highest figure as trec_eval prints it.
+    """Return the choice of Birch's released script: the highest figure as trec_eval prints it.
 
-    Of those equal to four decimals it takes the smallest weight of the second best sentence (``w2``), then the first
-    of the grid.
+    Ties (to four decimals) go to the smallest weight of the second best sentence (``w2``), then to the first of the
+    grid.
     """
     printed = [round(figure, 4) for figure in table.figures(rest(name, folds))]
     return max(range(len(printed)), key=lambda place: (printed[place], -table.settings[place].get("w2", 0)))

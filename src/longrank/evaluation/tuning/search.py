@@ -1,7 +1,7 @@
-"""Settings x queries -> a table of values: every setting is searched with, and every ranking measured.
+"""Measure every setting of a grid on every query: settings x queries -> a table of values.
 
-One setting is one task of a process, and one record of a journal. Processes map the index, so that it
-is in memory once. A second call with the same inputs finds the records and searches only for the rest.
+A setting is a task of a process and a record of a journal. Processes map the index, so it is in memory once. A second
+call with the same inputs reads the records and searches for the missing settings only.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from longrank.evaluation.tuning.values import GridValues, check_size
 from longrank.index import Index
 from longrank.processes import distributed, in_order
 from longrank.protocols import Retriever
-from longrank.retrieval import PARAMETERS, feedback_options, first_stage, make_feedback, make_retriever
+from longrank.retrieval import feedback_options, first_stage, make_feedback, make_retriever, parameters_of
 from longrank.storage import Journal, digest_of, read_journal
 from longrank.types import Notes, Qrels, Query, ScoredDoc
 
-_BLOCK = 256  # queries whose rankings are in memory at a time
-_CHANCE = "seed"  # is no setting: the best seed is the luckiest
-_FACTORS = {"negative_docs": "gamma", "negative_terms": "gamma"}  # what is without effect while another is 0
+_BLOCK = 256  # queries with rankings in memory at a time
+_CHANCE = "seed"  # is no axis: the best seed is luck
+_FACTORS = {"negative_docs": "gamma", "negative_terms": "gamma"}  # settings without effect while another setting is 0
 
 
 @dataclass(frozen=True)
 class Search:
-    """What is searched and measured with each setting; a picklable function of settings.
+    """A picklable function of settings: search with a setting and measure the rankings.
 
     Attributes:
         index: folder of the index.
         preset: the first stage that settings change.
         fixed: settings that are the same throughout.
-        queries: those with judgments, Q.
-        qrels: their judgments.
-        measure: its name.
+        queries: Q judged queries.
+        qrels: judgments of these queries.
+        measure: name of the measure.
         k: documents per query.
     """
 
@@ -56,8 +56,8 @@ class Search:
     k: int
 
     def __reduce__(self) -> tuple[type[Search], tuple[object, ...]]:
-        """Pickle without what is open: every process opens its own."""
-        return type(self), tuple(getattr(self, one.name) for one in fields(self))
+        """Pickle without the open index: every process opens it."""
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     @cached_property
     def opened(self) -> Index:
@@ -87,14 +87,14 @@ class Search:
         values: list[float] = []
         for start in range(0, len(self.queries), _BLOCK):
             block = self.queries[start : start + _BLOCK]
-            found = {query.query_id: [row.doc_id for row in retriever.retrieve(query, self.k)] for query in block}
-            rankings = {query_id: ranking for query_id, ranking in found.items() if ranking}
-            judged = {query_id: self.qrels[query_id] for query_id in found}
+            results = {query.query_id: [row.doc_id for row in retriever.retrieve(query, self.k)] for query in block}
+            rankings = {query_id: ranking for query_id, ranking in results.items() if ranking}
+            judged = {query_id: self.qrels[query_id] for query_id in results}
             values += evaluate_rankings(judged, rankings, [self.parsed])[str(self.parsed)].values()
         return np.array(values)
 
     def header(self, axes: Axes) -> dict[str, Any]:
-        """Return what a table depends on; each key is named if it has changed when a search is resumed."""
+        """Return everything that a table depends on; a refused resume names the key that changed."""
         return {
             "format": "longrank tuning",
             "version": 1,
@@ -110,54 +110,53 @@ class Search:
 
     def figure(self, setting: Setting, query_ids: Collection[str]) -> float:
         """Return the figure of a setting, on the grid or off it, over some of the queries."""
-        wanted = set(query_ids)
-        some = replace(self, queries=tuple(query for query in self.queries if query.query_id in wanted))
-        return summarise(self.measure, some(setting).tolist())
+        chosen = set(query_ids)
+        part = replace(self, queries=tuple(query for query in self.queries if query.query_id in chosen))
+        return summarise(self.measure, part(setting).tolist())
 
 
 def judged_queries(queries: Sequence[Query], qrels: Qrels, notes: Notes) -> tuple[Query, ...]:
-    """Return the queries that have judgments; the others, and judgments of no query, are counted.
+    """Return the judged queries; other queries, and judged topics without a query, are counted.
 
     Raises:
-        InputError: there are none.
+        InputError: no query has judgments.
     """
     judged = tuple(query for query in queries if query.query_id in qrels)
     if not judged:
         raise InputError("the queries and the judgments have no query in common", fix="compare their ids")
-    asked = {query.query_id for query in queries}
+    query_ids = {query.query_id for query in queries}
     for query in queries:
         if query.query_id not in qrels:
             notes.add("queries without judgments, left out of the choice", query.query_id)
     for query_id in qrels:
-        if query_id not in asked:
+        if query_id not in query_ids:
             notes.add("judged topics that are not among the queries, left out", query_id)
     return judged
 
 
 def tunable(preset: str, fixed: Mapping[str, Any]) -> dict[str, type[Number]]:
-    """Return the settings of a first stage that can be axes: name -> int or float.
+    """Return the settings of a first stage that can be axes, name -> int or float.
 
-    They are the parameters of its similarity and the numeric options of its feedback, but for seeds.
+    These are the parameters of its similarity and the numeric options of its feedback, except seeds.
 
     Raises:
         InputError: no such preset, setting or feedback model, or a value out of range.
     """
     stage = first_stage(preset, dict(fixed))
-    feedback = make_feedback(stage)
-    values = {name: getattr(stage, name) for name in PARAMETERS[stage.similarity]}
-    values |= {name: getattr(feedback, name) for name in feedback_options(stage.feedback) if name != _CHANCE}
-    return {name: type(value) for name, value in values.items() if type(value) in (int, float)}
+    make_feedback(stage)
+    values = {**parameters_of(stage), **feedback_options(stage.feedback), **stage.options}
+    return {name: type(value) for name, value in values.items() if type(value) in (int, float) and name != _CHANCE}
 
 
 def check_axes(search: Search, axes: Axes) -> None:
-    """Try every value of every axis, with the first of the others, before any work.
+    """Try every value of every axis, with the first values of the other axes, before any work.
 
     Raises:
         InputError: a value out of range, an axis that is also fixed or without effect, or more than
             `MAX_VALUES` values.
     """
-    if both := sorted(axes.keys() & search.fixed.keys()):
-        raise InputError("a setting is both fixed and an axis of the grid", got=both[0])
+    if common := sorted(axes.keys() & search.fixed.keys()):
+        raise InputError("a setting is both fixed and an axis of the grid", got=common[0])
     check_size(prod(map(len, axes.values())), len(search.queries))
     first = {name: values[0] for name, values in axes.items()}
     for name, values in axes.items():
@@ -174,13 +173,12 @@ def note_edges(table: GridValues, axes: Axes, notes: Notes) -> None:
     best = table.settings[table.best(table.query_ids)]
     for name, values in axes.items():
         if len(values) > 1 and best[name] in (values[0], values[-1]):
-            notes.say(
-                f"the best {name} over all queries, {best[name]}, is at an end of its axis: is the grid wide enough?"
-            )
+            remark = f"the best {name} over all queries, {best[name]}, is at an end of its axis"
+            notes.say(f"{remark}; a wider grid may have a better value")
 
 
 def untried(search: Search, axes: Axes) -> GridValues:
-    """Return a table of one setting, zeros: a protocol that refuses it would refuse the finished one."""
+    """Return a table of zeros for the first setting, to check a protocol before any work."""
     return _table(search, settings_of(axes)[:1], np.zeros((1, len(search.queries))))
 
 
@@ -199,15 +197,15 @@ def tabulate(
     """Return the values of every setting of a grid.
 
     Args:
-        search: what is searched and measured.
+        search: queries, judgments and first stage.
         axes: the grid.
-        journal: where values are kept; what is there already is not searched for again.
-        workers: processes; the result is the same. A script that asks for more than 1 needs the usual
+        journal: file of values; settings that it holds are not searched for again.
+        workers: processes; the result is the same. With more than 1 a script needs the usual
             ``if __name__ == "__main__"``.
-        progress: called with the number of settings just done, or found done.
+        progress: called with the number of settings just done, or read from the journal.
 
     Raises:
-        InputError: the journal is of another grid, index, ... (names what differs), or a value out of range.
+        InputError: the journal is of another grid, index, ... (names the difference), or a value out of range.
         LongRankError: a process was killed, or writing failed.
     """
     check_axes(search, axes)
@@ -225,7 +223,7 @@ def tabulate(
 
 
 def rankings(search: Search, setting_of: Mapping[str, Setting], notes: Notes) -> Iterator[list[ScoredDoc]]:
-    """Yield the ranking of each query with its own setting, if it has results; those without are counted."""
+    """Yield the ranking of each query with its own setting; queries without results are counted and left out."""
     retrievers: dict[tuple[tuple[str, Number], ...], Retriever] = {}
     for query in search.queries:
         if query.query_id in setting_of:
@@ -233,7 +231,7 @@ def rankings(search: Search, setting_of: Mapping[str, Setting], notes: Notes) ->
             key = tuple(setting.items())
             if key not in retrievers:
                 retrievers[key] = search.retriever(setting, notes)
-            found = retrievers[key].retrieve(query, search.k)
-            notes.add("queries without results, which count 0", query.query_id, int(not found))
-            if found:
-                yield found
+            ranking = retrievers[key].retrieve(query, search.k)
+            notes.add("queries without results, which count 0", query.query_id, int(not ranking))
+            if ranking:
+                yield ranking

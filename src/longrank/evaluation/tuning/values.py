@@ -1,4 +1,4 @@
-"""What travels through tuning: a table of values, the choices made from it, and the outcome."""
+"""Values of tuning: the table of measured settings, the choices made from it, and the outcome."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MAX_VALUES = 50_000_000  # settings x queries: 400 MB
 
 
 class GridValues(NamedTuple):
-    """The values of a measure.
+    """Values of a measure, by setting and query.
 
     Attributes:
-        measure: its name.
+        measure: name of the measure.
         settings: S settings, in the order of the grid.
-        query_ids: the Q queries that have judgments.
+        query_ids: Q judged queries.
         values: float64[S, Q].
     """
 
@@ -32,21 +32,23 @@ class GridValues(NamedTuple):
     values: NDArray[np.float64]
 
     def columns(self, query_ids: Collection[str]) -> list[int]:
-        """Return the places of some queries, ascending."""
-        wanted = set(query_ids)
-        return [column for column, query_id in enumerate(self.query_ids) if query_id in wanted]
+        """Return the columns of some queries, ascending."""
+        chosen = set(query_ids)
+        return [column for column, query_id in enumerate(self.query_ids) if query_id in chosen]
 
     def figures(self, query_ids: Collection[str]) -> list[float]:
-        """Return the figure of every setting over some queries, exactly rounded: equal is equal; NaN of none."""
+        """Return the figure of every setting over some queries, exactly rounded; NaN without queries."""
         columns = np.array(self.columns(query_ids), np.intp)
-        return [summarise(self.measure, row[columns].tolist()) for row in self.values]  # by rows: no second table
+        return [
+            summarise(self.measure, row[columns].tolist()) for row in self.values
+        ]  # by rows, without a second table
 
     def figure(self, setting: int, query_ids: Collection[str]) -> float:
-        """Return the figure of the setting at that place over some queries; NaN of none."""
+        """Return the figure of a setting, by its place, over some queries; NaN without queries."""
         return summarise(self.measure, self.values[setting, self.columns(query_ids)].tolist())
 
     def best(self, query_ids: Collection[str]) -> int:
-        """Return the setting with the highest figure over some queries; of equal ones the first of the grid."""
+        """Return the place of the setting with the highest figure over some queries; ties to the first of the grid."""
         figures = self.figures(query_ids)
         return max(range(len(figures)), key=figures.__getitem__)
 
@@ -58,18 +60,18 @@ def check_size(n_settings: int, n_queries: int) -> None:
         InputError: more than `MAX_VALUES` values.
     """
     if n_settings * n_queries > MAX_VALUES:
-        what = f"{n_settings} settings x {n_queries} queries are more than {MAX_VALUES} values to keep in memory"
-        raise InputError(what, fix="use larger steps, or fewer queries")
+        fault = f"{n_settings} settings x {n_queries} queries are more than {MAX_VALUES} values"
+        raise InputError(fault, fix="use larger steps, or fewer queries")
 
 
 class Choice(NamedTuple):
-    """A setting that was chosen.
+    """A chosen setting.
 
     Attributes:
         name: ``all``, ``sample 1``, or the fold's name.
-        setting: its place in the table.
-        chosen_on: the queries that decided.
-        tested_on: those it is tested on, which did not decide; empty if the choice is not tested by itself.
+        setting: place of the setting in the table.
+        chosen_on: queries that chose the setting.
+        tested_on: other queries that it is tested on; empty if the choice is not tested by itself.
     """
 
     name: str
@@ -80,16 +82,16 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a protocol comes to.
+    """Result of a protocol.
 
     Attributes:
-        name: what the result is called: ``all``, ``mean`` or ``pooled``.
-        choices: what was chosen, and on which queries.
-        setting: the one setting for all queries; None if every fold has its own.
+        name: ``all``, ``mean``, ``pooled`` or ``frozen``.
+        choices: chosen settings and their queries.
+        setting: the setting for all queries; None if every fold has its own.
         setting_of: query_id -> setting, for the queries that `value` is measured on.
-        value: the figure over them.
-        held_out: whether no query had a part in choosing its own setting.
-        remark: what the reader of `value` has to know.
+        value: figure over these queries.
+        held_out: no query took part in choosing its own setting.
+        remark: note for readers of `value`.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""What the first stage and a document's best passages weigh: settings x queries -> a table of values.
+"""Measure weights of the first stage and of the best passages: settings x queries -> a table of values.
 
-Evidence is read once; under all settings together, a document's score is arithmetic on a few numbers (`formula`). The
-run of what was chosen is made by `aggregate_run`, as rerank makes it.
+Evidence is read once. Scores of all settings are computed together from a few numbers per document (`formula`).
+`aggregate_run` makes the run of the chosen weights, as in rerank.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from longrank.aggregation import find_aggregation
 from longrank.aggregation.reranked import comparing_first_stage
 from longrank.aggregation.run import first_scores
 from longrank.errors import InputError
 from longrank.evaluation.measures import parse_measure
-from longrank.evaluation.tuning.formula import DOCUMENT, PASSAGES, Formula
+from longrank.evaluation.tuning.formula import PASSAGES, Formula
 from longrank.evaluation.tuning.grids import Axes, Setting, settings_of
 from longrank.evaluation.tuning.rankings import Floats, measured
 from longrank.evaluation.tuning.reranked import Reranked
@@ -33,8 +34,8 @@ class Scored(NamedTuple):
     Attributes:
         doc_ids: D reranked documents, ascending.
         first: their scores in the first stage, [D].
-        parts: what weights act on, [D, n_passages].
-        below: the other documents of the first stage, in the order in which they follow.
+        parts: passage scores to weigh, [D, n_passages].
+        below: other documents of the first stage, in the order in which they follow.
     """
 
     doc_ids: tuple[str, ...]
@@ -47,53 +48,55 @@ def collect(reranked: Reranked, formula: Formula, notes: Notes) -> dict[str, Sco
     """Return the documents of every query of the first stage.
 
     Args:
-        reranked: what has been said of them.
-        formula: what is made of it.
-        notes: counts documents with a score of their own that is not weighed, or that another first stage was reranked
-            with, and queries without evidence.
+        reranked: the first stage, and its evidence.
+        formula: the formula of the scores.
+        notes: counts documents with an own score that is not used, documents with another first-stage score than in
+            the evidence, and queries without evidence.
 
     Raises:
-        InputError: a document is reranked twice, or is none of the first stage's.
-        IntegrityError: a file of evidence is damaged or unfinished.
+        InputError: a document is reranked twice, or is not in the first stage.
+        IntegrityError: an evidence file is damaged or unfinished.
     """
-    found: dict[str, dict[str, list[float]]] = {}
+    parts_of: dict[str, dict[str, list[float]]] = {}
     aggregate = formula.aggregate(dict.fromkeys(PASSAGES, 0.0))
-    for one in comparing_first_stage(reranked.evidence(), reranked.first_stage, notes):
-        parts = found.setdefault(one.query_id, {})
-        if one.doc_id in parts:
-            what = f"document {one.doc_id!r} of query {one.query_id!r} is reranked twice"
-            raise InputError(what, fix="give the evidence of each query once")
-        parts[one.doc_id] = formula.parts(one, aggregate)
-        unread = one.document_score is not None and formula.aggregator != DOCUMENT
-        notes.add(f"documents whose own scores are left out, '{DOCUMENT}' weighs them", one.doc_id, int(unread))
-    for query_id, parts in found.items():
+    reads_document_score = find_aggregation(formula.aggregator).needs_document_score
+    for evidence in comparing_first_stage(reranked.evidence(), reranked.first_stage, notes):
+        query_id, doc_id = evidence.query_id, evidence.doc_id
+        parts = parts_of.setdefault(query_id, {})
+        if doc_id in parts:
+            fault = f"document {doc_id!r} of query {query_id!r} is reranked twice"
+            raise InputError(fault, fix="give the evidence of each query once")
+        parts[doc_id] = formula.parts(evidence, aggregate)
+        unused = evidence.document_score is not None and not reads_document_score
+        notes.add("documents with an own score that only the aggregator 'document' uses", doc_id, int(unused))
+    for query_id, parts in parts_of.items():
         first_scores(query_id, parts, reranked.first_stage.get(query_id))
     for query_id in reranked.first_stage:
-        notes.add("queries without evidence, ranked as in the first stage", query_id, int(query_id not in found))
+        notes.add("queries without evidence, ranked as in the first stage", query_id, int(query_id not in parts_of))
     return {
-        query_id: _scored(reranked.first_stage[query_id], found.get(query_id, {}), formula.n_passages, reranked.last)
+        query_id: _scored(reranked.first_stage[query_id], parts_of.get(query_id, {}), formula.n_passages, reranked.last)
         for query_id in reranked.first_stage
     }
 
 
 def _scored(
-    ranking: Sequence[ScoredDoc], found: Mapping[str, Sequence[float]], n_passages: int, last: frozenset[str]
+    ranking: Sequence[ScoredDoc], parts_of: Mapping[str, Sequence[float]], n_passages: int, last: frozenset[str]
 ) -> Scored:
-    first, doc_ids = {row.doc_id: row.score for row in ranking}, sorted(found)
-    below = sorted((doc_id for doc_id in first if doc_id not in found), key=last.__contains__)
-    parts = np.array([found[doc_id] for doc_id in doc_ids], np.float64).reshape(len(doc_ids), n_passages)
+    first, doc_ids = {row.doc_id: row.score for row in ranking}, sorted(parts_of)
+    below = sorted((doc_id for doc_id in first if doc_id not in parts_of), key=last.__contains__)
+    parts = np.array([parts_of[doc_id] for doc_id in doc_ids], np.float64).reshape(len(doc_ids), n_passages)
     return Scored(tuple(doc_ids), np.array([first[doc_id] for doc_id in doc_ids]), parts, tuple(below))
 
 
 @dataclass(frozen=True)
 class Weighing:
-    """A judged set whose weights are looked for.
+    """A judged set, to learn weights on.
 
     Attributes:
-        reranked: a first stage, and what reranked it.
+        reranked: a first stage, and its evidence.
         qrels: judgments.
         formula: see `make_formula`.
-        measure: its name.
+        measure: name of the measure.
     """
 
     reranked: Reranked
@@ -111,19 +114,19 @@ class Weighing:
         """The judged queries of the first stage, in its order.
 
         Raises:
-            InputError: there are none.
+            InputError: no query of the first stage is judged.
         """
-        found = tuple(query_id for query_id in self.first_stage if query_id in self.qrels)
-        if not found:
+        judged = tuple(query_id for query_id in self.first_stage if query_id in self.qrels)
+        if not judged:
             raise InputError("the first stage and the judgments have no query in common", fix="compare their ids")
-        return found
+        return judged
 
     def about(self) -> dict[str, Any]:
-        """Return what describes it, as JSON."""
+        """Return measure and formula, as JSON."""
         return {"measure": str(parse_measure(self.measure)), **asdict(self.formula)}
 
     def blank(self, axes: Axes) -> GridValues:
-        """Return a table of one setting, zeros: a protocol that refuses it would refuse the finished one."""
+        """Return a table of zeros for the first setting, to check a protocol before any work."""
         zeros = np.zeros((1, len(self.query_ids)))
         return GridValues(str(parse_measure(self.measure)), settings_of(axes)[:1], self.query_ids, zeros)
 
@@ -132,14 +135,14 @@ class Weighing:
 
         Args:
             axes: the grid.
-            notes: counts queries without judgments, and judged ones that the first stage lacks: neither has a value;
+            notes: counts queries without judgments, and judged queries that the first stage lacks: both have no value;
                 and as `collect`.
             progress: called with the number of queries just done.
 
         Raises:
-            InputError: no query is judged, an unknown measure, a document that is reranked twice or not the first
-                stage's, or more than `MAX_VALUES` values.
-            IntegrityError: a file of evidence is damaged or unfinished.
+            InputError: no query is judged, an unknown measure, a document that is reranked twice or not in the first
+                stage, or more than `MAX_VALUES` values.
+            IntegrityError: an evidence file is damaged or unfinished.
         """
         settings, parsed = settings_of(axes), parse_measure(self.measure)
         check_size(len(settings), len(self.query_ids))
@@ -151,10 +154,10 @@ class Weighing:
         documents = collect(self.reranked, self.formula, notes)
         values = np.empty((len(settings), len(self.query_ids)))
         for column, query_id in enumerate(self.query_ids):
-            one = documents[query_id]
-            value = measured(parsed, self.qrels[query_id], one.doc_ids, one.below)
-            for some in _blocks(len(settings), len(one.doc_ids)):
-                values[some, column] = value(self.formula.scores(one.first, one.parts, settings[some]))
+            scored = documents[query_id]
+            value = measured(parsed, self.qrels[query_id], scored.doc_ids, scored.below)
+            for block in _blocks(len(settings), len(scored.doc_ids)):
+                values[block, column] = value(self.formula.scores(scored.first, scored.parts, settings[block]))
             progress(1)
         return GridValues(str(parsed), settings, self.query_ids, values)
 
@@ -170,7 +173,7 @@ def weighed_run(weighing: Weighing, setting_of: Mapping[str, Setting]) -> Iterat
     for query_id in weighing.first_stage:
         if query_id in setting_of:
             groups.setdefault(tuple(setting_of[query_id].items()), []).append(query_id)
-    runs = [weighing.formula.run(dict(one), weighing.reranked, query_ids) for one, query_ids in groups.items()]
+    runs = [weighing.formula.run(dict(items), weighing.reranked, query_ids) for items, query_ids in groups.items()]
     rankings = {query_id: run[query_id] for run in runs for query_id in run}
     yield from (list(rankings[query_id]) for query_id in weighing.first_stage if query_id in rankings)
 

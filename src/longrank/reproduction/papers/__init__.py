@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from longrank.reproduction.rows import ObtainedRow
-    from longrank.reproduction.workbench import Workbench
+from typing import Any
 
 _GENERATORS = {
     "birch": "first_version passages results sentences table_1_1 table_1_2 table_1_3",
@@ -18,7 +14,8 @@ _GENERATORS = {
     "parade_efficiency": "checkpoints figure_3 table_7 table_8",
     "santos": "figure_2 figure_3 pools_and_aggregations table_1 table_2 table_5 table_6",
 }
-PROGRAMS: dict[str, str | Callable[[Workbench], Iterator[ObtainedRow]]] = {
+PROGRAMS: dict[str, str | Callable[[Any], Iterator[Any]]] = {
     f"{module}:{name}": f"{__name__}.{module}:{name}" for module, names in _GENERATORS.items() for name in names.split()
 }
-"""``program`` of a recipe -> its generator, which takes a `longrank.reproduction.workbench.Workbench`."""
+"""``program`` of a recipe -> its generator, which takes a `longrank.reproduction.workbench.Workbench` and yields
+`longrank.reproduction.rows.ObtainedRow`. Their types are not imported: the workbench imports the recipes."""

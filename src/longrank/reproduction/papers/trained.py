@@ -14,7 +14,7 @@ from typing import NamedTuple
 from longrank.errors import InputError
 from longrank.reproduction.assignments import Overrides, assignments, flat
 from longrank.reproduction.workbench import Reranked, Workbench
-from longrank.training.settings import load_training
+from longrank.training.settings import load_document_training
 
 FIRST_STAGES = {"BM25": "bm25-anserini", "BM25+RM3": "bm25-anserini+rm3"}
 STANDALONE = "parade-standalone"
@@ -80,7 +80,7 @@ class Use(NamedTuple):
 
 def use_of(bench: Workbench, protocol: str, overrides: Overrides) -> Use:
     """Return how what a training makes is used."""
-    settings = load_training(protocol, assignments(with_train_settings(bench, overrides)))
+    settings = load_document_training(protocol, assignments(with_train_settings(bench, overrides)))
     read = settings.read
     how: dict[str, object] = {"passages.preset": read.passages, "passages.options": read.options}
     how["scorer.options.max_tokens"] = read.max_tokens

@@ -1,6 +1,6 @@
 """Query expansion from the best documents of a first pass (pseudo-relevance feedback).
 
-An entry of `FEEDBACKS` is a frozen dataclass; its fields are its options, its defaults Anserini's.
+An entry of `FEEDBACKS` is a frozen dataclass: its fields are the options, with Anserini's defaults.
 """
 
 from __future__ import annotations

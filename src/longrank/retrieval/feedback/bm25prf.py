@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.index import Index
-from longrank.retrieval.bm25 import BM25
+from longrank.retrieval.bm25 import BM25WithoutIdf
 from longrank.retrieval.feedback.java import hash_of, table_size
 from longrank.retrieval.feedback.terms import DIGITS, OTHERS, Bools, Int64s, heaviest, occurrences, ordered, spelling
 from longrank.retrieval.searcher import Hits, Searcher, check
@@ -80,11 +80,10 @@ class BM25PRF:
 
     def second_pass(self, searcher: Searcher) -> Searcher:
         """Return BM25 with its own parameters and without idf."""
-        return BM25(
+        return BM25WithoutIdf(
             searcher.index,
-            self.second_k1,
-            self.second_b,
-            idf=False,
+            k1=self.second_k1,
+            b=self.second_b,
             doc_lengths=searcher.doc_lengths,
             ties=searcher.ties,
             notes=searcher.notes,

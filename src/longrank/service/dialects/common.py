@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from longrank.aggregation import AGGREGATORS, make_aggregator
 from longrank.config import suggestion
+from longrank.errors import InputError
 from longrank.ranking.explain import RankedText, passage_json
 from longrank.ranking.relevance import relevance_of
-from longrank.service.engine import simple_aggregators
+from longrank.ranking.settings import Aggregate
 from longrank.service.rerank import EVIDENCE_PASSAGES, Answer, is_truncated
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -19,14 +21,31 @@ Documents = Field(min_length=1, fail_fast=True)
 """A non-empty list; only its first error is reported."""
 
 
-def _known(name: str) -> str:
-    if name not in simple_aggregators():
-        raise PydanticCustomError("aggregate", f"unknown aggregator; {suggestion(name[:100], simple_aggregators())}")
-    return name
+_NAMES = [name for name, entry in AGGREGATORS.items() if not entry.needs_document_score]
+_NAME_SCHEMA = {"type": "string", "enum": _NAMES}
 
 
-AggregatorName = Annotated[
-    str, AfterValidator(_known), WithJsonSchema({"type": "string", "enum": simple_aggregators()})
+def _aggregate(value: Any) -> Aggregate:
+    """Read an aggregator's name, or an object with its name and its options."""
+    fields = value if isinstance(value, dict) else {"name": value}
+    name, options = fields.get("name"), {key: _whole(item) for key, item in fields.items() if key != "name"}
+    if not isinstance(name, str) or name not in _NAMES:
+        raise PydanticCustomError("aggregate", f"unknown aggregator; {suggestion(str(name)[:100], _NAMES)}")
+    if unknown := options.keys() - AGGREGATORS[name].options.keys():
+        raise PydanticCustomError("aggregate", f"aggregator '{name}' has no option {min(unknown)[:100]!r}")
+    try:
+        make_aggregator(name, **options)
+        return Aggregate(name=name, **options)
+    except InputError as error:
+        raise PydanticCustomError("aggregate", "{fault}", {"fault": str(error)}) from None
+
+
+AggregateField = Annotated[
+    Aggregate,
+    BeforeValidator(_aggregate),
+    WithJsonSchema(
+        {"anyOf": [_NAME_SCHEMA, {"type": "object", "properties": {"name": _NAME_SCHEMA}, "required": ["name"]}]}
+    ),
 ]
 
 
@@ -45,13 +64,19 @@ class Strict(BaseModel):
             return value
         unknown = next((key for key in value if key not in cls.model_fields), None)
         kept = {key: item for key, item in value.items() if key in cls.model_fields or key == unknown}
-        return {key: int(item) if isinstance(item, float) and item.is_integer() else item for key, item in kept.items()}
+        return {key: _whole(item) for key, item in kept.items()}
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class Request(Strict):
     """Fields that LongRank adds to every dialect; null is the default."""
 
-    aggregate: AggregatorName | None = Field(None, description="Aggregator of the passage scores; see /info.")
+    aggregate: AggregateField | None = Field(
+        None, description="Aggregator of the passage scores: its name, or its name and options; see /info."
+    )
     evidence: bool | None = Field(None, description="Return the best passages.")
     passages: Annotated[int, Field(ge=0, le=100)] | None = Field(
         None, description=f"Passages to return of each document. Default: {EVIDENCE_PASSAGES}."

@@ -1,9 +1,9 @@
-// Asking the server: JSON in, JSON out; whatever goes wrong is a ServerError with what the server says of it.
+// Requests to the server: JSON in, JSON out; failures are a ServerError with the server's message.
 
 const KEY = "longrank-key";
 
 export class ServerError extends Error {
-  /** status: of HTTP, 0 where no answer came; code: the server's short name of the reason. */
+  /** status: HTTP status, 0 without an answer; code: the server's short name of the reason. */
   constructor(status, code, message, { requestId = "", retryAfter = null } = {}) {
     super(message);
     Object.assign(this, { status, code, requestId, retryAfter });
@@ -17,7 +17,7 @@ export function useKey(key) {
 
 export const hasKey = () => sessionStorage.getItem(KEY) !== null;
 
-/** Ask `path`, by POST if there is a body. Throws a ServerError, or an AbortError of `signal`. */
+/** Request `path`, with POST if there is a body. Throws a ServerError, or an AbortError of `signal`. */
 export async function ask(path, body, signal) {
   const headers = body === undefined ? {} : { "Content-Type": "application/json" };
   if (hasKey()) headers.Authorization = `Bearer ${sessionStorage.getItem(KEY)}`;
@@ -37,15 +37,15 @@ export async function ask(path, body, signal) {
   });
 }
 
-/** The address of `path` on this server, wherever the page is mounted. */
+/** Return the URL of `path`, relative to the page. */
 export function address(path) {
   return new URL(path, document.baseURI).href;
 }
 
 const REMEMBERED = 20;
-const answers = new Map(); // of searches, so that going back does not compute anything again
+const answers = new Map(); // of searches, for the back button
 
-/** Search with a pipeline; 20 passages of each document come with it, for the document's own view. */
+/** Search with a pipeline; an answer has 20 passages per document, for the document view. */
 export function search({ query, pipeline, k }, signal) {
   const body = { query, pipeline, k, passages: 20 };
   const key = JSON.stringify(body);

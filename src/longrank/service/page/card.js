@@ -1,16 +1,16 @@
-// A ranked document: place, title, score and its parts, the strip, the best passages.
+// The card of a ranked document: rank, title, scores, strip and best passages.
 
 import { h } from "./dom.js";
 import { drawStrip, namesOf } from "./strip.js";
 import { excerpt } from "./passage.js";
 import * as numbers from "./numbers.js";
 
-const SHOWN = 3; // passages; the others are folded
-const EXCERPT = 360; // characters of each, about
+const SHOWN = 3; // passages; more are folded
+const EXCERPT = 360; // characters per passage, about
 
 /**
  * Make the card of a result.
- * scores: [[name, value]], the final one first; href(at): the document's address, at a passage that begins with `at`.
+ * scores: [[name, value]], the final score first; href(at): address of the document at the passage that starts at `at`.
  */
 export function card(result, { scores, scale, href, shown = SHOWN }) {
   const title = result.title || result.doc_id;
@@ -34,7 +34,7 @@ export function card(result, { scores, scale, href, shown = SHOWN }) {
   return h("li", {}, h("article", attributes, parts));
 }
 
-/** The score and its parts [[name, value]], and how much was read for them. */
+/** Make the list of scores [[name, value]], with the amount of text read. */
 export function figures(scores, read) {
   const parts = scores.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, numbers.score(value))));
   const list = parts.length > 0 && h("dl", { class: "scores" }, parts);
@@ -42,7 +42,7 @@ export function figures(scores, read) {
 }
 
 function excerpts({ passages }, scale, href, shown) {
-  const shorten = (one) => excerpt(one, scale, href(one.start), EXCERPT);
+  const shorten = (item) => excerpt(item, scale, href(item.start), EXCERPT);
   const list = (some) => h("ol", { class: "excerpts" }, some.map(shorten));
   const more = passages.slice(shown);
   return [

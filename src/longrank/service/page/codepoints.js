@@ -1,8 +1,8 @@
 // Offsets of the server count Unicode code points; JavaScript's strings count UTF-16 units.
 
-/** Return a function from an offset in code points of `text` to one in UTF-16 units. */
+/** Return a function from offsets of `text` in code points to offsets in UTF-16 units. */
 export function unitsOf(text) {
-  const above = []; // the code points, by number, that take two units
+  const above = []; // offsets of code points with two units
   if (/[\ud800-\udbff]/.test(text)) {
     let n = 0;
     for (const character of text) {
@@ -13,12 +13,12 @@ export function unitsOf(text) {
   return (offset) => offset + countBelow(above, offset);
 }
 
-/** How many code points `text` has. */
+/** Return the number of code points of `text`. */
 export function lengthOf(text) {
   return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 }
 
-/** How many of the ascending numbers are less than `limit`. */
+/** Return how many of the ascending numbers are below `limit`. */
 function countBelow(numbers, limit) {
   let low = 0;
   let high = numbers.length;

@@ -1,21 +1,21 @@
-// The command line that gives the same answer, and a button that copies it.
+// The equal command line, with a button that copies it.
 
 import { h, announce } from "./dom.js";
 
-/** Make a line with a command and its button; the long ones are shown cut, and copied whole. */
+/** Make a line with a command and its button; long commands are shown shortened and copied whole. */
 export function commandLine(command) {
   const button = h("button", { type: "button", class: "copy" }, "Copy command");
   button.addEventListener("click", async () => {
     const done = await copied(command);
-    button.textContent = done ? "Copied" : "Cannot copy";
-    announce(done ? "The command is in the clipboard." : "The browser does not let this page copy.");
+    button.textContent = done ? "Copied" : "Copying failed";
+    announce(done ? "The command is in the clipboard." : "The browser does not allow copying.");
     setTimeout(() => (button.textContent = "Copy command"), 2000);
   });
   const shown = command.length > 600 ? `${command.slice(0, 600)}…` : command;
   return h("div", { class: "command" }, h("code", {}, shown.replace(/\s+/g, " ")), button);
 }
 
-/** The clipboard is there only for https and this machine; elsewhere a selection is copied. */
+/** Copy text; the clipboard API needs https or localhost, elsewhere a selection is copied. */
 async function copied(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text).then(() => true, () => false);
   const area = h("textarea", { class: "unseen", "aria-hidden": "true", tabindex: -1 });

@@ -1,47 +1,47 @@
-// The same document in several columns: where it stands in each, and all its cards lit at once.
+// Compare columns: show a document's ranks in the other columns, and highlight all its cards together.
 
 import { h, showAt } from "./dom.js";
 
-/** Write the places of each document in the other columns {name, answer, element} on its cards. */
+/** Write each document's ranks in the other columns {name, answer, element} on its cards. */
 export function comparePlaces(columns) {
-  const ready = columns.filter((one) => one.answer);
+  const ready = columns.filter((item) => item.answer);
   if (ready.length < 2) return;
-  const ranks = ready.map(({ answer }) => new Map(answer.results.map((one) => [one.doc_id, one.rank])));
+  const ranks = ready.map(({ answer }) => new Map(answer.results.map((item) => [item.doc_id, item.rank])));
   ready.forEach((column, own) => {
-    for (const found of column.element.querySelectorAll(".card")) {
-      const id = found.dataset.doc;
+    for (const article of column.element.querySelectorAll(".card")) {
+      const id = article.dataset.doc;
       const others = ready.map((other, n) => n !== own && place(other, ranks[n].get(id), ranks[own].get(id), id));
-      found.querySelector(".places").replaceChildren(...others.filter(Boolean));
-      link(found, ready);
+      article.querySelector(".places").replaceChildren(...others.filter(Boolean));
+      link(article, ready);
     }
   });
 }
 
-/** Where another column has the document, and how many places higher or lower it stands here. */
+/** Make a button with the document's rank in another column, and the difference to its rank here. */
 function place(other, there, here, id) {
   if (there === undefined) return h("span", { class: "place" }, `not in ${other.name}`);
   const by = there - here;
   const moved = by === 0 ? "=" : `${by > 0 ? "▲" : "▼"} ${Math.abs(by)}`;
-  const said = by === 0 ? "the same place" : `${Math.abs(by)} ${by > 0 ? "higher" : "lower"} here`;
+  const said = by === 0 ? "the same rank" : `${Math.abs(by)} ${by > 0 ? "higher" : "lower"} here`;
   const go = () => {
     const target = cardsOf(other, id)[0];
     target.focus({ preventScroll: true });
     showAt(target, "center");
   };
   return h("button", { type: "button", class: `place ${by > 0 ? "up" : by < 0 ? "down" : "same"}`, click: go,
-    "aria-label": `${other.name}: place ${there}, ${said}` }, `${other.name} ${there}`, h("b", {}, moved));
+    "aria-label": `${other.name}: rank ${there}, ${said}` }, `${other.name} ${there}`, h("b", {}, moved));
 }
 
-function link(found, columns) {
-  if (found.dataset.linked) return;
-  found.dataset.linked = "yes";
+function link(article, columns) {
+  if (article.dataset.linked) return;
+  article.dataset.linked = "yes";
   const light = (on) => () => {
     for (const column of columns) {
-      for (const one of cardsOf(column, found.dataset.doc)) one.classList.toggle("lit", on);
+      for (const item of cardsOf(column, article.dataset.doc)) item.classList.toggle("lit", on);
     }
   };
-  for (const event of ["pointerenter", "focusin"]) found.addEventListener(event, light(true));
-  for (const event of ["pointerleave", "focusout"]) found.addEventListener(event, light(false));
+  for (const event of ["pointerenter", "focusin"]) article.addEventListener(event, light(true));
+  for (const event of ["pointerleave", "focusout"]) article.addEventListener(event, light(false));
 }
 
-const cardsOf = (column, id) => [...column.element.querySelectorAll(".card")].filter((one) => one.dataset.doc === id);
+const cardsOf = (column, id) => [...column.element.querySelectorAll(".card")].filter((item) => item.dataset.doc === id);

@@ -1,4 +1,4 @@
-// One document: its whole text with its passage scores, and the way from one good passage to the next.
+// The document view: the whole text with its passage scores, and steps between the best passages.
 
 import { byId, h } from "./dom.js";
 import { ask, search } from "./api.js";
@@ -14,10 +14,10 @@ import { scoresOf } from "./search.js";
 import { namesOf } from "./strip.js";
 import { walkBar } from "./walk.js";
 
-const EXCERPT = 220; // characters of each of the best passages, about
-let bar = null; // of the document that is shown, if it has scores
+const EXCERPT = 220; // characters per best passage, about
+let bar = null; // bar of the shown document, if it has scores
 
-/** Show what `load()` promises, see fromSearch; at: the code point at which the passage to show begins, or null. */
+/** Show the document of `load()`, see fromSearch; at: start of the passage to show, in code points, or null. */
 export async function showDocument(load, at) {
   const view = byId("view-document");
   bar = null;
@@ -29,14 +29,14 @@ export async function showDocument(load, at) {
   }
 }
 
-/** Show another passage of the document that is shown; says whether there is one. */
+/** Show another passage of the shown document; returns false if there is none. */
 export function showPassage(at) {
   if (bar === null || at === null) return false;
   bar.goTo(at);
   return true;
 }
 
-/** Listen to the keys n and p while the document has the focus. */
+/** Handle the keys n and p while the document has the focus. */
 export function openDocuments() {
   byId("view-document").addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target.matches("textarea, select")) return;
@@ -46,31 +46,31 @@ export function openDocuments() {
 }
 
 /**
- * A document of the index as a search found it.
- * Returns {title, id, text, back, others, result, scores, unit, warnings, href(at)}; result: null if not found.
+ * Load a document of the index with the evidence of a search.
+ * Returns {title, id, text, back, others, result, scores, unit, warnings, href(at)}; result: null if the search did not return it.
  */
-export async function fromSearch(asked) {
-  const whole = ask(`document?id=${encodeURIComponent(asked.id)}`);
-  const searched = asked.query.trim() && asked.pipeline;
-  const [{ doc_id: id, title, text }, answer] = await Promise.all([whole, searched ? search(asked) : null]);
-  const result = answer?.results.find((one) => one.doc_id === asked.id) ?? null;
+export async function fromSearch(state) {
+  const whole = ask(`document?id=${encodeURIComponent(state.id)}`);
+  const searched = state.query.trim() && state.pipeline;
+  const [{ doc_id: id, title, text }, answer] = await Promise.all([whole, searched ? search(state) : null]);
+  const result = answer?.results.find((item) => item.doc_id === state.id) ?? null;
   return {
     id, title: title || id, text, result, unit: answer?.unit, warnings: answer?.warnings ?? [],
-    back: answer && [searchHash(asked), `Results for “${asked.query}”`],
-    others: asked.pipelines.map((name) => [name, documentHash(asked, id, name), name === asked.pipeline]),
+    back: answer && [searchHash(state), `Results for “${state.query}”`],
+    others: state.pipelines.map((name) => [name, documentHash(state, id, name), name === state.pipeline]),
     scores: result ? scoresOf(result, answer.unit) : [],
-    href: (at) => documentHash(asked, id, asked.pipeline, at),
+    href: (at) => documentHash(state, id, state.pipeline, at),
   };
 }
 
 function draw(view, shown, at) {
   const { result } = shown;
   const strip = result?.strip ?? [];
-  const scale = scaleOf([strip]); // where in this document; results of a search share one scale
+  const scale = scaleOf([strip]); // scale of this document; results of a search share a scale
   const names = result ? namesOf(result) : [];
   const heading = h("h1", { tabindex: -1, dir: "auto" }, shown.title);
   const text = h("div", { class: "text", dir: "auto" });
-  const words = result?.passages.flatMap((one) => one.words) ?? [];
+  const words = result?.passages.flatMap((item) => item.words) ?? [];
   const body = heatText(text, { text: shown.text, strip, names, scale, words });
   const heat = (on) => text.classList.toggle("plain", !on);
   if (strip.length) bar = walkBar(shown, { names, scale, show: body.show, heat });
@@ -88,19 +88,19 @@ function headOf(shown, heading) {
     others.length > 1 && h("nav", { class: "tabs", "aria-label": "Evidence of" },
       others.map(([name, href, here]) => h("a", { href, "aria-current": here && "page" }, name))),
     figures(scores, readOf(shown)),
-    ...shown.warnings.map((one) => h("p", { class: "warning" }, one)),
+    ...shown.warnings.map((item) => h("p", { class: "warning" }, item)),
   ].filter(Boolean);
 }
 
 function readOf({ result, text, back }) {
   if (result) return numbers.read(result);
   const length = numbers.plural(lengthOf(text), "character");
-  return back ? `not among the results, so without passage scores · ${length}` : length;
+  return back ? `not among the results: no passage scores · ${length}` : length;
 }
 
 function bestOf({ result, href }, scale) {
   const wide = matchMedia("(min-width: 72rem)").matches;
-  const list = result.passages.map((one) => excerpt(one, scale, href(one.start), EXCERPT));
+  const list = result.passages.map((item) => excerpt(item, scale, href(item.start), EXCERPT));
   return h("details", { class: "best", open: wide },
     h("summary", {}, "Best passages"), h("ol", { class: "excerpts" }, list));
 }

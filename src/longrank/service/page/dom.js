@@ -1,25 +1,25 @@
-// Elements. Text of documents, queries and servers becomes text nodes only: nothing here parses HTML.
+// Make elements. Text of documents, queries and servers becomes text nodes; nothing parses HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Make an element: attributes by name (null and false leave one out), then children: nodes or text. */
+/** Make an element: attributes by name (null and false are left out), then children: nodes or text. */
 export function h(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
 
-/** The same for SVG. */
+/** Make an SVG element. */
 export function svg(tag, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
 }
 
 export const byId = (id) => document.getElementById(id);
 
-/** Tell people who do not see the page what happened. */
+/** Announce a message to screen readers. */
 export function announce(message) {
   byId("status").textContent = message;
 }
 
-/** Scroll as far as people want things to move. */
+/** Scroll to an element, smoothly unless the user prefers reduced motion. */
 export function showAt(element, block) {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   element.scrollIntoView({ block, behavior: still ? "auto" : "smooth" });

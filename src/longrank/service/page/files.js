@@ -1,20 +1,20 @@
-// Text files that become documents: chosen or dropped, listed, taken away again.
+// Text files as documents: chosen or dropped, listed and removed.
 
 import { announce, h } from "./dom.js";
 import { plural } from "./numbers.js";
 
-/** Take files from `input` and from what is dropped on `area`, listed in `list`. Returns {texts()}. */
+/** Take files from `input` and files dropped on `area`; show them in `list`. Returns {texts()}. */
 export function watchFiles(area, input, list) {
   const held = [];
   const draw = () => {
-    list.replaceChildren(...held.map((one) => h("li", {},
-      h("span", { dir: "auto" }, one.name), h("span", { class: "quiet" }, plural(one.text.length, "character")),
-      h("button", { type: "button", "aria-label": `Remove ${one.name}`, click: () => remove(one) }, "Remove"))));
+    list.replaceChildren(...held.map((item) => h("li", {},
+      h("span", { dir: "auto" }, item.name), h("span", { class: "quiet" }, plural(item.text.length, "character")),
+      h("button", { type: "button", "aria-label": `Remove ${item.name}`, click: () => remove(item) }, "Remove"))));
   };
-  const remove = (one) => {
-    held.splice(held.indexOf(one), 1);
+  const remove = (item) => {
+    held.splice(held.indexOf(item), 1);
     draw();
-    announce(`${one.name} removed.`);
+    announce(`${item.name} removed.`);
     input.focus();
   };
   const add = async (files) => {
@@ -33,5 +33,5 @@ export function watchFiles(area, input, list) {
     area.classList.remove("over");
     add([...event.dataTransfer.files]);
   });
-  return { texts: () => held.filter((one) => one.text.trim()) };
+  return { texts: () => held.filter((item) => item.text.trim()) };
 }

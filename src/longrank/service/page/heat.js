@@ -1,8 +1,8 @@
-// Passage scores as colours: a scale of nine levels, and overlapping passages as stretches that do not overlap.
+// Passage scores as colours: a scale of nine levels, and stretches without overlaps.
 
 export const LEVELS = 9;
 
-/** The scale from the least to the greatest passage score of `strips`: all that is compared has the same. */
+/** Return the scale from the lowest to the highest passage score of `strips`. */
 export function scaleOf(strips) {
   let low = Infinity;
   let high = -Infinity;
@@ -17,35 +17,35 @@ export function scaleOf(strips) {
 }
 
 /**
- * Cut passages [start, end, score] where any begins or ends; a stretch has the highest score of those that cover it.
- * Returns [{start, end, score, passage}] in order, passage: the place in `strip` of the one with that score.
+ * Cut passages [start, end, score] at all starts and ends; a stretch has the highest score of its passages.
+ * Returns [{start, end, score, passage}] in order; passage: index in `strip` of the passage with this score.
  */
 export function stretches(strip) {
   const cuts = [...new Set(strip.flatMap(([start, end]) => [start, end]))].sort((a, b) => a - b);
   const byStart = strip.map((_, n) => n).sort((a, b) => strip[a][0] - strip[b][0]);
-  const found = [];
+  const merged = [];
   let open = [];
   let next = 0;
   cuts.slice(0, -1).forEach((start, n) => {
     while (next < byStart.length && strip[byStart[next]][0] <= start) open.push(byStart[next++]);
     open = open.filter((passage) => strip[passage][1] > start);
     if (!open.length) return;
-    const passage = open.reduce((best, one) => (strip[one][2] > strip[best][2] ? one : best));
-    found.push({ start, end: cuts[n + 1], score: strip[passage][2], passage });
+    const passage = open.reduce((best, item) => (strip[item][2] > strip[best][2] ? item : best));
+    merged.push({ start, end: cuts[n + 1], score: strip[passage][2], passage });
   });
-  return found;
+  return merged;
 }
 
-/** At most about `most` stretches: those that begin in the same part of `length` become one, with the highest score. */
+/** Merge stretches that start in the same cell of `length` to about `most` stretches, with their highest score. */
 export function coarser(parts, length, most) {
   if (parts.length <= most) return parts;
-  const found = [];
-  for (const one of parts) {
-    const cell = Math.floor((one.start / length) * most);
-    const last = found.at(-1);
-    if (last?.cell !== cell) found.push({ ...one, cell });
-    else if (one.score > last.score) Object.assign(last, one, { start: last.start, cell });
-    else last.end = one.end;
+  const merged = [];
+  for (const item of parts) {
+    const cell = Math.floor((item.start / length) * most);
+    const last = merged.at(-1);
+    if (last?.cell !== cell) merged.push({ ...item, cell });
+    else if (item.score > last.score) Object.assign(last, item, { start: last.start, cell });
+    else last.end = item.end;
   }
-  return found;
+  return merged;
 }

@@ -1,4 +1,4 @@
-// A whole document with its passage scores behind the text; long ones are made piece by piece, so that nothing freezes.
+// A whole text with its passage scores as background; long texts are drawn in pieces to keep the page responsive.
 
 import { h, showAt } from "./dom.js";
 import { unitsOf } from "./codepoints.js";
@@ -6,22 +6,22 @@ import { stretches } from "./heat.js";
 import { apart } from "./passage.js";
 
 const CHUNK = 8192; // UTF-16 units, about
-const SLICE = 8; // milliseconds of work between two looks at what the user does
+const SLICE = 8; // milliseconds of work before the browser handles events
 
 /**
  * Show `text` in `container`.
- * strip: [[start, end, score]]; names: of its passages; words: [[start, end]]; offsets in code points.
- * Returns {show(n), done}: show brings the nth passage of the strip to view; done: all text is there.
+ * strip: [[start, end, score]]; names: names of its passages; words: [[start, end]]; offsets in code points.
+ * Returns {show(n), done}: show scrolls to the nth passage of the strip; done resolves when all text is drawn.
  */
 export function heatText(container, { text, strip, names, words, scale }) {
   const unit = unitsOf(text);
   const passages = strip.map(([start, end]) => [unit(start), unit(end)]);
-  const parts = stretches(strip).map((one) => ({ ...one, start: unit(one.start), end: unit(one.end) }));
+  const parts = stretches(strip).map((item) => ({ ...item, start: unit(item.start), end: unit(item.end) }));
   const marks = apart(words).map(([start, end]) => ({ from: start, to: end, start: unit(start), end: unit(end) }));
   const chunks = chunksOf(text, marks).map(([start, end]) => ({ start, end, element: h("div", { class: "chunk" }) }));
   const spans = [];
   let [nextChunk, nextMark, nextPart] = [0, 0, 0];
-  container.replaceChildren(...chunks.map((one) => one.element));
+  container.replaceChildren(...chunks.map((item) => item.element));
 
   const colour = (parent, start, end) => {
     while (start < end) {
@@ -41,12 +41,12 @@ export function heatText(container, { text, strip, names, words, scale }) {
     const { element, start, end } = chunks[nextChunk++];
     let position = start;
     for (; nextMark < marks.length && marks[nextMark].start < end; nextMark += 1) {
-      const one = marks[nextMark];
-      colour(element, position, one.start);
-      const mark = h("mark", { "data-start": one.from, "data-end": one.to });
-      colour(mark, one.start, one.end);
+      const item = marks[nextMark];
+      colour(element, position, item.start);
+      const mark = h("mark", { "data-start": item.from, "data-end": item.to });
+      colour(mark, item.start, item.end);
       element.append(mark);
-      position = one.end;
+      position = item.end;
     }
     colour(element, position, end);
   };
@@ -61,7 +61,7 @@ export function heatText(container, { text, strip, names, words, scale }) {
     const [start, end] = passages[n];
     while (nextChunk < chunks.length && chunks[nextChunk].start < end) fillNext();
     container.querySelectorAll(".begins, .ends").forEach((node) => node.classList.remove("begins", "ends"));
-    const inside = spans.filter((one) => start <= one.start && one.end <= end);
+    const inside = spans.filter((item) => start <= item.start && item.end <= end);
     if (!inside.length) return;
     inside[0].node.dataset.name = names[n];
     inside[0].node.classList.add("begins");
@@ -71,9 +71,9 @@ export function heatText(container, { text, strip, names, words, scale }) {
   return { show, done: fillAll() };
 }
 
-/** Cut a text behind line ends, if there are any, else behind blanks; never in a marked word or a character. */
+/** Cut a text after line ends, or else after blanks; never in a marked word or a character. */
 function chunksOf(text, marks) {
-  const found = [];
+  const chunks = [];
   let mark = 0;
   for (let start = 0, end; start < text.length; start = end) {
     end = start + CHUNK;
@@ -86,7 +86,7 @@ function chunksOf(text, marks) {
       if (mark < marks.length && marks[mark].start < end) end = marks[mark].end;
       if (/[\udc00-\udfff]/.test(text[end] ?? "")) end += 1;
     }
-    found.push([start, end]);
+    chunks.push([start, end]);
   }
-  return found;
+  return chunks;
 }

@@ -1,4 +1,4 @@
-// The page: asks the server what it serves, then shows what the address says.
+// The page: loads the server's /info, then shows the view of the address.
 
 import { announce, byId, h } from "./dom.js";
 import { ask } from "./api.js";
@@ -9,7 +9,7 @@ import { fromTexts, nameOf, openRerank, showRerank } from "./rerank.js";
 import { route } from "./route.js";
 import { openSearch, showSearch } from "./search.js";
 
-const PATIENCE = 1000; // milliseconds between two questions whether the models are loaded
+const RETRY = 1000; // milliseconds between requests of /ready
 const VIEWS = ["search", "document", "rerank"];
 let info = null;
 let before = null;
@@ -39,7 +39,7 @@ async function ready(notice) {
       notice.replaceChildren(waiting("The server is loading its models …"));
       announce("The server is loading its models.");
     }
-    await new Promise((resume) => setTimeout(resume, PATIENCE));
+    await new Promise((resume) => setTimeout(resume, RETRY));
   }
 }
 
@@ -54,32 +54,32 @@ function openAll() {
 }
 
 async function show() {
-  const asked = route();
-  const ofTexts = asked.view === "rerank" || asked.text !== null;
-  const gone = asked.text !== null && fromTexts(asked) === null;
-  const view = gone || (!info.index && !ofTexts) ? "rerank" : VIEWS.includes(asked.view) ? asked.view : "search";
-  for (const one of VIEWS) byId(`view-${one}`).hidden = one !== view;
+  const state = route();
+  const ofTexts = state.view === "rerank" || state.text !== null;
+  const gone = state.text !== null && fromTexts(state) === null;
+  const view = gone || (!info.index && !ofTexts) ? "rerank" : VIEWS.includes(state.view) ? state.view : "search";
+  for (const item of VIEWS) byId(`view-${item}`).hidden = item !== view;
   byId("to-search").setAttribute("aria-current", view === "search" ? "page" : "false");
   byId("to-rerank").setAttribute("aria-current", view === "rerank" ? "page" : "false");
   const from = before;
-  before = { ...asked, view };
-  const load = () => (asked.text !== null ? fromTexts(asked) : fromSearch(asked));
-  if (view === "document") (sameDocument(from, asked) && showPassage(asked.at)) || (await showDocument(load, asked.at));
+  before = { ...state, view };
+  const load = () => (state.text !== null ? fromTexts(state) : fromSearch(state));
+  if (view === "document") (sameDocument(from, state) && showPassage(state.at)) || (await showDocument(load, state.at));
   else if (view === "rerank") showRerank();
-  else await showSearch(asked);
+  else await showSearch(state);
   if (view !== "document" && from?.view === "document") returnTo(from);
 }
 
-function sameDocument(from, asked) {
+function sameDocument(from, state) {
   const what = ["id", "text", "pipeline", "query", "k"];
-  return from?.view === "document" && what.every((name) => from[name] === asked[name]);
+  return from?.view === "document" && what.every((name) => from[name] === state[name]);
 }
 
-/** Go back to the title of the document that was read. */
+/** Return the focus to the title of the document that was open. */
 function returnTo({ id, text, pipeline }) {
-  const cards = [...document.querySelectorAll(".card")].filter((one) => one.checkVisibility());
-  const same = cards.filter((one) => one.dataset.doc === (text === null ? id : nameOf(text)));
-  const there = same.find((one) => one.closest(".column").dataset.pipeline === pipeline) ?? same[0];
+  const cards = [...document.querySelectorAll(".card")].filter((item) => item.checkVisibility());
+  const same = cards.filter((item) => item.dataset.doc === (text === null ? id : nameOf(text)));
+  const there = same.find((item) => item.closest(".column").dataset.pipeline === pipeline) ?? same[0];
   there?.scrollIntoView({ block: "center" });
   there?.querySelector("h3 a").focus({ preventScroll: true });
 }

@@ -1,14 +1,14 @@
-// What is shown where an answer should be: waiting, and what went wrong, with what can be done about it.
+// Notices in place of an answer: waiting, and errors with a remedy.
 
 import { h, announce } from "./dom.js";
 import { hasKey, useKey } from "./api.js";
 
-/** Something is under way. */
+/** Make a waiting notice. */
 export function waiting(what) {
   return h("div", { class: "waiting" }, h("span", { class: "pulse", "aria-hidden": "true" }), what);
 }
 
-/** Show a ServerError; retry() asks again. */
+/** Make the notice of a ServerError; retry() repeats the request. */
 export function problem(error, retry) {
   announce(error.message);
   if (error.status === 401) return keyForm(retry);
@@ -21,7 +21,7 @@ export function problem(error, retry) {
     again && h("button", { type: "button", click: retry }, "Try again"));
 }
 
-/** Nothing was found, or nothing can be done. */
+/** Make a notice without an error. */
 export function nothing(title, message) {
   return h("div", { class: "notice" }, h("p", {}, h("strong", {}, title), " ", message));
 }
@@ -30,7 +30,7 @@ const sentence = (message) => (/[.!?]$/.test(message) ? message : `${message}.`)
 
 const TITLES = {
   offline: "No connection.", not_ready: "Not ready.", stopping: "Stopping.", overloaded: "Overloaded.",
-  deadline: "Too slow.", too_large: "Too large.", not_found: "Not found.", invalid: "Not accepted.",
+  deadline: "Deadline passed.", too_large: "Too large.", not_found: "Not found.", invalid: "Invalid request.",
 };
 
 function keyForm(retry) {
@@ -41,7 +41,7 @@ function keyForm(retry) {
     retry();
   };
   return h("form", { class: "notice key", submit },
-    h("p", {}, h("strong", {}, hasKey() ? "This key was refused." : "This server wants an API key."),
+    h("p", {}, h("strong", {}, hasKey() ? "This key was refused." : "This server needs an API key."),
       " It is kept until this tab is closed, and sent to this server only."),
     h("label", { for: input.id }, "API key"),
     h("div", { class: "field" }, input, h("button", { class: "primary", type: "submit" }, "Use key")));

@@ -1,4 +1,4 @@
-// Texts of one's own, ranked: a form, the ranking with its evidence, and the curl command for it.
+// The rerank view: a form, the ranking with its evidence, and the equal curl command.
 
 import { announce, byId, h } from "./dom.js";
 import { address, ask, hasKey } from "./api.js";
@@ -10,20 +10,23 @@ import { nothing, problem, waiting } from "./problem.js";
 import { textHash } from "./route.js";
 import { watchFiles } from "./files.js";
 
-const PASSAGES = 100; // of each document: as many as a server gives
+const PASSAGES = 100; // per document, the server's maximum
 let last = null; // the last ranking: {texts, results, unit, warnings}
 let files = null;
 
-/** Set the form up for what the server serves. */
+/** Set up the form for the server's pipelines. */
 export function openRerank(info) {
-  const able = info.pipelines.filter((one) => one.reranks);
-  byId("rerank-pipeline").append(...able.map((one) => h("option", { value: one.name }, one.name)));
+  const able = info.pipelines.filter((item) => item.reranks);
+  byId("rerank-pipeline").append(...able.map((item) => h("option", { value: item.name }, item.name)));
+  const about = () => byId("rerank-about").replaceChildren(able[byId("rerank-pipeline").selectedIndex]?.about ?? "");
+  byId("rerank-pipeline").addEventListener("change", about);
+  about();
   files = watchFiles(byId("rerank-form"), byId("pick"), byId("files"));
   byId("rerank-form").addEventListener("submit", (event) => {
     event.preventDefault();
     run();
   });
-  const none = nothing("Nothing to rerank with.", "No pipeline of this server scores passages.");
+  const none = nothing("No pipeline.", "No pipeline of this server scores passages.");
   if (!able.length) byId("view-rerank").replaceChildren(none);
 }
 
@@ -35,10 +38,10 @@ export function showRerank() {
 async function run() {
   const texts = [...pieces(byId("texts").value), ...files.texts()];
   const into = byId("ranking");
-  if (!texts.length) return into.replaceChildren(nothing("No documents.", "Paste some above, or add files."));
+  if (!texts.length) return into.replaceChildren(nothing("No documents.", "Paste documents above, or add files."));
   const body = {
     model: byId("rerank-pipeline").value, query: byId("rerank-query").value.trim(),
-    documents: texts.map((one) => one.text), evidence: true, passages: PASSAGES,
+    documents: texts.map((item) => item.text), evidence: true, passages: PASSAGES,
   };
   into.setAttribute("aria-busy", "true");
   into.replaceChildren(waiting("Ranking …"));
@@ -51,37 +54,37 @@ async function run() {
 }
 
 function show(into, texts, body, answer) {
-  const results = answer.results.map((one, n) => asResult(one, n, texts[one.index]));
+  const results = answer.results.map((item, n) => asResult(item, n, texts[item.index]));
   const unit = answer.results[0].evidence.unit;
-  const scale = scaleOf(results.map((one) => one.strip));
+  const scale = scaleOf(results.map((item) => item.strip));
   last = { texts, results, unit, warnings: answer.meta?.warnings ?? [] };
-  const cardOf = (one) => card(one, { scale, scores: scoresOf(one, unit), href: (at) => textHash(one.index, at) });
+  const cardOf = (item) => card(item, { scale, scores: scoresOf(item, unit), href: (at) => textHash(item.index, at) });
   into.replaceChildren(h("section", { class: "column", "aria-label": "Ranking" },
     commandLine(curl(body)),
-    ...last.warnings.map((one) => h("p", { class: "warning" }, one)),
+    ...last.warnings.map((item) => h("p", { class: "warning" }, item)),
     h("ol", { class: "results" }, results.map(cardOf))));
   announce(`${results.length} documents ranked.`);
   into.scrollIntoView({ block: "start" });
 }
 
-/** A result of /v2/rerank as one of /search, so that both are shown alike. */
-function asResult(one, n, { name, text }) {
-  const strip = one.passages.map(({ start, end, score }) => [start, end, score]);
+/** Convert a result of /v2/rerank to the shape of /search. */
+function asResult(item, n, { name, text }) {
+  const strip = item.passages.map(({ start, end, score }) => [start, end, score]);
   return {
-    ...one.evidence, rank: n + 1, index: one.index, doc_id: nameOf(one.index), title: name,
-    score: one.relevance_score, aggregate: one.aggregate, passages: one.passages, n_characters: lengthOf(text),
+    ...item.evidence, rank: n + 1, index: item.index, doc_id: nameOf(item.index), title: name,
+    score: item.relevance_score, aggregate: item.aggregate, passages: item.passages, n_characters: lengthOf(text),
     strip: strip.sort((a, b) => a[0] - b[0] || a[1] - b[1]),
   };
 }
 
-/** What a text is called that has no name: its place in the list that was given. */
+/** Return the name of a text: its number in the list of texts. */
 export const nameOf = (index) => `text ${index + 1}`;
 
-const scoresOf = (one, unit) => [["relevance", one.score], [`${one.aggregator}, ${unit}`, one.aggregate]];
+const scoresOf = (item, unit) => [["relevance", item.score], [`${item.aggregator}, ${unit}`, item.aggregate]];
 
-/** A text of the last ranking, as document.js shows it; null if it is gone. */
+/** Return a text of the last ranking for the document view; null if it is gone. */
 export function fromTexts({ text: index }) {
-  const result = last?.results.find((one) => one.index === index);
+  const result = last?.results.find((item) => item.index === index);
   if (!result) return null;
   const { unit, warnings, texts } = last;
   return {
@@ -90,10 +93,10 @@ export function fromTexts({ text: index }) {
   };
 }
 
-/** The documents of the text field, between lines of ---; each is called by its first line. */
+/** Return the documents of the text field, separated by lines of ---, with their first lines as names. */
 function pieces(whole) {
-  const found = whole.split(/^---[ \t]*$/m).map((one) => one.replace(/^\n|\n$/g, "")).filter((one) => one.trim());
-  return found.map((text) => ({ name: text.trim().split("\n", 1)[0].slice(0, 80), text }));
+  const texts = whole.split(/^---[ \t]*$/m).map((item) => item.replace(/^\n|\n$/g, "")).filter((item) => item.trim());
+  return texts.map((text) => ({ name: text.trim().split("\n", 1)[0].slice(0, 80), text }));
 }
 
 function curl(body) {

@@ -1,44 +1,44 @@
-// What is shown is in the address: #search?q=...&p=lexical&p=bm25&k=10, #document?id=...&in=lexical&at=120&q=...
+// The address holds the state of the page: #search?q=...&p=lexical&p=bm25&k=10, #document?id=...&in=lexical&at=120&q=...
 
-/** Read the address: its view and the rest. */
+/** Parse the address. */
 export function route() {
   const [view, rest = ""] = location.hash.slice(1).split(/\?(.*)/s);
-  const given = new URLSearchParams(rest);
-  const k = Number(given.get("k"));
+  const params = new URLSearchParams(rest);
+  const k = Number(params.get("k"));
   return {
     view: view || "search",
-    query: given.get("q") ?? "",
-    pipelines: [...new Set(given.getAll("p"))].slice(0, 3),
+    query: params.get("q") ?? "",
+    pipelines: [...new Set(params.getAll("p"))].slice(0, 3),
     k: Number.isInteger(k) && k >= 1 && k <= 100 ? k : 10,
-    id: given.get("id"),
-    text: given.has("text") ? Number(given.get("text")) : null,
-    pipeline: given.get("in"),
-    at: given.has("at") ? Number(given.get("at")) : null,
+    id: params.get("id"),
+    text: params.has("text") ? Number(params.get("text")) : null,
+    pipeline: params.get("in"),
+    at: params.has("at") ? Number(params.get("at")) : null,
   };
 }
 
-/** The address of a search. */
+/** Return the address of a search. */
 export function searchHash({ query, pipelines, k }) {
-  return `#search?${asked({ query, pipelines, k })}`;
+  return `#search?${searchParams({ query, pipelines, k })}`;
 }
 
-/** The address of a document as one pipeline saw it, at the passage that begins with code point `at`. */
+/** Return the address of a document with a pipeline's evidence, at the passage that starts at code point `at`. */
 export function documentHash(search, id, pipeline, at = null) {
-  const given = asked(search);
-  given.append("id", id);
-  given.append("in", pipeline);
-  if (at !== null) given.append("at", at);
-  return `#document?${given}`;
+  const params = searchParams(search);
+  params.append("id", id);
+  params.append("in", pipeline);
+  if (at !== null) params.append("at", at);
+  return `#document?${params}`;
 }
 
-/** The address of a text of the last reranking: its place in the list that was given. */
+/** Return the address of a text of the last reranking, by its number. */
 export function textHash(index, at = null) {
   return `#document?text=${index}${at === null ? "" : `&at=${at}`}`;
 }
 
-function asked({ query, pipelines, k }) {
-  const given = new URLSearchParams({ q: query });
-  pipelines.forEach((name) => given.append("p", name));
-  given.append("k", k);
-  return given;
+function searchParams({ query, pipelines, k }) {
+  const params = new URLSearchParams({ q: query });
+  pipelines.forEach((name) => params.append("p", name));
+  params.append("k", k);
+  return params;
 }

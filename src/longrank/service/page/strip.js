@@ -1,4 +1,4 @@
-// A document's length as a strip: where it was scored, and how high. One stop of the Tab key; arrows walk the passages.
+// A strip of passage scores along a document. It is one stop of the Tab key; arrow keys move between passages.
 
 import { h, svg } from "./dom.js";
 import { coarser, stretches } from "./heat.js";
@@ -10,11 +10,11 @@ const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp:
 
 /**
  * Draw passage scores along a document.
- * passages: [[start, end, score]] in order, in code points; length: of the document; scale: see scaleOf;
- * names: what to call each passage; go(n): shows passage n. Returns {element, select(n)}.
+ * passages: [[start, end, score]] in order, in code points; length: length of the document; scale: see scaleOf;
+ * names: names of the passages; go(n): shows passage n. Returns {element, select(n)}.
  */
 export function drawStrip({ passages, length, scale, names, label, go }) {
-  const best = passages.reduce((top, one, n) => (one[2] > passages[top][2] ? n : top), 0);
+  const best = passages.reduce((top, item, n) => (item[2] > passages[top][2] ? n : top), 0);
   const picture = svg("svg", {
     class: "strip", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", tabindex: 0, role: "slider",
     "aria-label": label, "aria-valuemin": 1, "aria-valuemax": passages.length,
@@ -23,11 +23,11 @@ export function drawStrip({ passages, length, scale, names, label, go }) {
   const reading = h("p", { class: "reading" });
   const x = (offset) => ((WIDTH * offset) / Math.max(1, length)).toFixed(2);
   const parts = coarser(stretches(passages), length, WIDTH);
-  const bars = parts.map((one) => {
-    const height = 5 + (HEIGHT - 5) * scale.part(one.score);
+  const bars = parts.map((item) => {
+    const height = 5 + (HEIGHT - 5) * scale.part(item.score);
     return svg("rect", {
-      class: `bar s${scale.level(one.score)}`, "data-passage": one.passage, "data-score": one.score,
-      x: x(one.start), width: (x(one.end) - x(one.start)).toFixed(2),
+      class: `bar s${scale.level(item.score)}`, "data-passage": item.passage, "data-score": item.score,
+      x: x(item.start), width: (x(item.end) - x(item.start)).toFixed(2),
       y: (HEIGHT - height).toFixed(1), height: height.toFixed(1),
     });
   });
@@ -47,7 +47,7 @@ export function drawStrip({ passages, length, scale, names, label, go }) {
   const under = (event) => {
     const box = picture.getBoundingClientRect();
     const offset = ((event.clientX - box.left) / box.width) * length;
-    return parts.find((one) => one.start <= offset && offset < one.end)?.passage;
+    return parts.find((item) => item.start <= offset && offset < item.end)?.passage;
   };
   picture.addEventListener("pointermove", (event) => {
     const n = under(event);
@@ -60,9 +60,9 @@ export function drawStrip({ passages, length, scale, names, label, go }) {
   });
   picture.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const wanted = { Home: 0, End: passages.length - 1 }[event.key] ?? current + (STEPS[event.key] ?? NaN);
+    const target = { Home: 0, End: passages.length - 1 }[event.key] ?? current + (STEPS[event.key] ?? NaN);
     if (event.key === "Enter") go(current);
-    else if (!Number.isNaN(wanted)) select(Math.max(0, Math.min(passages.length - 1, wanted)));
+    else if (!Number.isNaN(target)) select(Math.max(0, Math.min(passages.length - 1, target)));
     else return;
     event.preventDefault();
   });
@@ -70,9 +70,9 @@ export function drawStrip({ passages, length, scale, names, label, go }) {
   return { element: h("div", { class: "strip-box" }, picture, reading), select };
 }
 
-/** Call each passage of a strip by its number in the document where that is known, else by its place in the strip. */
+/** Return the names of a strip's passages: the number in the document if known, else in the strip. */
 export function namesOf({ strip, passages, n_passages: all }) {
-  const known = new Map(passages.map((one) => [`${one.start} ${one.end}`, one.index]));
+  const known = new Map(passages.map((item) => [`${item.start} ${item.end}`, item.index]));
   return strip.map(([start, end], n) => {
     const index = strip.length === all ? n : known.get(`${start} ${end}`);
     return index === undefined ? `scored passage ${n + 1} of ${strip.length}` : `passage ${index}`;

@@ -1,4 +1,4 @@
-// The bar above a document that stays in sight: its strip, the way to the next best passage, the legend.
+// The sticky bar above a document: strip, steps between the best passages, legend.
 
 import { announce, h } from "./dom.js";
 import { LEVELS } from "./heat.js";
@@ -6,9 +6,9 @@ import * as numbers from "./numbers.js";
 import { drawStrip } from "./strip.js";
 
 /**
- * Make the bar of a document {result, unit, href} whose passages are called `names` and coloured on `scale`.
- * show(n) brings a passage to view; heat(on) turns colours on and off.
- * Returns {element, step(by), goTo(at)}: by ranks of passages, and to the one that begins with code point `at`.
+ * Make the bar of a document {result, unit, href} with the `names` of its passages, coloured on `scale`.
+ * show(n) scrolls to a passage; heat(on) turns colours on and off.
+ * Returns {element, step(by), goTo(at)}: step by ranks of passages, or go to the passage that starts at code point `at`.
  */
 export function walkBar({ result, unit, href }, { names, scale, show, heat }) {
   const { strip } = result;

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,8 +50,8 @@ def group(query: str, texts: Iterable[str], taught: Iterable[float] | None = Non
     return Example(query, own, (1.0,) + (0.0,) * (len(own) - 1), None if taught is None else tuple(taught))
 
 
-def write_examples(examples: Iterable[Example], path: Path) -> int:
-    """Write examples as they come; nothing is at `path` before all are written. Returns how many.
+def write_examples(examples: Iterable[Example | Mapping[str, Any]], path: Path) -> int:
+    """Write examples, or dicts as lines have them; return how many. Nothing is at `path` before all are written.
 
     Raises:
         InputError: there is none, the name ends in .gz, or the folder does not exist or cannot be written to; and what
@@ -101,7 +101,9 @@ class ExampleSamples:
         return self.examples[place_in_pass(n, len(self.examples), self._seed)]
 
 
-def _record(example: Example) -> dict[str, Any]:
+def _record(example: Example | Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(example, Example):
+        return dict(example)
     if len(example.texts) == 1:
         return {"query": example.query, "text": example.texts[0], "label": int(example.labels[0])}
     record: dict[str, Any] = {"query": example.query, "texts": list(example.texts)}

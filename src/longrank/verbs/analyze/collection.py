@@ -52,7 +52,7 @@ def collection(
         show_text: add queries and documents of the examples to the table.
         seed: seed of the examples.
         progress: called with the number of documents just measured.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
 
     Raises:
         InputError: no document, or a fault of an input.
@@ -71,7 +71,7 @@ def collection(
         counts["wordpieces"] = wordpieces(model)
     kept = frozenset() if grades is None else counting.judged_documents(grades)
     documents, lengths = counting.measured(_counted(opened.documents(), progress), counts, kept)
-    about = None if topics is None else counting.asked(topics, grades)
+    about = None if topics is None else counting.query_statistics(topics, grades)
     judged = None if grades is None else counting.judgments(grades, lengths, topics, level=level, seed=seed)
     text = collection_text(documents, about, judged)
     if show_text and judged is not None:
@@ -113,7 +113,7 @@ def relevant_passages(
         level: lowest relevant grade of a passage.
         qrels: judgments of documents; only documents that they call relevant count.
         document_level: lowest relevant grade of `qrels`. Default: 1.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
 
     Raises:
         InputError: no passage that counts, an id without its document's, or a fault of an input.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from longrank.aggregation import make_aggregator
+from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.aggregation.reranked import comparing_first_stage
 from longrank.analysis import plots, sweeps
 from longrank.analysis import positions as places
@@ -39,7 +39,7 @@ def positions(
         level: lowest relevant grade of `qrels`. Default: 1.
         top: numbers k; the first k documents of each query are then a group of their own.
         run: the ranking of `top`. Default: by the best passages.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
 
     Raises:
         InputError: a number below 1, an option without effect, or a fault of an input.
@@ -88,7 +88,7 @@ def sentences(
         counts: numbers of passages.
         rule: passages that are kept: ``"first"``, ``"termf"`` (most words of the query) or ``"first+termf"``.
         first_stage: the run that was reranked. Its other documents follow below.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
         **setup: `aggregators`, `weights` (birch), `measures`, `interpolate`, `normalize`, `intersection`, as `depth`.
 
     Raises:
@@ -117,7 +117,7 @@ def depth(
         first_stage: the run that was reranked.
         qrels: judgments, as `longrank.evaluate` takes them.
         depths: numbers of documents.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
         **setup: `aggregators`: names, default ``["maxp"]``; `weights`: of birch; `measures`: default ``["nDCG@10"]``;
             `interpolate` and `normalize`: as `longrank.aggregate` takes them; `intersection`: as `longrank.evaluate`.
 
@@ -149,10 +149,11 @@ def _open(
     names = dict.fromkeys([aggregators] if isinstance(aggregators, str) else aggregators)
     if normalize != "none" and interpolate is None:
         raise InputError("normalize has an effect on interpolation only", got=normalize, fix="give interpolate")
-    if weights is not None and "birch" not in names:
+    weighted = [name for name in names if "weights" in find_aggregation(name).options]
+    if weights is not None and not weighted:
         raise InputError("weights is an option of the aggregator birch", got=list(weights))
     setup = sweeps.Setup(
-        {name: make_aggregator(name, weights=weights if name == "birch" else None) for name in names},
+        {name: make_aggregator(name, weights=weights if name in weighted else None) for name in names},
         read_qrels(qrels, notes),
         tuple([measures] if isinstance(measures, str) else measures),
         None if first_stage is None else read_run(first_stage, notes),

@@ -28,7 +28,7 @@ def deltas(
         baseline: the run to compare with.
         measure: a name of ir_measures or trec_eval; no count.
         shown: how many of the best and of the worst queries the table shows; 0: all.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
 
     Raises:
         InputError: a count, an unknown measure, or a fault of an input.
@@ -44,16 +44,16 @@ def deltas(
         system = System(kind, read_run(source, notes), place_of(source, kind))
         values.append(evaluate(judgments, system.run, [parsed], origin=system.place)[name])
         note_coverage(judgments, system, notes, "count as 0")
-    found = differing.deltas(*values)
+    differences = differing.deltas(*values)
     record = {"qrels": place_of(qrels, "memory"), "run": place_of(run, "memory")}
     record |= {"baseline": place_of(baseline, "memory"), "measure": name}
-    summary = {key: getattr(found, key) for key in ("wins", "ties", "losses", "mean", "p")}
+    summary = {key: getattr(differences, key) for key in ("wins", "ties", "losses", "mean", "p")}
     title = f"{name}: {_short(run, 'run')} less {_short(baseline, 'baseline')}"
     return Analysis(
-        found,
-        deltas_text(found, name, shown),
-        {**record, **summary, "queries": [row._asdict() for row in found.rows]},
-        lambda path: plots.plot_deltas(path, [row.delta for row in found.rows], title),
+        differences,
+        deltas_text(differences, name, shown),
+        {**record, **summary, "queries": [row._asdict() for row in differences.rows]},
+        lambda path: plots.plot_deltas(path, [row.delta for row in differences.rows], title),
         notes,
     )
 
@@ -73,7 +73,7 @@ def judged(
         qrels: judgments, as `deltas` takes them.
         runs: a run, a list of runs, or a mapping name -> run.
         cutoffs: numbers k; the first k documents of each query count, or all if there are fewer.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
 
     Raises:
         InputError: a cutoff below 1, or a fault of an input.
@@ -105,7 +105,7 @@ def agreement(
         k: documents that the overlap compares.
         p: weight of each next rank in RBO, above 0 and below 1.
         depth: ranks that tau and RBO compare. Default: all.
-        notes: counts what was accepted with a remark; the result carries it.
+        notes: counts remarks on the inputs; the result carries it.
 
     Raises:
         InputError: fewer than two runs, an option out of range, or runs without a common query.

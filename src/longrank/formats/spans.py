@@ -1,4 +1,4 @@
-"""The passages a document's source names itself: stretches of its text, or (start, end) pairs, made spans."""
+"""Passages that a document's source names itself, as spans of its text."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from longrank.errors import InputError
 _FIX = 'passages are stretches of "text" in their order, or [start, end] pairs of code points'
 
 
-def given_passages(given: Any, text: str, path: Path, line: int | None) -> tuple[tuple[int, int], ...]:
+def passage_spans(passages: Any, text: str, path: Path, line: int | None) -> tuple[tuple[int, int], ...]:
     """Return half-open (start, end) spans in `text`, in order of appearance.
 
     Args:
-        given: a list; each item is a string that occurs in `text` after the one before it, or a pair
-            of offsets. Pairs may overlap; no passage is empty.
+        passages: a list; each item is a string that occurs in `text` after the item before it, or a pair of
+            offsets. Pairs may overlap; no passage is empty.
         text: the document's text.
         path: its file, for the message.
         line: its line.
 
     Raises:
-        InputError: not such a list, a string that does not occur where it should, or a pair that
-            lies outside the text or begins before the one before it.
+        InputError: not a list, a string that does not occur after the item before it, or a pair that lies outside
+            the text or begins before the item before it.
     """
-    if not isinstance(given, list):
-        raise InputError("'passages' is not a list", path=path, line=line, got=given, fix=_FIX)
+    if not isinstance(passages, list):
+        raise InputError("'passages' is not a list", path=path, line=line, got=passages, fix=_FIX)
     spans: list[tuple[int, int]] = []
-    for index, item in enumerate(given):
+    for index, item in enumerate(passages):
         last = spans[-1] if spans else (0, 0)
         span = _found(item, text, last) if isinstance(item, str) else _checked(item, text, last)
         if span is None:

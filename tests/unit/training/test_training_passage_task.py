@@ -4,7 +4,7 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.training.passage_data.examples import Example, group
-from longrank.training.passage_validation import Development
+from longrank.training.passage_task import Development
 
 
 def row(query: str, text: str, label: float) -> Example:

@@ -1,10 +1,10 @@
-"""From settings and data to a ranking task: models are found, checked against the settings, and loaded."""
+"""Load the document network that a training begins with, and check it against the settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from longrank.errors import InputError, shown
 from longrank.models.create import checked_options, options_of, preset_options
@@ -18,26 +18,32 @@ from longrank.networks.loading import choose_max_tokens, position_limit
 from longrank.networks.model_files import Model, find_model
 from longrank.protocols import Segmenter
 from longrank.text.segment import make_segmenter
-from longrank.training.checks import check_outputs
 from longrank.training.dropout import set_dropout
-from longrank.training.ranking_data import Data, make_training_samples, taught_scores
-from longrank.training.ranking_task import RankingTask
+from longrank.training.ranking_data import check_outputs
 from longrank.training.ranks import Ranks
-from longrank.training.settings import NetworkSettings, TrainingSettings
+from longrank.training.settings import DocumentTraining, NetworkSettings
 from longrank.types import Notes
 
 
-def open_task(settings: TrainingSettings, data: Data, notes: Notes) -> RankingTask:
-    """Build what a training names; models are loaded now.
+class Initial(NamedTuple):
+    """The network that a training begins with, its input, and the weights' origin."""
+
+    reader: NetworkReader
+    tokenizer: Any
+    segmenter: Segmenter
+    fingerprint: str
+    lineage: Sequence[Mapping[str, str]]
+
+
+def open_initial(settings: DocumentTraining, notes: Notes) -> Initial:
+    """Load the network that a training begins with.
 
     Args:
         settings: the whole training.
-        data: what is learned from.
-        notes: counts dropped queries, cut texts and the like.
+        notes: says what a new network begins with.
 
     Raises:
-        InputError: a name is unknown, a setting does not fit, a model or an evidence file cannot be read, or nothing
-            is left to learn from.
+        InputError: a name is unknown, a setting does not fit, or a model cannot be read.
         MissingExtra: torch or transformers are not installed.
     """
     model = find_model(settings.network.model)
@@ -47,39 +53,14 @@ def open_task(settings: TrainingSettings, data: Data, notes: Notes) -> RankingTa
     reader = _reader(settings, model, network, tokenizer)
     segmenter = make_segmenter(settings.read.passages, settings.read.options, reader.offset_tokenizer)
     _check_passages(network, segmenter)
-    samples, taught = make_training_samples(settings, data, notes), None
-    if settings.teacher is not None:
-        taught = taught_scores(settings, data.index, data.queries, set(data.train), notes)
-    depth = settings.validation.depth
-    for query_id in data.dev if settings.loop.validate_every is not None else ():
-        found = any(data.qrels[query_id].get(row.doc_id, 0) > 0 for row in data.run.get(query_id)[:depth])
-        notes.add(
-            f"dev queries without a relevant document among the first {depth}, which choose nothing",
-            query_id,
-            not found,
-        )
-    for query_id in (*data.train, *data.dev):
-        cut = query_id in data.queries and reader.packer.cuts_query(data.queries[query_id].text)
-        notes.add(f"queries cut at {reader.packer.max_query_tokens} tokens", query_id, cut)
-    return RankingTask(
-        reader,
-        tokenizer,
-        segmenter,
-        samples=samples,
-        data=data,
-        settings=settings,
-        fingerprint=model.fingerprint,
-        lineage=lineage_of(model.path),
-        notes=notes,
-        taught=taught,
-    )
+    return Initial(reader, tokenizer, segmenter, model.fingerprint, lineage_of(model.path))
 
 
-def _reader(settings: TrainingSettings, model: Model, network: Any, tokenizer: Any) -> NetworkReader:
-    """Return what reads as the settings say.
+def _reader(settings: DocumentTraining, model: Model, network: Any, tokenizer: Any) -> NetworkReader:
+    """Return the network with its input, cut to the settings' lengths.
 
     Raises:
-        InputError: they ask for more tokens than are read.
+        InputError: the network cannot read so many tokens.
     """
     limits = tokenizer.model_max_length, position_limit(network.encoder)
     reader = NetworkReader(
@@ -88,48 +69,48 @@ def _reader(settings: TrainingSettings, model: Model, network: Any, tokenizer: A
         max_tokens=choose_max_tokens(model, settings.read.max_tokens, *limits),
         max_query_tokens=query_limit(network, settings.read.max_query_tokens),
         batch_tokens=DEFAULT_BATCH_TOKENS,
-        notes=Notes(),  # it would count cut queries again in each validation; `open_task` counts them once
+        notes=Notes(),  # it would count cut queries again in each validation; the task counts them once
         path=model.path,
     )
     room = reader.packer.max_query_tokens
     if (settings.read.max_query_tokens or 0) > room:
-        wanted = settings.read.max_query_tokens
-        raise InputError("read.max_query_tokens leaves no room for a passage", got=wanted, fix=f"at most {room}")
+        what = "read.max_query_tokens leaves no room for a passage"
+        raise InputError(what, got=settings.read.max_query_tokens, fix=f"at most {room}")
     return reader
 
 
-def _network(settings: TrainingSettings, model: Model, notes: Notes) -> tuple[Any, Any]:
-    """Return the network to train and its tokenizer: the one in a folder, or a new one on a pretrained model."""
-    wanted = settings.network
+def _network(settings: DocumentTraining, model: Model, notes: Notes) -> tuple[Any, Any]:
+    """Return the network to train and its tokenizer: from a folder, or new on a pretrained model."""
+    options = settings.network
     if (model.path / FILE).is_file():
-        _check_same(wanted, describe(model.path), model.path)
+        _check_same(options, describe(model.path), model.path)
         network, tokenizer, _ = load_network(model.path)
     else:
         network, tokenizer = new_network(
-            wanted.name, model, notes, options=wanted.options, preset=wanted.preset, seed=settings.loop.seed
+            options.name, model, notes, options=options.options, preset=options.preset, seed=settings.loop.seed
         )
-    if wanted.dropout is not None:
-        set_dropout(network, wanted.dropout)
-    if wanted.frozen:
+    if options.dropout is not None:
+        set_dropout(network, options.dropout)
+    if options.frozen:
         set_dropout(network.pretrained, 0.0)  # of a classifier, the head's, too: what is read must not change
         _freeze(network)
     return network, tokenizer
 
 
-def _check_same(wanted: NetworkSettings, found: Mapping[str, Any], path: Path) -> None:
-    """Refuse a document network in a folder that is another than the one to be trained.
+def _check_same(settings: NetworkSettings, description: Mapping[str, Any], path: Path) -> None:
+    """Refuse a folder whose document network is not the network of the settings.
 
     Raises:
         InputError: it has another name or other options.
     """
-    if found["network"] != wanted.name:
+    if description["network"] != settings.name:
         raise InputError(
-            f"is the document network {found['network']}, the training is of {wanted.name}",
+            f"is the document network {description['network']}, the training is of {settings.name}",
             path=path,
-            fix=f"longrank create {wanted.name} --model makes one on its encoder",
+            fix=f"longrank create {settings.name} --model makes one on its encoder",
         )
-    options = checked_options(wanted.name, preset_options(wanted.name, wanted.preset) | wanted.options)
-    then = {**options_of(wanted.name), **found["options"]}
+    options = checked_options(settings.name, preset_options(settings.name, settings.preset) | settings.options)
+    then = {**options_of(settings.name), **description["options"]}
     for option, value in options.items():
         if then.get(option) != value:
             raise InputError(
@@ -141,10 +122,10 @@ def _check_same(wanted: NetworkSettings, found: Mapping[str, Any], path: Path) -
 
 
 def _check_passages(network: DocumentNetwork, segmenter: Segmenter) -> None:
-    """Refuse passages of which a document may have more than the network reads.
+    """Refuse a segmenter that may give more passages than the network reads.
 
     Raises:
-        InputError: it may.
+        InputError: such a segmenter.
     """
     cap, most = getattr(segmenter, "cap", None), network.max_passages
     if cap is not None and most is not None and not 0 < cap.most <= most:
@@ -156,10 +137,10 @@ def _check_passages(network: DocumentNetwork, segmenter: Segmenter) -> None:
 
 
 def _freeze(network: DocumentNetwork) -> None:
-    """Let nothing be trained that the representations of passages depend on.
+    """Freeze all weights that passage vectors depend on.
 
     Raises:
-        InputError: nothing else is there.
+        InputError: no other weights are left to train.
     """
     read = {weights.data_ptr() for weights in network.encoded_by()[1].values()}
     for values in network.parameters():

@@ -1,0 +1,60 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Qrels = Annotated[
+    str, typer.Argument(help="Judgments: a TREC qrels file, a collection folder, or irds:ID.", metavar="QRELS")
+]
+QueriesSource = Annotated[
+    str, typer.Argument(help="Queries: JSONL, TSV, TREC topics, a collection folder, or irds:ID.", metavar="QUERIES")
+]
+Runs = Annotated[list[Path], typer.Argument(help="TREC runs, from any engine.", metavar="RUN")]
+EvidenceFile = Annotated[Path, typer.Argument(help="Evidence file written by longrank rerank.", metavar="EVIDENCE")]
+RunOutput = Annotated[Path, typer.Option("-o", "--output", help="Output file, a TREC run.")]
+Tag = Annotated[str, typer.Option("--tag", help="Tag of the run.")]
+FirstStage = Annotated[
+    Path | None,
+    typer.Option("--first-stage", help="Run that was reranked; its other documents follow below.", metavar="RUN"),
+]
+Weights = Annotated[
+    str | None,
+    typer.Option("--weights", help="birch: weights of the best, second best, ... sentence.", metavar="1,W2,W3"),
+]
+Interpolate = Annotated[
+    float | None,
+    typer.Option("--interpolate", help="ALPHA * first stage + (1 - ALPHA) * passages; 0 to 1.", metavar="ALPHA"),
+]
+Normalize = Annotated[str, typer.Option("--normalize", help="Scaling before interpolation: none, or minmax per query.")]
+Complete = Annotated[
+    bool,
+    typer.Option(
+        "--complete/--intersection",
+        help="Average over all topics of the qrels, missing topics as 0 (trec_eval -c); or over the topics of the run.",
+    ),
+]
+Measure = Annotated[
+    str, typer.Option("-m", "--measure", help="Measure to maximise, a name of ir_measures or trec_eval.")
+]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("-m", "--measure", help="Repeatable; a name of ir_measures or trec_eval. [default: nDCG@10]"),
+]
+Field = Annotated[str | None, typer.Option("--field", help="Topic field that is the query: title, description, ...")]
+Folds = Annotated[Path | None, typer.Option("--folds", help="Fold file, of LongRank, Anserini or Capreolus.")]
+MakeFolds = Annotated[
+    int | None, typer.Option("--make-folds", help="Number of random folds to make; written to FOLDER/folds.json.")
+]
+ChooseBy = Annotated[
+    str | None,
+    typer.Option(
+        "--choose-by",
+        help="Rule for each fold: rest (mean over train and dev), dev (mean over dev), yang19 (sum of the means of "
+        "the other folds; ties to the largest setting as text), or birch. [default: rest]",
+    ),
+]
+TuningFormat = Annotated[str, typer.Option("--format", help="Output format: table, json, csv or markdown.")]

@@ -1,0 +1,219 @@
+"""Run a recipe in its folder and write its report.
+
+FOLDER/index, scores.cache          shared by all recipes in the folder
+FOLDER/phases.json                  the finished commands
+FOLDER/PAPER/RECIPE/                inputs, runs, results.json, per-query.json, report.md, report.html, commands.sh
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from longrank.collections.catalogue import CatalogueEntry
+from longrank.collections.collection import Collection
+from longrank.collections.judgments import read_judgments
+from longrank.collections.queries import read_queries_or_text
+from longrank.config import lookup
+from longrank.errors import InputError, MissingExtra
+from longrank.index import Index
+from longrank.reproduction.departures import (
+    check_heldout,
+    data_departures,
+    document_departures,
+    fold_departures,
+    folds_of,
+    n_folds_of,
+)
+from longrank.reproduction.folders import check_models, claim, fingerprint, replace, state_of
+from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of, tested
+from longrank.reproduction.papers import PROGRAMS
+from longrank.reproduction.phases import Phases, RunCommand
+from longrank.reproduction.recipe import NOT_PUBLISHED
+from longrank.reproduction.results import Result, as_json, departures, inputs_given, lines
+from longrank.reproduction.rows import ObtainedRow
+from longrank.reproduction.selection import SelectedRecipe
+from longrank.reproduction.versions import versions_and_machine
+from longrank.reproduction.workbench import Workbench
+from longrank.storage import digest_of
+from longrank.types import Notes
+
+
+def run_recipe(selected: SelectedRecipe, folder: Path, collection: Collection, run: RunCommand, notes: Notes) -> Result:
+    """Run a recipe's program, or resume it; call this function within `reproducing`.
+
+    Args:
+        selected: the recipe.
+        folder: the folder of all recipes.
+        collection: the collection.
+        run: runs the arguments of a ``longrank`` command line, and raises if the command fails.
+        notes: collects remarks on accepted input.
+
+    Raises:
+        InputError: the recipe has no program, queries, judgments or folds have a fault, or the folder belongs to
+            another reproduction.
+        IntegrityError: a file of the folder is damaged.
+        LongRankError: a command failed.
+    """
+    program = program_of(selected)
+    place = folder / selected.place
+    inputs, no_field = _read_inputs(selected, collection, notes)
+    departed = _departures(selected, collection, inputs, no_field)
+    planned, trial = _dry(selected, folder, collection, inputs)
+    phases = Phases(folder, run, planned=len(planned.commands))
+    if phases.left(planned.commands):
+        check_models(trial.requested_models)
+    place.mkdir(parents=True, exist_ok=True)
+    claim(place, _identity(selected, inputs, trial.extra_files.files), INPUTS)
+    for name, text in inputs.items():
+        replace(place / name, text)
+    bench = _bench(selected, folder, collection, inputs, phases)
+    rows = list(program(bench))
+    if bench.reads_documents:
+        departed += document_departures(_known(selected, collection), len(Index.open(folder / "index")))
+    n_queries = len(tested(inputs))
+    models = {**selected.recipe.models, **selected.models}
+    table = lines(selected.recipe, rows, not departed)
+    inputs_used = inputs_given(selected.recipe, selected.changes)
+    if selected.recipe.folds == NOT_PUBLISHED and collection.folds is not None:
+        inputs_used.append(f"folds {collection.folds}")
+    result = Result(selected.name, selected.recipe, collection.name, n_queries, models, departed, table, inputs_used)
+    _write(result, place, phases.script(), phases.commands)
+    return result
+
+
+def recipe_script(selected: SelectedRecipe, folder: Path, collection: Collection, notes: Notes) -> str:
+    """Return a recipe's commands as a shell script; nothing is run or written.
+
+    Raises:
+        InputError: the recipe has no program, or queries, judgments or folds have a fault.
+    """
+    inputs, no_field = _read_inputs(selected, collection, notes)
+    _departures(selected, collection, inputs, no_field)  # finds files that settings name and that do not exist
+    return _dry(selected, folder, collection, inputs)[0].script()
+
+
+def _dry(
+    selected: SelectedRecipe, folder: Path, collection: Collection, inputs: Mapping[str, str]
+) -> tuple[Phases, Workbench]:
+    """Return the commands that the program would run, and the workbench with the models and files it needs.
+
+    Raises:
+        InputError: the settings give no row or two rows of one name; or as the program.
+    """
+    phases = Phases(folder, _refuse, dry=True)
+    bench = _bench(selected, folder, collection, inputs, phases)
+    names = [row.name for row in program_of(selected)(bench)]
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise InputError("the recipe's settings give two rows of one name", got=duplicate, fix="name each value once")
+    if not names:
+        raise InputError("the recipe's settings give no row", got=selected.name)
+    return phases, bench
+
+
+def _refuse(command: object, number: str) -> None:
+    raise AssertionError("a dry run runs nothing")
+
+
+def program_of(selected: SelectedRecipe) -> Callable[[Workbench], Iterator[ObtainedRow]]:
+    """Return the program of a recipe.
+
+    Raises:
+        InputError: the recipe has no program; the message says why.
+    """
+    recipe = selected.recipe
+    if recipe.program is None:
+        what = f"{recipe.paper}, {recipe.item}: the recipe has no program"
+        raise InputError(what, got=selected.name, fix=recipe.expected[0].reason)
+    return lookup(PROGRAMS, recipe.program, "program")
+
+
+def _bench(
+    selected: SelectedRecipe, folder: Path, collection: Collection, inputs: Mapping[str, str], phases: Phases
+) -> Workbench:
+    return Workbench(
+        selected.recipe,
+        folder / selected.place,
+        folder / "index",
+        models=selected.models,
+        phases=phases,
+        scores=folder / "scores.cache",
+        collection=collection,
+        fold_names=fold_names(inputs),
+        n_queries=inputs[QUERIES].count("\n"),
+    )
+
+
+def _read_inputs(selected: SelectedRecipe, collection: Collection, notes: Notes) -> tuple[dict[str, str], bool]:
+    """Return the recipe's input files, and whether queries lack its field."""
+    queries, no_field = read_queries_or_text(collection, selected.recipe.query_field, notes)
+    n: int | None = selected.recipe.settings.get("queries") or None  # 0: all
+    qrels, before = read_judgments(collection.qrels, notes), read_judgments(collection.judged_before, notes)
+    folds, n_folds = folds_of(selected.recipe, collection), n_folds_of(selected.recipe)
+    return inputs_of(queries, qrels, before, folds=folds, n_folds=n_folds, n_queries=n, notes=notes), no_field
+
+
+def _departures(
+    selected: SelectedRecipe, collection: Collection, inputs: Mapping[str, str], no_field: bool
+) -> list[str]:
+    """Return the differences from the paper: models, settings, collection and data."""
+    recipe = selected.recipe
+    differences = departures(recipe, collection.name, selected.models, selected.changes)
+    queries = [json.loads(line) for line in inputs[QUERIES].split("\n") if line]
+    texts = [query["text"] for query in queries]
+    entry = _known(selected, collection)
+    check_heldout([query["query_id"] for query in queries], recipe.settings)
+    differences += fold_departures(recipe, collection, [query["query_id"] for query in queries])
+    if untested := len(queries) - len(tested(inputs)):
+        differences.append(f"{untested} judged queries are tested by no fold, and count in no measure of a ranking")
+    differences += data_departures(entry, texts, recipe.settings, all_queries=not recipe.settings.get("queries"))
+    return differences + ([f"queries have no field '{recipe.query_field}': their text is taken"] if no_field else [])
+
+
+def _known(selected: SelectedRecipe, collection: Collection) -> CatalogueEntry | None:
+    """Return the catalogue's entry of the collection if it is the recipe's own."""
+    return collection.entry if collection.name == selected.recipe.collection else None
+
+
+def _identity(selected: SelectedRecipe, inputs: Mapping[str, str], named: Sequence[Path]) -> dict[str, object]:
+    """Return the identity of a recipe's results, without the documents; `named`: files that settings name."""
+    models = {role: fingerprint(model) for role, model in selected.models.items()}
+    digests = {name: digest_of(text) for name, text in inputs.items()}
+    basis = {"program": selected.recipe.program, "settings": dict(selected.recipe.settings), "models": models}
+    return {**basis, "files that settings name": state_of(named), **digests}
+
+
+def _write(result: Result, folder: Path, script: str, commands: Sequence[Sequence[str]]) -> None:
+    """Write the report; results.json comes last and completes it."""
+    from longrank.reproduction.report import as_markdown
+    from longrank.reproduction.report_html import as_html
+
+    versions, plots = versions_and_machine(), _plots(result)
+    pictures = {f"{name}.svg": svg for name, svg in plots.items()} if isinstance(plots, Mapping) else {}
+    per_query = {line.name: line.row.per_query for line in result.lines if line.row is not None and line.row.per_query}
+    texts = {
+        **pictures,
+        "per-query.json": _json(per_query),
+        "commands.sh": script,
+        "report.md": as_markdown(result, script, versions, list(pictures)),
+        "report.html": as_html(result, script, versions, plots),
+        "results.json": _json(as_json(result, commands)),
+    }
+    for name, text in texts.items():
+        replace(folder / name, text)
+
+
+def _plots(result: Result) -> Mapping[str, str] | str:
+    """Return name -> SVG, or the reason why there are no plots."""
+    from longrank.reproduction.report_plots import plots_of
+
+    try:
+        return plots_of(result)
+    except MissingExtra as missing:
+        return f"No plots: {missing}"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,102 @@
+"""Predict queries for documents, to index with them (doc2query)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from longrank.config import Assignments, listed
+from longrank.errors import InputError
+from longrank.expansion.decoding import Decoding
+from longrank.expansion.expand import expand as predict
+from longrank.expansion.expand import open_documents
+from longrank.expansion.predictor import QueryPredictor
+from longrank.expansion.reading import Reading
+from longrank.formats.corpora import CorpusOptions
+from longrank.networks.model_files import find_model
+from longrank.types import Notes
+
+
+class Expansion(NamedTuple):
+    """A file of predicted queries; `Index.build` takes it as ``expansions``."""
+
+    path: Path
+    n_queries: int
+    n_documents: int
+    notes: Notes
+
+
+def expand(
+    documents: Any,
+    model: str,
+    output: Path | str,
+    *,
+    method: str = "topk",
+    n: int = 10,
+    k: int | None = None,
+    seed: int = 0,
+    preset: str = "doct5query",
+    assignments: Assignments = (),
+    max_tokens: int | None = None,
+    max_query_tokens: int = 64,
+    batch: int = 64,
+    device: str = "auto",
+    dtype: str = "float32",
+    corpus: CorpusOptions | None = None,
+    notes: Notes | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Expansion:
+    """Predict queries for documents (doc2query); an interrupted call resumes.
+
+    Args:
+        documents: an index or its folder; or documents as `Index.build` takes them.
+        model: a sequence-to-sequence model: a Hugging Face name or a folder.
+        output: output file, JSONL: a document's id and the queries of all its passages per line.
+        method: ``topk``: sampling from the k likeliest tokens; ``beam``: the n best queries of a beam of width n.
+        n: queries per passage.
+        k: tokens to sample from, with ``topk``; None: 10.
+        seed: seed of the sampling.
+        preset: text read per document: ``doct5query`` (windows of 10 sentences, one every 5, of the first 10,000
+            characters, each after the title) or ``whole``.
+        assignments: ``{"max_characters": 5000}`` or ``["max_characters=5000"]``: settings of the preset.
+        max_tokens: tokens read per passage; None: the model's limit, or 512.
+        max_query_tokens: maximum tokens of a query.
+        batch: queries predicted at a time.
+        device: a torch device; ``auto``: an accelerator if there is one.
+        dtype: ``float32`` or ``bf16``.
+        corpus: format and fields of documents that are no index.
+        notes: collects remarks; None: only ``expansion.notes`` has them.
+        progress: called with the number of documents just done, and of all documents.
+
+    Raises:
+        InputError: a fault of the documents, a value out of range, a model that cannot be loaded, or an unfinished
+            file of other settings.
+        MissingExtra: the model's libraries are not installed.
+        LongRankError: out of memory, or no space for the file.
+
+    Example:
+        >>> longrank.expand("my.index", "./doc2query", "d2q.jsonl", n=5)
+    """
+    if method == "beam" and k is not None:
+        raise InputError("k is for method topk", got=k, fix="a beam is as wide as n")
+    notes = Notes() if notes is None else notes
+    predictor = QueryPredictor(
+        find_model(model),
+        Decoding(method, n, 10 if k is None else k, seed, max_query_tokens),
+        max_tokens=max_tokens,
+        batch=batch,
+        device=device,
+        dtype=dtype,
+        notes=notes,
+    )
+    reading = Reading(preset, listed(assignments), predictor.offset_tokenizer)
+    collection = open_documents(documents, corpus, notes)
+    n_documents = collection.n_documents
+
+    def advance(n_done: int) -> None:
+        if progress is not None:
+            progress(n_done, n_documents)
+
+    n_queries = predict(collection, predictor, reading, Path(output), notes=notes, progress=advance)
+    return Expansion(Path(output), n_queries, n_documents, notes)

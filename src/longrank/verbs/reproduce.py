@@ -1,0 +1,187 @@
+"""Obtain the tables and figures of papers: the work of ``longrank reproduce``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from longrank.collections.available import open_whole
+from longrank.collections.collection import Collection
+from longrank.config import Assignments, listed
+from longrank.errors import LongRankError
+from longrank.reproduction.folders import reproducing
+from longrank.reproduction.phases import RunCommand, run_in_new_process
+from longrank.reproduction.recipe_files import named
+from longrank.reproduction.report import as_text
+from longrank.reproduction.results import Result
+from longrank.reproduction.run_recipe import recipe_script, run_recipe
+from longrank.reproduction.selection import SelectedRecipe, for_collection, select_recipes
+from longrank.reproduction.summary import (
+    RecipeOutcome,
+    finished_before,
+    no_outcome,
+    outcome_in,
+    summary_text,
+    write_summary,
+)
+from longrank.storage.workplace import check_apart
+from longrank.types import Notes
+
+Recipes: TypeAlias = str | Path | Sequence[str | Path]
+"""A recipe, a table (all of its conditions), a paper, a TOML file, or several of these."""
+
+
+class Reproduction(NamedTuple):
+    """Recipes as they were obtained; printed as text, the table of one recipe or a summary of several.
+
+    Attributes:
+        folder: holds a folder with a report for each recipe, and ``index.html`` if there are several.
+        results: recipe -> its rows beside the published figures.
+        failures: recipe -> the error that ended it.
+        outcomes: counts of verdicts, for each of several recipes.
+        notes: remarks on accepted input.
+    """
+
+    folder: Path
+    results: Mapping[str, Result]
+    failures: Mapping[str, LongRankError]
+    outcomes: Sequence[RecipeOutcome]
+    notes: Notes
+
+    def __str__(self) -> str:
+        return summary_text(self.outcomes) if self.outcomes else "".join(map(as_text, self.results.values()))
+
+
+def reproduce(
+    recipes: Recipes,
+    collection: str | Path,
+    output: str | Path,
+    *,
+    models: Mapping[str, str | Path] | None = None,
+    settings: Assignments = (),
+    run: RunCommand = run_in_new_process,
+    tell: Callable[[str], object] = lambda line: None,
+    notes: Notes | None = None,
+) -> Reproduction:
+    """Obtain tables and figures of papers, and write a report beside the published figures.
+
+    Args:
+        recipes: see `Recipes`. Of several recipes, those of other collections are left out.
+        collection: a collection folder, ``irds:ID``, a name of the catalogue, or ``NAME=FOLDER``.
+        output: folder for everything; the same call again resumes.
+        models: role -> a folder or Hugging Face name to use instead of the published model.
+        settings: settings of the recipes, as ``key=value`` or ``{key: value}``; each recipe takes those it has.
+        run: runs the arguments of one ``longrank`` command; the default starts a new Python process.
+        tell: called with each line of progress.
+        notes: collects remarks on accepted input.
+
+    Returns:
+        The results. If one of several recipes fails, the others still run, and ``failures`` has the error.
+
+    Raises:
+        InputError: an unknown recipe, setting or role, a collection without a part, or a folder of something else.
+        IntegrityError: a file of the folder is damaged.
+        LongRankError: the only recipe failed.
+
+    Example:
+        >>> longrank.reproduce("birch/results-robust04", "robust04=disks45", "out", models={"MB": "birch-mb"})
+    """
+    folder, notes = Path(output), Notes() if notes is None else notes
+    selected, place = _selected(recipes, collection, models, settings, tell)
+    check_apart(folder, *place.sources, *place.queries, *place.qrels, *map(str, (models or {}).values()))
+    done = Reproduction(folder, results := {}, failures := {}, outcomes := [], notes)
+    with reproducing(folder, place):
+        if len(selected) == 1:
+            results[selected[0].name] = _obtained(selected[0], folder, place, run=run, tell=tell, notes=notes)
+            return done
+        for number, recipe in enumerate(selected, 1):
+            tell(f"recipe {number} of {len(selected)}: {recipe.name}")
+            try:
+                if recipe.recipe.program is not None:
+                    results[recipe.name] = _obtained(recipe, folder, place, run=run, tell=tell, notes=notes)
+                    outcomes.append(outcome_in(folder, recipe.place))
+                else:
+                    outcomes.append(no_outcome(recipe, f"nothing to run: {recipe.recipe.expected[0].reason}"))
+            except LongRankError as error:
+                tell(f"{recipe.name}: {error}; the other recipes go on")
+                outcomes.append(no_outcome(recipe, f"failed: {error}"))
+                failures[recipe.name] = error
+        earlier = finished_before(folder, {recipe.place for recipe in selected})
+        write_summary([*outcomes, *earlier], place.name, folder)
+    tell(f"{folder}: index.html, summary.md")
+    return done
+
+
+def reproduction_script(
+    recipes: Recipes,
+    collection: str | Path,
+    output: str | Path,
+    *,
+    models: Mapping[str, str | Path] | None = None,
+    settings: Assignments = (),
+    tell: Callable[[str], object] = lambda line: None,
+) -> str:
+    """Return the commands that `reproduce` would run, as a shell script; nothing is run or written.
+
+    A command that recipes share stands once. A recipe that cannot be run is left out and told, unless it is the only
+    one.
+
+    Args:
+        recipes, collection, output, models, settings, tell: as of `reproduce`.
+
+    Raises:
+        InputError: as `reproduce`.
+    """
+    selected, place = _selected(recipes, collection, models, settings, tell)
+    lines = dict.fromkeys(["# queries, judgments and folds are written by the same command without --dry-run"])
+    for recipe in selected:
+        notes = Notes()
+        try:
+            commands = recipe_script(recipe, Path(output), place, notes).splitlines()
+        except LongRankError as error:
+            if len(selected) == 1:
+                raise
+            tell(f"{recipe.name}: {error}")
+            continue
+        lines.update(dict.fromkeys([f"# {recipe.name}", *commands]))
+        _tell_notes(notes, tell)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _selected(
+    recipes: Recipes,
+    collection: str | Path,
+    models: Mapping[str, str | Path] | None,
+    settings: Assignments,
+    tell: Callable[[str], object],
+) -> tuple[list[SelectedRecipe], Collection]:
+    names = [str(name) for name in ([recipes] if isinstance(recipes, str | Path) else recipes)]
+    known = select_recipes(named(names), listed(settings), {role: str(model) for role, model in (models or {}).items()})
+    place = open_whole(str(collection))
+    selected = for_collection(known, names, place.name)
+    if left_out := len(known) - len(selected):
+        tell(f"{left_out} of {len(known)} recipes are left out: not of {place.name}")
+    return selected, place
+
+
+def _obtained(
+    recipe: SelectedRecipe,
+    folder: Path,
+    place: Collection,
+    *,
+    run: RunCommand,
+    tell: Callable[[str], object],
+    notes: Notes,
+) -> Result:
+    own = Notes()
+    result = run_recipe(recipe, folder, place, run, own)
+    _tell_notes(own, tell)
+    notes.merge(own)
+    tell(f"{folder / recipe.place}: report.html, report.md, results.json")
+    return result
+
+
+def _tell_notes(notes: Notes, tell: Callable[[str], object]) -> None:
+    for line in notes.lines():
+        tell(f"note: {line}")

@@ -1,0 +1,186 @@
+"""Train a network: a document network on judged rankings, or a passage network on examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from longrank.collections import read_qrels, read_queries, read_run
+from longrank.config import Assignments, listed
+from longrank.errors import InputError
+from longrank.formats.folds import Fold
+from longrank.index import Index
+from longrank.training.run_folder import MODEL, finished
+from longrank.training.settings import PassageTraining, Training, load_training
+from longrank.types import Notes, Run
+
+if TYPE_CHECKING:
+    from longrank.training.folds import Progress
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A finished training.
+
+    Attributes:
+        network: name of the network.
+        folder: holds the models, logs and records.
+        models: fold -> folder of its model; without folds, the only key is ``training``.
+        best: fold -> best measure on development data; empty without validation.
+        run: the test queries of all folds reranked; None without folds, or while folds are left.
+        notes: decisions made on your behalf.
+    """
+
+    network: str
+    folder: Path
+    models: Mapping[str, Path]
+    best: Mapping[str, float]
+    run: Run | None
+    notes: Notes
+
+    @property
+    def model(self) -> Path:
+        """Folder of the only model.
+
+        Raises:
+            InputError: there are several.
+        """
+        if len(self.models) != 1:
+            raise InputError(f"{len(self.models)} folds have a model each", fix="use models[FOLD]")
+        return next(iter(self.models.values()))
+
+
+def train(
+    training: str | Path | Mapping[str, Any],
+    data: Any,
+    queries: Any = None,
+    qrels: Any = None,
+    run: Any = None,
+    *,
+    output: str | Path,
+    dev: Any = None,
+    folds: int | str | Path | Mapping[str, Fold] | None = None,
+    group_by: str | None = None,
+    fold_seed: int | None = None,
+    only: Sequence[str] = (),
+    score_cache: str | Path | None = None,
+    tensorboard: bool = False,
+    assignments: Assignments = (),
+    format: str | None = None,
+    field: str | None = None,
+    notes: Notes | None = None,
+    progress: Progress = lambda fold, steps: lambda n: None,
+) -> Trained:
+    """Train a network, or go on with a training that was interrupted, to the same bytes.
+
+    A document network (PARADE, CEDR, MaxP) needs `queries`, `qrels` and `run`. A passage network (cross-encoder,
+    bi-encoder, doc2query) needs examples only.
+
+    Args:
+        training: a shipped protocol (``"parade"``, ``"monobert"``), a TOML file, or settings as a dict.
+        data: an index or its folder; or examples: a JSONL file, or dicts as its lines.
+        queries: a file, ``irds:ID``, texts, ``{id: text}``, a DataFrame.
+        qrels: a file, ``irds:ID``, ``{query_id: {doc_id: grade}}``, a DataFrame.
+        run: the first stage: a file, a `Run`, ``{query_id: {doc_id: score}}``, a DataFrame.
+        output: folder for the result.
+        dev: examples to validate a passage network on, every ``loop.validate_every`` steps.
+        folds: train once per fold: a number of folds to make, a file of folds, or folds by name. Each fold's test
+            queries are reranked by its best network.
+        group_by: with a number of folds: queries of equal value in this field stay together.
+        fold_seed: with a number of folds: seed of the draw; None: 42.
+        only: names of the folds to train now; default: all.
+        score_cache: file for passage vectors of a frozen encoder (``network.frozen = true``).
+        tensorboard: also write a log for TensorBoard.
+        assignments: ``{"loop.steps": 50}`` or ``["loop.steps=50"]``: settings of the training.
+        format: query format, if it cannot be detected.
+        field: topic field that is the query: ``title``, ``description``, ...
+        notes: collects remarks; None: only the result has them.
+        progress: (fold, steps) -> a function called with the number of steps just done.
+
+    Raises:
+        InputError: an unknown name or setting, data that do not fit the training, or a folder of another training.
+        MissingExtra: torch or transformers are not installed.
+        LongRankError: the loss is not finite, or writing failed; the training can be resumed.
+
+    Example:
+        >>> trained = longrank.train("parade", index, queries, qrels, run, output="parade", folds=5)
+        >>> trained.run, trained.models["s1"]
+    """
+    notes = Notes() if notes is None else notes
+    settings = load_training(training if isinstance(training, Mapping) else str(training), listed(assignments))
+    rankings = {"queries": queries, "qrels": qrels, "run": run}
+    options: dict[str, Any] = {"progress": progress, "notes": notes, "tensorboard": tensorboard}
+    if isinstance(settings, PassageTraining):
+        extras = {"folds": folds, "group_by": group_by, "only": only or None, "score_cache": score_cache}
+        _refuse(settings, "examples", {**rankings, **extras, "format": format, "field": field})
+        return _on_examples(settings, data, dev, Path(output), **options)
+    _refuse(settings, "rankings", {"dev": dev})
+    if missing := [name for name, value in rankings.items() if value is None]:
+        fix = "longrank train TRAINING INDEX QUERIES QRELS RUN"
+        raise InputError(f"{settings.network.name} learns from rankings: no {', '.join(missing)}", fix=fix)
+    from longrank.training.experiment import open_experiment
+    from longrank.training.folds import cross_validate, folds_of, train_once
+
+    known = {query.query_id: query for query in read_queries(queries, notes, format=format, field=field)}
+    judged = read_qrels(qrels, notes)
+    chosen = folds_of(known, judged, folds, group_by=group_by, seed=fold_seed, notes=notes)
+    if only and chosen is None:
+        raise InputError("--fold chooses among folds", got=only[0], fix="give --folds or --make-folds")
+    experiment = open_experiment(
+        settings,
+        data if isinstance(data, Index) else Index.open(data),
+        known,
+        judged,
+        read_run(run, notes),
+        folds=chosen,
+        notes=notes,
+        score_cache=None if score_cache is None else Path(score_cache),
+    )
+    if chosen is None:
+        train_once(experiment, Path(output), **options)
+        return _trained(settings, Path(output), {"training": Path(output)}, None, notes)
+    pooled = cross_validate(experiment, Path(output), only=only, **options)
+    return _trained(settings, Path(output), {name: Path(output) / name for name in chosen}, pooled, notes)
+
+
+def _on_examples(
+    settings: PassageTraining, examples: Any, dev: Any, folder: Path, *, progress: Progress, **options: Any
+) -> Trained:
+    from longrank.training.passage_training import train_passages
+
+    with _example_file(examples) as path, _example_file(dev) as dev_path:
+        if path is None:
+            raise InputError(f"{settings.network.name} learns from examples: there are none")
+        train_passages(settings, path, dev_path, folder, progress=progress("training", settings.loop.steps), **options)
+    return _trained(settings, folder, {"training": folder}, None, options["notes"])
+
+
+def _refuse(settings: Training, source: str, arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments that the data of a training do not have."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise InputError(f"{settings.network.name} learns from {source}, which take no {name}", got=value)
+
+
+def _trained(settings: Training, folder: Path, parts: Mapping[str, Path], run: Run | None, notes: Notes) -> Trained:
+    records = {name: record for name, part in parts.items() if (record := finished(part)) is not None}
+    best = {name: record["best_measure"] for name, record in records.items() if record["best_measure"] is not None}
+    return Trained(settings.network.name, folder, {name: parts[name] / MODEL for name in records}, best, run, notes)
+
+
+@contextmanager
+def _example_file(examples: Any) -> Iterator[Path | None]:
+    """Give the file of examples; those in memory are written to a temporary file."""
+    if examples is None or isinstance(examples, str | Path):
+        yield None if examples is None else Path(examples)
+        return
+    from longrank.training.passage_data.examples import write_examples
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "examples.jsonl"
+        write_examples(examples, path)
+        yield path
