@@ -108,7 +108,7 @@ def choose_max_tokens(model: Model, requested: int | None, *limits: int | None) 
         raise InputError(f"the model reads {limit} tokens at most, too few for a passage", path=model.path)
     if requested is not None and not _LEAST_TOKENS <= requested <= limit:
         raise InputError(
-            f"max_tokens of '{model.name}' must be between {_LEAST_TOKENS} and {limit}",
+            f"max_tokens must be between {_LEAST_TOKENS} and {limit} for '{model.name}'",
             got=requested,
             fix=f"give {limit} or less (--max-tokens of expand; by --set, read.max_tokens of a training, "
             "scorer.options.max_tokens of a pipeline)",
