@@ -2,13 +2,12 @@
 
     python -m benchmarks.open_recipes DATA --model FOLDER [--recipe NAME ...] [--collection NAME ...]
 
-FOLDER is the cross-encoder of `benchmarks.gains`, which stands for every published model of passages; MiniLM stands
-for encoders that have seen no query yet, and the two tiny models of `benchmarks.doc2query_path` for doc2query. Each of
-`CASES` is one `longrank reproduce` command, smaller than the paper's as its settings say (fewer documents, a frozen
-encoder, few steps). What was finished is not done again, and figures that were written before stay, so that no folder
-need be kept. Of conditions that would be the same here (titles and descriptions, topics of other years) one is run;
-some recipes are run on several collections. Figures go to docs/results/recipes.json, and as tables to
-docs/recipes.md. With `--print`, the commands alone.
+FOLDER is the cross-encoder of `benchmarks.gains`, which replaces every published passage model. MiniLM replaces
+untrained encoders, and the two tiny models of `benchmarks.doc2query_path` replace doc2query. Each of `CASES` is one
+`longrank reproduce` command, reduced by its settings (fewer documents, a frozen encoder, few steps). Finished cases
+are not run again, and earlier figures stay, so no folder must be kept. Equal conditions (titles and descriptions,
+topics of other years) are run once; some recipes run on several collections. Figures go to docs/results/recipes.json,
+and as tables to docs/recipes.md. With `--print`, only the commands are printed.
 """
 
 from __future__ import annotations

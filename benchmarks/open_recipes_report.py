@@ -9,47 +9,50 @@ from typing import Any
 from longrank.evaluation.render import markdown_text, pipes
 
 
-def as_markdown(found: Sequence[Mapping[str, Any]], still_to_run: Sequence[str] = ()) -> str:
-    """Return the figures as tables: obtained, and in brackets the paper's on its own collection.
+def as_markdown(results: Sequence[Mapping[str, Any]], still_to_run: Sequence[str] = ()) -> str:
+    """Return tables of obtained figures, with the paper's figures in brackets.
 
     Args:
-        found: rows of `as_row`, in the order of `CASES`: those of one recipe follow each other.
+        results: rows of `as_row`, in the order of `CASES`.
         still_to_run: cases that have not run.
     """
     parts = [INTRODUCTION]
-    for paper, of_paper in groupby(found, key=lambda one: one["paper"]):
+    for paper, of_paper in groupby(results, key=lambda result: result["paper"]):
         parts.append(f"## {paper}\n")
-        for title, of_recipe in groupby(of_paper, key=lambda one: f"### {one['item']}: {one['about']}\n"):
+        for title, of_recipe in groupby(of_paper, key=lambda result: f"### {result['item']}: {result['about']}\n"):
             parts += [title, *map(_block, of_recipe)]
-    still = f"- For want of time: {', '.join(still_to_run)}.\n" if still_to_run else ""
+    still = f"- Not run yet: {', '.join(still_to_run)}.\n" if still_to_run else ""
     return "\n".join([*parts, NOT_RUN + still])
 
 
 INTRODUCTION = """# The papers' recipes on open collections
 
-Written by `python -m benchmarks.open_recipes DATA --model CROSS-ENCODER`; each table by the command below it, too.
-CROSS-ENCODER is the one [trained here](results.md#what-training-gains); where a table names it by the first digits of
-its weights' SHA-256, it is of a second run of that training ([how they differ](results.md#end-to-end)). Obtained
-figures come first; in brackets is what the paper has, on its own collection with its own models: the two are not to
-be compared, only how rows stand to each other. Many conditions of a table would be the same here (TIME has one form
-of queries), so one is run; some are on several collections. Of squad-dev-mixed, squad-dev-sections, qmsum and scifact
-only queries count that nothing was trained on (150 of scifact's 300 had a say in how the cross-encoder's training is
-set up). time-round2 is TIME with half of the documents judged for each query in a round before, from which is
-learned; they are left out of what is measured. The commands are run after `mkdir -p work/open`; DATA and
-CROSS-ENCODER stand for your folders, `work/doc2query` is made by `python -m benchmarks.doc2query_path DATA`, and
-`work/open/collections`, time-round2 and those of which only some queries count, by the command above. What was
-reduced (documents, steps, a frozen encoder) is in the command; nothing was tuned but what the recipes tune. Where
-only ten or twenty documents are reranked, P@20 cannot change, or hardly. Trainings of so few steps show that a recipe
-runs, and less of what its systems are worth; where no dev queries are used (PARADE's own code: its Tables 4, 5, 7, 8
-and 10, Figure 3, its README), nothing is known of their convergence. Tests are the papers' own.
+These tables show how the rows of the papers' tables compare on open collections. Each obtained figure stands first;
+the paper's figure, on its own collection with its own models, follows in brackets. Compare the order of rows, not the
+two figures. To repeat a table, run the command below it after `mkdir -p work/open`; to repeat all tables and this
+page, run `python -m benchmarks.open_recipes DATA --model CROSS-ENCODER`, which also prepares the collections.
+
+- **Folders.** DATA is your folder of collections; `python -m benchmarks.doc2query_path DATA` makes `work/doc2query`.
+- **Models.** CROSS-ENCODER is the model [trained here](results.md#what-training-gains). A table that names a SHA-256
+  prefix used a second run of that training ([differences](results.md#end-to-end)).
+- **Conditions.** Conditions that would be equal here are run once: TIME has one form of queries.
+- **Queries.** On squad-dev-mixed, squad-dev-sections, qmsum and scifact, only queries that no model was trained on
+  count. 150 of scifact's 300 queries were used to choose settings of the cross-encoder's training.
+- **time-round2.** TIME with half of the documents judged in an earlier round. Systems learn from that round, and its
+  documents are left out of the figures.
+- **Reductions.** The command shows them: fewer documents or steps, a frozen encoder. Nothing is tuned beyond what the
+  recipe tunes. If only ten or twenty documents are reranked, P@20 hardly changes. Trainings of so few steps show that
+  a recipe runs, not how good its systems are. Convergence is unknown where no development queries are used (PARADE's
+  own code: Tables 4, 5, 7, 8 and 10, Figure 3, README).
+- **Tests.** The papers' own.
 """
 
 NOT_RUN = """## Not run here
 
-- What would be the same: descriptions and the other collections of a table that is there, SANTOS' Tables 3 and 4,
-  PARADE's Table 4 for 2020.
-- Rounds 3 and 4 of TREC-COVID (PARADE's Tables 11 and 12), which are like round 2.
-- PARADE's Table 9 on TREC's and MS MARCO's passages, which are not at hand; on FiRA's it is among the
+- Equal conditions: descriptions, other collections of a table above, SANTOS' Tables 3 and 4, PARADE's Table 4 for
+  2020.
+- Rounds 3 and 4 of TREC-COVID (PARADE's Tables 11 and 12), which resemble round 2.
+- PARADE's Table 9 on passages of TREC and MS MARCO, which we do not have. Its figures for FiRA are among the
   [analyses](analyses.md#relevant-passages-of-a-document).
 """
 

@@ -128,7 +128,7 @@ def shipped(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
-def load_settings(model: type[M], kind: str, folder: Path, name_or_path: str, assignments: Iterable[str]) -> M:
+def load_settings(model: type[M], kind: str, folder: Path, name_or_path: str, assignments: Assignments) -> M:
     """Read settings by name or from a TOML file, with ``section.key=value`` applied on top.
 
     Args:
@@ -182,7 +182,7 @@ def toml_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def override(data: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
+def override(data: Mapping[str, Any], assignments: Assignments) -> dict[str, Any]:
     """Return `data` with each ``section.key=value`` applied; values are TOML, bare words are strings.
 
     ``section.key=`` removes the key. An empty text is ``section.key=""``.
@@ -192,7 +192,7 @@ def override(data: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, A
             truth value in Python's notation.
     """
     result = copy.deepcopy(dict(data))
-    for assignment in assignments:
+    for assignment in listed(assignments):
         key, equals, text = assignment.partition("=")
         if not equals or not key.strip():
             raise InputError("--set takes key=value", got=assignment)

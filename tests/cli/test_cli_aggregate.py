@@ -153,7 +153,7 @@ def test_a_run_of_other_documents_is_refused(files: Files, tmp_path: Path, capsy
 def test_a_first_stage_of_other_scores_is_said(
     files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    same, other = read_run(files["first"], Notes()), "scored otherwise by this first stage"
+    same, other = read_run(files["first"], Notes()), "with another score in this first stage"
     write_run(
         Run("x", (row._replace(score=row.score + row.query_id.count("2")) for row in same.rows())), tmp_path / "o"
     )

@@ -136,7 +136,7 @@ def test_interrupted_work_goes_on_to_the_same_bytes(
         ("index", "m/t5", ["--fields", "title"], "index: format and fields are for documents, not for an index"),
         ("docs.jsonl", "m/t5", ["-n", "0"], "n must be 1 or more (got 0)"),
         ("docs.jsonl", "m/t5", ["--batch", "0"], "batch must be 1 or more (got 0)"),
-        ("docs.jsonl", "m/t5", ["--preset", "doc2query"], "unknown preset of what is read (got 'doc2query')"),
+        ("docs.jsonl", "m/t5", ["--preset", "doc2query"], "unknown reading preset (got 'doc2query')"),
         ("docs.jsonl", "m/t5", ["--set", "titel=true"], "unknown key (got 'titel'); did you mean 'title'?"),
         ("docs.jsonl", "m/t5", ["--format", "tsv"], "docs.jsonl:1"),
         ("docs.jsonl", "m/t5", ["-o", "docs.jsonl"], "docs.jsonl: is also an input and would be overwritten"),

@@ -135,7 +135,7 @@ def test_neither_file_is_written_where_one_would_be_empty(folder: Path, capsys: 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("-o rows.jsonl --dev dev.jsonl.gz", "dev.jsonl.gz: lines are read by number, which a packed file"),
+        ("-o rows.jsonl --dev dev.jsonl.gz", "dev.jsonl.gz: lines of a packed file cannot be read by number"),
         ("-o rows.jsonl --seed 7", "--seed belongs to --dev (got 7)"),
     ],
 )

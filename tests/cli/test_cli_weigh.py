@@ -150,7 +150,7 @@ def test_a_run_that_would_be_overwritten_is_no_first_stage(
     [
         (("--grid", "beta=0:1:0.1"), "no weight (got 'beta'); one of alpha, w10, w2"),
         (("--grid", "w2=0:1:0.1", "--aggregator", "maxp"), "passages with weights take no other aggregator"),
-        (("--grid", "alpha=0:2:0.5"), "the weight of the first stage lies between 0 and 1 (got 1.5)"),
+        (("--grid", "alpha=0:2:0.5"), "the weight of the first stage must be between 0 and 1 (got 1.5)"),
         (("--make-folds", "7"), "6 queries can make between 2 and 6 folds (got 7)"),
         (("--make-folds", "2", "--folds", "f.json"), "--folds and --make-folds are two ways to the same"),
         (("--choose-by", "dev"), "protocol 'folds' needs folds"),
@@ -177,7 +177,7 @@ def test_a_wrong_command_is_one_line_and_nothing_is_written(
 def test_a_first_stage_that_does_not_count_or_is_another_is_said(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    uncounted, other = "alpha is not in the grid", "documents scored otherwise by this first stage"
+    uncounted, other = "alpha is not in the grid", "documents with another score in this first stage"
     for more, said in (((), set()), (("--grid", "w2=0:1:0.5"), {uncounted})):
         assert weigh(folder, tmp_path / "w", *more) == 0
         found = capsys.readouterr().err

@@ -112,4 +112,4 @@ def test_an_index_may_lie_in_the_folder_it_is_made_from(tmp_path: Path, capsys: 
     assert index(tmp_path, tmp_path / "new.index") == 0
     out, err = capsys.readouterr()
     assert "documents\t1\n" in out
-    assert "folders written by longrank passed over: 1" in err
+    assert "folders written by longrank skipped: 1" in err

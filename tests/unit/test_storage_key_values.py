@@ -64,7 +64,7 @@ import os, pathlib, signal, sys
 from longrank.storage.key_values import KeyValues
 file = KeyValues(pathlib.Path(sys.argv[1]), "cache")
 file.add({b"before": b"1"})
-KeyValues._found = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # between insert and commit
+KeyValues._stored = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # between insert and commit
 file.add({n.to_bytes(32, "big"): bytes(3000) for n in range(5000)})  # more than SQLite holds in memory
 """
 

@@ -1,4 +1,4 @@
-"""From the evidence of a document to its score: pure numpy functions of `Evidence`, by name."""
+"""Aggregators by name: numpy functions from a document's `Evidence` to its score."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from longrank.protocols import Aggregator
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """An aggregator, and the facts that its callers ask.
+    """An aggregator and its properties.
 
     Attributes:
         function: Evidence -> score; its keyword-only parameters are its options.
@@ -66,18 +66,18 @@ def make_aggregator(name: str, **options: Any) -> Aggregator:
 
     Args:
         name: a key of `AGGREGATORS`.
-        options: the keyword-only parameters of its function; None means not given.
+        options: the keyword-only parameters of its function; None stands for the default.
 
     Raises:
-        InputError: unknown name or option, a value of a wrong type or out of range, or an option that the
-            aggregator needs and that is not given.
+        InputError: unknown name or option, a value of a wrong type or out of range, or a missing option.
     """
-    entry, given = find_aggregation(name), {option: value for option, value in options.items() if value is not None}
-    check_options(entry.function, f"aggregator '{name}'", given)
+    entry = find_aggregation(name)
+    options = {option: value for option, value in options.items() if value is not None}
+    check_options(entry.function, f"aggregator '{name}'", options)
     for option, parameter in entry.options.items():
-        if option not in given and parameter.default is parameter.empty:
+        if option not in options and parameter.default is parameter.empty:
             raise InputError(f"aggregator '{name}' needs {option}", fix=f"give {option}, e.g. {_shown(entry, option)}")
-    return partial(entry.function, **given) if given else entry.function
+    return partial(entry.function, **options) if options else entry.function
 
 
 def find_aggregation(name: str) -> Aggregation:
@@ -91,4 +91,4 @@ def find_aggregation(name: str) -> Aggregation:
 
 def _shown(entry: Aggregation, option: str) -> str:
     value = entry.example.get(option)
-    return ",".join(f"{one:g}" for one in value) if isinstance(value, list) else str(value)
+    return ",".join(f"{number:g}" for number in value) if isinstance(value, list) else str(value)

@@ -1,7 +1,7 @@
-"""Linear interpolation of the first stage and the passages: alpha * first + (1 - alpha) * passages.
+"""Linear interpolation of first stage and passages: alpha * first + (1 - alpha) * passages.
 
-Alpha weighs the FIRST stage, as in Birch, which adds raw scores. Scores of different scales are
-min-max normalised per query first.
+Alpha is the weight of the FIRST stage, as in Birch, which adds raw scores. Use min-max normalisation per query for
+scores of different scales.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from longrank.fusion import NORMALIZERS, Scores, add
 
 
 def interpolate(first: Scores, passages: Scores, alpha: float, normalize: str = "none") -> dict[str, float]:
-    """Mix two scores of each document of one query, in float64.
+    """Mix the two scores of each document of a query, in float64.
 
     Args:
         first: doc_id -> first-stage score.
         passages: doc_id -> aggregated passage score.
         alpha: weight of the first stage, in [0, 1].
-        normalize: ``none`` or ``minmax`` (each side by itself; where all scores are equal, all are 1).
+        normalize: ``none`` or ``minmax`` (each side by itself; equal scores all become 1).
 
     Returns:
-        A score for every document of either side. A side that lacks a document gives it nothing:
-        0 raw (Birch), which is that side's minimum after min-max.
+        A score for every document of either side. A document that a side lacks gets 0 from it: raw, as in Birch;
+        after min-max, 0 is the side's minimum.
 
     Raises:
         InputError: alpha outside [0, 1], or an unknown normalisation.
@@ -37,7 +37,7 @@ def check_alpha(alpha: float) -> None:
     """Refuse an interpolation weight outside [0, 1].
 
     Raises:
-        InputError: it is.
+        InputError: `alpha` is outside.
     """
     if not 0 <= alpha <= 1:
-        raise InputError("the weight of the first stage lies between 0 and 1", got=alpha)
+        raise InputError("the weight of the first stage must be between 0 and 1", got=alpha)

@@ -1,4 +1,4 @@
-"""The score of a network that aggregates passages inside itself (PARADE, KNRM, CEDR)."""
+"""Score of a network that aggregates passages itself (PARADE, KNRM, CEDR)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ def document(evidence: Evidence) -> float:
     """Return the network's own document score.
 
     Raises:
-        InputError: the evidence holds none.
+        InputError: the evidence holds no document score.
     """
     if evidence.document_score is None:
         raise InputError(
-            "the evidence holds no document scores: its scorer reads passages one by one",
+            "the evidence holds no document scores, only passage scores",
             fix="choose an aggregator of passage scores, e.g. maxp",
         )
     return evidence.document_score

@@ -1,10 +1,10 @@
-"""Pooling of passage scores s_1 .. s_P into the document's score.
+"""Pooling of passage scores s_1 .. s_P into a document score.
 
     FirstP = s_1     MaxP = max s_i     SumP = sum s_i     AvgP = SumP / P      (Dai and Callan 2019)
-    k-max  = mean of the k largest, of all if there are fewer
+    k-max  = mean of the k largest, or of all if there are fewer
 
-Evidence holds real passages only, so there is no padding to mask and nothing depends on a batch.
-Sums are made in float64. With one passage all of them are its score.
+Evidence holds real passages only: there is no padding to mask, and scores do not depend on batches.
+Sums are made in float64. The score of a single passage is the document score.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from longrank.types import Evidence
 
 
 def firstp(evidence: Evidence) -> float:
-    """Return the score of the first passage that was scored."""
+    """Return the score of the first scored passage."""
     return float(evidence.passage_score[0])
 
 
@@ -38,5 +38,5 @@ def avgp(evidence: Evidence) -> float:
 
 
 def kmaxp(evidence: Evidence, *, k: Annotated[int, Ge(1)] = 3) -> float:
-    """Return the mean of the `k` largest passage scores, of all of them if there are fewer."""
+    """Return the mean of the `k` largest passage scores, or of all if there are fewer."""
     return float(np.sort(evidence.passage_score)[-k:].mean(dtype=np.float64))

@@ -1,4 +1,4 @@
-"""Whether a first stage is the run that was reranked: evidence holds the scores that its documents had there."""
+"""Compare a first stage with the first-stage scores in the evidence."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _RELATIVE, _ABSOLUTE = 2e-7, 1e-6  # two units of a float32; run files have six 
 
 
 def comparing_first_stage(evidence: Iterable[Evidence], first_stage: Run, notes: Notes) -> Iterator[Evidence]:
-    """Pass evidence on and count the documents that `first_stage` scores otherwise than the run that was reranked.
+    """Pass evidence on, and count documents whose score in `first_stage` differs from the reranked run's.
 
-    Another run of the same documents is a choice (interpolate with another first stage) or a mistake (the file of
-    another experiment); weights, depths and figures are of the run that is given. Documents that it lacks are not
-    counted, nor are those whose first score is not known (NaN).
+    Another run of the same documents may be a choice (interpolate with another first stage) or a mistake (the file of
+    another experiment). Documents that `first_stage` lacks, and documents with an unknown first score (NaN), are
+    not counted.
     """
     query_id, scores = None, dict[str, float]()
-    for one in evidence:
-        if one.query_id != query_id:
-            query_id, scores = one.query_id, {row.doc_id: row.score for row in first_stage.get(one.query_id)}
-        given = scores.get(one.doc_id, math.nan)
-        if abs(given - one.first_stage) > max(_ABSOLUTE, _RELATIVE * abs(one.first_stage)):
-            where = f"query {one.query_id}, {one.doc_id}: {one.first_stage:.6g} then, {given:.6g} here"
-            notes.add("documents scored otherwise by this first stage than by the run that was reranked", where)
-        yield one
+    for document in evidence:
+        if document.query_id != query_id:
+            query_id, scores = document.query_id, {row.doc_id: row.score for row in first_stage.get(document.query_id)}
+        score, reranked = scores.get(document.doc_id, math.nan), document.first_stage
+        if abs(score - reranked) > max(_ABSOLUTE, _RELATIVE * abs(reranked)):
+            where = f"query {query_id}, {document.doc_id}: {reranked:.6g} then, {score:.6g} here"
+            notes.add("documents with another score in this first stage than in the reranked run", where)
+        yield document

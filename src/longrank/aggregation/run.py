@@ -1,6 +1,6 @@
-"""From evidence to a run: reranked documents first, the others strictly below in first-stage order.
+"""From evidence to a run: reranked documents first, all other documents strictly below in first-stage order.
 
-The rerank and the aggregate commands both end here, so the same evidence gives the same run.
+The commands rerank and aggregate share this code, so the same evidence gives the same run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TAILS = ("keep", "drop")
 
 @dataclass(slots=True)
 class _Scored:
-    """The documents of one query that have evidence: their first-stage and aggregated scores."""
+    """First-stage and aggregated scores of a query's documents with evidence."""
 
     first: dict[str, float] = field(default_factory=dict)
     aggregated: dict[str, float] = field(default_factory=dict)
@@ -42,23 +42,22 @@ def aggregate_run(
     """Rank documents by their evidence.
 
     Args:
-        evidence: of any number of queries; read once, only its scores are kept.
+        evidence: evidence of any number of queries; read once.
         aggregator: see `longrank.aggregation.make_aggregator`.
-        first_stage: the run that was reranked. Its other documents follow below in its order, and
-            queries without evidence keep their ranking. None: there is evidence only.
+        first_stage: the reranked run. Documents without evidence follow below in its order, and queries without
+            evidence keep their ranking. None: rank documents with evidence only.
         alpha: weight of the first stage in the score, in [0, 1]; None: passages alone.
         normalize: ``none`` or ``minmax``, over the documents with evidence of each query.
-        tail: ``keep`` as said, or ``drop``: only documents with evidence.
-        tag: of the new run.
-        last: documents that come after all others (those the index lacks).
+        tail: ``keep`` or ``drop`` documents without evidence.
+        tag: tag of the new run.
+        last: documents to rank after all others, since the index lacks them.
 
     Returns:
-        The run. Below the reranked documents scores fall in steps that float32 can tell apart.
+        The run. Below the reranked documents, scores fall in steps that float32 can represent.
 
     Raises:
-        InputError: alpha or a word out of range, or evidence of a document that the first stage
-            does not hold.
-        LongRankError: evidence of one document occurs twice, or a score that is not finite.
+        InputError: an option out of range, or evidence of a document that the first stage lacks.
+        LongRankError: a document has evidence twice, or a score is not finite.
     """
     _check_settings(alpha, normalize, tail)
     scored = _collect(evidence, aggregator)
@@ -82,44 +81,45 @@ def _check_settings(alpha: float | None, normalize: str, tail: str) -> None:
         check_alpha(alpha)
     lookup(NORMALIZERS, normalize, "normalisation")
     if tail not in TAILS:
-        raise InputError("tail is keep or drop", got=tail)
+        raise InputError("tail must be keep or drop", got=tail)
 
 
 def _collect(evidence: Iterable[Evidence], aggregator: Aggregator) -> dict[str, _Scored]:
     queries: dict[str, _Scored] = {}
-    for one in evidence:
-        scored = queries.setdefault(one.query_id, _Scored())
-        if one.doc_id in scored.aggregated:
-            raise LongRankError(f"evidence of document {one.doc_id!r} for query {one.query_id!r} occurs twice")
-        scored.first[one.doc_id] = one.first_stage
-        scored.aggregated[one.doc_id] = aggregator(one)
+    for document in evidence:
+        query_id, doc_id = document.query_id, document.doc_id
+        scored = queries.setdefault(query_id, _Scored())
+        if doc_id in scored.aggregated:
+            raise LongRankError(f"evidence of document {doc_id!r} for query {query_id!r} occurs twice")
+        scored.first[doc_id] = document.first_stage
+        scored.aggregated[doc_id] = aggregator(document)
     return queries
 
 
 def _final_scores(
     query_id: str, scored: _Scored, ranking: Sequence[ScoredDoc] | None, alpha: float | None, normalize: str
 ) -> Scores:
-    """Return the scores of the documents with evidence; first-stage scores are those of `ranking`, if there is one."""
+    """Return the scores of the documents with evidence; `ranking` replaces the first-stage scores of the evidence."""
     first = scored.first if ranking is None else first_scores(query_id, scored.aggregated, ranking)
     return scored.aggregated if alpha is None else interpolate(first, scored.aggregated, alpha, normalize)
 
 
 def first_scores(query_id: str, doc_ids: Collection[str], ranking: Sequence[ScoredDoc]) -> Scores:
-    """Return the first-stage scores of the documents that have evidence.
+    """Return the first-stage scores of documents with evidence.
 
     Args:
-        query_id: the query, for the message.
-        doc_ids: the documents.
-        ranking: of the first stage.
+        query_id: query for the message.
+        doc_ids: documents with evidence.
+        ranking: the first stage's ranking of the query.
 
     Raises:
-        InputError: the first stage lacks one of them.
+        InputError: the first stage lacks a document.
     """
     first = {row.doc_id: row.score for row in ranking if row.doc_id in doc_ids}
     lacking = next((doc_id for doc_id in doc_ids if doc_id not in first), None)
     if lacking is not None:
         raise InputError(
-            f"evidence of query {query_id!r} is about a document that the first stage does not rank",
+            f"evidence of query {query_id!r} has a document that the first stage does not rank",
             got=lacking,
             fix="give the run that was reranked",
         )
@@ -127,10 +127,10 @@ def first_scores(query_id: str, doc_ids: Collection[str], ranking: Sequence[Scor
 
 
 def _stacked(query_id: str, top: Scores, ranking: Sequence[ScoredDoc], last: frozenset[str]) -> Iterator[ScoredDoc]:
-    """Yield `top` and below it the rest of `ranking`, those of `last` at the end; without `top` scores stay."""
-    rest = [row for row in ranking if row.doc_id not in top]
-    above = top or _scores([row for row in rest if row.doc_id not in last] or rest)
-    below = [row.doc_id for row in rest if row.doc_id not in above]
+    """Yield `top`, then the other documents of `ranking`, with `last` at the end; without `top` scores stay."""
+    rows = [row for row in ranking if row.doc_id not in top]
+    above = top or _scores([row for row in rows if row.doc_id not in last] or rows)
+    below = [row.doc_id for row in rows if row.doc_id not in above]
     below.sort(key=last.__contains__)
     yield from (ScoredDoc(query_id, doc_id, score) for doc_id, score in above.items())
     yield from _below(query_id, min(above.values()), below)
@@ -141,10 +141,10 @@ def _scores(rows: Iterable[ScoredDoc]) -> Scores:
 
 
 def _below(query_id: str, lowest: float, doc_ids: Sequence[str]) -> Iterator[ScoredDoc]:
-    """Score documents strictly below `lowest`, in order, in steps that float32 can tell apart.
+    """Score documents strictly below `lowest`, in order, in steps that float32 can represent.
 
-    A float32 has 24 significant bits. A step of |lowest| / 2^20, or .001 if that is more, is more than
-    two units in the last place for the first three million documents, and seen with six decimals.
+    A float32 has 24 significant bits. A step of |lowest| / 2^20, or .001 if larger, is more than two units in the last
+    place for the first three million documents, and visible with six decimals.
     """
     with np.errstate(over="ignore"):  # the run refuses an infinity by name
         lowest = float(np.float32(lowest))

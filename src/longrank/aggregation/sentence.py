@@ -15,15 +15,15 @@ from longrank.types import Evidence
 def weighted_mean(evidence: Evidence) -> float:
     """Return the mean of the sentence scores weighted by the passage weights.
 
-    Where no sentence shares a term with the query (all weights 0), which the paper leaves open, it is
-    the plain mean.
+    If all weights are 0, since no sentence shares a term with the query, return the plain mean; the paper does not
+    define this case.
 
     Raises:
-        InputError: the weights are none of sentences, but what passages contributed to a network's document score.
+        InputError: the evidence is of a document network, whose weights are contributions of passages.
     """
     if evidence.document_score is not None:
         raise InputError(
-            "the evidence is of a network, which holds no weights of sentences", fix="choose document, or maxp"
+            "evidence of a document network has no sentence weights", fix="choose the aggregator document or maxp"
         )
     weights = evidence.passage_weight.astype(np.float64)
     total = float(weights.sum())

@@ -1,4 +1,4 @@
-"""What a scorer did not read, counted while evidence passes by: a ranking should not hide what it rests on."""
+"""Count truncated and skipped passages while evidence is read."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from longrank.types import Evidence, Notes
 
 
 def counting_unread(evidence: Iterable[Evidence], notes: Notes) -> Iterator[Evidence]:
-    """Pass evidence on and count unread passages: of documents, since one that is cut is cut for every query.
+    """Pass evidence on and count unread passages.
 
-    What was saved is counted over queries and documents.
+    Truncated and skipped passages are counted once per document; the share of scored passages is over all queries.
     """
-    cut: dict[str, int] = {}
-    unread: dict[str, int] = {}
+    truncated: dict[str, int] = {}
+    skipped: dict[str, int] = {}
     n_scored = n_passages = 0
-    for one in evidence:
-        n_scored, n_passages = n_scored + len(one.passage_index), n_passages + one.n_passages
-        cut[one.doc_id] = max(one.n_truncated, cut.get(one.doc_id, 0))
-        unread[one.doc_id] = max(one.n_passages - len(one.passage_index), unread.get(one.doc_id, 0))
-        yield one
-    for what, counts in (("cut at the scorer's length limit", cut), ("not scored (cap or selection)", unread)):
+    for document in evidence:
+        doc_id, n_read = document.doc_id, len(document.passage_index)
+        n_scored, n_passages = n_scored + n_read, n_passages + document.n_passages
+        truncated[doc_id] = max(document.n_truncated, truncated.get(doc_id, 0))
+        skipped[doc_id] = max(document.n_passages - n_read, skipped.get(doc_id, 0))
+        yield document
+    for note, counts in (("cut at the scorer's length limit", truncated), ("not scored (cap or selection)", skipped)):
         for doc_id, count in counts.items():
-            notes.add(f"passages {what}", f"document {doc_id}", count)
+            notes.add(f"passages {note}", f"document {doc_id}", count)
     if n_scored < n_passages:
         notes.say(f"passages scored: {n_scored} of {n_passages} ({n_scored / n_passages:.1%})")

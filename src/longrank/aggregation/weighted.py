@@ -1,7 +1,7 @@
 """Birch (Akkalyoncu Yilmaz et al. 2019), equation 1 without the first stage: sum of w_i S_i.
 
-S_1 >= S_2 >= S_3 are the best sentence scores of the document and w_1 = 1. The first stage enters by
-raw interpolation afterwards, see `longrank.aggregation.interpolate`.
+S_1 >= S_2 >= S_3 are the best sentence scores of the document, and w_1 = 1. Raw interpolation with the first stage
+follows: `longrank.aggregation.interpolate`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ def birch(evidence: Evidence, *, weights: Annotated[Sequence[float], MinLen(1)])
 
     Args:
         evidence: P sentence scores.
-        weights: of the best, the second best, ...; with fewer sentences than weights, those that
-            there are count.
+        weights: weights of the best, the second best, ... sentence; surplus weights are ignored.
     """
     best = np.sort(evidence.passage_score)[::-1][: len(weights)].astype(np.float64)
     return float(best @ np.array(weights[: len(best)], dtype=np.float64))

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longrank.cli import console
+from longrank.cli.options import ModelName
 
 if TYPE_CHECKING:
     from longrank.scoring.speed import Speed
 
 
 def bench(
-    model: Annotated[str, typer.Argument(help="Model: a Hugging Face name, a folder, or an alias.", metavar="MODEL")],
+    model: ModelName,
     scorer: Annotated[str, typer.Option("--scorer", help="Passage scorer.")] = "bi-encoder",
     lengths: Annotated[
         list[int] | None, typer.Option("--length", help="Tokens per passage; repeatable. [default: 64, 128, 256]")

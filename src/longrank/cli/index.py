@@ -83,7 +83,11 @@ def index(
         names = tuple(name.strip() for name in fields.split(","))
         options = {"analyzer": analyzer, "expansions": expansions or (), "original_copies": original_copies}
         corpus = _corpus(format, names, encoding, encoding_errors, max_uncompressed)
-        _build(sources, output, {**options, "corpus": corpus, "vectors": vectors, "passages": passages}, workers, notes)
+        if vectors is not None:
+            from longrank.ranking.build import check_vectors
+
+            check_vectors(vectors, passages, Notes())
+        _build(sources, output, {**options, "corpus": corpus, "workers": workers}, notes)
     elif vectors is None or expansions or len(sources) != 1:
         raise InputError("-o is needed", fix="longrank index SOURCE... -o INDEX")
     if vectors is not None:
@@ -102,8 +106,8 @@ def _corpus(
     return CorpusOptions(format, fields, TextOptions(encoding, errors, Limits(max_uncompressed=max_uncompressed)))
 
 
-def _build(sources: list[str], output: Path, options: dict[str, Any], workers: int, notes: Notes) -> None:
-    from longrank.verbs.index import index as build_index
+def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Notes) -> None:
+    from longrank.index import Index
     from longrank.verbs.index import needed_bytes
 
     needed = needed_bytes([*sources, *options["expansions"]], output)
@@ -111,7 +115,7 @@ def _build(sources: list[str], output: Path, options: dict[str, Any], workers: i
         console.note(f"building takes up to {needed / (1 << 30):.1f} GiB of disk")
     unit = "lines of expansions and documents" if options["expansions"] else "documents"
     with console.progress("indexing", None, unit) as advance:
-        built = build_index(sources, output, **options, notes=notes, progress=advance, workers=workers)
+        built = Index.build(sources, output, **options, notes=notes, progress=advance)
     _print_summary(built)
 
 

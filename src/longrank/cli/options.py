@@ -45,6 +45,17 @@ Measures = Annotated[
     typer.Option("-m", "--measure", help="Repeatable; a name of ir_measures or trec_eval. [default: nDCG@10]"),
 ]
 Field = Annotated[str | None, typer.Option("--field", help="Topic field that is the query: title, description, ...")]
+QueryFormat = Annotated[str | None, typer.Option("--query-format", help="Query format, if it cannot be detected.")]
+ModelName = Annotated[str, typer.Argument(help="Model: a Hugging Face name, a folder, or an alias.", metavar="MODEL")]
+Model = Annotated[str | None, typer.Option("--model", help="Model: a Hugging Face name, a folder, or an alias.")]
+ScoreCache = Annotated[
+    Path | None,
+    typer.Option("--score-cache", help="File of passage scores shared between runs; created if absent."),
+]
+AllowUntrained = Annotated[bool, typer.Option("--allow-untrained", help="Score with an untrained document network.")]
+PipelineSettings = Annotated[
+    list[str] | None, typer.Option("--set", help="section.key=value: any setting of the pipeline.")
+]
 Folds = Annotated[Path | None, typer.Option("--folds", help="Fold file, of LongRank, Anserini or Capreolus.")]
 MakeFolds = Annotated[
     int | None, typer.Option("--make-folds", help="Number of random folds to make; written to FOLDER/folds.json.")

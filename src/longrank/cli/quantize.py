@@ -8,15 +8,13 @@ from typing import Annotated
 import typer
 
 from longrank.cli import console
+from longrank.cli.options import Field, ModelName, QueriesSource, QueryFormat
 
 
 def quantize(
-    model: Annotated[str, typer.Argument(help="Model: a Hugging Face name, a folder, or an alias.", metavar="MODEL")],
+    model: ModelName,
     index: Annotated[Path, typer.Argument(help="Index with the passages to calibrate on.", metavar="INDEX")],
-    queries: Annotated[
-        str,
-        typer.Argument(help="Queries: JSONL, TSV, TREC topics, a collection folder, or irds:ID.", metavar="QUERIES"),
-    ],
+    queries: QueriesSource,
     output: Annotated[Path, typer.Option("-o", "--output", help="Output folder, the new model.")],
     scorer: Annotated[
         str, typer.Option("--scorer", help="Scorer that will use the model: cross-encoder or bi-encoder.")
@@ -24,12 +22,8 @@ def quantize(
     pairs: Annotated[int, typer.Option("--pairs", help="Number of (query, passage) pairs to calibrate on.")] = 300,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the random choice of pairs.")] = 0,
     passages: Annotated[str, typer.Option("--passages", help="Segmentation preset.")] = "windows",
-    query_format: Annotated[
-        str | None, typer.Option("--query-format", help="Query format, if it cannot be detected.")
-    ] = None,
-    field: Annotated[
-        str | None, typer.Option("--field", help="Topic field that is the query: title, description, ...")
-    ] = None,
+    query_format: QueryFormat = None,
+    field: Field = None,
 ) -> None:
     """Make an int8 copy of a model.
 

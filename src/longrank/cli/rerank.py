@@ -8,22 +8,28 @@ from typing import Annotated
 import typer
 
 from longrank.cli import console
+from longrank.cli.options import (
+    AllowUntrained,
+    Field,
+    Model,
+    PipelineSettings,
+    QueriesSource,
+    QueryFormat,
+    RunOutput,
+    ScoreCache,
+    Tag,
+)
 
 
 def rerank(
     index: Annotated[Path, typer.Argument(help="The index with the documents' texts.", metavar="INDEX")],
-    queries: Annotated[
-        str,
-        typer.Argument(help="Queries: JSONL, TSV, TREC topics, a collection folder, or irds:ID.", metavar="QUERIES"),
-    ],
+    queries: QueriesSource,
     run: Annotated[Path, typer.Argument(help="The run to rerank, a TREC file from any engine.", metavar="RUN")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Output file, a TREC run.")],
+    output: RunOutput,
     pipeline: Annotated[
         str, typer.Option("--pipeline", help="Pipeline name or TOML file; its first stage is not used.")
     ] = "minilm",
-    model: Annotated[
-        str | None, typer.Option("--model", help="Model: a Hugging Face name, a folder, or an alias.")
-    ] = None,
+    model: Model = None,
     depth: Annotated[int | None, typer.Option("--depth", help="Documents reranked per query.")] = None,
     tail: Annotated[str | None, typer.Option("--tail", help="Documents below the depth: keep or drop.")] = None,
     missing: Annotated[
@@ -32,23 +38,12 @@ def rerank(
     evidence: Annotated[
         Path | None, typer.Option("--evidence", help="Evidence file. [default: OUTPUT.evidence]")
     ] = None,
-    score_cache: Annotated[
-        Path | None,
-        typer.Option("--score-cache", help="File of passage scores shared between runs; created if absent."),
-    ] = None,
-    query_format: Annotated[
-        str | None, typer.Option("--query-format", help="Query format, if it cannot be detected.")
-    ] = None,
-    field: Annotated[
-        str | None, typer.Option("--field", help="Topic field that is the query: title, description, ...")
-    ] = None,
-    allow_untrained: Annotated[
-        bool, typer.Option("--allow-untrained", help="Score with an untrained document network.")
-    ] = False,
-    assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="section.key=value: any setting of the pipeline.")
-    ] = None,
-    tag: Annotated[str, typer.Option("--tag", help="Tag of the run.")] = "longrank",
+    score_cache: ScoreCache = None,
+    query_format: QueryFormat = None,
+    field: Field = None,
+    allow_untrained: AllowUntrained = False,
+    assignments: PipelineSettings = None,
+    tag: Tag = "longrank",
 ) -> None:
     """Rerank the top of a run by passages.
 

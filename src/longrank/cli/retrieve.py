@@ -9,16 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from longrank.cli import console
+from longrank.cli.options import Field, QueriesSource, QueryFormat, Tag
 from longrank.errors import printable
 from longrank.storage import atomic_write
 
 
 def retrieve(
     index: Annotated[Path, typer.Argument(help="The index, or lucene:PATH for an index of Lucene.", metavar="INDEX")],
-    queries: Annotated[
-        str,
-        typer.Argument(help="Queries: JSONL, TSV, TREC topics, a collection folder, or irds:ID.", metavar="QUERIES"),
-    ],
+    queries: QueriesSource,
     output: Annotated[Path, typer.Option("-o", "--output", help="Output file, a TREC run; .gz compresses it.")],
     k: Annotated[int, typer.Option("-k", help="Documents per query.")] = 1000,
     preset: Annotated[
@@ -54,16 +52,12 @@ def retrieve(
             min=1,
         ),
     ] = None,
-    field: Annotated[
-        str | None, typer.Option("--field", help="Topic field that is the query: title, description, ...")
-    ] = None,
-    query_format: Annotated[
-        str | None, typer.Option("--query-format", help="Query format, if it cannot be detected.")
-    ] = None,
+    field: Field = None,
+    query_format: QueryFormat = None,
     allow_empty_query: Annotated[
         bool, typer.Option("--allow-empty-query", help="Accept queries without text; they find nothing.")
     ] = False,
-    tag: Annotated[str, typer.Option("--tag", help="Tag of the run.")] = "longrank",
+    tag: Tag = "longrank",
 ) -> None:
     """Find candidates by BM25, query likelihood or feedback.
 

@@ -57,14 +57,13 @@ def microblog(
     --queries topics.microblog2012.txt --qrels qrels.microblog2012.txt -o rows.jsonl --dev dev.jsonl
     """
     from longrank.cli.inputs import output_file
-    from longrank.training.passage_data.line_file import check_not_packed
     from longrank.training.passage_data.microblog import (
         DEV_QUERIES,
         microblog_rows,
         read_microblog_qrels,
         read_microblog_queries,
     )
-    from longrank.training.passage_data.rows import split_queries
+    from longrank.training.passage_data.rows import check_not_packed, split_queries
     from longrank.types import Notes
 
     notes = Notes()

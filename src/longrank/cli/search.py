@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longrank.cli import console
+from longrank.cli.options import AllowUntrained, Model, PipelineSettings, ScoreCache
 from longrank.errors import install_line, printable
 
 if TYPE_CHECKING:
@@ -28,22 +29,13 @@ def search(
         str | None,
         typer.Option("--pipeline", help="Pipeline name or TOML file. [default: minilm if installed, else lexical]"),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", help="Model: a Hugging Face name, a folder, or an alias.")
-    ] = None,
+    model: Model = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Number of documents.")] = 10,
     passages: Annotated[int, typer.Option("--passages", min=0, help="Passages shown per document.")] = 2,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per document, with offsets.")] = False,
-    score_cache: Annotated[
-        Path | None,
-        typer.Option("--score-cache", help="File of passage scores shared between runs; created if absent."),
-    ] = None,
-    allow_untrained: Annotated[
-        bool, typer.Option("--allow-untrained", help="Score with an untrained document network.")
-    ] = False,
-    assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="section.key=value: any setting of the pipeline.")
-    ] = None,
+    score_cache: ScoreCache = None,
+    allow_untrained: AllowUntrained = False,
+    assignments: PipelineSettings = None,
 ) -> None:
     """Search long documents and show the passages that matter.
 

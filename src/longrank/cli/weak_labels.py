@@ -71,7 +71,7 @@ def weak_labels(
     from longrank.collections import places, read_qrels, read_queries, read_run
     from longrank.index import Index
     from longrank.training.passage_data.examples import write_examples
-    from longrank.training.passage_data.line_file import check_not_packed
+    from longrank.training.passage_data.rows import check_not_packed
     from longrank.training.weak_labels import WeakLabelOptions, training_queries, weak_examples
     from longrank.types import Notes
 

@@ -99,11 +99,11 @@ def places(source: str | Path | Collection, part: Literal["queries", "qrels", "p
         if not (text.startswith(IRDS) or is_folder(Path(text)) or is_in_catalogue(text)):
             return (text,)
     collection = open_collection(source)
-    found: tuple[str, ...] = getattr(collection, part)
-    if not found:
+    parts: tuple[str, ...] = getattr(collection, part)
+    if not parts:
         what = f"is a folder without {part}" if collection.folder else f"this collection has no {part}"
         raise missing(collection, what, str(collection.folder or collection.name))
-    return found
+    return parts
 
 
 def missing(collection: Collection, what: str, place: str) -> InputError:

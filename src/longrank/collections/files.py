@@ -43,7 +43,7 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
     format = options.format or format_of(path)
     if format is None:
         known = ", ".join(EXTENSIONS)
-        raise InputError("its format cannot be told", path=path, fix=f"name it with --format, or end it in {known}")
+        raise InputError("its format is unknown", path=path, fix=f"name it with --format, or end it in {known}")
     yield SourceFile(path, _as_id(path.name, notes, path)), format
 
 
@@ -60,13 +60,13 @@ def _in(folder: Path, options: CorpusOptions, notes: Notes) -> Iterator[tuple[So
         _refuse_packed(path)
         format = options.format or format_of(path)
         if format is None or (options.format and not may_be(path, format)):
-            notes.add("files of no known format passed over", str(path))
+            notes.add("files of unknown format skipped", str(path))
             continue
         n_read += 1
         yield SourceFile(path, _as_id(path.relative_to(folder).as_posix(), notes, path)), format
     if not n_read:
-        wanted = f"{options.format} files" if options.format else f"files ending in {', '.join(EXTENSIONS)}"
-        raise InputError("folder holds nothing to read", path=folder, fix=f"it should hold {wanted}; see --format")
+        expected = f"{options.format} files" if options.format else f"files ending in {', '.join(EXTENSIONS)}"
+        raise InputError("folder holds no document file", path=folder, fix=f"it should hold {expected}; see --format")
 
 
 def _walk(folder: Path, notes: Notes) -> Iterator[Path]:
@@ -77,7 +77,7 @@ def _walk(folder: Path, notes: Notes) -> Iterator[Path]:
 
     for parent, folders, files in os.walk(folder, onerror=fail):
         if MANIFEST in files and _is_written_by_us(Path(parent)):
-            notes.add("folders written by longrank passed over", parent)
+            notes.add("folders written by longrank skipped", parent)
             folders.clear()
             continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -96,7 +96,9 @@ def _is_written_by_us(folder: Path) -> bool:
 
 def _refuse_packed(path: Path) -> None:
     if _PACKED.search(path.name):
-        raise InputError("is packed; only .gz is unpacked on the way", path=path, fix="unpack it first")
+        raise InputError(
+            "is an archive or has an unsupported compression; only .gz is unpacked", path=path, fix="unpack it first"
+        )
 
 
 def _as_id(name: str, notes: Notes, path: Path) -> str:

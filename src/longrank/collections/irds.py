@@ -42,7 +42,7 @@ def load(dataset_id: str) -> Any:
             raise
     near = difflib.get_close_matches(dataset_id, list(ir_datasets.registry), n=3, cutoff=0.5)
     fix = f"did you mean {' or '.join(near)}?" if near else "the ids are listed on ir-datasets.com"
-    raise InputError("ir_datasets knows no such dataset", path=f"irds:{dataset_id}", fix=fix)
+    raise InputError("ir_datasets has no such dataset", path=f"irds:{dataset_id}", fix=fix)
 
 
 def irds_records(dataset_id: str) -> Iterator[Record]:
@@ -130,7 +130,7 @@ def _quietly(dataset_id: str, work: Callable[[], T]) -> T:
         with _no_terminal():
             return work()
     except EOFError as error:  # a prompt for a name and a password
-        what, fix = "has to be licensed", f"see https://ir-datasets.com/{dataset_id.partition('/')[0]}.html"
+        what, fix = "needs a licence", f"see https://ir-datasets.com/{dataset_id.partition('/')[0]}.html"
         raise InputError(what, path=f"irds:{dataset_id}", fix=fix) from error
     except Exception as error:
         reason = f"{type(error).__name__}: {error}".split("\n")[0][:200]

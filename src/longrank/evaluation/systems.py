@@ -58,6 +58,11 @@ def place_of(source: Any, name: str) -> str:
     return str(source) if isinstance(source, str | Path) else name
 
 
+def places_of(**sources: Any) -> dict[str, str | None]:
+    """Return the file of each source, ``"memory"`` for values in memory, None for None."""
+    return {name: None if source is None else place_of(source, "memory") for name, source in sources.items()}
+
+
 def note_coverage(qrels: Qrels, system: System, notes: Notes, fate: str) -> None:
     """Note how many topics a run lacks, and how many of its queries have no judgments.
 

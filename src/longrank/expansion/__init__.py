@@ -1,8 +1,8 @@
-"""doc2query: the queries that a sequence-to-sequence model predicts for documents, as a file that an index reads.
+"""doc2query: predict queries for documents with a sequence-to-sequence model, in a file that an index reads.
 
-    reading     which texts of a document the model reads (presets)
+    reading     texts of a document that the model reads (presets)
     network     loading and checking a model
-    decoding    how queries are written: top-k sampling, beam search
+    decoding    top-k sampling and beam search
     predictor   texts in, queries out
     expand      a collection in, a file of predictions out, resumable
 

@@ -1,11 +1,11 @@
-"""How a sequence-to-sequence model writes queries: top-k sampling or beam search.
+"""Decode queries from a sequence-to-sequence model: top-k sampling or beam search.
 
     topk   n queries, each token drawn from the k likeliest by their probabilities (docTTTTTquery, k = 10)
-    beam   the n best of a beam of width n (the first doc2query, n = 5)
+    beam   the n best queries of a beam of width n (the first doc2query, n = 5)
 
-A draw is a function of (seed, document, passage, number of the query, place of the token) and of nothing else: not of
-what is decoded beside it, nor of the state of a generator. The k tokens stand in the order of their ids, so that two of
-almost the same probability may change places without a draw noticing. With k = 1 all n queries are the greedy one.
+A draw is a function of (seed, document, passage, number of the query, place of the token), independent of the batch and
+of any generator's state. The k tokens are ordered by id, so a draw does not change if two tokens of almost equal
+probability swap ranks. With k = 1, all n queries are the greedy query.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _TOKENS = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_
 
 
 class Decoding(NamedTuple):
-    """How queries are written.
+    """Settings of decoding.
 
     Attributes:
         method: one of `METHODS`.
-        n: queries of a text, 1 or more; equal ones all count.
-        k: tokens that sampling chooses from; beam search has no use for it.
+        n: queries per text, 1 or more, duplicates included.
+        k: tokens that sampling chooses from; beam search ignores it.
         seed: of sampling.
-        max_query_tokens: most tokens of a query, its end included; at least `LEAST_QUERY_TOKENS`.
+        max_query_tokens: maximum tokens of a query, its end included; at least `LEAST_QUERY_TOKENS`.
     """
 
     method: str = "topk"
@@ -47,7 +47,7 @@ class Decoding(NamedTuple):
         """Refuse settings out of range.
 
         Raises:
-            InputError: one is.
+            InputError: such a setting.
         """
         if self.method not in METHODS:
             raise InputError(f"method must be one of {', '.join(METHODS)}", got=self.method)
@@ -56,7 +56,7 @@ class Decoding(NamedTuple):
 
 
 class TextKey(NamedTuple):
-    """What draws are made of besides the seed: a document's id, and which of its passages."""
+    """Key of a text's draws: the id of its document, and the number of its passage."""
 
     doc_id: str
     passage: int
@@ -72,13 +72,13 @@ def first_logits(network: Any, features: dict[str, torch.Tensor]) -> torch.Tenso
 def written(
     network: Any, features: dict[str, torch.Tensor], keys: Sequence[TextKey], decoding: Decoding
 ) -> list[list[list[int]]]:
-    """Return the token ids of each text's n queries, from what the decoder begins with to the end of the longest.
+    """Return the token ids of each text's n queries, from the decoder's first token, padded to the longest query.
 
     Args:
-        network: of transformers, sequence to sequence, in evaluation mode, without habits (`forget_habits`).
+        network: of transformers, sequence to sequence, in evaluation mode, after `forget_habits`.
         features: padded texts, int64 [B, L] each.
         keys: of the B texts.
-        decoding: how.
+        decoding: its settings.
     """
     import transformers
 
@@ -92,9 +92,9 @@ def written(
 
 
 def forget_habits(network: Any) -> None:
-    """Keep the model's special tokens, and nothing else of how its folder says that it writes.
+    """Remove the generation settings of the model's folder, except special tokens.
 
-    transformers takes whatever a call does not name from there: BART's folders forbid repeated trigrams, for instance.
+    transformers would use them as defaults; BART's folders, for instance, forbid repeated trigrams.
     """
     from transformers import GenerationConfig
 
@@ -119,16 +119,16 @@ def _generation(decoding: Decoding) -> Any:
 
 
 class _Drawn:
-    """Chooses the next token of each row: the chosen one keeps 0, all others get minus infinity.
+    """Choose the next token of each row: it keeps 0, all other tokens get minus infinity.
 
-    transformers samples from what is left; rows are the queries of one text after those of another.
+    transformers then samples the only token left. Rows are the n queries of the first text, then of the second, ...
     """
 
     def __init__(self, keys: Sequence[TextKey], decoding: Decoding) -> None:
         self._keys, self._decoding = keys, decoding
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Return scores [B * n, vocabulary] of which one each is not minus infinity."""
+        """Return scores [B * n, vocabulary], minus infinity except for the chosen tokens."""
         import torch
 
         place, decoding = input_ids.shape[1], self._decoding

@@ -1,9 +1,8 @@
-"""Predicting queries for a whole collection: one line for each document, in the collection's order.
+"""Predict queries for a whole collection: a line per document, in the collection's order.
 
-A document's queries are those of its passages, in their order. The file appears when all are there. Until then the work
-lies beside it in ``FILE.unfinished``, a journal with a record of each document and a mark after each block of them;
-it goes on after the last mark. Blocks depend on the documents and settings alone, and so does, to the last bit, what
-is read together: interruptions never change a byte.
+A document's queries are those of its passages, in their order. The file appears when all lines are there. Until then,
+``FILE.unfinished`` beside it is a journal with a record per document and a mark after each block; work resumes after
+the last mark. Blocks and batches depend on the documents and settings alone, so interruptions never change a byte.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from longrank.storage import MANIFEST, Journal, atomic_write, read_journal
 from longrank.storage.workplace import working_on
 from longrank.types import Document, Notes
 
-_BLOCK = 64  # passages, about, whose queries are lost at most when work is interrupted
+_BLOCK = 64  # passages, about; an interruption loses the queries of at most one block
 _NO_TEXT = "documents without text, for which nothing is predicted"
 
 
@@ -81,29 +80,29 @@ def expand(
     notes: Notes,
     progress: Callable[[int], object] = lambda n: None,
 ) -> int:
-    """Write the queries predicted for each document to `output`; go on with what was begun there.
+    """Write the queries predicted for each document to `output`, or resume an interrupted call.
 
     Args:
         collection: the documents.
         predictor: the model.
-        reading: what it reads of a document.
+        reading: makes the texts that the model reads.
         output: a file as `longrank.formats.expansions` reads it.
         notes: counts texts and queries that were cut or left out.
-        progress: called with the number of documents just done, first with those done before.
+        progress: called with the number of documents just done, first with those done earlier.
 
     Returns:
-        How many queries the file holds.
+        The number of queries in the file.
 
     Raises:
-        InputError: what was begun was with other settings, documents or another model; another process is writing the
-            same file, or it cannot be written.
+        InputError: an unfinished file of other settings, documents or another model; another process writes the same
+            file, or it cannot be written.
         LongRankError: there is no memory for a single passage, or no space for the file.
     """
     unfinished = output.with_name(output.name + ".unfinished")
     with _begun(unfinished, collection, predictor, reading) as journal:
         progress(journal.n_committed)
-        rest = islice(collection.documents(), journal.n_committed, None)
-        for block in _blocks(rest, reading, max(_BLOCK, predictor.batch)):
+        remaining = islice(collection.documents(), journal.n_committed, None)
+        for block in _blocks(remaining, reading, max(_BLOCK, predictor.batch)):
             for record in _predicted(block, predictor):
                 journal.append(json.dumps(record).encode())
             journal.commit()
@@ -115,7 +114,7 @@ def expand(
 
 @contextmanager
 def _begun(path: Path, collection: Documents, predictor: QueryPredictor, reading: Reading) -> Iterator[Journal]:
-    """Open the journal, which no other process may write meanwhile."""
+    """Open the journal, locked."""
     header = {
         "format": "longrank-expansions-unfinished",
         "model": predictor.fingerprint,
@@ -127,7 +126,7 @@ def _begun(path: Path, collection: Documents, predictor: QueryPredictor, reading
 
 
 def _blocks(documents: Iterable[Document], reading: Reading, n_texts: int) -> Iterator[list[tuple[str, Read]]]:
-    """Yield runs of documents that have `n_texts` passages or more, but for the last."""
+    """Yield blocks of documents with `n_texts` passages or more; the last block may have fewer."""
     block: list[tuple[str, Read]] = []
     texts = 0
     for document in documents:
@@ -146,19 +145,19 @@ def _predicted(block: Sequence[tuple[str, Read]], predictor: QueryPredictor) -> 
     keys = [TextKey(doc_id, passage) for doc_id, read in block for passage in read.passages]
     predictions = iter(predictor.predict(texts, keys))
     for doc_id, read in block:
-        own = list(islice(predictions, len(read.texts)))
-        queries = [query for one in own for query in one.queries]
-        yield {"doc_id": doc_id, "queries": queries, "remarks": _remarks(read, own, predictor)}
+        of_document = list(islice(predictions, len(read.texts)))
+        queries = [query for prediction in of_document for query in prediction.queries]
+        yield {"doc_id": doc_id, "queries": queries, "remarks": _remarks(read, of_document, predictor)}
 
 
 def _remarks(read: Read, predictions: Sequence[Prediction], predictor: QueryPredictor) -> dict[str, int]:
     counts = Counter(read.remarks)
     counts[_NO_TEXT] += not any(read.texts)
-    counts[f"passages cut at {predictor.max_tokens} tokens"] += sum(one.text_cut for one in predictions)
+    counts[f"passages cut at {predictor.max_tokens} tokens"] += sum(prediction.text_cut for prediction in predictions)
     counts[f"predicted queries cut at {predictor.decoding.max_query_tokens} tokens"] += sum(
-        one.n_cut for one in predictions
+        prediction.n_cut for prediction in predictions
     )
-    counts["predicted queries that are empty, left out"] += sum(one.n_empty for one in predictions)
+    counts["predicted queries that are empty, left out"] += sum(prediction.n_empty for prediction in predictions)
     return dict(+counts)
 
 

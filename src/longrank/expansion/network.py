@@ -1,4 +1,4 @@
-"""Loading a sequence-to-sequence model, to be trained or to write queries with."""
+"""Load a sequence-to-sequence model, to train it or to predict queries."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def open_seq2seq(model: Model, dtype: str = "float32") -> tuple[Any, Any]:
 
     Args:
         model: its files.
-        dtype: as of `load_pretrained`.
+        dtype: as for `load_pretrained`.
 
     Raises:
-        InputError: it cannot be loaded, is not sequence-to-sequence, has no tokenizer or names no tokens to begin and
-            to pad with.
+        InputError: the model cannot be loaded, is not sequence-to-sequence, has no tokenizer, or has no tokens to
+            begin and to pad with.
         MissingExtra: torch or transformers are not installed.
     """
     config = read_json(model.network / "config.json")
@@ -29,7 +29,7 @@ def open_seq2seq(model: Model, dtype: str = "float32") -> tuple[Any, Any]:
             "is not a sequence-to-sequence model",
             path=model.path,
             got=config.get("model_type"),
-            fix="name one that reads a text and writes another, such as T5 or BART",
+            fix="use a model such as T5 or BART",
         )
     with loading(model):
         network, tokenizer, missing = load_pretrained(model, "AutoModelForSeq2SeqLM", dtype)

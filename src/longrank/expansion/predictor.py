@@ -1,4 +1,4 @@
-"""A sequence-to-sequence model that predicts which queries a text answers: texts in, queries out."""
+"""Predict queries that texts answer, with a sequence-to-sequence model."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from longrank.text.packing import Packed
 from longrank.types import Notes
 
 DEFAULT_BATCH = 64
-"""Queries that are written at a time."""
+"""Queries predicted at a time."""
 
 
 class Prediction(NamedTuple):
-    """The queries of a text, in the order in which they were drawn or from the likeliest on.
+    """The queries of a text, in the order of drawing, or the likeliest first.
 
     Attributes:
-        queries: without special tokens, single blanks between words; empty ones are left out, equal ones are not.
-        text_cut: whether the model could not read the text to its end.
-        n_cut: queries that reached the most tokens before their end.
-        n_empty: queries that were left out.
+        queries: without special tokens, single blanks between words; empty queries are left out, duplicates are kept.
+        text_cut: whether the text was longer than the model reads.
+        n_cut: queries that were cut at the maximum length.
+        n_empty: empty queries.
     """
 
     queries: tuple[str, ...]
@@ -43,16 +43,16 @@ class QueryPredictor:
 
     Args:
         model: its files.
-        decoding: how queries are written.
-        max_tokens: what is read of a text; default: the model's own limit, or 512.
-        batch: queries written at a time, 1 or more; on a CPU by each core. Of results, it changes the last bits only.
+        decoding: sampling or beam search.
+        max_tokens: tokens read of a text; None: the model's own limit, or 512.
+        batch: queries predicted at a time, 1 or more; on a CPU by each core. It changes the last bits of scores only.
         device: a torch device, or ``auto``.
         dtype: ``float32`` or ``bf16``.
         notes: counts batches that were halved because memory ran out.
 
     Attributes:
-        fingerprint: names the model and all that its queries depend on.
-        batch: queries written at a time.
+        fingerprint: names the model and everything that its queries depend on.
+        batch: queries predicted at a time.
         offset_tokenizer: the model's tokenizer, for passages of wordpieces.
 
     Raises:
@@ -102,28 +102,28 @@ class QueryPredictor:
         )
 
     def predict(self, texts: Sequence[str], keys: Sequence[TextKey]) -> list[Prediction]:
-        """Return the queries of each text; of a blank one, none.
+        """Return the queries of each text; a blank text has none.
 
         Args:
-            texts: what is read.
-            keys: of each text, what its draws are made of.
+            texts: the texts to read.
+            keys: of each text; its draws are functions of it.
 
         Raises:
             LongRankError: there is no memory for a single text.
         """
-        found = [Prediction(())] * len(texts)
-        asked = [n for n, text in enumerate(texts) if text.strip()]
-        packed = dict(zip(asked, self._feeder.packer.texts([texts[n] for n in asked]), strict=True))
+        all_predictions = [Prediction(())] * len(texts)
+        filled = [n for n, text in enumerate(texts) if text.strip()]
+        packed = dict(zip(filled, self._feeder.packer.texts([texts[n] for n in filled]), strict=True))
         for batch, predictions, notes in side_by_side(
             lambda batch: self._written(batch, packed, keys), self._batches(packed), self._device
         ):
             self._notes.merge(notes)
             for n, prediction in zip(batch, predictions, strict=True):
-                found[n] = prediction
-        return found
+                all_predictions[n] = prediction
+        return all_predictions
 
     def _batches(self, packed: dict[int, Packed]) -> list[list[int]]:
-        """Return which texts are read together: those of like length."""
+        """Return batches of texts of similar length, by number."""
         order = sorted(packed, key=lambda n: len(packed[n].ids))
         step = max(1, self.batch // self.decoding.n)
         return [order[first : first + step] for first in range(0, len(order), step)]
@@ -140,18 +140,18 @@ class QueryPredictor:
         parts = list(halving(batch, rows, notes))
         predictions = [
             self._prediction(packed[n], queries)
-            for part, found in parts
-            for n, queries in zip(part, found, strict=True)
+            for part, by_text in parts
+            for n, queries in zip(part, by_text, strict=True)
         ]
         return batch, predictions, notes
 
     def _prediction(self, text: Packed, rows: Sequence[list[int]]) -> Prediction:
-        ended = [self._ended(row[1:]) for row in rows]  # the first is what every query begins with
+        ended = [self._ended(row[1:]) for row in rows]  # the first token begins every query
         queries = [" ".join(self._tokenizer.decode(ids, skip_special_tokens=True).split()) for ids, _ in ended]
         kept = tuple(filter(None, queries))
         return Prediction(kept, text.truncated, sum(cut for _, cut in ended), len(queries) - len(kept))
 
     def _ended(self, ids: list[int]) -> tuple[list[int], bool]:
-        """Return the tokens up to the end of a query, and whether there was none."""
+        """Return the tokens up to the end of a query, and whether its end was cut off."""
         end = next((place for place, token in enumerate(ids) if token in self._ends), None)
         return ids[:end], end is None

@@ -1,23 +1,22 @@
-"""Which texts of a document a model reads to predict its queries.
+"""Texts of a document that a model reads to predict queries.
 
     [passages]                 # see longrank.text.segment.PRESETS; any option of the preset may be set
     preset = "doct5query"
-    max_characters = 10000     # of a document; 0: all of it
-    title = true               # whether each passage begins with the document's title
+    max_characters = 10000     # characters of a document; 0: all
+    title = true               # put the document's title before each passage
 
 docTTTTTquery reads the first 10,000 characters of MS MARCO's documents in windows of 10 sentences, one every 5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from longrank.config import lookup, override, validated
+from longrank.config import Assignments, lookup, override, validated
 from longrank.protocols import Segmenter
 from longrank.ranking.passages import text_read
 from longrank.ranking.settings import Passages
@@ -34,7 +33,7 @@ READINGS = MappingProxyType(
 
 
 class ReadingSettings(BaseModel):
-    """What is read; see the head of this module."""
+    """Settings of a preset; see the head of this module."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -44,7 +43,7 @@ class ReadingSettings(BaseModel):
 
 
 class Read(NamedTuple):
-    """The texts of a document's passages, empty where a passage is; the passages' numbers; what was left out."""
+    """Texts and numbers of a document's passages, and counts of cut or missing text; empty passages have no text."""
 
     texts: tuple[str, ...]
     passages: tuple[int, ...]
@@ -52,19 +51,19 @@ class Read(NamedTuple):
 
 
 class Reading:
-    """Makes texts of documents.
+    """Make texts of documents.
 
     Args:
         preset: a key of `READINGS`.
-        assignments: ``key=value``, settings that replace the preset's own.
+        assignments: ``key=value``, settings that replace those of the preset.
         tokenizer: of the model, for passages of wordpieces.
 
     Raises:
-        InputError: no such preset or setting, or a value that is wrong.
+        InputError: no such preset or setting, or a wrong value.
     """
 
-    def __init__(self, preset: str, assignments: Sequence[str], tokenizer: OffsetTokenizer | None = None) -> None:
-        data: dict[str, Any] = lookup(READINGS, preset, "preset of what is read")
+    def __init__(self, preset: str, assignments: Assignments, tokenizer: OffsetTokenizer | None = None) -> None:
+        data: dict[str, Any] = lookup(READINGS, preset, "reading preset")
         self._settings = validated(ReadingSettings, override(data, assignments), preset)
         passages = self._settings.passages
         self._segmenter: Segmenter = make_segmenter(passages.preset, passages.options, tokenizer)
@@ -73,20 +72,21 @@ class Reading:
         )
 
     def read(self, document: Document) -> Read:
-        """Return what the model reads of a document."""
+        """Return the texts that the model reads of a document."""
         remarks: dict[str, int] = {}
-        begun = self._begun(document)
-        found = self._segmenter.segment(begun)
-        if len(begun.text) < len(document.text):
+        cut = self._cut(document)
+        segmentation = self._segmenter.segment(cut)
+        if len(cut.text) < len(document.text):
             remarks[f"documents read to character {self._settings.max_characters:,}"] = 1
-        if left_out := found.n_passages - len(found.passages):
+        if left_out := segmentation.n_passages - len(segmentation.passages):
             remarks["passages left out"] = left_out
         title = self._settings.title
-        texts = tuple(text_read(begun, one.text, title=title) if one.text else "" for one in found.passages)
-        return Read(texts, tuple(one.index for one in found.passages), remarks)
+        passages = segmentation.passages
+        texts = tuple(text_read(cut, passage.text, title=title) if passage.text else "" for passage in passages)
+        return Read(texts, tuple(passage.index for passage in passages), remarks)
 
-    def _begun(self, document: Document) -> Document:
-        """Return the document, its text and its own passages up to the last character that is read."""
+    def _cut(self, document: Document) -> Document:
+        """Return the document with its text and its own passages cut at the last character that is read."""
         end = self._settings.max_characters
         if not 0 < end < len(document.text):
             return document

@@ -64,7 +64,7 @@ TEXT_IN_MEMORY = TextOptions(limits=LIMITS_IN_MEMORY)
 
 
 def read_lines(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) -> Iterator[Line]:
-    """Yield the lines of a text file, ``.gz`` unpacked on the way.
+    """Yield the lines of a text file, unpacked if it ends in ``.gz``.
 
     Args:
         path: the file.

@@ -128,7 +128,7 @@ def _check_name(path: Path) -> None:
     if name.endswith(_ARCHIVES):
         raise InputError("is an archive", path=path, fix="unpack it first")
     if name.endswith(_OTHER_PACKERS):
-        raise InputError("only .gz is unpacked on the way", path=path, fix="unpack it first")
+        raise InputError("has an unsupported compression; only .gz is unpacked", path=path, fix="unpack it first")
     if not path.exists():
         raise InputError("no such file", path=path)
 

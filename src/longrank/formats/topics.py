@@ -140,5 +140,5 @@ def field_among(name: str, known: Collection[str]) -> str | None:
     ``question`` is the description, and ``query`` the title, in topics that have no field of that name.
     """
     meant = STANDARD_NAMES.get(name, name)
-    others = (other for other, standard in STANDARD_NAMES.items() if standard == meant)
-    return next((field for field in (name, meant, *others) if field in known), None)
+    other_names = (other for other, standard in STANDARD_NAMES.items() if standard == meant)
+    return next((field for field in (name, meant, *other_names) if field in known), None)

@@ -93,10 +93,10 @@ def read_qrels(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) ->
 def _judgments(path: Path, notes: Notes, options: TextOptions) -> Iterator[Table]:
     names: tuple[str, ...] = _QRELS
     for block in read_blocks(path, notes, options):
-        head, _, rest = block.text.partition("\n")
+        head, _, body_text = block.text.partition("\n")
         body = block
         if block.first == 1 and tuple(head.split("\t")) == _BEIR:
-            names, body = _BEIR, Block(2, rest, block.ended)
+            names, body = _BEIR, Block(2, body_text, block.ended)
         yield split_columns(body, names, path, comments=True)
 
 

@@ -105,14 +105,14 @@ def best(
         descending: True: the larger rank comes first among equal scores.
     """
     bits = sums.view(np.int64)
-    found = np.flatnonzero(bits >= _lower_bound(bits, k))
-    scores, order = sums[found].astype(np.float32), ranks[found].astype(np.uint64)
+    numbers = np.flatnonzero(bits >= _lower_bound(bits, k))
+    scores, order = sums[numbers].astype(np.float32), ranks[numbers].astype(np.uint64)
     keys = scores.view(np.uint32).astype(np.uint64) << _HALF | (order if descending else _LOW - order)
     if len(keys) > k:
         kept = np.argpartition(keys, len(keys) - k)[len(keys) - k :]
-        found, scores, keys = found[kept], scores[kept], keys[kept]
+        numbers, scores, keys = numbers[kept], scores[kept], keys[kept]
     sorting = np.argsort(keys)[::-1]
-    return found[sorting], scores[sorting]
+    return numbers[sorting], scores[sorting]
 
 
 def _lower_bound(bits: NDArray[np.int64], k: int) -> np.int64:

@@ -127,10 +127,10 @@ class Strings(Sequence[bytes]):
             return [characters[a:b] for a, b in pairwise(bounds.tolist())]
         return [gathered[a:b].decode() for a, b in pairwise(bounds.tolist())]
 
-    def find(self, wanted: bytes) -> int | None:
+    def find(self, string: bytes) -> int | None:
         """Return the place of a string in a sorted list; None if it is missing."""
-        place = bisect_left(self, wanted)
-        return place if place < len(self) and self[place] == wanted else None
+        place = bisect_left(self, string)
+        return place if place < len(self) and self[place] == string else None
 
     def _between(self, start: int, stop: int) -> list[bytes]:
         offsets = self._offsets[start : stop + 1].tolist()

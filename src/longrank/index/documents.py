@@ -52,11 +52,11 @@ class Documents:
         Raises:
             KeyError: no such document.
         """
-        wanted = doc_id.encode(errors="surrogatepass")  # an id that is not a string is not in the index
-        place = bisect_left(_Ordered(self._ids, self.id_order), wanted)
+        key = doc_id.encode(errors="surrogatepass")  # lone surrogates are in no id
+        place = bisect_left(_Ordered(self._ids, self.id_order), key)
         if place < len(self):
             number = int(self.id_order[place])
-            if self._ids[number] == wanted:
+            if self._ids[number] == key:
                 return number
         raise KeyError(doc_id)
 

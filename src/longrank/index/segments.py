@@ -109,10 +109,10 @@ class _Numbers(dict[str, int]):
 
     def of(self, text: str) -> array[int]:
         """Return the numbers of the words of `text`, in order."""
-        found = array("I")
+        numbers = array("I")
         for piece in pieces(text):
-            found.extend(filter(None, map(self.__getitem__, words(piece))))
-        return found
+            numbers.extend(filter(None, map(self.__getitem__, words(piece))))
+        return numbers
 
 
 def _write_postings(folder: Path, batch: Batch, options: IndexOptions) -> Segment:

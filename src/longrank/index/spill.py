@@ -83,14 +83,14 @@ class Spill(Sequence[bytes]):
 
     def find(self, keys: Sequence[str]) -> list[list[int]]:
         """Return, for each key, the numbers of its strings, ascending; strings of other keys may be among them."""
-        wanted = np.fromiter(map(hash, keys), np.int64, len(keys))
-        found: list[list[int]] = [[] for _ in keys]
+        hashes = np.fromiter(map(hash, keys), np.int64, len(keys))
+        numbers: list[list[int]] = [[] for _ in keys]
         for first, end in pairwise(self._ends):
             run = self._hashes[first:end]
-            begins, ends = (first + np.searchsorted(run, wanted, side) for side in ("left", "right"))
+            begins, ends = (first + np.searchsorted(run, hashes, side) for side in ("left", "right"))
             for i in np.flatnonzero(begins < ends):
-                found[i] += self._numbers[begins[i] : ends[i]].tolist()
-        return found
+                numbers[i] += self._numbers[begins[i] : ends[i]].tolist()
+        return numbers
 
     def remove(self) -> None:
         """Delete the files; nothing can be read afterwards."""

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from longrank.aggregation import find_aggregation
 from longrank.aggregation.run import aggregate_run
 from longrank.aggregation.unread import counting_unread
+from longrank.config import Assignments, listed
 from longrank.errors import InputError
 from longrank.formats.evidence import STOPPED, EvidenceWriter, evidence_header, read_evidence
 from longrank.index import Index
@@ -42,6 +43,11 @@ class Pipeline:
     scorer: DocumentScorer | None
     aggregator: Aggregator
 
+    def __repr__(self) -> str:
+        settings = self.settings
+        scorer = None if settings.scorer is None else settings.scorer.name
+        return f"Pipeline({scorer=}, aggregator={settings.aggregate.name!r}, index={str(self.index.path)!r})"
+
     def run(self, evidence: Iterable[Evidence], first_stage: Run, tag: str, last: frozenset[str] = frozenset()) -> Run:
         """Aggregate evidence into a run."""
         final = self.settings.final
@@ -62,7 +68,7 @@ def open_pipeline(
     pipeline: str | PipelineSettings | Pipeline,
     *,
     model: str | None = None,
-    assignments: Sequence[str] = (),
+    assignments: Assignments = (),
     notes: Notes | None = None,
     score_cache: Path | str | None = None,
 ) -> Pipeline:
@@ -73,7 +79,8 @@ def open_pipeline(
         pipeline: the name of a shipped pipeline, a TOML file, or settings; or an open pipeline of this index,
             whose models stay loaded.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
-        assignments: ``section.key=value`` on top of the pipeline; for an open one, keys of ``final`` only.
+        assignments: ``{"final.depth": 50}`` or ``["final.depth=50"]``: settings of the pipeline; of an open pipeline,
+            keys of ``final`` only.
         notes: records decisions made for you (a model, stored vectors not used).
         score_cache: a file of scores shared with other runs, created if absent (`longrank.scoring.score_cache`).
 
@@ -109,7 +116,7 @@ def open_pipeline(
     return Pipeline(settings, index, retriever, scorer, aggregator)
 
 
-def _reopened(pipeline: Pipeline, index: Index, assignments: Sequence[str]) -> Pipeline:
+def _reopened(pipeline: Pipeline, index: Index, assignments: Assignments) -> Pipeline:
     """Return an open pipeline with other settings of its section ``final``.
 
     Raises:
@@ -120,7 +127,7 @@ def _reopened(pipeline: Pipeline, index: Index, assignments: Sequence[str]) -> P
     settings = load_pipeline(pipeline.settings, assignments)
     if settings.model_copy(update={"final": pipeline.settings.final}) != pipeline.settings:
         fix = "open another pipeline"
-        raise InputError("only settings of [final] can change in an open pipeline", got=list(assignments), fix=fix)
+        raise InputError("only settings of [final] can change in an open pipeline", got=listed(assignments), fix=fix)
     return replace(pipeline, settings=settings)
 
 

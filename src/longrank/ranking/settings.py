@@ -21,7 +21,6 @@ interpolate = 0.3
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
@@ -29,7 +28,7 @@ from typing import Any, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from longrank.aggregation import find_aggregation
-from longrank.config import check_options, load_settings, override, shipped, validated
+from longrank.config import Assignments, check_options, load_settings, override, shipped, validated
 
 DEFAULT_MODEL = "minilm"
 """The default bi-encoder."""
@@ -162,7 +161,7 @@ def default_pipeline() -> str:
     return "minilm" if installed else "lexical"
 
 
-def load_pipeline(pipeline: str | PipelineSettings, assignments: Sequence[str] = ()) -> PipelineSettings:
+def load_pipeline(pipeline: str | PipelineSettings, assignments: Assignments = ()) -> PipelineSettings:
     """Read a pipeline by its name or from a TOML file, with ``section.key=value`` applied on top.
 
     Raises:

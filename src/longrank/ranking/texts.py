@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from longrank.aggregation import find_aggregation, make_aggregator
-from longrank.config import Assignments, listed
+from longrank.config import Assignments
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.protocols import Aggregator, Candidate
@@ -97,7 +97,7 @@ class Reranker:
                 raise InputError("an open pipeline takes no other model, index or settings")
             settings, scorer, self.aggregator = pipeline.settings, pipeline.scorer, pipeline.aggregator
         else:
-            settings, scorer = load_pipeline(pipeline, listed(assignments)), None
+            settings, scorer = load_pipeline(pipeline, assignments), None
             self.aggregator = open_aggregator(settings)
             if settings.scorer is not None:
                 scorer = open_document_scorer(self._statistics, settings, model, self.aggregator, self.notes)
@@ -135,9 +135,11 @@ class Reranker:
             limits: limits of reading; None: no limits.
 
         Raises:
-            InputError: the query is empty, or there is no document.
+            InputError: the query is empty, there is no document, or `k` is below 1.
             LongRankError: a score is not finite.
         """
+        if k is not None and k < 1:
+            raise InputError("k must be at least 1", got=k)
         prepared = self.prepare(query, documents, limits or TextLimits())
         evidence = self.scorer.finish(prepared.block, self.scorer.scorer.score(prepared.block.tasks))
         return Results(query, self.ranked(prepared, evidence, k=k, passages=passages), self.notes)
@@ -159,7 +161,7 @@ class Reranker:
         items: list[Any] = [pairs] if single else list(pairs)
         places: dict[str, list[int]] = {}
         for n, pair in enumerate(items):
-            if isinstance(pair, str) or len(pair) != 2:
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise InputError("predict takes (query, text) pairs", got=pair)
             places.setdefault(pair[0], []).append(n)
         prepared = [self.prepare(query, [items[n][1] for n in ns], TextLimits()) for query, ns in places.items()]

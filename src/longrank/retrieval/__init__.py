@@ -1,4 +1,4 @@
-"""First stages: what finds the candidates of a query."""
+"""First stages: they retrieve the candidates of a query."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from longrank.retrieval.lucene import LuceneRetriever
 
 ENGINES: dict[str, type[LuceneRetriever] | str] = {"lucene": "longrank.retrieval.lucene:LuceneRetriever"}
-"""First stages over the indexes of other engines, by what stands before the colon of ``lucene:PATH``."""
+"""First stages over indexes of other engines, by the prefix of ``lucene:PATH``."""
 
 
 def open_retriever(
     source: str, stage: FirstStage, *, notes: Notes | None = None
 ) -> Searcher | WithFeedback | LuceneRetriever:
-    """Return the retriever of a first stage over an index of ours, or over one of another engine (``lucene:PATH``).
+    """Return the retriever of a first stage over a LongRank index, or over another engine's (``lucene:PATH``).
 
     Raises:
-        InputError: as `make_retriever`, `Index` or the engine says.
+        InputError: as `make_retriever`, `Index.open` or the engine.
     """
     engine, _, path = source.partition(":")
     if path and engine in ENGINES:
@@ -46,19 +46,18 @@ def make_retriever(
     """Return the retriever of a first stage, with some of its settings replaced.
 
     Args:
-        index: what is searched.
-        preset: a key of `PRESETS`, or what `first_stage` gave.
-        notes: counts queries without terms, and those that feedback could not expand.
-        settings: as for `first_stage`.
+        index: the index to search.
+        preset: a key of `PRESETS`, or a result of `first_stage`.
+        notes: counts queries without terms, and queries that feedback could not expand.
+        settings: as of `first_stage`.
 
     Raises:
-        InputError: as `first_stage`, a value out of range, or an index built with another analyzer
-            than the preset needs.
+        InputError: as `first_stage`, a value out of range, or the index has another analyzer than the preset needs.
     """
     stage = first_stage(preset, settings)
     if stage.analyzer not in ("", index.options.analyzer):
-        fix = f"build it with --analyzer {stage.analyzer}, or take another preset"
-        raise InputError("this first stage is of another kind of index", got=index.options.analyzer, fix=fix)
+        fix = f"build it with --analyzer {stage.analyzer}, or choose another preset"
+        raise InputError("this first stage needs an index with another analyzer", got=index.options.analyzer, fix=fix)
     notes = Notes() if notes is None else notes
     make: Callable[..., Searcher] = SIMILARITIES[stage.similarity]
     searcher = make(index, doc_lengths=stage.doc_lengths, notes=notes, **stage.parameters)
@@ -79,13 +78,13 @@ def first_stage(preset: str | FirstStage, settings: Mapping[str, Any]) -> FirstS
     """Return a preset with some settings replaced.
 
     Args:
-        preset: a key of `PRESETS`, or a first stage.
-        settings: settings of `FirstStage`, and options of the feedback model (``fb_docs``). Those
-            that are None count as not given.
+        preset: a key of `PRESETS`, or a first stage. settings: `SETTINGS`, and options of the similarity (``k1``) and
+        of the feedback model (``fb_docs``); None stands
+            for the preset's value.
 
     Raises:
-        InputError: unknown preset or setting (suggests the nearest), a value of another type, or a
-            setting of a similarity or a feedback model that is not used.
+        InputError: unknown preset, similarity or feedback model, a setting that they do not have (suggests the
+            nearest), or a value of a wrong type.
     """
     values = {name: value for name, value in settings.items() if value is not None}
     stage = preset if isinstance(preset, FirstStage) else lookup(PRESETS, preset, "preset")

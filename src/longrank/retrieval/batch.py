@@ -1,4 +1,4 @@
-"""Many queries at once: the compiled loops of several threads run side by side on one index in memory."""
+"""Batches of queries, answered by several threads that share an index."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Protocol, Self
 
 from longrank.types import Notes, Query, ScoredDoc
 
-_AHEAD = 4  # queries per thread that are answered before their turn
+_AHEAD = 4  # queries per thread to answer ahead
 
 
 class Shareable(Protocol):
-    """A retriever that several threads may use, each query with its own place for remarks."""
+    """A thread-safe retriever, with notes of its own for each query."""
 
     @property
     def notes(self) -> Notes:
-        """Where remarks go."""
+        """Notes of the retriever."""
         ...
 
     @property
     def parallel(self) -> bool:
-        """Whether several threads answer queries sooner than one."""
+        """True if several threads are faster than one."""
         ...
 
     def noting(self, notes: Notes) -> Self:
-        """Return the same retriever with another place for remarks."""
+        """Return the same retriever with other notes."""
         ...
 
     def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
@@ -35,13 +35,13 @@ class Shareable(Protocol):
 
 
 def retrieve_all(retriever: Shareable, queries: Sequence[Query], k: int, threads: int) -> Iterator[list[ScoredDoc]]:
-    """Yield what ``retriever.retrieve(query, k)`` returns for each query, in order; remarks come in order, too.
+    """Yield ``retriever.retrieve(query, k)`` for each query, in order; notes are in order, too.
 
     Args:
-        retriever: safe to use from several threads.
-        queries: what to answer.
+        retriever: a thread-safe retriever.
+        queries: the queries.
         k: documents per query.
-        threads: how many at most, >= 1. A few answers per thread are in memory at a time.
+        threads: largest number of threads, >= 1. A few answers per thread are in memory at a time.
     """
     if threads == 1 or not retriever.parallel:
         yield from (retriever.retrieve(query, k) for query in queries)
@@ -68,6 +68,6 @@ def _by_threads(retriever: Shareable, queries: Sequence[Query], k: int, threads:
 
 
 def _next(pending: deque[Future[tuple[list[ScoredDoc], Notes]]], notes: Notes) -> list[ScoredDoc]:
-    rows, remarks = pending.popleft().result()
-    notes.merge(remarks)
+    rows, own_notes = pending.popleft().result()
+    notes.merge(own_notes)
     return rows

@@ -1,4 +1,4 @@
-"""BM25 as Lucene computes it; k1 and b are chosen when searching."""
+"""BM25 as Lucene computes it; k1 and b are options of search."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class BM25(Searcher):
     """Ranks by BM25.
 
     Attributes:
-        k1: saturation of term frequency, 0 to 1e6; 0 counts only whether a term occurs.
-        b: how much document length counts, 0 (not at all) to 1.
-        idf: rare terms count more; false: the weights of the query decide alone.
+        k1: saturation of term frequency, 0 to 1e6; 0: each term of a document counts once.
+        b: weight of document length, 0 (none) to 1.
+        idf: rare terms weigh more; false: query weights only.
     """
 
     idf = True
@@ -33,7 +33,7 @@ class BM25(Searcher):
         ties: str = "doc_id",
         notes: Notes | None = None,
     ) -> None:
-        """Prepare for searching; `doc_lengths`, `ties` and `notes` are those of `Searcher`.
+        """Prepare for searching; `doc_lengths`, `ties` and `notes` as in `Searcher`.
 
         Raises:
             InputError: a parameter out of range.

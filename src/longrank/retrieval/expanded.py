@@ -11,35 +11,35 @@ from longrank.types import Notes, Query, ScoredDoc
 
 
 class WithFeedback:
-    """Ranks by a searcher, with the query that a feedback model makes of its first results."""
+    """Searches, expands the query by a feedback model, and searches again."""
 
     def __init__(self, searcher: Searcher, feedback: Feedback) -> None:
         self.searcher, self.feedback = searcher, feedback
         self._second = feedback.second_pass(searcher)
 
     def noting(self, notes: Notes) -> Self:
-        """Return the same first stage with another place for remarks."""
-        other = copy(self)
-        other.searcher = self.searcher.noting(notes)
-        return other
+        """Return the same first stage with other notes."""
+        retriever = copy(self)
+        retriever.searcher = self.searcher.noting(notes)
+        return retriever
 
     @property
     def notes(self) -> Notes:
-        """Where remarks go."""
+        """Notes of the searcher."""
         return self.searcher.notes
 
     @property
     def parallel(self) -> bool:
-        """Whether several threads answer queries sooner than one."""
+        """True if several threads are faster than one."""
         return self.searcher.parallel
 
     def expand(self, query: Query) -> ExpandedQuery:
-        """Return the expanded query; the original one, which is counted, if there is nothing to learn from."""
+        """Return the expanded query, or the original query, which is counted, if there is no expansion."""
         terms = self.searcher.query_terms(query)
         hits = self.searcher.search(terms, self.feedback.first_pass)
         expanded = self.feedback.expand(terms, hits, self.searcher.index) if len(hits.numbers) else {}
         if not expanded and terms:
-            self.searcher.notes.add("queries searched as they are, since feedback found nothing", query.query_id)
+            self.searcher.notes.add("queries not expanded, since feedback found no terms", query.query_id)
         if expanded:
             return ExpandedQuery(self.searcher.heaviest(expanded, query.query_id), expanded=True)
         return ExpandedQuery(terms, expanded=False)

@@ -1,10 +1,10 @@
-"""A Lucene index as a first stage, for those who have one: built by Anserini or pyserini, searched by them.
+"""A Lucene index as a first stage, built and searched by Anserini or pyserini.
 
     longrank retrieve lucene:PATH QUERIES -o RUN
 
-Documents and scores are Lucene's, in our order of ties. Feedback is what pyserini offers, RM3 and Rocchio.
-Anserini ends each search by rounding scores to four decimals and lowering equal ones by a millionth each,
-so that every tool keeps its order (ScoreTiesAdjusterReranker). That step is left out: scores are as found.
+Documents and scores are Lucene's; ties are in LongRank's order. pyserini offers RM3 and Rocchio for feedback.
+Anserini's last step rounds scores to four decimals and lowers each of equal scores by a millionth, so that every tool
+keeps its order (ScoreTiesAdjusterReranker). LongRank skips this step and keeps Lucene's scores.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from longrank.retrieval.presets import FirstStage
 from longrank.retrieval.similarities import parameters_of
 from longrank.types import Notes, Query, Run, ScoredDoc
 
-_SIMILARITIES = {"bm25": "set_bm25", "ql": "set_qld"}  # methods of Anserini that take their parameters
+_SIMILARITIES = {"bm25": "set_bm25", "ql": "set_qld"}  # methods of Anserini's searcher
 _ANALYZERS = ("", "porter")
 _OPTIONS = {
     "none": (),
     "rm3": ("fb_terms", "fb_docs", "original_query_weight"),
     "rocchio": ("fb_terms", "fb_docs", "alpha", "beta"),
 }
-"""The feedback models of pyserini, with their options."""
+"""Feedback models of pyserini and their options."""
 
 
 class LuceneRetriever:
-    """Ranks the documents of a Lucene index; may be used from several threads, which wait for each other.
+    """Ranks the documents of a Lucene index; thread-safe, but calls wait for each other.
 
     Attributes:
-        path: the folder of the index.
-        notes: where remarks go.
-        parallel: no.
+        path: folder of the index.
+        notes: notes of the retriever.
+        parallel: false; threads do not help.
     """
 
     parallel = False
@@ -48,16 +48,16 @@ class LuceneRetriever:
         """Open an index.
 
         Args:
-            path: the folder. Its documents need the fields ``id`` and ``contents``, as Anserini writes them;
-                feedback needs term vectors, too. Queries are analysed as Anserini does by default (English,
-                stop words removed, Porter).
-            stage: similarity ``bm25`` or ``ql``, feedback ``none``, ``rm3`` or ``rocchio``; without it, BM25
-                with Anserini's parameters.
+            path: folder of the index. Its documents need the fields ``id`` and ``contents``, as Anserini writes
+                them, and term vectors for feedback. Queries are analysed as by Anserini's default (English,
+                without stop words, Porter).
+            stage: similarity ``bm25`` or ``ql``, feedback ``none``, ``rm3`` or ``rocchio``. Default: BM25 with
+                Anserini's parameters.
             notes: counts rankings that end in a tie with documents left out.
 
         Raises:
             MissingExtra: pyserini is not installed.
-            InputError: no fitting Java, no such index, or a setting that pyserini does not offer.
+            InputError: no fitting Java, no such index, or a setting that pyserini lacks.
         """
         self.path, self.notes = Path(path), Notes() if notes is None else notes
         stage = FirstStage() if stage is None else stage
@@ -65,43 +65,43 @@ class LuceneRetriever:
         if not self.path.is_dir():
             raise InputError("no such folder", path=self.path)
         self._java = anserini()
-        self._least = 1  # documents that a search must return
+        self._least = 1  # least number of documents per search
         with self._refusals():
             self._searcher = self._java.call(self._opened, stage, options)
 
     def noting(self, notes: Notes) -> Self:
-        """Return the same retriever with another place for remarks."""
-        other = copy(self)
-        other.notes = notes
-        return other
+        """Return the same retriever with other notes."""
+        retriever = copy(self)
+        retriever.notes = notes
+        return retriever
 
     def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
         """Return at most `k` documents, best first, ties by doc_id descending.
 
-        Of documents that tie at the cut-off Lucene keeps those with the lowest ids, not the highest; such
-        rankings are counted.
+        Among documents with equal scores at the cut-off, Lucene keeps the lowest ids, not the highest; such rankings
+        are counted.
 
         Raises:
             InputError: k < 1, or Lucene refuses the query (more than 1024 distinct terms).
         """
         if k < 1:
             raise InputError("k must be at least 1", got=k)
-        text = query.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # Java takes no half pairs
+        text = query.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # no unpaired surrogates
         with self._refusals(f"query {query.query_id!r}: "):
-            found = self._java.call(self._search, text, max(k + 1, self._least))
-        hits = [ScoredDoc(query.query_id, doc_id, score) for doc_id, score in found]
+            rows = self._java.call(self._search, text, max(k + 1, self._least))
+        hits = [ScoredDoc(query.query_id, doc_id, score) for doc_id, score in rows]
         if len(hits) > k and hits[k - 1].score == hits[k].score:
             self.notes.add("rankings that end in a tie, of which Lucene chose the lowest doc_ids", query.query_id)
         return list(Run("", hits[:k]).get(query.query_id))
 
     @contextmanager
-    def _refusals(self, what: str = "") -> Iterator[None]:
-        """Turn what Java throws into one line."""
+    def _refusals(self, where: str = "") -> Iterator[None]:
+        """Turn Java's exceptions into a one-line error."""
         try:
             yield
         except self._java.fault as fault:
-            said = getattr(fault, "innermessage", None) or str(fault).partition("\n")[0]
-            raise InputError(f"{what}Lucene refuses", path=self.path, got=said) from None
+            message = getattr(fault, "innermessage", None) or str(fault).partition("\n")[0]
+            raise InputError(f"{where}Lucene refuses", path=self.path, got=message) from None
 
     def _search(self, text: str, n: int) -> list[tuple[str, float]]:
         return [(hit.docid, hit.score) for hit in self._searcher.search(text, n)]
@@ -117,7 +117,7 @@ class LuceneRetriever:
         elif stage.feedback == "rocchio":
             terms, docs, alpha, beta = options.values()
             searcher.set_rocchio(None, terms, docs, terms, docs, alpha, beta, 0.0, False, False)
-            self._least = docs  # it learns from what it returns; RM3 searches for its own
+            self._least = docs  # it reads its own results; RM3 searches again
         steps = searcher.cascade.rerankers
         steps.remove(steps.size() - 1)  # the rounding
         return searcher
@@ -127,19 +127,19 @@ def _offered(stage: FirstStage) -> dict[str, Any]:
     """Return the options of the feedback, in the order of `_OPTIONS`.
 
     Raises:
-        InputError: something that pyserini does not offer, or an option out of range.
+        InputError: a setting that pyserini lacks, or an option out of range.
     """
-    own = "; longrank index builds an index that has it"
+    fix = "; longrank index builds an index that has it"
     if stage.doc_lengths != "lucene":
-        raise InputError("a Lucene index holds rounded lengths only", got=stage.doc_lengths, fix=f"use lucene{own}")
-    for what, asked, known in (
+        raise InputError("a Lucene index has rounded lengths only", got=stage.doc_lengths, fix=f"use lucene{fix}")
+    for setting, value, known in (
         ("similarity", stage.similarity, _SIMILARITIES),
         ("feedback", stage.feedback, tuple(_OPTIONS)),
         ("analyzer", stage.analyzer, _ANALYZERS),
         *((f"option of {stage.feedback}", name, _OPTIONS.get(stage.feedback, ())) for name in stage.options),
     ):
-        if asked not in known:
-            raise InputError(f"pyserini has no such {what}", got=asked, fix=suggestion(asked, known) + own)
+        if value not in known:
+            raise InputError(f"pyserini has no such {setting}", got=value, fix=suggestion(value, known) + fix)
     if stage.feedback == "none":
         return {}
     model = FEEDBACKS[stage.feedback](**stage.options)

@@ -1,4 +1,4 @@
-"""First stages by name: everything that decides a ranking, with where the numbers come from."""
+"""First stages by name, with the sources of their numbers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _H2OLOO_TUNED = {"": "bm25-msmarco-doc", "_p": "bm25-msmarco-passage"}
 
 
 def _presets(feedbacks: tuple[str, ...]) -> dict[str, FirstStage]:
-    """Return each base alone and with each feedback, h2oloo's sixteen under the tags of their runs, and Santos' two."""
+    """Return each base alone and with each feedback model, h2oloo's sixteen baselines by run tag, and Santos' two."""
     presets = dict(_BASES)
     presets |= {f"{name}+{fb}": replace(base, feedback=fb) for name, base in _BASES.items() for fb in feedbacks}
     for suffix, feedback in _H2OLOO.items():
@@ -70,5 +70,5 @@ def _presets(feedbacks: tuple[str, ...]) -> dict[str, FirstStage]:
 
 
 PRESETS: Mapping[str, FirstStage] = MappingProxyType(_presets(("rm3", "bm25prf", "axiomatic", "rocchio")))
-"""First stages by name: ``BASE``, ``BASE+FEEDBACK``, the baselines of h2oloo at TREC 2019 (``_p``: of passages), and
-those of Santos et al., without and with stemming and stop words."""
+"""First stages by name: ``BASE``, ``BASE+FEEDBACK``, h2oloo's baselines at TREC 2019 (``_p``: for passages), and the
+baselines of Santos et al., without and with stemming and stop words."""

@@ -1,4 +1,4 @@
-"""Query likelihood with Dirichlet smoothing (Zhai and Lafferty 2001), as Lucene's LMDirichletSimilarity has it."""
+"""Query likelihood with Dirichlet smoothing (Zhai and Lafferty 2001), as in Lucene's LMDirichletSimilarity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class QueryLikelihood(Searcher):
     """Ranks by ``sum of max(0, w * (ln(1 + tf / (mu * p(t))) + ln(mu / (dl + mu))))`` over the terms of the query.
 
     Attributes:
-        mu: how strongly documents are smoothed with the collection, 1e-6 to 1e12.
+        mu: strength of the smoothing with the collection, 1e-6 to 1e12.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class QueryLikelihood(Searcher):
         ties: str = "doc_id",
         notes: Notes | None = None,
     ) -> None:
-        """Prepare for searching; `doc_lengths`, `ties` and `notes` are those of `Searcher`.
+        """Prepare for searching; `doc_lengths`, `ties` and `notes` as in `Searcher`.
 
         Raises:
             InputError: a parameter out of range.

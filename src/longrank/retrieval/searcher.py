@@ -1,8 +1,7 @@
-"""Searching an index by accumulation: all postings of the query's terms, then the best k.
+"""Exhaustive search of an index: accumulate the postings of all query terms, then take the best k.
 
-A query is a bag of weighted terms (a plain one weighs each term by how often it occurs), which is also
-what query expansion produces. `BM25` and `QueryLikelihood` say what a posting is worth; the rest is
-here. Nothing is skipped, so the best k are exact for any weights, and any k1, b or mu.
+A query is a bag of weighted terms; the weight in a plain query is the number of occurrences. Subclasses such as `BM25`
+score postings. No posting is skipped, so the best k are exact for any weights, and any k1, b or mu.
 """
 
 from __future__ import annotations
@@ -25,26 +24,26 @@ from longrank.index.similarity import LENGTHS, length_codes
 from longrank.types import Float32s, Notes, Query, ScoredDoc, scored_docs
 
 MAX_TERMS = 1024
-"""Distinct terms of a query that are searched for; of more, the heaviest."""
+"""Largest number of distinct terms in a query; of more terms, the heaviest are kept."""
 
-_MANY = 500_000  # documents, from where two threads answer sooner than one (1.4 times as soon for a million)
+_MANY = 500_000  # documents; from here two threads are faster than one (1.4 times for a million documents)
 
 
 class Hits(NamedTuple):
-    """Documents found, best first: their numbers in the index, int64[n], and scores, float32[n]."""
+    """Retrieved documents, best first: numbers in the index, int64[n], and scores, float32[n]."""
 
     numbers: NDArray[np.int64]
     scores: Float32s
 
 
 class QueryTerms(NamedTuple):
-    """Terms of a query that the index holds.
+    """Terms of a query that are in the index.
 
     Attributes:
-        numbers: int64[T], their numbers in the index, ascending.
-        weights: float64[T], their weights in the query.
-        starts: int64[T], where their postings begin.
-        stops: int64[T], where they end.
+        numbers: int64[T], numbers in the index, ascending.
+        weights: float64[T], weights in the query.
+        starts: int64[T], starts of the postings.
+        stops: int64[T], ends of the postings.
     """
 
     numbers: NDArray[np.int64]
@@ -54,12 +53,12 @@ class QueryTerms(NamedTuple):
 
     @property
     def dfs(self) -> NDArray[np.int64]:
-        """How many documents hold each term."""
+        """Number of documents with each term."""
         return self.stops - self.starts
 
 
 class ExpandedQuery(NamedTuple):
-    """What is searched for: terms with weights, and whether feedback has made them."""
+    """A query as searched: weighted terms, and whether feedback expanded it."""
 
     terms: dict[str, float]
     expanded: bool
@@ -69,12 +68,12 @@ class Searcher(ABC):
     """A first stage over an index; safe to use from several threads.
 
     Attributes:
-        index: what is searched.
+        index: the index to search.
         notes: counts queries without terms, and terms beyond `MAX_TERMS`.
-        classes: unsigned[D], the length of each document as a place in `lengths`.
-        lengths: the lengths that the similarity tells apart.
-        doc_lengths: as given.
-        ties: as given.
+        classes: unsigned[D], length of each document as a position in `lengths`.
+        lengths: distinct lengths of the similarity.
+        doc_lengths: as in the constructor.
+        ties: as in the constructor.
     """
 
     def __init__(
@@ -83,14 +82,14 @@ class Searcher(ABC):
         """Prepare for searching.
 
         Args:
-            index: what is searched.
-            doc_lengths: ``lucene`` rounds lengths to one byte as Lucene does; ``exact`` does not.
-            ties: ``doc_id``: equal scores by doc_id descending, as trec_eval orders them;
-                ``lucene``: ascending, as Anserini does.
-            notes: where remarks go.
+            index: the index to search.
+            doc_lengths: ``lucene``: rounded to one byte, as in Lucene; ``exact``.
+            ties: order of equal scores: ``doc_id``: by doc_id descending, as in trec_eval; ``lucene``: ascending,
+                as in Anserini.
+            notes: notes of the searcher.
 
         Raises:
-            InputError: another word for `doc_lengths` or `ties`.
+            InputError: another value of `doc_lengths` or `ties`.
         """
         check("doc_lengths", doc_lengths, doc_lengths in ("lucene", "exact"), "lucene or exact")
         check("ties", ties, ties in ("doc_id", "lucene"), "doc_id or lucene")
@@ -101,32 +100,32 @@ class Searcher(ABC):
 
     @abstractmethod
     def _add(self, terms: QueryTerms, sums: NDArray[np.float64]) -> None:
-        """Add the scores of the terms' postings to float64[D]."""
+        """Add the scores of the terms' postings to `sums`, float64[D]."""
 
     def query_terms(self, query: Query) -> dict[str, float]:
-        """Return the terms of a query with how often each occurs; queries without any are counted."""
+        """Return term -> number of occurrences in a query; queries without terms are counted."""
         terms = Counter(self.index.analyzer(query.text))
         if not terms:
             self.notes.add("queries without terms after analysis", query.query_id)
         return self.heaviest(terms, query.query_id)
 
     def heaviest(self, weights: Mapping[str, float], query_id: str) -> dict[str, float]:
-        """Return the `MAX_TERMS` heaviest terms, of equal ones the first in the alphabet; the others are counted."""
+        """Return the `MAX_TERMS` heaviest terms, ties in alphabetical order; the other terms are counted."""
         self.notes.add(f"query terms left out, beyond the {MAX_TERMS} heaviest", query_id, len(weights) - MAX_TERMS)
         if len(weights) <= MAX_TERMS:
             return dict(weights)
         return dict(sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:MAX_TERMS])
 
     def expand(self, query: Query) -> ExpandedQuery:
-        """Return what is searched for: the terms of the query, as they are."""
+        """Return the terms of the query, without expansion."""
         return ExpandedQuery(self.query_terms(query), expanded=False)
 
     def search(self, weights: Mapping[str, float], k: int) -> Hits:
-        """Return the best documents for weighted terms; only documents that hold one of them.
+        """Return the best documents for weighted terms, among documents with any of them.
 
         Args:
             weights: analysed terms with positive weights.
-            k: how many at most, >= 1.
+            k: largest number of documents, >= 1.
 
         Raises:
             InputError: k < 1, or a weight that is not positive and finite.
@@ -137,7 +136,7 @@ class Searcher(ABC):
         return Hits(*best(sums, self.index.id_ranks, k, descending=self.ties == "doc_id"))
 
     def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
-        """Return at most `k` documents that hold a term of the query, best first; none if it has no terms.
+        """Return at most `k` documents with a query term, best first; none for a query without terms.
 
         Raises:
             InputError: k < 1.
@@ -145,36 +144,36 @@ class Searcher(ABC):
         return self.rows(query, self.search(self.query_terms(query), k))
 
     def rows(self, query: Query, hits: Hits) -> list[ScoredDoc]:
-        """Return what was found with ids."""
+        """Return hits with document ids."""
         return scored_docs(query.query_id, self.index.doc_ids(hits.numbers), hits.scores.tolist())
 
     @property
     def parallel(self) -> bool:
-        """Whether several threads answer queries sooner than one; few documents are searched before a turn is taken."""
+        """True if several threads are faster than one; in a small index, switching threads costs more."""
         return self.index.n_docs >= _MANY
 
     def noting(self, notes: Notes) -> Self:
-        """Return the same searcher with another place for remarks."""
-        other = copy(self)
-        other.notes = notes
-        return other
+        """Return the same searcher with other notes."""
+        searcher = copy(self)
+        searcher.notes = notes
+        return searcher
 
     def _known(self, weights: Mapping[str, float]) -> QueryTerms:
         for term, weight in weights.items():
             if not 0 < weight < float("inf"):
                 raise InputError(f"weight of term {term!r} must be positive and finite", got=weight)
-        found = {number: w for term, w in weights.items() if (number := self.index.term_number(term)) is not None}
-        numbers = np.array(sorted(found), np.int64)
+        known = {number: w for term, w in weights.items() if (number := self.index.term_number(term)) is not None}
+        numbers = np.array(sorted(known), np.int64)
         starts = self.index.inverted.starts
         return QueryTerms(
             numbers,
-            np.array([found[number] for number in numbers.tolist()], np.float64),
+            np.array([known[number] for number in numbers.tolist()], np.float64),
             starts[numbers].astype(np.int64),
             starts[numbers + 1].astype(np.int64),
         )
 
     def _sums(self) -> NDArray[np.float64]:
-        """Return the accumulators of this thread, as `longrank.index.accumulate` wants them."""
+        """Return the accumulators of this thread, reset for `longrank.index.accumulate`."""
         if not hasattr(self._own, "sums"):
             self._own.sums = np.empty(self.index.n_docs)
         sums: NDArray[np.float64] = self._own.sums
@@ -183,17 +182,17 @@ class Searcher(ABC):
 
 
 def _length_classes(lengths: Array, *, exact: bool) -> tuple[Array, NDArray[np.int64]]:
-    """Return the class of each document, and the length each class stands for."""
+    """Return the class of each document, and the length of each class."""
     if exact:
         return lengths, np.arange(int(lengths.max(initial=0)) + 1)
     return length_codes(lengths), LENGTHS
 
 
-def check(name: str, value: object, good: bool, wanted: str) -> None:
+def check(name: str, value: object, good: bool, expected: str) -> None:
     """Refuse a parameter out of range.
 
     Raises:
-        InputError: `good` is false; says what is `wanted`.
+        InputError: `good` is false; names the `expected` range.
     """
     if not good:
-        raise InputError(f"{name} must be {wanted}", got=value)
+        raise InputError(f"{name} must be {expected}", got=value)

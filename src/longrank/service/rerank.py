@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
+
+import numpy as np
 
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.explain import RankedText
@@ -222,9 +225,12 @@ def _finished(
     reranker: Reranker, texts: PreparedTexts, scores: Sequence[PassageScores], request: RerankRequest
 ) -> tuple[list[RankedText], list[str]]:
     evidence = reranker.scorer.finish(texts.block, scores)
-    results = reranker.ranked(
-        texts, evidence, k=request.top_n, passages=request.passages, aggregator=request.aggregator
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # checked below
+        results = reranker.ranked(
+            texts, evidence, k=request.top_n, passages=request.passages, aggregator=request.aggregator
+        )
+    if not all(math.isfinite(result.score) for result in results):
+        raise Refusal(422, "invalid", "/aggregate: a document's score is not finite; use smaller weights")
     return results, _cuts(texts, evidence)
 
 

@@ -48,7 +48,7 @@ class KeyValues:
         """Return the stored values of these keys."""
         with self._errors(), closing(self._connected("rw")) as file:
             file.execute("BEGIN")
-            return self._found(file, keys)
+            return self._stored(file, keys)
 
     def add(self, values: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
         """Store values in one transaction; keys that have values keep them. Return the values of all these keys."""
@@ -56,11 +56,11 @@ class KeyValues:
             file.execute("BEGIN IMMEDIATE")
             entries = ((key, value + _checksum(key, value)) for key, value in values.items())
             file.executemany("INSERT OR IGNORE INTO entries VALUES (?, ?)", entries)
-            found = self._found(file, values)
+            stored = self._stored(file, values)
             file.execute("COMMIT")
-            return found
+            return stored
 
-    def _found(self, file: sqlite3.Connection, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+    def _stored(self, file: sqlite3.Connection, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         rows = ((key, file.execute("SELECT value FROM entries WHERE key = ?", (key,)).fetchone()) for key in keys)
         return {key: self._checked(key, row[0]) for key, row in rows if row is not None}
 
@@ -77,8 +77,8 @@ class KeyValues:
 
     def _check_or_make(self, file: sqlite3.Connection) -> None:
         kind, version, tables = (
-            file.execute(what).fetchone()[0]
-            for what in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")
+            file.execute(query).fetchone()[0]
+            for query in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")
         )
         if not kind and not tables:
             file.execute(f"PRAGMA application_id = {_KIND}")

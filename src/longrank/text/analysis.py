@@ -1,8 +1,8 @@
-"""From text to index terms: Lucene's English analysis chain, and the same without stemming and stop list.
+"""Analyzers turn text into index terms: Lucene's English chain, with or without stemming and stop words.
 
 words (UAX #29) -> possessive 's removed -> lower-case -> stop words dropped -> stemmed
 
-The stop list is applied before stemming. Queries and documents go through the same chain.
+Stop words are dropped before stemming. Queries and documents go through the same chain.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ STOP_WORDS = frozenset(
 """Lucene's English stop words."""
 
 _POSSESSIVE = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")
-_CACHED = 1 << 18  # distinct words whose terms are remembered; about 40 MiB
+_CACHED = 1 << 18  # distinct words in the cache; about 40 MiB
 
 
 class Analyzer:
-    """Turns text into terms; calls are pure, words seen before are looked up.
+    """Turns text into terms; the terms of known words are cached.
 
     Attributes:
         name: its name in `ANALYZERS`.
-        about: what it does, in a line.
+        about: description in a line.
     """
 
     def __init__(self, name: str, stem: Callable[[str], str] | None, stop_words: frozenset[str]) -> None:
@@ -40,11 +40,11 @@ class Analyzer:
         self._terms = _Terms(stem, stop_words)
 
     def term(self, word: str) -> str:
-        """Return the term of one of `longrank.text.words.words`; empty for a word that leaves no trace."""
+        """Return the term of a word of `longrank.text.words.words`; empty for a stop word."""
         return self._terms[word]
 
     def __call__(self, text: str) -> list[str]:
-        """Return the terms of `text` in order; stop words leave no trace."""
+        """Return the terms of `text` in order, without stop words."""
         terms: list[str] = []
         for piece in pieces(text):
             terms += filter(None, map(self._terms.__getitem__, words(piece)))
@@ -52,12 +52,12 @@ class Analyzer:
 
     def spans(self, text: str) -> list[tuple[str, int, int]]:
         """Return (term, start, end) for each term; the offsets count code points of `text`."""
-        found = ((self._terms[text[start:end]], start, end) for start, end in word_spans(text))
-        return [span for span in found if span[0]]
+        spans = ((self._terms[text[start:end]], start, end) for start, end in word_spans(text))
+        return [span for span in spans if span[0]]
 
 
 class _Terms(dict[str, str]):
-    """word -> its term, ``""`` for a word that is dropped; filled as words come, emptied when full."""
+    """Cache: word -> term, ``""`` for a stop word; emptied when full."""
 
     def __init__(self, stem: Callable[[str], str] | None, stop_words: frozenset[str]) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class _Terms(dict[str, str]):
 
 
 def _lower(word: str) -> str:
-    """Lower-case letter by letter, so that the length stays (and a final sigma is any sigma)."""
+    """Lower-case letter by letter, so that the length stays the same (a final sigma becomes a plain sigma)."""
     return word.lower() if word.isascii() else "".join(letter.lower()[0] for letter in word)
 
 
@@ -87,4 +87,4 @@ ANALYZERS: dict[str, Analyzer] = {
     "porter": Analyzer("porter", stem, STOP_WORDS),
     "none": Analyzer("none", None, frozenset()),
 }
-"""The chains by name: ``porter`` is Lucene's and Anserini's default; ``none`` keeps every word as it is."""
+"""Analyzers by name: ``porter`` is the default of Lucene and Anserini; ``none`` keeps every word unstemmed."""

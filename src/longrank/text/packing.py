@@ -1,11 +1,10 @@
-"""The one truncation policy: what a network gets to read of a query and a passage.
+"""Packing and truncation of queries and passages for a network.
 
     [CLS] query [SEP] passage [SEP]        or        [CLS] text [SEP]
 
-The query is cut first, at its own limit; then the passage, never the query, is cut at its end until
-the whole fits. Every cut is reported. Special tokens and segment ids are read off the model's own
-post-processor once, so the result equals what the model was trained with. The tokenizer comes in
-through a protocol that a Hugging Face ``tokenizers.Tokenizer`` fulfils.
+The query is truncated first, to its own limit; then the end of the passage, until the input fits. Every truncation is
+reported. Special tokens and segment ids come from the model's own post-processor, so the input is the same as in
+training. `Tokenizer` is a protocol of Hugging Face's ``tokenizers.Tokenizer``.
 """
 
 from __future__ import annotations
@@ -20,18 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_CHARACTERS_PER_TOKEN = 100
-"""Text beyond this many characters per token that may be read is not even tokenised: tokenising one
-endless "word" takes gigabytes, and no prose is that long."""
+"""Most characters to tokenise per token of the limit: an endless "word" would take gigabytes."""
 
 TEXTS_AT_ONCE, CHARACTERS_AT_ONCE = 256, 1 << 16
-"""Texts tokenised at once, and the characters of all of them; a longer text goes alone. Bounds memory: a
-tokenizer takes about a hundred bytes a token."""
+"""Largest number of texts per call of the tokenizer, and of their characters; a longer text has a call of its own. A
+tokenizer takes about a hundred bytes per token."""
 
 SLACK = 16
-"""Tokens at the end of a text's beginning that are not relied on: more text could change them."""
+"""Tokens at the end of a text's beginning that more text could change."""
 
-_LIKELY_CHARACTERS = 16  # that hold a token; prose has 4 to 6
-_BEGINNING = re.compile(r"(?s:.*)[^ \t\r\n](?=[ \t\r\n])")  # characters that are blanks to every tokenizer
+_LIKELY_CHARACTERS = 16  # per token; prose has 4 to 6
+_BEGINNING = re.compile(r"(?s:.*)[^ \t\r\n](?=[ \t\r\n])")  # these characters are blanks for every tokenizer
 
 
 class Encoding(Protocol):
@@ -49,12 +47,12 @@ class Encoding(Protocol):
 
     @property
     def sequence_ids(self) -> list[int | None]:
-        """0 or 1: which text each token comes from; None: a special token."""
+        """Number of each token's text, 0 or 1; None: a special token."""
         ...
 
 
 class Tokenizer(Protocol):
-    """The part of ``tokenizers.Tokenizer`` that is needed here."""
+    """Protocol of ``tokenizers.Tokenizer``."""
 
     def encode(self, sequence: str, pair: str | None = None) -> Encoding:
         """Tokenise a text or a pair, with special tokens."""
@@ -65,18 +63,18 @@ class Tokenizer(Protocol):
         ...
 
     def no_truncation(self) -> None:
-        """Stop cutting."""
+        """Switch truncation off."""
         ...
 
     def no_padding(self) -> None:
-        """Stop padding."""
+        """Switch padding off."""
         ...
 
 
 class Packed(NamedTuple):
-    """Token ids, uint16[L] or int32[L], segment ids, uint8[L], and whether something of the text had to be left out.
+    """Token ids, uint16[L] or int32[L], segment ids, uint8[L], and whether the text was truncated.
 
-    As small as they can be: a block may hold tens of thousands of these at a time.
+    The types are the smallest possible: a block may have tens of thousands of inputs.
     """
 
     ids: NDArray[np.integer[Any]]
@@ -88,10 +86,9 @@ class Packer:
     """Packs texts for one model.
 
     Args:
-        tokenizer: the model's; its own truncation and padding, which may come with its file, are
-            switched off.
-        max_tokens: what the model reads, special tokens included.
-        max_query_tokens: most tokens of the query in a pair; fewer where the passage would get none.
+        tokenizer: the model's tokenizer; its own truncation and padding are switched off.
+        max_tokens: longest input, special tokens included.
+        max_query_tokens: largest number of query tokens in a pair; lower if it would leave no token for the passage.
 
     Raises:
         ValueError: `max_tokens` leaves no room for a query and a passage.
@@ -104,22 +101,22 @@ class Packer:
         self._text, self._pair = _Template.of(tokenizer.encode("a")), _Template.of(tokenizer.encode("a", "a"))
         room = max_tokens - self._pair.n_special
         if room < 2 or max_query_tokens < 1:
-            raise ValueError(f"{max_tokens} tokens, {max_query_tokens} of them for the query, are too few")
+            raise ValueError(f"{max_tokens} tokens with {max_query_tokens} for the query are too few")
         self.max_tokens, self.max_query_tokens = max_tokens, min(max_query_tokens, room - 1)
 
     def texts(self, texts: Sequence[str]) -> Iterator[Packed]:
-        """Yield each text alone, its end cut if need be."""
+        """Yield each text, truncated if necessary."""
         room = self.max_tokens - self._text.n_special
         for ids, cut in self._tokenised(texts, room):
             yield self._text.filled([ids], cut)
 
     def leading_tokens(self, prompt: str) -> int:
-        """Return how many tokens come before the rest of a text that begins with `prompt`."""
+        """Return the number of tokens of `prompt` at the beginning of a text, special tokens included."""
         ((ids, _),) = self._tokenised([prompt], self.max_tokens)
         return len(self._text.parts[0][0]) + len(ids)
 
     def pairs(self, query: str, passages: Sequence[str]) -> Iterator[Packed]:
-        """Yield the query paired with each passage; ``truncated`` is about the passage."""
+        """Yield the query paired with each passage; ``truncated`` refers to the passage."""
         ((query_ids, _),) = self._tokenised([query], self.max_query_tokens)
         room = self.max_tokens - self._pair.n_special - len(query_ids)
         for ids, cut in self._tokenised(passages, room):
@@ -127,17 +124,17 @@ class Packer:
 
     @property
     def pair_specials(self) -> tuple[int, int, int]:
-        """How many special tokens are before the query of a pair, between query and passage, and after it."""
+        """Numbers of special tokens before the query of a pair, between query and passage, and after the passage."""
         before, between, after = (len(ids) for ids, _ in self._pair.parts)
         return before, between, after
 
     def cuts_query(self, query: str) -> bool:
-        """Say whether `pairs` leaves out a part of the query."""
+        """Return true if `pairs` truncates the query."""
         ((_, cut),) = self._tokenised([query], self.max_query_tokens)
         return cut
 
     def _tokenised(self, texts: Sequence[str], room: int) -> Iterator[tuple[list[int], bool]]:
-        """Yield at most `room` token ids of each text, and whether that is not all of it."""
+        """Yield at most `room` token ids of each text, and whether it has more."""
         limit = MAX_CHARACTERS_PER_TOKEN * self.max_tokens
         for piece in at_once(texts, lambda text: beginning(text[:limit], room)):
             whole = [text[:limit] for text in piece]
@@ -145,24 +142,24 @@ class Packer:
             encodings = self._tokenizer.encode_batch(read, add_special_tokens=False)
             for text, most, some, encoding in zip(piece, whole, read, encodings, strict=True):
                 ids = encoding.ids
-                if len(some) < len(most) and len(ids) < room + SLACK:  # few tokens in many characters
+                if len(some) < len(most) and len(ids) < room + SLACK:  # few tokens, many characters
                     ids = self._tokenizer.encode_batch([most], add_special_tokens=False)[0].ids
                 yield ids[:room], len(ids) > room or len(most) < len(text)
 
 
 def beginning(text: str, n_tokens: int) -> int:
-    """Return where a beginning of `text` ends that likely holds `n_tokens` tokens and `SLACK` more.
+    """Return the end of a beginning of `text` that likely has `n_tokens` + `SLACK` tokens.
 
-    It ends before a blank, so that no word is cut; where there is none, at the end of the text. All but its last
-    tokens are those of the whole text: a tokenizer may look beyond the end of a word, but not many tokens back.
+    It ends before a blank, so that no word is cut, or else at the end of the text. Except the last tokens, its tokens
+    are the same as in the full text: a tokenizer may look beyond the end of a word, but not many tokens back.
     """
     likely = _LIKELY_CHARACTERS * (n_tokens + SLACK)
-    found = _BEGINNING.match(text, 0, likely) if len(text) > likely else None
-    return found.end() if found else len(text)
+    match = _BEGINNING.match(text, 0, likely) if len(text) > likely else None
+    return match.end() if match else len(text)
 
 
 def at_once(texts: Sequence[str], length: Callable[[str], int]) -> Iterator[Sequence[str]]:
-    """Split texts into runs of at most `TEXTS_AT_ONCE`, in which `length` adds up to `CHARACTERS_AT_ONCE` at most."""
+    """Split texts into runs of at most `TEXTS_AT_ONCE` texts whose `length` sums to at most `CHARACTERS_AT_ONCE`."""
     first = total = 0
     for n, text in enumerate(texts):
         total += length(text)
@@ -174,15 +171,15 @@ def at_once(texts: Sequence[str], length: Callable[[str], int]) -> Iterator[Sequ
 
 
 def token_ids(ids: Sequence[int]) -> NDArray[np.integer[Any]]:
-    """Return token ids in the smallest type that holds them."""
+    """Return token ids in the smallest possible type."""
     return np.array(ids, dtype=np.uint16 if max(ids, default=0) < 1 << 16 else np.int32)
 
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """Special tokens around and between the sequences: parts[0] A parts[1], or parts[0] A parts[1] B parts[2].
+    """Special tokens of an input: parts[0] A parts[1], or parts[0] A parts[1] B parts[2].
 
-    Each part is (ids, their segment ids); `segments` are the segment ids of A and B.
+    Each part is (ids, segment ids); `segments` are the segment ids of A and B.
     """
 
     parts: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
@@ -190,7 +187,7 @@ class _Template:
 
     @classmethod
     def of(cls, example: Encoding) -> _Template:
-        """Read the template off an example in which no sequence is empty."""
+        """Return the template of an example without empty sequences."""
         parts: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), ())]
         segments: list[int] = []
         last: int | None = None
@@ -206,19 +203,19 @@ class _Template:
 
     @property
     def n_special(self) -> int:
-        """How many tokens are not of a sequence."""
+        """Number of special tokens."""
         return sum(len(ids) for ids, _ in self.parts)
 
     def filled(self, sequences: Sequence[list[int]], truncated: bool) -> Packed:
-        """Put the token ids of the sequences in their places."""
+        """Return the template filled with the token ids of the sequences."""
         ids = list(self.parts[0][0])
         for sequence, (after, _) in zip(sequences, self.parts[1:], strict=True):
             ids += [*sequence, *after]
         return Packed(token_ids(ids), self._types(tuple(map(len, sequences))), truncated)
 
-    @lru_cache(maxsize=4096)  # noqa: B019  (a template lives as long as its model)
+    @lru_cache(maxsize=4096)  # noqa: B019  (a template has the lifetime of its model)
     def _types(self, lengths: tuple[int, ...]) -> NDArray[np.uint8]:
-        """Return the segment ids for sequences of these lengths; texts of one length share them."""
+        """Return the segment ids for sequences of these lengths; inputs of equal length share them."""
         types = list(self.parts[0][1])
         for length, segment, (_, after) in zip(lengths, self.segments, self.parts[1:], strict=True):
             types += [segment] * length + list(after)

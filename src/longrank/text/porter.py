@@ -1,17 +1,17 @@
 """The Porter stemmer (M. F. Porter, An algorithm for suffix stripping, Program 14(3), 1980).
 
-As in its author's own later code, which Lucene follows: words of one or two letters are left
-alone, ``bli`` (not only ``abli``) becomes ``ble``, and ``logi`` becomes ``log``. This is not the
-"English" stemmer of Snowball (Porter2), and Snowball's "porter" lacks these three.
+It follows the author's later code, as Lucene does: words of one or two letters stay the same, ``bli`` (not only
+``abli``) becomes ``ble``, and ``logi`` becomes ``log``. Snowball's "porter" lacks these three rules, and Snowball's
+"English" stemmer (Porter2) is another algorithm.
 
-Lucene counts letters in UTF-16, so one beyond U+FFFF is two different consonants.
+Lucene counts letters in UTF-16, so a letter beyond U+FFFF counts as two different consonants.
 """
 
 from __future__ import annotations
 
 import re
 
-_CONSONANT_Y = re.compile("^y|[aeiouy]y")  # read from the left: a y after a vowel is one, and the next y is not
+_CONSONANT_Y = re.compile("^y|[aeiouy]y")  # from the left: a y after a vowel is a consonant, the next y is a vowel
 _VOWEL = re.compile("[aeiouy]")
 _VC = re.compile("[aeiouy][^aeiouy]")
 _TWO_UNITS = r"\U00010000-\U0010ffff"  # in UTF-16
@@ -36,8 +36,8 @@ def stem(word: str) -> str:
     """Return the stem of a lower-case word; letters other than a, e, i, o, u, y are consonants."""
     if len(word) <= 2 and max(word, default="") <= "\uffff":
         return word
-    if "y" in word:  # a y that is a consonant is written Y while we work
-        return _stemmed(_CONSONANT_Y.sub(lambda found: found[0][:-1] + "Y", word)).lower()
+    if "y" in word:  # Y marks a y that is a consonant
+        return _stemmed(_CONSONANT_Y.sub(lambda match: match[0][:-1] + "Y", word)).lower()
     return _stemmed(word)
 
 
@@ -51,7 +51,7 @@ def _stemmed(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """Return m: how often a vowel is followed by a consonant."""
+    """Return m: the number of vowels before a consonant."""
     return len(_VC.findall(word))
 
 
@@ -77,7 +77,7 @@ def _step_1b(word: str) -> str:
 
 
 def _replaced(word: str, endings: dict[str, str]) -> str:
-    """Replace the longest ending among `endings` if what is before it has m > 0."""
+    """Replace the longest ending among `endings` if the stem before it has m > 0."""
     for size in (7, 6, 5, 4, 3):
         if (new := endings.get(word[-size:])) is not None and len(word) >= size:
             return word[:-size] + new if _measure(word[:-size]) > 0 else word

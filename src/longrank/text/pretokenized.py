@@ -1,18 +1,18 @@
-"""Sentences of text that a tokenizer has been at: the end of a sentence stands apart, as in TIME.
+"""Sentences of pretokenized text, in which a space precedes the end of a sentence, as in TIME.
 
     IT IS TIED TO THE U.S . POLICY OF MR . RUSK (TIME, DEC . 28) . " WHY NOT ? " HE ASKED .
 
-The period of an abbreviation stands apart too, and capitals tell nothing where all is upper case. So
-a lone ``.`` ends a sentence unless the word before is
+A space precedes the period of an abbreviation, too, and upper-case text has no capitals to go by. So a lone ``.`` ends
+a sentence unless the word before is
 
-- a title, or a month or ``NO`` before a number: never the end;
-- initials (``U.S``, ``F``), a unit or a firm's suffix: the end only before a word that seldom goes
-  on with a sentence (``THE``, ``HE``, ``BUT``, ...), or before a closing quotation mark;
-- one of the three periods of an ellipsis: the end only before a closing quotation mark.
+- a title, or a month or ``NO`` before a number: never an end;
+- initials (``U.S``, ``F``), a unit or a firm's suffix: an end only before a word that seldom continues a sentence
+  (``THE``, ``HE``, ``BUT``, ...), or before a closing quotation mark;
+- a period of an ellipsis of three: an end only before a closing quotation mark.
 
-A lone ``?`` or ``!`` ends a sentence unless a quotation closes and is attributed after it (``! " HE
-CRIED``). What closes belongs to the sentence before. Quotation marks open and close in turn, but
-one after a colon opens and one before ``HE SAID`` closes. A lone ``/`` is a mistyped quotation mark.
+A lone ``?`` or ``!`` ends a sentence unless a quotation closes and is attributed after it (``! " HE CRIED``). Closing
+marks belong to the sentence before them. Quotation marks open and close alternately, except that a mark after a colon
+opens and a mark before ``HE SAID`` closes. A lone ``/`` is a mistyped quotation mark.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Token(NamedTuple):
 
 
 def split(text: str) -> list[tuple[int, int]]:
-    """Return the offsets of the sentences of a text, in code points, without the blanks between them."""
+    """Return the offsets of the sentences in code points, without the blanks between them."""
     tokens = [_Token(match.group(), *match.span()) for match in _TOKEN.finditer(text)]
     spans, first = [], 0
     for last in _ends(tokens):
@@ -86,7 +86,7 @@ def _ends(tokens: list[_Token]) -> Iterator[int]:
 
 
 def _opens(tokens: list[_Token], at: int, quoted: bool) -> bool:
-    """Say whether a quotation is open after the mark at `at`; a mark that was forgotten before is made good."""
+    """Return true if a quotation is open after the mark at `at`; corrects for a missing mark before it."""
     before = tokens[at - 1].text[-1] if at else ""
     if before == ":":
         return True
@@ -94,10 +94,10 @@ def _opens(tokens: list[_Token], at: int, quoted: bool) -> bool:
 
 
 def _after_closers(tokens: list[_Token], at: int, quoted: bool) -> int:
-    """Return the index after the quotation marks and brackets that close what ends before `at`."""
+    """Return the index after the closing quotation marks and brackets from `at` on."""
     while at < len(tokens):
-        this, rest = tokens[at].text, [token.text for token in tokens[at + 1 : at + 2]]
-        if this in _QUOTES and (quoted or not rest or rest[0] in _CLOSERS):
+        this, after = tokens[at].text, [token.text for token in tokens[at + 1 : at + 2]]
+        if this in _QUOTES and (quoted or not after or after[0] in _CLOSERS):
             quoted = False
         elif not (this in _CLOSERS or (this == "." and tokens[at - 1].text != ".")):
             break
@@ -106,7 +106,7 @@ def _after_closers(tokens: list[_Token], at: int, quoted: bool) -> int:
 
 
 def _is_end(tokens: list[_Token], mark: int, last_mark: int, after: int, closes: bool) -> bool:
-    """Say whether the marks from `mark` to `last_mark` end a sentence; `after` follows what closes it."""
+    """Return true if the marks from `mark` to `last_mark` end a sentence; `after` follows its closing marks."""
     if after >= len(tokens):
         return True
     following = tokens[after].text.upper()
@@ -123,7 +123,7 @@ def _is_end(tokens: list[_Token], mark: int, last_mark: int, after: int, closes:
 
 
 def _ends_after(word: str, following: str, closes: bool) -> bool:
-    """Say whether a period after `word` ends a sentence, and not an abbreviation only."""
+    """Return true if a period after `word` ends a sentence, not only an abbreviation."""
     if word in _TITLES:
         return False
     if word in _BEFORE_NUMBER:
@@ -134,7 +134,7 @@ def _ends_after(word: str, following: str, closes: bool) -> bool:
 
 
 def _attributes(tokens: list[_Token], at: int) -> bool:
-    """Say whether a quotation is attributed from `at` on: ``CRIED NASSER``, ``HE SAID``, ``A VISITOR ASKED``."""
+    """Return true if a quotation is attributed from `at` on: ``CRIED NASSER``, ``HE SAID``, ``A VISITOR ASKED``."""
     for token in tokens[at : at + 3]:
         word = token.text.upper()
         if word.rstrip(",:") in _SPEECH:

@@ -1,10 +1,10 @@
-"""Packing a prompt: a question about query and passage, in which only the passage is cut.
+"""Packing and truncation of prompts: questions about a query and a passage.
 
     Query: {query} Document: {passage} Relevant:
 
-The text is tokenised whole, so where nothing is cut the ids are those of the tokenizer. The query is cut
-first, at its own limit; then the last tokens of the passage are left out until the whole fits: what asks
-the question, before and after, always stays. Every cut is reported.
+The prompt is tokenised as one text, so without truncation the ids are the tokenizer's. The query is truncated first, to
+its own limit; then the last tokens of the passage, until the prompt fits. The other words of the prompt always stay.
+Every truncation is reported.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from longrank.errors import InputError
 from longrank.text.packing import MAX_CHARACTERS_PER_TOKEN, SLACK, Packed, at_once, beginning, token_ids
 
 _BLANK = re.compile(r"(?<=[^ \t\r\n])[ \t\r\n]")
-_LAST_CHARACTERS = 100  # of a passage: several words
-_LEAST = 4  # tokens left for the passage beside the longest query; also covers tokens that span a boundary
+_LAST_CHARACTERS = 100  # of a passage; several words
+_LEAST = 4  # tokens for the passage beside the longest query; also covers tokens that span a boundary
 
 
 class Encoding(Protocol):
@@ -34,12 +34,12 @@ class Encoding(Protocol):
 
     @property
     def offsets(self) -> list[tuple[int, int]]:
-        """(start, end) of each token in code points of the text; (0, 0) for special tokens that were added."""
+        """(start, end) of each token in code points of the text; (0, 0) for added special tokens."""
         ...
 
 
 class Tokenizer(Protocol):
-    """The part of ``tokenizers.Tokenizer`` that is needed here; its truncation and padding are off."""
+    """Protocol of ``tokenizers.Tokenizer`` without truncation and padding."""
 
     def encode(self, sequence: str, *, add_special_tokens: bool) -> Encoding:
         """Tokenise a text."""
@@ -51,7 +51,7 @@ class Tokenizer(Protocol):
 
 
 class Template(NamedTuple):
-    """A prompt taken apart: before the first slot, between the two, after the second; which slot is first."""
+    """Parts of a prompt: the text before, between and after its slots, and the order of the slots."""
 
     before: str
     between: str
@@ -63,18 +63,18 @@ class Template(NamedTuple):
         """Read a prompt with one {query} and one {passage}.
 
         Raises:
-            InputError: it has not exactly one of each.
+            InputError: a slot is missing or occurs twice.
         """
         if prompt.count("{query}") != 1 or prompt.count("{passage}") != 1:
-            raise InputError("a prompt needs {query} and {passage}, once each", got=prompt[:80])
+            raise InputError("a prompt needs {query} and {passage} once each", got=prompt[:80])
         query_first = prompt.index("{query}") < prompt.index("{passage}")
         first, second = ("{query}", "{passage}") if query_first else ("{passage}", "{query}")
-        before, _, rest = prompt.partition(first)
-        between, _, after = rest.partition(second)
+        before, _, tail = prompt.partition(first)
+        between, _, after = tail.partition(second)
         return cls(before, between, after, query_first)
 
     def filled(self, query: str, passage: str) -> tuple[str, int, int]:
-        """Return the text, and where the passage begins and ends in it."""
+        """Return the text, and the start and end of the passage in it."""
         first, second = (query, passage) if self.query_first else (passage, query)
         text = f"{self.before}{first}{self.between}{second}{self.after}"
         end = len(text) - len(self.after) if self.query_first else len(self.before) + len(passage)
@@ -82,7 +82,7 @@ class Template(NamedTuple):
 
 
 class _Filled(NamedTuple):
-    """A prompt. Its passage lies at code points `first` .. `last`, and lacks something at `gap` < `last`."""
+    """A prompt with its passage at code points `first` .. `last`; `gap` < `last`: text is left out there."""
 
     text: str
     first: int
@@ -94,10 +94,10 @@ class PromptPacker:
     """Packs prompts for one model.
 
     Args:
-        tokenizer: the model's, its truncation and padding switched off.
+        tokenizer: the model's tokenizer, with truncation and padding switched off.
         prompt: text with {query} and {passage}.
-        max_tokens: what the model reads, special tokens included.
-        max_query_tokens: most tokens of the query; fewer where the passage would get none.
+        max_tokens: longest prompt, special tokens included.
+        max_query_tokens: largest number of query tokens; lower if it would leave no token for the passage.
 
     Raises:
         InputError: the prompt lacks a slot, or leaves no room for query and passage.
@@ -114,23 +114,24 @@ class PromptPacker:
         self.max_tokens, self.max_query_tokens = max_tokens, min(max_query_tokens, room)
 
     def prompts(self, query: str, passages: Sequence[str]) -> Iterator[Packed]:
-        """Yield the prompt for each passage; ``truncated`` is about the passage."""
+        """Yield the prompt for each passage; ``truncated`` refers to the passage."""
         query, limit = self._read_of(query), MAX_CHARACTERS_PER_TOKEN * self.max_tokens
         for piece in at_once(passages, lambda passage: beginning(passage[:limit], self.max_tokens)):
             filled = [self._filled(query, passage[:limit], shorten=True) for passage in piece]
-            encodings = self._tokenizer.encode_batch([one.text for one in filled], add_special_tokens=True)
-            for passage, one, encoding in zip(piece, filled, encodings, strict=True):
-                found = self._whole(query, passage[:limit]) if self._reads_gap(encoding, one) else (encoding, one)
-                yield self._cut(*found, cut_before=len(passage) > limit)
+            encodings = self._tokenizer.encode_batch([prompt.text for prompt in filled], add_special_tokens=True)
+            for passage, prompt, encoding in zip(piece, filled, encodings, strict=True):
+                near_gap = self._reads_gap(encoding, prompt)
+                encoded = self._whole(query, passage[:limit]) if near_gap else (encoding, prompt)
+                yield self._cut(*encoded, cut_before=len(passage) > limit)
 
     def cuts_query(self, query: str) -> bool:
-        """Say whether `prompts` leaves out a part of the query."""
+        """Return true if `prompts` truncates the query."""
         return self._read_of(query) != query
 
     def _filled(self, query: str, passage: str, *, shorten: bool) -> _Filled:
-        """Fill the template; with `shorten`, leave out of a long passage what will hardly be read: all but both ends.
+        """Fill the template; with `shorten`, leave out the middle of a long passage, which is hardly read.
 
-        Its end stays since the tokens of the prompt after it may depend on it.
+        The end of the passage stays, since the next tokens of the prompt may depend on it.
         """
         start, end = beginning(passage, self.max_tokens), len(passage)
         last_words = _BLANK.search(passage, max(start, end - _LAST_CHARACTERS))
@@ -144,7 +145,7 @@ class PromptPacker:
         return self._tokenizer.encode(filled.text, add_special_tokens=True), filled
 
     def _reads_gap(self, encoding: Encoding, filled: _Filled) -> bool:
-        """Say whether the tokens that stay come near the gap, where those of the whole passage may differ."""
+        """Return true if remaining tokens are near the gap, where the tokens of the full passage may differ."""
         if filled.gap == filled.last:
             return False
         ends = _ends(encoding)
@@ -153,26 +154,26 @@ class PromptPacker:
         return n_before - SLACK < self.max_tokens - (len(ends) - n_passage)
 
     def _cut(self, encoding: Encoding, filled: _Filled, *, cut_before: bool) -> Packed:
-        """Leave out the last tokens of the passage until all fits."""
+        """Drop the last tokens of the passage until the prompt fits."""
         ids = token_ids(encoding.ids)
         too_many = len(ids) - self.max_tokens
         if too_many > 0:
-            # A first token may begin with the space before the passage; a last one that reaches beyond it stays.
+            # A first token may begin with the space before the passage; a last token that ends after the passage stays.
             ends = _ends(encoding)
             ids = np.delete(ids, np.flatnonzero((filled.first < ends) & (ends <= filled.last))[-too_many:])
         return Packed(ids, np.zeros(len(ids), dtype=np.uint8), too_many > 0 or cut_before)
 
     def _read_of(self, query: str) -> str:
-        """Return the beginning of the query that is read."""
-        some = query[: beginning(query, self.max_query_tokens)]
-        offsets = self._tokenizer.encode(some, add_special_tokens=False).offsets
-        if len(some) < len(query) and len(offsets) < self.max_query_tokens + SLACK:
-            some = query[: MAX_CHARACTERS_PER_TOKEN * self.max_tokens]
-            offsets = self._tokenizer.encode(some, add_special_tokens=False).offsets
-        read = some if len(offsets) <= self.max_query_tokens else some[: offsets[self.max_query_tokens - 1][1]]
-        while read and self._length(read) > self.max_tokens - _LEAST:  # tokenised alone it was shorter
-            read = read[:-1]
-        return read
+        """Return the query, truncated to its limit."""
+        text = query[: beginning(query, self.max_query_tokens)]
+        offsets = self._tokenizer.encode(text, add_special_tokens=False).offsets
+        if len(text) < len(query) and len(offsets) < self.max_query_tokens + SLACK:
+            text = query[: MAX_CHARACTERS_PER_TOKEN * self.max_tokens]
+            offsets = self._tokenizer.encode(text, add_special_tokens=False).offsets
+        text = text if len(offsets) <= self.max_query_tokens else text[: offsets[self.max_query_tokens - 1][1]]
+        while text and self._length(text) > self.max_tokens - _LEAST:  # it has more tokens within the prompt
+            text = text[:-1]
+        return text
 
     def _length(self, query: str) -> int:
         text, _, _ = self._template.filled(query, "")

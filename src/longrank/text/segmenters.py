@@ -1,4 +1,4 @@
-"""The rules by which a document becomes passages; `longrank.text.segment` builds them by name."""
+"""Segmenters, which split a document into passages; `longrank.text.segment` makes them by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from longrank.types import Document, Passage, Segmentation
 
 
 class UnitFinder(Protocol):
-    """Finds what windows count: words, wordpieces or sentences."""
+    """Finds the units that windows count: words, wordpieces or sentences."""
 
     def __call__(self, text: str) -> Units:
         """Return the units of a text."""
@@ -21,14 +21,14 @@ class UnitFinder(Protocol):
 
 
 class Cap(NamedTuple):
-    """Most passages of a document (0: all), which ones (``head``, ``first_last_random``), and the sample's seed."""
+    """Largest number of passages (0: all), the choice (``head``, ``first_last_random``), and the sample's seed."""
 
     most: int
     overflow: str
     seed: int
 
     def choose(self, n: int, doc_id: str) -> Iterable[int]:
-        """Return which of `n` passages are kept, ascending."""
+        """Return the numbers of the passages to keep of `n`, ascending."""
         if not self.most or n <= self.most:
             return range(n)
         return range(self.most) if self.overflow == "head" else sampled(n, self.most, self.seed, doc_id)
@@ -38,7 +38,7 @@ class Cap(NamedTuple):
 class SlidingWindows:
     """Windows of `length` units, one every `stride` units.
 
-    With `drop_contained` no window lies wholly in the one before it.
+    With `drop_contained` no window lies wholly in the window before it.
     """
 
     fingerprint: str
@@ -60,9 +60,9 @@ class SlidingWindows:
 
 @dataclass(frozen=True)
 class EvenSplit:
-    """CEDR's rule: the first `max_units` units in as few parts of at most `length` as hold them, of one size.
+    """CEDR's rule: the first `max_units` units in the fewest parts of equal size that have at most `length` units.
 
-    With D units there are n = ceil(D / length) parts of ceil(D / n); the last may be smaller.
+    D units give n = ceil(D / length) parts of ceil(D / n) units; the last part may be smaller.
     """
 
     fingerprint: str
@@ -82,13 +82,13 @@ class EvenSplit:
 
 @dataclass(frozen=True)
 class GivenPassages:
-    """The spans that the source itself names; a document that names none is one passage, whole."""
+    """Passages that the collection defines; a document without passages is a single passage."""
 
     fingerprint: str
     cap: Cap
 
     def segment(self, document: Document) -> Segmentation:
-        """Return the source's passages of a document.
+        """Return the collection's passages of a document.
 
         Raises:
             InputError: a span lies outside the text.
@@ -99,9 +99,9 @@ class GivenPassages:
                 raise InputError(
                     f"passage span of document {document.doc_id!r} lies outside its text", got=f"[{start}, {end}]"
                 )
-        given = document.passages or (trimmed(text, 0, len(text)) or (0, 0),)
-        spans = ((i, given[i]) for i in self.cap.choose(len(given), document.doc_id))
-        return _segmentation(document, spans, len(given))
+        passages = document.passages or (trimmed(text, 0, len(text)) or (0, 0),)
+        spans = ((i, passages[i]) for i in self.cap.choose(len(passages), document.doc_id))
+        return _segmentation(document, spans, len(passages))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +111,13 @@ class WholeDocument:
     fingerprint: str
 
     def segment(self, document: Document) -> Segmentation:
-        """Return the whole document as a passage."""
+        """Return the document as a passage."""
         span = trimmed(document.text, 0, len(document.text))
         return _segmentation(document, [(0, span)] if span else [], 1)
 
 
 def _segmentation(document: Document, spans: Iterable[tuple[int, Span]], n_passages: int) -> Segmentation:
-    """Cut the passages out of the text; a document without any unit is one empty passage."""
+    """Cut the passages out of the text; a document without units is one empty passage."""
     passages = tuple(
         Passage(document.doc_id, index, document.text[start:end], start, end) for index, (start, end) in spans
     )

@@ -1,16 +1,15 @@
-"""Candidate sentences: which passages of a document are worth scoring for a query (Santos et al.).
+"""Selectors of candidate passages for a query (Santos et al.).
 
     all           every passage
     first         the first n (10)
-    termf         the n (10) with the largest tf(q, S): how often the query's terms occur in the passage
-    first+termf   n (20) in all: the first half of them FIRST, then the best of TERMF not yet there
+    termf         the n (10) with the largest tf(q, S): occurrences of the query's terms in the passage
+    first+termf   n (20): the first half from FIRST, then the best other passages of TERMF
 
-What a cheap scorer chooses is in `longrank.ranking.cascade`.
+`longrank.ranking.cascade` has selectors by a cheap scorer.
 
-Terms are lower-cased words as they are written but for a possessive 's, without stop words and
-punctuation; each distinct term of the query counts once per occurrence in the passage. Ties go to
-the earlier passage, so TERMF of a document without any query term is FIRST. Whatever is chosen,
-tf(q, S) is the weight that the Weighted Mean uses.
+Terms are unstemmed lower-cased words without a possessive 's, stop words and punctuation; each distinct query term
+counts once per occurrence in the passage. Ties go to the earlier passage, so TERMF of a document without a query term
+is FIRST. With every selector, tf(q, S) is the weight for the Weighted Mean.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _WITHIN = re.compile("[a-z0-9_]")
 _JOINS_BEFORE, _JOINS_AFTER = re.compile("[a-z0-9_][.':,;]"), re.compile("[.':,;][a-z0-9_]")
 
 Choose = Callable[[Float32s, int], NDArray[np.intp]]
-"""Takes tf(q, S) of every passage and n; returns the chosen positions, in any order."""
+"""(tf(q, S) of every passage, n) -> positions of the chosen passages, in any order."""
 
 
 def _all(counts: Float32s, n: int) -> NDArray[np.intp]:
@@ -47,12 +46,12 @@ def _first(counts: Float32s, n: int) -> NDArray[np.intp]:
 
 
 def _termf(counts: Float32s, n: int) -> NDArray[np.intp]:
-    """Keep the n with the most words of the query, earlier ones first among equals (Santos' TERMF; n = 10)."""
+    """Keep the n passages with the most query words, the earlier of equals (Santos' TERMF; n = 10)."""
     return np.argsort(-counts, kind="stable")[:n]
 
 
 def _first_and_termf(counts: Float32s, n: int) -> NDArray[np.intp]:
-    """Keep the first n / 2 (rounded up), then the best others by words of the query (Santos' FIRST+TERMF; n = 20)."""
+    """Keep the first n / 2 (rounded up), then the best other passages by query words (Santos' FIRST+TERMF; n = 20)."""
     first = _first(counts, (n + 1) // 2)
     best = _termf(counts, len(counts))
     return np.concatenate([first, best[best >= len(first)][: n - len(first)]])
@@ -63,8 +62,8 @@ class TermCountSelector:
     """Selects passages by position or by tf(q, S).
 
     Attributes:
-        name: of the rule.
-        n: most passages to choose; 0: all.
+        name: name of the rule.
+        n: largest number of passages to choose; 0: all.
         choose: the rule.
     """
 
@@ -100,10 +99,10 @@ def term_counts(query: str, texts: Sequence[str]) -> Float32s:
 
 
 def _seen(text: str, terms: frozenset[str]) -> int | None:
-    """Count words of an ASCII text that are terms, without taking it apart; None if what stands beside one may join it.
+    """Count the terms in an ASCII text without analysing it; None if a neighbouring character may join a term.
 
-    Terms are letters and digits alone, so a word is a term if neither a letter, a digit nor ``_`` is beside
-    it. One of ``. ' : , ;`` may lie within a word (``u.s``) if such a character follows; then the analyzer must say.
+    Terms are letters and digits, so a word is a term if neither a letter, a digit nor ``_`` is beside it. One of
+    ``. ' : , ;`` may lie within a word (``u.s``) if such a character follows; the analyzer must decide then.
     """
     lowered, count = text.lower(), 0
     for term in terms:
@@ -125,7 +124,7 @@ SELECTORS: dict[str, tuple[Choose, int]] = {
     "termf": (_termf, 10),
     "first+termf": (_first_and_termf, 20),
 }
-"""name -> the rule and its n; 0 where n means nothing."""
+"""name -> the rule and its n; 0: the rule takes no n."""
 
 
 def make_selector(name: str, n: int | None = None) -> Selector:
@@ -133,10 +132,10 @@ def make_selector(name: str, n: int | None = None) -> Selector:
 
     Args:
         name: one of `SELECTORS`.
-        n: most passages to choose, 1 or more; None: the paper's.
+        n: largest number of passages to choose, 1 or more; None: the paper's.
 
     Raises:
-        InputError: unknown name, n below 1, or n given to ``all``.
+        InputError: unknown name, n below 1, or n for ``all``.
     """
     choose, default = lookup(SELECTORS, name, "selector")
     if n is not None and n < 1:

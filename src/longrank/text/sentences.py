@@ -1,12 +1,11 @@
-"""Sentence splitters by name; all give exact offsets in code points.
+"""Sentence splitters by name; offsets are exact code points.
 
     sentencex      Wikimedia's rule-based splitter, more than 200 languages
     spacy          spaCy's rule-based sentencizer (extra ``spacy``)
     pretokenized   text whose sentences end with `` . ``, see `longrank.text.pretokenized`
 
-A splitter sees a long text piece by piece. The last sentence of a piece may go on in the next
-one, so the next piece begins with it: where pieces end shows only in a sentence longer than a piece,
-and a text of 10 MB never lies in a splitter whole.
+A splitter reads a long text in pieces, to limit memory. The last sentence of a piece may continue in the next piece, so
+the next piece begins with it; only a sentence longer than a piece is cut.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from longrank.text.windows import Span, Units, piece_end, trimmed, whitespace_wo
 from longrank.text.words import readable
 
 Split = Callable[[str], list[Span]]
-"""Takes a text, returns the offsets of its sentences; white space around them does not matter."""
+"""Text -> offsets of its sentences; white space at their ends is trimmed later."""
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z]+)*")
-_PIECE = 1 << 16  # code points handed to a splitter at once
+_PIECE = 1 << 16  # code points per call of a splitter
 _LINE_ENDS = dict.fromkeys(map(ord, "\x85\u2028\u2029"), "\n")
 _BLANKS = re.compile(r"[^\S\x00-\x7f]")
 
@@ -33,7 +32,7 @@ class SentenceSplitter:
     """A splitter with a fingerprint.
 
     Args:
-        fingerprint: names the rule, its version and its language.
+        fingerprint: names the rule and its version.
         split: the rule.
     """
 
@@ -41,10 +40,10 @@ class SentenceSplitter:
         self.fingerprint, self._split = fingerprint, split
 
     def sentences(self, text: str, max_words: int) -> Units:
-        """Return the sentences of a text, trimmed, none of them blank.
+        """Return the trimmed sentences of a text, without blank sentences.
 
-        A sentence of more than `max_words` words is cut into chunks of that many; what remains is
-        a chunk too (Birch's released code loses it).
+        A sentence of more than `max_words` words is cut into chunks of `max_words` words; the last chunk may be shorter
+        (Birch's released code drops it).
         """
         return Units.of(chunk for span in self._spans(text) for chunk in _chunks(text, span, max_words))
 
@@ -61,7 +60,7 @@ class SentenceSplitter:
 
 def _chunks(text: str, span: Span, max_words: int) -> Iterator[Span]:
     start, end = span
-    if end - start < 2 * max_words:  # too short to hold more words than that
+    if end - start < 2 * max_words:  # too short for more words
         yield span
         return
     units = whitespace_words(text[start:end])
@@ -75,11 +74,11 @@ def make_splitter(name: str, language: str = "en") -> SentenceSplitter:
 
     Args:
         name: one of `SPLITTERS`.
-        language: ISO 639 code. Sentencex falls back to a related language, in the end to English;
-            the pretokenized rule knows English only.
+        language: ISO 639 code. Sentencex falls back to a related language, finally to English; the pretokenized
+            rule supports English only.
 
     Raises:
-        InputError: unknown name, or a language that the splitter does not know.
+        InputError: unknown name, or a language that the splitter does not support.
         MissingExtra: the splitter's package is not installed.
     """
     return lookup(SPLITTERS, name, "sentence splitter")(language)
@@ -89,7 +88,7 @@ def _sentencex(language: str) -> SentenceSplitter:
     from sentencex import get_sentence_boundaries
 
     if not _LANGUAGE.fullmatch(language):
-        raise InputError("a language is an ISO 639 code, e.g. en", got=language)
+        raise InputError("language must be an ISO 639 code, e.g. en", got=language)
 
     def split(text: str) -> list[Span]:
         return [(b["start_index"], b["end_index"]) for b in get_sentence_boundaries(language, _plain(text))]
@@ -98,7 +97,7 @@ def _sentencex(language: str) -> SentenceSplitter:
 
 
 def _plain(text: str) -> str:
-    """Return as many code points that sentencex can read: it fails on ``A``, a blank beyond ASCII and a period."""
+    """Return a text of the same length that sentencex can read: it fails on ``A``, a non-ASCII blank and a period."""
     return text if text.isascii() else readable(_BLANKS.sub(" ", text.translate(_LINE_ENDS)))
 
 
@@ -110,7 +109,7 @@ def _spacy(language: str) -> SentenceSplitter:
     try:
         pipe = spacy.blank(language)
     except ImportError:
-        raise InputError("spaCy does not know the language", got=language) from None
+        raise InputError("spaCy does not support the language", got=language) from None
     pipe.add_pipe("sentencizer")
 
     def split(text: str) -> list[Span]:
@@ -123,7 +122,7 @@ def _pretokenized(language: str) -> SentenceSplitter:
     from longrank.text.pretokenized import split
 
     if language != "en":
-        raise InputError("the pretokenized splitter knows English only", got=language)
+        raise InputError("the pretokenized splitter supports English only", got=language)
     return SentenceSplitter("pretokenized-1", split)
 
 

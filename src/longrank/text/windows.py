@@ -1,7 +1,7 @@
 """Units of a text, and sliding windows over them.
 
-A unit is a word (a run of non-whitespace), a wordpiece or a sentence, kept as half-open offsets in
-code points. A window is `length` units; the next begins `stride` units later.
+A unit is a word (a run of non-whitespace), a wordpiece or a sentence, stored as half-open offsets in code points. A
+window has `length` units; the next window begins `stride` units later.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from longrank.types import Int32s
 Span: TypeAlias = tuple[int, int]
 """Half-open offsets in code points."""
 
-_PIECE = 1 << 16  # code points looked at, or handed to a tokenizer, at once
+_PIECE = 1 << 16  # code points per step, or per call of a tokenizer
 _LAST_SPACE = 0x3000  # the ideographic space
 _IS_SPACE = np.array([chr(code).isspace() for code in range(_LAST_SPACE + 1)] + [False])
 
@@ -26,7 +26,7 @@ _IS_SPACE = np.array([chr(code).isspace() for code in range(_LAST_SPACE + 1)] + 
 class Units:
     """Offsets of the units of a text, ascending: unit i is ``text[starts[i]:ends[i]]``.
 
-    Four bytes a number, so the words of a text of 10 MB take 14 MB and not 250.
+    Each offset takes four bytes: the words of a text of 10 MB take 14 MB, not 250 MB.
     """
 
     def __init__(self, starts: Int32s, ends: Int32s) -> None:
@@ -34,7 +34,7 @@ class Units:
 
     @classmethod
     def of(cls, spans: Iterable[Span]) -> Units:
-        """Return the units with these offsets."""
+        """Return units from their offsets."""
         starts, ends = array("i"), array("i")
         for start, end in spans:
             starts.append(start)
@@ -50,7 +50,7 @@ class Units:
 
 
 class OffsetTokenizer(Protocol):
-    """A model's tokenizer, as far as windows need it."""
+    """Protocol of a model's tokenizer for windows."""
 
     @property
     def fingerprint(self) -> str:
@@ -64,7 +64,7 @@ class OffsetTokenizer(Protocol):
 
 def whitespace_words(text: str) -> Units:
     """Return the runs of non-whitespace."""
-    edges, in_word = array("i"), False  # where words begin and end, in turn
+    edges, in_word = array("i"), False  # starts and ends of words, alternating
     for start in range(0, len(text), _PIECE):
         codes = np.frombuffer(text[start : start + _PIECE].encode("utf-32-le", "surrogatepass"), np.uint32)
         in_words = ~_IS_SPACE[np.minimum(codes, _LAST_SPACE + 1)]
@@ -72,12 +72,12 @@ def whitespace_words(text: str) -> Units:
         in_word = bool(in_words[-1])
     if in_word:
         edges.append(len(text))
-    both = np.asarray(edges)
-    return Units(both[::2], both[1::2])
+    offsets = np.asarray(edges)
+    return Units(offsets[::2], offsets[1::2])
 
 
 def wordpieces(text: str, tokenizer: OffsetTokenizer) -> Units:
-    """Return a tokenizer's tokens. It reads the text in pieces that end before white space."""
+    """Return a tokenizer's tokens; the text is tokenized in pieces that end before white space."""
     return Units.of(
         (start + a, start + b)
         for start, end in pieces(text, _PIECE)
@@ -96,7 +96,7 @@ def pieces(text: str, limit: int) -> Iterator[Span]:
 
 
 def piece_end(text: str, start: int, limit: int) -> int:
-    """Return where a piece that begins at `start` ends: before white space if there is any, at `limit` otherwise."""
+    """Return the end of a piece that begins at `start`: before white space if there is any, else at `limit`."""
     end = start + limit
     if end >= len(text):
         return len(text)
@@ -106,7 +106,7 @@ def piece_end(text: str, start: int, limit: int) -> int:
 
 
 def trimmed(text: str, start: int, end: int) -> Span | None:
-    """Return the span without white space at its ends; None if nothing is left."""
+    """Return the span without white space at its ends; None if only white space is in it."""
     body = text[start:end]
     inner = body.strip()
     if not inner:
@@ -118,18 +118,18 @@ def trimmed(text: str, start: int, end: int) -> Span | None:
 def windows_over(n_units: int, length: int, stride: int, *, drop_contained: bool) -> range:
     """Return the first unit of every window over `n_units` units.
 
-    A window begins at every multiple of `stride`, so the last may hold nothing that the one before
-    does not hold; `drop_contained` leaves it out. As the overlap is length - stride, that is PARADE's
-    "drop a last window that is not longer than the overlap, unless it is the only one".
+    A window begins at every multiple of `stride`, so the last window may lie wholly in the window before it;
+    `drop_contained` leaves such a window out. The overlap is length - stride, so this is PARADE's "drop a last window
+    that is not longer than the overlap, unless it is the only one".
     """
     stop = max(1, n_units - (length - stride)) if drop_contained else n_units
     return range(0, min(stop, n_units), stride)
 
 
 def sampled(n: int, most: int, seed: int, doc_id: str) -> list[int]:
-    """Choose the first, the last and `most` - 2 others of `n` > `most` >= 2 windows, ascending.
+    """Choose the first, the last and `most` - 2 other windows of `n` > `most` >= 2, ascending.
 
-    The others are those whose SHA-256 with seed and doc_id is smallest: a sample that depends on
-    nothing else, not even on the version of a random generator.
+    The other windows have the smallest SHA-256 of seed, doc_id and number, so the sample depends on nothing else, not
+    even on the version of a random generator.
     """
     return sorted([0, n - 1, *shuffled(range(1, n - 1), seed, doc_id)[: most - 2]])

@@ -1,11 +1,11 @@
-"""What a word is: the grammar of Lucene's StandardTokenizer as one regular expression.
+"""Grammar of words in Lucene's StandardTokenizer, as a regular expression.
 
-It is rules WB4 to WB16 of UAX #29 and the emoji sequences of UTS #51, and three kinds of word
-that Unicode leaves open: a run of South-East Asian letters, and each Han or Hiragana character.
-Nothing else (blanks, punctuation, joining characters alone) is part of a word.
+It has rules WB4 to WB16 of UAX #29, the emoji sequences of UTS #51, and three kinds of words that Unicode does not
+define: a run of South-East Asian letters, a Han character, and a Hiragana character. Blanks, punctuation and joining
+characters alone are no words.
 
-Lucene's tables are those of Unicode 12.1. The module `regex` has a later Unicode, in which some
-characters are something else: here, what Lucene knows is as it knows it, what came later as it is now.
+Lucene has the tables of Unicode 12.1. The module `regex` has a later version, in which some characters have other
+classes: characters of 12.1 have their classes of 12.1 here, later characters their current classes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 import regex
 
 _NO_LETTERS = r"\u00B8\u02E5-\u02EB\u055A\u058A\u070F\uA708-\uA716"  # in 12.1; letters now
-_FORMATS = r"\u0600-\u0605\u06DD\u070F\u08E2\U000110BD\U000110CD"  # in 12.1; U+070F a letter, the others digits now
+_FORMATS = r"\u0600-\u0605\u06DD\u070F\u08E2\U000110BD\U000110CD"  # in 12.1; now a letter (070F) and digits
 
 _HEBREW, _KATAKANA, _JOIN = r"\p{WB=Hebrew_Letter}", r"\p{WB=Katakana}", r"\p{WB=ExtendNumLet}"
 _LETTER = rf"[[\p{{WB=ALetter}}{_HEBREW}]--[{_NO_LETTERS}]]"
@@ -24,7 +24,7 @@ _IN_WORD = r"[[\p{WB=MidLetter}\p{WB=MidNumLet}\p{WB=Single_Quote}]--\u055F]"
 _IN_NUMBER = r"[\p{WB=MidNum}\p{WB=MidNumLet}\p{WB=Single_Quote}\uFE10\uFE14]"
 _ASIAN = r"[\p{LB=SA}\u19DA]"
 _ALONE = r"[[\p{Script=Han}\p{Script=Hiragana}]--\U00016FE2]"
-_ATTACHED = rf"\p{{WB=Format}}\p{{WB=Extend}}\p{{WB=ZWJ}}{_FORMATS}"  # to what is before them: rule WB4
+_ATTACHED = rf"\p{{WB=Format}}\p{{WB=Extend}}\p{{WB=ZWJ}}{_FORMATS}"  # to the character before them: rule WB4
 _EXTEND = rf"[{_ATTACHED}]*+"
 
 _PICTURES = """
@@ -35,9 +35,9 @@ A9 AE 203C 2049 2122 2194-2199 21A9-21AA 231A-231B 2328 2388 23CF 23E9-23F3 23F8
 1F546-1F64F 1F680-1F6FF 1F774-1F77F 1F7D5-1F7FF 1F80C-1F80F 1F848-1F84F 1F85A-1F85F 1F888-1F88F 1F8AE-1F8FF 1F90C-1F93A
 1F93C-1F945 1F947-1FBEF 1FBFA-1FFFD
 """
-"""Extended_Pictographic in 12.1: a quarter of them, among them the black star, is so no longer."""
+"""Extended_Pictographic in 12.1; later versions removed a quarter of them, such as the black star."""
 _LETTER_PICTURES = "2139 24C2 1F170-1F171 1F17E-1F17F 1FBF0-1FBF9"
-"""The same, but letters or digits as well: they begin words."""
+"""Extended_Pictographic characters that are letters or digits, too: they begin words."""
 
 
 def _pattern() -> str:
@@ -54,22 +54,22 @@ def _word() -> str:
     )
     run = rf"(?:(?:{unit})++|(?:{_KATAKANA}{_EXTEND})++)"
     joins = rf"(?:{_JOIN}{_EXTEND})++"
-    leading = rf"(?:(?<!{_JOIN}[{_ATTACHED}]*){joins})?+"  # from the first join of several, for linear time
-    begins = rf"(?=[{_LETTER}{_DIGIT}{_KATAKANA}{_JOIN}])"  # says no quickly
+    leading = rf"(?:(?<!{_JOIN}[{_ATTACHED}]*){joins})?+"  # from the first of several joins, for linear time
+    begins = rf"(?=[{_LETTER}{_DIGIT}{_KATAKANA}{_JOIN}])"  # fails fast
     return rf"{begins}{leading}{run}(?:{joins}{run})*+(?:{joins})?+"
 
 
 def _emoji() -> str:
-    """Pictures that zero-width joiners join, with what attaches to each; one picture with tags; a keycap."""
+    """Pictures with their attached characters, joined by zero-width joiners; a picture with tags; a keycap."""
     picture, any_picture = f"[{_characters(_PICTURES)}]", f"[{_characters(_PICTURES + _LETTER_PICTURES)}]"
     joiner, attached = r"\u200D", rf"[[{_ATTACHED}]--[\uFE0E\uFE0F]]*"
     element = rf"{any_picture}{attached}+\uFE0F?+"
-    skin = rf"[\U0001F3FB-\U0001F3FF]{attached}+"  # a tone alone: after a picture it is attached
+    skin = rf"[\U0001F3FB-\U0001F3FF]{attached}+"  # a tone alone; after a picture it is attached
     joined = rf"(?:(?<={joiner})|{joiner}++){element}|{joiner}{skin}"  # the joiner may have been attached already
     longer_than_a_word = rf"(?=(?:{any_picture}{_EXTEND}(?<={joiner}))+{picture})"
     first = rf"(?:(?={picture})|(?<!{joiner}){joiner}++|{longer_than_a_word}){element}"
     tags = r"[\U000E0020-\U000E007E]++\U000E007F"
-    keycap = rf"[#*]{attached}\uFE0F?\u20E3{attached}+"  # that of a digit is a word anyway
+    keycap = rf"[#*]{attached}\uFE0F?\u20E3{attached}+"  # the keycap of a digit is a word anyway
     return rf"(?:{first}|{skin})(?:{tags}|(?:{joined})*+)|{keycap}"
 
 
@@ -78,4 +78,4 @@ def _characters(codes: str) -> str:
 
 
 WORD = regex.compile(_pattern(), regex.V1)
-"""Matches one word, however long."""
+"""Matches a word of any length."""

@@ -1,12 +1,11 @@
-"""Where words begin and end: the default word boundaries of Unicode (UAX #29), as Lucene applies them.
+"""Word boundaries: the defaults of Unicode (UAX #29), as Lucene applies them.
 
-A word is what UAX #29 joins and that holds a letter, a digit, an ideograph or an emoji; runs of
-punctuation or of underscores alone are no words. Han and Hiragana characters are words of their
-own, a run of a South-East Asian script (Thai, Lao, ...) is one word, an emoji sequence is one word.
+A word is a segment of UAX #29 with a letter, a digit, an ideograph or an emoji; runs of punctuation or underscores are
+no words. Every Han or Hiragana character is a word, a run of a South-East Asian script (Thai, Lao, ...) is a word, and
+so is an emoji sequence.
 
-Nearly all text is ASCII, for which a small pattern gives exactly the same words twenty times as fast;
-the full one reads only the stretches between blanks that hold anything else, since no word
-contains a blank.
+Nearly all text is ASCII: a small pattern gives the same words twenty times as fast. The full pattern reads only
+stretches between blanks with other characters, since no word contains a blank.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from typing import Any
 from longrank.text.word_pattern import WORD
 
 MAX_WORD = 255
-"""UTF-16 code units, by which Lucene counts; a longer word is read as several."""
+"""Longest word in UTF-16 code units, as Lucene counts; a longer word is split."""
 
-# In ASCII the classes of UAX #29 are: letters, digits, the joining underscore, and what joins only
-# letters (:), only digits (, ;) or either (. '). The first line: no underscores alone.
+# Classes of UAX #29 in ASCII: letters, digits, the joining underscore, and joiners of letters (:), digits (, ;) or both
+# (. '). The first line excludes words of underscores alone.
 _ASCII_WORD = re.compile(
     r"[A-Za-z0-9_](?:(?<!_)|(?<!__)_*+[A-Za-z0-9])[A-Za-z0-9_]*+"
     r"(?:[.':,;](?:(?<=[A-Za-z][.':])(?=[A-Za-z])|(?<=[0-9][.',;])(?=[0-9]))[A-Za-z0-9_]+)*+"
@@ -31,18 +30,18 @@ _HALVES = re.compile("[\ud800-\udfff]")
 _BLANK = " \\t\\n\\r\\f\\v"
 _A_BLANK = re.compile(f"[{_BLANK}]")
 _PIECE = 1 << 17  # characters
-_SHORT = MAX_WORD // 2  # characters; a word of no more is short enough whatever its characters
+_SHORT = MAX_WORD // 2  # characters; such a word is short enough whatever its characters
 _SHORT_STRETCHES = re.compile(rf"(?s)(?:.{{0,{_SHORT}}}[{_BLANK}])*+.{{0,{_SHORT}}}")
 _OTHER_STRETCH = re.compile(rf"(?<![^{_BLANK}])[^\x80-\U0010ffff{_BLANK}]*+[^\x00-\x7f][^{_BLANK}]*")
 
 
 def readable(text: str) -> str:
-    """Return the text with halves of surrogate pairs, which are no text to tokenizers, as U+FFFD; offsets stay."""
+    """Replace unpaired surrogates, which tokenizers refuse, by U+FFFD; offsets stay the same."""
     return text if text.isascii() else _HALVES.sub("\ufffd", text)
 
 
 def pieces(text: str) -> Iterator[str]:
-    """Cut a long text at blanks, so that its words need not all be in memory at once."""
+    """Cut a long text at blanks to limit the words in memory."""
     start = 0
     while len(text) - start > _PIECE and (blank := _A_BLANK.search(text, start + _PIECE)):
         yield text[start : blank.start()]
@@ -51,18 +50,18 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of `text`, as they are written."""
+    """Return the words of `text` in their spelling."""
     if text.isascii():
-        found = _ASCII_WORD.findall(text)
+        matches = _ASCII_WORD.findall(text)
     else:
-        found = [word for pattern, start, end in _stretches(text) for word in pattern.findall(text, start, end)]
-    if _SHORT_STRETCHES.fullmatch(text) or max(map(len, found), default=0) <= _SHORT:
-        return found
+        matches = [word for pattern, start, end in _stretches(text) for word in pattern.findall(text, start, end)]
+    if _SHORT_STRETCHES.fullmatch(text) or max(map(len, matches), default=0) <= _SHORT:
+        return matches
     return [text[start:end] for start, end in word_spans(text)]
 
 
 def word_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, end), in code points, of each of `words(text)`."""
+    """Yield (start, end) in code points of each word of `words(text)`."""
     for pattern, start, end in _stretches(text):
         at = start
         while match := pattern.search(text, at, end):
@@ -76,17 +75,17 @@ def word_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _cut(pattern: Any, text: str, at: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the words between `at`, where one begins that is too long, and the next blank.
+    """Yield the spans of the words between `at`, the start of a word that is too long, and the next blank.
 
-    Lucene's tokenizer sees no more than `MAX_WORD` UTF-16 units from where it stands: it takes the
-    longest word in them, or goes on by one character.
+    Lucene's tokenizer sees at most `MAX_WORD` UTF-16 units at a time: it takes the longest word in them, or moves on by
+    one character.
     """
     while at < end:
         seen = _utf_16(text[at : min(at + MAX_WORD, end)])[: 2 * MAX_WORD]
-        if match := pattern.match(seen.decode("utf-16-le", "surrogatepass")):  # half a pair is no part of a word
+        if match := pattern.match(seen.decode("utf-16-le", "surrogatepass")):  # no unpaired surrogate is in a word
             yield at, at + match.end()
             at += match.end()
-        else:  # for linear time, pass over characters from which two such windows show no word
+        else:  # for linear time, skip characters without a word in two windows
             ahead = pattern.search(text[at : min(at + 2 * MAX_WORD, end)])
             at += max(1, min(MAX_WORD, ahead.start())) if ahead else MAX_WORD
 
@@ -96,7 +95,7 @@ def _utf_16(text: str) -> bytes:
 
 
 def _stretches(text: str) -> Iterator[tuple[Any, int, int]]:
-    """Yield (pattern, start, end): which pattern reads which part of `text`."""
+    """Yield (pattern, start, end): the parts of `text` with their patterns."""
     at = 0
     for stretch in () if text.isascii() else _OTHER_STRETCH.finditer(text):
         yield _ASCII_WORD, at, stretch.start()

@@ -1,9 +1,9 @@
-"""Learning to place texts: examples of two texts in, the triplet loss of their vectors out; validated by ranking texts.
+"""Train a bi-encoder: examples of two texts go in, the triplet loss of their vectors comes out.
 
-Vectors are those of the model's own pooling, mean pooling as a rule, and distances are Euclidean (Santos et al.).
-Where a model scales its vectors to length 1 at the end, the loss is of those before: no two unit vectors are farther
-apart than 2, so no margin of the papers could be kept, and the cosine, which ranks, is the same of both. What is saved
-scales them as before. Queries and texts are read as the scorer reads them, with the model's prompts.
+The model's own pooling makes the vectors, mean pooling as a rule; distances are Euclidean (Santos et al.). If a model
+scales its vectors to length 1 at the end, the loss reads the vectors before scaling: unit vectors are at most 2 apart,
+less than the papers' margins, and cosines are the same. The saved model scales as before. Queries and texts are read
+with the model's prompts, as the scorer reads them.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class BiEncoderTask(PassageTask):
         return self._cuts.texts(self._feeder.packer, kind, texts, self._prompts[kind])
 
     def _forward(self, kind: str) -> Callable[[dict[str, Any]], torch.Tensor]:
-        """Return what makes vectors [N, H] of the features of queries or texts; some poolings leave the prompt out."""
+        """Return the function from features of queries or texts to vectors [N, H]; some poolings skip the prompt."""
         prompt = self._prompts[kind]
         extra = {"prompt_length": self._feeder.packer.leading_tokens(prompt)} if prompt else {}
 
@@ -108,7 +108,7 @@ class BiEncoderTask(PassageTask):
 
 
 def _without_scaling(network: Any) -> list[Any]:
-    """Return a bi-encoder's modules but for those at the end that scale vectors to length 1."""
+    """Return a bi-encoder's modules, without a final scaling of vectors to length 1."""
     from sentence_transformers.models import Normalize
 
     modules = list(network.children())

@@ -1,10 +1,10 @@
-"""Which documents of a query are positives, and which may be negatives.
+"""Candidates of a query: its positives, and its possible negatives.
 
 Positives are judged relevant. Negatives come from a source of `NEGATIVES`, in its order, and are never judged relevant:
 
     run      the first-stage run, of a range of ranks (MaxP, PARADE)
     random   the whole collection
-    model    another run, of a range of ranks: what a model ranks high is hard to tell from relevant
+    model    another run, of a range of ranks: hard negatives
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from longrank.types import Notes, Qrels, Run
 
 @dataclass(frozen=True, slots=True)
 class CandidateOptions:
-    """What may be a positive or a negative; the defaults are MaxP's.
+    """Conditions for positives and negatives; the defaults are MaxP's.
 
     Attributes:
         relevance_level: least grade of a positive, 1 or more; judged documents below it are not relevant.
-        depth: the first so many documents of the run count, 1 or more.
+        depth: documents of the run that count, 1 or more.
         in_run: whether a positive must be among them.
         negatives: a name of `NEGATIVES`.
         ranks: first and last rank of the negatives, counted from 1; None: 1 to `depth`. Not for ``random``.
-        unjudged: whether a document without a judgment may be a negative. Grades below zero are no judgments.
-        dropped: whether one whose judgment sampling has dropped counts as such a document; if
-            not, it is no negative.
+        unjudged: whether unjudged documents may be negatives. Grades below zero are no judgments.
+        dropped: whether documents whose judgments were sampled away count as unjudged; else they are no negatives.
     """
 
     relevance_level: int = 1
@@ -43,10 +42,10 @@ class CandidateOptions:
     dropped: bool = True
 
     def __post_init__(self) -> None:
-        """Check the numbers and the name.
+        """Check the options.
 
         Raises:
-            InputError: one is out of range, or the options contradict each other.
+            InputError: a value out of range, or options that contradict each other.
         """
         lookup(NEGATIVES, self.negatives, "source of negatives")
         if self.relevance_level < 1:
@@ -54,21 +53,21 @@ class CandidateOptions:
         if self.depth < 1:
             raise InputError("depth must be at least 1", got=self.depth)
         if self.ranks is not None and not 1 <= self.ranks[0] <= self.ranks[1]:
-            raise InputError("ranks are a first and a last one, from 1", got=list(self.ranks))
+            raise InputError("ranks are a first and a last rank, from 1", got=list(self.ranks))
         if self.ranks is not None and self.negatives == "random":
             raise InputError("random negatives have no ranks", got=list(self.ranks), fix="leave ranks out")
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What candidates are found in.
+    """Sources of candidates.
 
     Attributes:
         qrels: the judgments to learn from.
-        run: the first stage; None only where neither positives nor negatives come from it.
-        dropped: judgments that sampling took away, see `longrank.training.judgments`.
-        model_run: the run that ``model`` takes negatives from.
-        doc_ids: the collection, for ``random``; different ids.
+        run: the first stage; None only if neither positives nor negatives come from it.
+        dropped: judgments that were sampled away, see `longrank.training.judgments`.
+        model_run: the run for ``model`` negatives.
+        doc_ids: all documents of the collection, for ``random`` negatives.
     """
 
     qrels: Qrels
@@ -79,7 +78,7 @@ class Sources:
 
 
 class Candidates(NamedTuple):
-    """A query's documents to draw from; relevant ones by id, others in the order of their source."""
+    """A query's positives, by id, and its possible negatives, in the order of their source."""
 
     query_id: str
     positives: tuple[str, ...]
@@ -89,18 +88,18 @@ class Candidates(NamedTuple):
 def find_candidates(
     query_ids: Iterable[str], sources: Sources, options: CandidateOptions, notes: Notes
 ) -> list[Candidates]:
-    """Return the candidates of each query that is judged and, if the run is needed, in it, by query_id ascending.
+    """Return the candidates of each judged query, by query_id ascending; if the run is needed, of its queries only.
 
-    Either side may be empty, see `with_both_sides`.
+    Positives or negatives may be empty, see `with_both_sides`.
 
     Args:
-        query_ids: whose; those of a training fold.
-        sources: what they are found in.
-        options: which documents may be what.
+        query_ids: the training queries.
+        sources: judgments, runs, collection.
+        options: conditions for positives and negatives.
         notes: counts queries without judgments and queries that the run lacks.
 
     Raises:
-        InputError: a run or the collection is needed and not among `sources`.
+        InputError: `sources` lack a run or the collection that is needed.
     """
     if options.in_run and sources.run is None:
         raise InputError("positives that are in the run need a run", fix="or set in_run = false")
@@ -113,26 +112,24 @@ def find_candidates(
 
 
 def with_both_sides(candidates: Sequence[Candidates], n_negatives: int, notes: Notes) -> list[Candidates]:
-    """Return those with a positive and `n_negatives` negatives at least; the others are counted.
+    """Return the queries with a positive and at least `n_negatives` negatives; count the rest.
 
     Raises:
-        InputError: none is left.
+        InputError: no query is left.
     """
     kept = []
     few = "a document that may be a negative" if n_negatives == 1 else f"{n_negatives} documents that may be negatives"
-    for one in candidates:
-        if not one.positives:
-            notes.add("queries without a relevant document to find, not trained on", one.query_id)
-        elif len(one.negatives) < n_negatives:
-            notes.add(f"queries without {few}, not trained on", one.query_id)
+    for query in candidates:
+        if not query.positives:
+            notes.add("queries without a relevant document to find, not trained on", query.query_id)
+        elif len(query.negatives) < n_negatives:
+            notes.add(f"queries without {few}, not trained on", query.query_id)
         else:
-            kept.append(one)
+            kept.append(query)
     if not kept:
         what = f"none of {len(candidates)} judged queries has a relevant document and {few}"
-        raise InputError(
-            what,
-            fix="is it the run's qrels? see relevance_level, depth, in_run, ranks, unjudged and dropped",
-        )
+        fix = "check that run and qrels fit; see relevance_level, depth, in_run, ranks, unjudged and dropped"
+        raise InputError(what, fix=fix)
     return kept
 
 
@@ -158,12 +155,12 @@ def _relevant(query_id: str, sources: Sources, options: CandidateOptions) -> set
     return {doc_id for doc_id, grade in sources.qrels[query_id].items() if grade >= options.relevance_level}
 
 
-def _judged_others(query_id: str, sources: Sources, options: CandidateOptions) -> set[str]:
+def _judged_irrelevant(query_id: str, sources: Sources, options: CandidateOptions) -> set[str]:
     return {doc_id for doc_id, grade in sources.qrels[query_id].items() if 0 <= grade < options.relevance_level}
 
 
 def _barred(query_id: str, sources: Sources, options: CandidateOptions) -> set[str]:
-    """Return what is never a negative where unjudged documents may be: the relevant, and the dropped unless allowed."""
+    """Return the documents that are no negatives: relevant documents, and dropped documents unless allowed."""
     dropped: Mapping[str, int] = {} if options.dropped else (sources.dropped or {}).get(query_id, {})
     return _relevant(query_id, sources, options) | dropped.keys()
 
@@ -214,12 +211,12 @@ def _ranked(run: Run, sources: Sources, options: CandidateOptions) -> Negatives:
     first, last = options.ranks or (1, options.depth)
 
     def negatives(query_id: str) -> Sequence[str]:
-        found = (row.doc_id for row in run.get(query_id)[first - 1 : last])
+        ranked = (row.doc_id for row in run.get(query_id)[first - 1 : last])
         if not options.unjudged:
-            others = _judged_others(query_id, sources, options)
-            return tuple(doc_id for doc_id in found if doc_id in others)
+            irrelevant = _judged_irrelevant(query_id, sources, options)
+            return tuple(doc_id for doc_id in ranked if doc_id in irrelevant)
         barred = _barred(query_id, sources, options)
-        return tuple(doc_id for doc_id in found if doc_id not in barred)
+        return tuple(doc_id for doc_id in ranked if doc_id not in barred)
 
     return negatives
 
@@ -233,7 +230,7 @@ def _from_collection(sources: Sources, options: CandidateOptions) -> Negatives:
 
     def negatives(query_id: str) -> Sequence[str]:
         if not options.unjudged:
-            return tuple(sorted(places.keys() & _judged_others(query_id, sources, options)))
+            return tuple(sorted(places.keys() & _judged_irrelevant(query_id, sources, options)))
         barred = _barred(query_id, sources, options)
         return Remaining(doc_ids, [places[doc_id] for doc_id in barred if doc_id in places])
 

@@ -1,15 +1,15 @@
 """Checkpoints of a training: folders that are whole or absent, without pickle.
 
     checkpoints/step-00000200/
-        weights.safetensors    what is trained; frozen parameters come with the task
-        optimizer.safetensors  the optimizer's tensors of each of them: <name>.exp_avg, <name>.step, ...
+        weights.safetensors    trained weights; frozen parameters come with the task
+        optimizer.safetensors  the optimizer's tensors of each weight: <name>.exp_avg, <name>.step, ...
         best.safetensors       the weights of the best validation, if there was one
         log.jsonl              the log until then
         position.json          steps done, best measure, ...
         manifest.json          a checksum of each file
 
-Random states are not kept: draws are functions of the step. Two checkpoints are kept, so a damaged one costs no more
-than the steps since the one before.
+Random states are not kept: draws are functions of the step. Two checkpoints are kept, so a damaged checkpoint costs
+only the steps since its predecessor.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ Tensors = dict[str, torch.Tensor]
 
 @dataclass
 class Position:
-    """Where a training stands.
+    """Progress of a training.
 
     Attributes:
         step: steps done.
-        best_step: steps done at the best validation; None: there was none.
-        best_measure: what it gave.
-        waited: validations since, none of which was better.
+        best_step: steps done at the best validation; None: no validation yet.
+        best_measure: its measure.
+        waited: validations since then, none of them better.
         scaler: state of the loss scale; empty unless the precision is fp16.
     """
 
@@ -55,7 +55,7 @@ class Position:
 
 
 class Checkpoint(NamedTuple):
-    """All that a training needs to go on; `best` is None if there was no validation."""
+    """The whole state of a training; `best` is None before the first validation."""
 
     position: Position
     weights: Tensors
@@ -65,7 +65,7 @@ class Checkpoint(NamedTuple):
 
 
 def save(folder: Path, checkpoint: Checkpoint) -> Path:
-    """Write a checkpoint below `folder`, then remove all but the last two; return where it is.
+    """Write a checkpoint below `folder`, then remove all but the last two; return its folder.
 
     Raises:
         LongRankError: writing failed (no space left, ...); earlier checkpoints are untouched.
@@ -85,25 +85,25 @@ def save(folder: Path, checkpoint: Checkpoint) -> Path:
 
 
 def digests(place: Path) -> dict[str, str]:
-    """Return the SHA-256 of a checkpoint's weights and optimizer, as its manifest says."""
+    """Return the SHA-256 of a checkpoint's weights and optimizer, from its manifest."""
     files = read_manifest(place)["files"]
     return {name: files[f"{name}.safetensors"]["sha256"] for name in ("weights", "optimizer")}
 
 
 def newest(folder: Path, notes: Notes) -> Path | None:
-    """Return the last checkpoint that is whole; damaged ones are noted. None: there is none."""
+    """Return the last undamaged checkpoint, or None; damaged checkpoints are counted."""
     for place in _steps(folder):
         try:
             verify(place)
         except (LongRankError, OSError):
-            notes.add("damaged checkpoints, the one before is used", str(place))
+            notes.add("damaged checkpoints, not used", str(place))
             continue
         return place
     return None
 
 
 def load(place: Path) -> Checkpoint:
-    """Read a checkpoint that `newest` has found."""
+    """Read a checkpoint that `newest` returned."""
     best = place / "best.safetensors"
     try:
         return Checkpoint(
@@ -118,7 +118,7 @@ def load(place: Path) -> Checkpoint:
 
 
 def clean(folder: Path, used: Path | None) -> None:
-    """Create the folder, or remove what killed writers left there, and all that is later than `used`: it is damaged."""
+    """Create the folder, or remove unfinished checkpoints and those later than `used`, which are damaged."""
     folder.mkdir(exist_ok=True)
     for path in folder.glob(".*.tmp"):
         shutil.rmtree(path)
@@ -128,20 +128,20 @@ def clean(folder: Path, used: Path | None) -> None:
 
 
 def weights_of(network: torch.nn.Module) -> Tensors:
-    """Return copies, on the CPU, of what is trained: parameters that are not frozen, and buffers, each once."""
+    """Return copies, on the CPU, of the trained weights: parameters that are not frozen, and buffers, each once."""
     with torch.no_grad():
         return {name: values.detach().to("cpu", copy=True).contiguous() for name, values in _trained(network).items()}
 
 
 def set_weights(network: torch.nn.Module, weights: Tensors) -> None:
-    """Set what `weights_of` has returned of the same network.
+    """Set the weights that `weights_of` returned for the same network.
 
     Raises:
-        IntegrityError: they are another network's.
+        IntegrityError: the weights are of another network.
     """
     own = _trained(network)
     if {name: values.shape for name, values in own.items()} != {name: v.shape for name, v in weights.items()}:
-        raise IntegrityError("the checkpoint's weights are those of another network")
+        raise IntegrityError("the checkpoint's weights are of another network")
     with torch.no_grad():
         for name, values in own.items():
             values.copy_(weights[name])
@@ -157,7 +157,7 @@ def optimizer_state(network: torch.nn.Module, optimizer: torch.optim.Optimizer) 
 
 
 def set_optimizer_state(network: torch.nn.Module, optimizer: torch.optim.Optimizer, tensors: Tensors) -> None:
-    """Set what `optimizer_state` has returned."""
+    """Set the tensors that `optimizer_state` returned."""
     parameters = dict(network.named_parameters())
     optimizer.state.clear()
     for full, values in tensors.items():
@@ -173,7 +173,7 @@ def _trained(network: torch.nn.Module) -> Tensors:
 
 
 def _steps(folder: Path) -> list[Path]:
-    """Return all checkpoints, the last one first."""
+    """Return all checkpoints, the last first."""
     return sorted(folder.glob(f"{_PREFIX}*"), reverse=True)
 
 

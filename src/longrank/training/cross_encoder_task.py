@@ -1,7 +1,7 @@
-"""Learning to score passages: examples in, the loss of a cross-encoder's outputs out; validated by ranking texts.
+"""Train a cross-encoder: examples go in, the loss of its outputs comes out.
 
-What is saved is a model of transformers for sequence classification: `rerank` reads it as a passage scorer, and any
-document network can be put on it and trained on (pre-fine-tuning).
+The saved model is a transformers model for sequence classification. `rerank` reads it as a passage scorer, and any
+document network can start from it (pre-fine-tuning).
 """
 
 from __future__ import annotations

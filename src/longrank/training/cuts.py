@@ -1,4 +1,4 @@
-"""Counts texts of which something is cut, each once, however often a training reads it."""
+"""Count cut texts once each, however often a training reads them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from longrank.text.packing import Packed, Packer
 from longrank.training.ranks import Ranks
 from longrank.types import Notes
 
-_SHOWN = 40  # characters of a text that is named
+_SHOWN = 40  # characters of a text in a note
 
 
 class Cuts:
-    """What was cut so far.
+    """Cut texts so far.
 
     Args:
-        notes: where it is counted.
+        notes: counts them.
     """
 
     def __init__(self, notes: Notes) -> None:
@@ -23,14 +23,14 @@ class Cuts:
         self._where = f" (where the first of {n} processes read)" if n > 1 else ""
 
     def add(self, what: str, text: str, cut: bool) -> None:
-        """Count a text under `what` if it is cut and has not been counted there before."""
+        """Count a text under `what` if it is cut and not yet counted there."""
         if cut and (key := hash((what, text))) not in self._seen:
             self._seen.add(key)
             self._notes.add(what + self._where, text[:_SHOWN])
 
     def texts(self, packer: Packer, kind: str, texts: Sequence[str], prompt: str = "") -> list[Packed]:
-        """Return texts packed after a prompt, each by itself; count those that are cut as ``queries`` or ``texts``."""
+        """Return texts packed one by one after a prompt; count cut texts as ``queries`` or ``texts``, by `kind`."""
         packed = list(packer.texts([prompt + text for text in texts]))
-        for text, one in zip(texts, packed, strict=True):
-            self.add(f"{kind} cut at {packer.max_tokens} tokens", text, one.truncated)
+        for text, tokens in zip(texts, packed, strict=True):
+            self.add(f"{kind} cut at {packer.max_tokens} tokens", text, tokens.truncated)
         return packed

@@ -1,7 +1,7 @@
-"""Dense layers that learn at the speed of the processor: y = x W^T + b and both gradients as calls of oneDNN.
+"""Trainable dense layers by oneDNN: y = x W^T + b and both gradients.
 
-For the reason that `longrank.networks.dense` gives: of float32 matrices, PyTorch leaves the product to MKL, and on many
-processors MKL leaves AVX-512 unused. The same sums in another order. In bf16 PyTorch uses oneDNN itself.
+PyTorch multiplies float32 matrices by MKL, which leaves AVX-512 unused on many processors (`longrank.networks.dense`).
+oneDNN adds the same sums in another order. In bf16, PyTorch uses oneDNN itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from longrank.networks.dense import filled_up, has_onednn
 
 
 def use_onednn(network: torch.nn.Module) -> None:
-    """Let every ``nn.Linear`` of a network on the CPU be computed by oneDNN, with gradients."""
+    """Compute every ``nn.Linear`` of a network on the CPU by oneDNN, with gradients."""
     if not has_onednn():
         return
     for module in network.modules():
@@ -39,7 +39,7 @@ class _Dense(torch.autograd.Function):  # type: ignore[misc]  # torch has no typ
         filled = filled_up(x)
         ctx.save_for_backward(filled, weight)
         result = _product(filled, weight, bias)
-        # A view that leaves here may not be written to, as Longformer does.
+        # Longformer writes to its result, which must not be a view.
         return result if len(filled) == len(x) else result[: len(x)].clone()
 
     @staticmethod

@@ -1,13 +1,11 @@
-"""Learning to write the queries of a text (doc2query): a text in, the loss of its query's tokens out.
+"""Train doc2query: a text goes in, and the loss of its query's tokens comes out.
 
-Any sequence-to-sequence model of transformers (T5, BART, ...), as in docTTTTTquery (Nogueira and Lin 2019): the text
-goes in as it is, without a prefix, the query is what should come out, token by token, each given the true ones before
-(teacher forcing). The first text of a group is learned from, and single texts with label 1; those with label 0 are left
-out when the file is opened.
+The network is any sequence-to-sequence model of transformers (T5, BART, ...), as in docTTTTTquery (Nogueira and Lin
+2019). The text goes in without a prefix; the query's tokens are predicted from the true tokens before them (teacher
+forcing). Training uses the first text of each group, and single texts with label 1.
 
-A query's loss is the mean over its tokens, its end included, and a batch's is the mean over its queries. transformers
-averages over all tokens of a batch instead, which is the same for one query; of more, it depends on which of them go
-through the network together.
+A query's loss is the mean over its tokens, its end included; a batch's loss is the mean over its queries. transformers
+averages over all tokens of a batch instead, so that its loss depends on the division into micro-batches.
 """
 
 from __future__ import annotations
@@ -25,46 +23,16 @@ from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
 from longrank.networks.loading import check_at_least
 from longrank.networks.model_files import find_model
 from longrank.text.packing import Packed, Packer
-from longrank.training.passage_data.examples import Example, ExampleSamples
+from longrank.training.passage_data.examples import Example, ExampleFile, ExampleSamples
 from longrank.training.passage_task import PassageTask
-from longrank.training.samples import place_in_pass
 from longrank.training.settings import PassageTraining
 from longrank.types import Notes
 
 MEASURE = "-loss"
-"""What validation measures: minus the mean loss of the development examples, so that higher is better."""
+"""The measure of validation: minus the mean loss of the development examples, so that higher is better."""
 
 _LEAST_QUERY_TOKENS = 8
 _NO_TOKEN = -100  # transformers' label of padding
-
-
-class RelevantSamples:
-    """The examples whose first text is relevant, in passes without end: ``samples[n]`` is a function of (seed, n).
-
-    Args:
-        examples: all of them; each is read once now.
-        seed: of the order.
-        notes: counts those that are left out.
-
-    Raises:
-        InputError: a line holds no example, or there is no relevant text.
-    """
-
-    def __init__(self, examples: ExampleSamples, seed: int, notes: Notes) -> None:
-        self._examples, self._seed = examples.examples, seed
-        relevant = np.fromiter((example.labels[0] == 1 for example in self._examples), np.bool_, len(self._examples))
-        self._places = np.flatnonzero(relevant)
-        notes.add("examples with label 0, not learned from", count=len(relevant) - len(self._places))
-        if not len(self._places):
-            raise InputError("no example has a relevant text to learn from", path=self._examples.path)
-
-    def __len__(self) -> int:
-        """Return how many examples one pass has."""
-        return len(self._places)
-
-    def __getitem__(self, n: int) -> Example:
-        """Return the n-th example, counted over all passes; IndexError if n < 0."""
-        return self._examples[int(self._places[place_in_pass(n, len(self), self._seed)])]
 
 
 class Doc2QueryTask(PassageTask):
@@ -73,7 +41,7 @@ class Doc2QueryTask(PassageTask):
     Args:
         settings: the whole training.
         examples: read once now.
-        dev: development examples, of which those with a relevant text are used; empty: no validation.
+        dev: development examples; those without a relevant text are left out; empty: no validation.
         notes: counts examples that are left out, and texts and queries that are cut.
 
     Raises:
@@ -88,13 +56,13 @@ class Doc2QueryTask(PassageTask):
         _check_settings(settings, validates=bool(dev))
         model = find_model(settings.network.model)
         network, tokenizer = open_seq2seq(model)
-        self._examples = RelevantSamples(examples, settings.loop.seed, notes)
+        self._examples = _with_relevant_text(examples.examples, settings.loop.seed, notes)
         self._dev = [example for example in dev if example.labels[0]]
         notes.add("development examples with label 0, left out", count=len(dev) - len(self._dev))
         if dev and not self._dev:
             raise InputError("the development examples have no relevant text")
         super().__init__(network, tokenizer, model=model, settings=settings, notes=notes)
-        # A query is a text of its own here, which ends with the tokenizer's mark however it is cut.
+        # Queries are packed as texts, so they end with the tokenizer's mark even if they are cut.
         self._queries = Packer(self._feeder.tokenizer, settings.read.max_query_tokens)
 
     def loss(self, instances: Sequence[int]) -> torch.Tensor:
@@ -122,8 +90,22 @@ class Doc2QueryTask(PassageTask):
         return losses.view(labels.shape).sum(1) / (labels != _NO_TOKEN).sum(1)
 
 
+def _with_relevant_text(examples: ExampleFile, seed: int, notes: Notes) -> ExampleSamples:
+    """Return the examples whose first text is relevant; reads every example.
+
+    Raises:
+        InputError: a line holds no example, or no text is relevant.
+    """
+    relevant = np.fromiter((example.labels[0] == 1 for example in examples), np.bool_, len(examples))
+    places = np.flatnonzero(relevant)
+    notes.add("examples with label 0, not learned from", count=len(relevant) - len(places))
+    if not len(places):
+        raise InputError("no example has a relevant text to learn from", path=examples.path)
+    return ExampleSamples(examples, seed, places)
+
+
 def _padded(queries: Sequence[Packed]) -> torch.Tensor:
-    """Return the token ids of queries, int64 [B, L]; what is beyond the end of a query is no token."""
+    """Return the token ids of queries, int64 [B, L]; padding is `_NO_TOKEN`."""
     labels = torch.full((len(queries), max(len(query.ids) for query in queries)), _NO_TOKEN)
     for row, query in zip(labels, queries, strict=True):
         row[: len(query.ids)] = torch.from_numpy(query.ids.astype(np.int64))
@@ -131,13 +113,13 @@ def _padded(queries: Sequence[Packed]) -> torch.Tensor:
 
 
 def _check_settings(settings: PassageTraining, *, validates: bool) -> None:
-    """Refuse what only other networks have.
+    """Refuse settings of other networks.
 
     Raises:
         InputError: a loss, outputs, another measure, or too few tokens of a query.
     """
     if settings.loss:
-        raise InputError("doc2query has a loss of its own, that of the query's tokens", fix="leave [[loss]] out")
+        raise InputError("doc2query has its own loss, over the query's tokens", fix="leave [[loss]] out")
     if settings.network.outputs is not None:
         raise InputError("doc2query has no outputs to choose", got=f"network.outputs = {settings.network.outputs}")
     if validates and settings.validation.measure != MEASURE:

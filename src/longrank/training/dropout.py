@@ -1,4 +1,4 @@
-"""Dropout of a pretrained network, set as a whole."""
+"""Set the dropout of a whole network."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 
 def set_dropout(network: torch.nn.Module, dropout: float) -> None:
-    """Set all dropouts of a network: modules, and numbers that modules hand to attention (ModernBERT, Longformer)."""
+    """Set all dropouts of a network: modules, and numbers that modules pass to attention (ModernBERT, Longformer)."""
     for module in network.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = dropout

@@ -34,16 +34,16 @@ _NO_VALIDATION = "leave validation out: --set loop.validate_every= (and loop.pat
 
 @dataclass(frozen=True)
 class Experiment:
-    """Trainings over folds; `open_experiment` makes one.
+    """Trainings over folds; made by `open_experiment`.
 
     Attributes:
         settings: of each training.
         index: the documents.
-        queries: query_id -> query, all that are known, judged or not.
+        queries: query_id -> query, judged or not.
         qrels: all judgments.
         run: the first stage.
         folds: by name.
-        learned: the judgments to learn from and to choose by, and the folds of the queries that have some.
+        learned: the judgments to learn from and to choose by, and the folds of their queries.
         model_run: another run that negatives come from.
         score_cache: a file for the passage vectors of a frozen encoder, for trainings and tests.
         kept: passage vectors that trainings have read, in memory.
@@ -91,7 +91,7 @@ class Experiment:
             task.reader.keep_in_memory(self.kept)
 
     def check(self, names: Sequence[str]) -> None:
-        """Refuse what can be seen to fail in some folds, before any of them begins.
+        """Refuse faults of any fold before the first fold begins.
 
         Raises:
             InputError: a score cache for an encoder that is trained, unknown queries in a fold, nothing to train,
@@ -157,7 +157,7 @@ class Experiment:
         return taught_scores(self.settings, self.index, self.queries, query_ids, notes), notes
 
     def identity(self, name: str, task: RankingTask) -> dict[str, Any]:
-        """Return all that the weights depend on besides the loop's settings."""
+        """Return everything that the weights depend on, apart from the loop's settings."""
         teacher = self.settings.teacher
         return {
             **({"lineage": task.lineage} if task.lineage else {}),
@@ -201,7 +201,7 @@ def open_experiment(
         qrels: all judgments.
         run: the first stage.
         folds: by name; None: a single fold of all queries that are judged, without test queries.
-        notes: counts what sampling leaves out.
+        notes: counts queries that sampling leaves out.
         score_cache: see `Experiment`.
 
     Raises:
@@ -231,7 +231,7 @@ def _check_fold(name: str, fold: Fold, queries: Collection[str]) -> None:
 
 
 def _check_dev(name: str, fold: Fold, qrels: Qrels, run: Run) -> None:
-    """Refuse dev queries that are trained on, or by which no weights are better than others.
+    """Refuse dev queries that are trained on, or that no weights can rank better than others.
 
     Raises:
         InputError: such dev queries.
@@ -249,7 +249,7 @@ def _check_dev(name: str, fold: Fold, qrels: Qrels, run: Run) -> None:
         )
     if not any(grade > 0 for query_id in judged for grade in qrels[query_id].values()):
         raise InputError(
-            f"no dev query of fold '{name}' has a relevant document: nothing can be chosen by them",
+            f"no dev query of fold '{name}' has a relevant document, so they cannot choose the best weights",
             fix=f"give other folds, raise judgments.rate, or {_NO_VALIDATION}",
         )
 

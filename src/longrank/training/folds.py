@@ -1,9 +1,9 @@
-"""A training as users run it: once on all queries, or once for each fold, whose test queries are then reranked.
+"""Train a document network once on all queries, or once per fold, and rerank the folds' test queries.
 
-FOLDER/                one training (`longrank.training.run_folder`), or
+FOLDER/                a training (`longrank.training.run_folder`), or
 FOLDER/folds.json      the folds,
-FOLDER/s1/, s2/, ...   a training each, and in it test.run, the fold's test queries reranked by its best network,
-FOLDER/test.run        the test queries of all folds together, which is what cross-validation reports
+FOLDER/s1/, s2/, ...   a training per fold, and its test.run: the test queries reranked by the fold's best network,
+FOLDER/test.run        the test queries of all folds, to evaluate
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from longrank.types import Notes, Qrels, Query, Run
 
 FOLD_SEED = 42
 _NAME = re.compile(r"[\w][\w.-]*")
-_MAY_DIFFER = (  # among the folds of a cross-validation: what each begins with and is taught by
+_MAY_DIFFER = (  # among folds: the initial network and the teacher
     "processes.",
     "run.fold.",
     "run.lineage.",
@@ -41,7 +41,7 @@ _MAY_DIFFER = (  # among the folds of a cross-validation: what each begins with 
     "teacher.",
 )
 Progress = Callable[[str, int], Callable[[int], object]]
-"""(fold, steps) -> what is called with the number of steps just done."""
+"""(fold, steps) -> a function that is called with the number of steps just done."""
 
 
 def folds_of(
@@ -70,7 +70,7 @@ def folds_of(
     judged = [query for query_id, query in queries.items() if query_id in qrels]
     if not judged:
         raise InputError(
-            "no query is judged", got=next(iter(qrels), None), fix="are the ids of queries and qrels alike?"
+            "no query is judged", got=next(iter(qrels), None), fix="check that queries and qrels use the same ids"
         )
     for query_id in sorted(qrels.keys() - queries.keys()):
         notes.add("judged topics that are not among the queries, left out", query_id)
@@ -94,7 +94,7 @@ def _groups(queries: Sequence[Query], field: str) -> dict[str, str]:
 
 
 def train_once(experiment: Experiment, folder: Path, *, progress: Progress, notes: Notes, tensorboard: bool) -> None:
-    """Train on the only fold of an experiment without folds: on all queries that are judged.
+    """Train on all judged queries: the only fold of an experiment without folds.
 
     Raises:
         InputError, LongRankError: as `Experiment.check`, `Experiment.task` and `longrank.training.loop.train`.
@@ -122,26 +122,26 @@ def cross_validate(
     notes: Notes,
     tensorboard: bool,
 ) -> Run | None:
-    """Train on each fold and rerank its test queries; go on where an earlier call stopped.
+    """Train on each fold and rerank its test queries; resume where an earlier call stopped.
 
-    Under torchrun, every process calls this with the same arguments; the first one reranks and writes.
+    Under torchrun, every process calls this with the same arguments; the first process reranks and writes.
 
     Args:
-        experiment: what is trained on what, over which folds.
+        experiment: data, settings and folds.
         folder: new, or of this cross-validation.
-        only: names of the folds to do now; all, if none is named.
+        only: names of the folds to train now; empty: all.
         progress: see `Progress`.
-        notes: what was decided on the user's behalf.
+        notes: collects remarks.
         tensorboard: also write TensorBoard's log.
 
     Returns:
-        The test queries of all folds reranked, also written; None while folds are left, or where they test a query
-        twice, and in other processes than the first.
+        The test queries of all folds reranked, also written; None while folds are left, if folds share test queries,
+        and in all processes but the first.
 
     Raises:
-        InputError: a name that is no fold's or cannot name a folder, folds that test a query twice, a folder of
-            something else or of other folds, or one in which another fold was trained with other settings; or as
-            `Experiment.check`, `Experiment.task` and `train`.
+        InputError: an unknown fold, a name that cannot name a folder, folds that share test queries, or a folder of
+            something else, of other folds or of other settings; or as `Experiment.check`, `Experiment.task` and
+            `train`.
         LongRankError: as `train`.
     """
     folds, loop = experiment.folds, experiment.settings.loop
@@ -152,7 +152,7 @@ def cross_validate(
     ranks = Ranks()
     for name in names:
         remarks = Notes()
-        task = experiment.task(name, remarks)  # nothing is written before the first is known to be sound
+        task = experiment.task(name, remarks)  # nothing is written before the first task is checked
         check_loop(loop, ranks, task.network, tensorboard=tensorboard)
         run = experiment.identity(name, task)
         for other in folds:
@@ -173,20 +173,20 @@ def cross_validate(
 
 
 def _about_dev(experiment: Experiment, names: Sequence[str], notes: Notes) -> None:
-    """Say which queries are of no use to a training that chooses nothing on dev."""
+    """Note dev queries that a training without validation does not use."""
     folds = [experiment.folds[name] for name in names]
     if experiment.settings.loop.validate_every is None and any(set(fold.dev) - set(fold.train) for fold in folds):
         notes.say(
-            "nothing is validated (no loop.validate_every), so dev queries are not learned from and choose nothing; to "
-            "learn from them, give --folds a file whose train lists have them and whose dev lists are empty"
+            "there is no validation (no loop.validate_every), so dev queries are not used; to learn from them, move "
+            "them to the train lists of the --folds file"
         )
 
 
 def _pooled(folder: Path, folds: Mapping[str, Fold], notes: Notes) -> Run | None:
-    """Put the test runs of all folds together, if all are there and they can be."""
+    """Join the test runs of all folds; None if runs are missing or folds share test queries."""
     left = [name for name in folds if not (folder / name / TEST_RUN).exists()]
     if left:
-        notes.say(f"folds that are left: {', '.join(left)}")
+        notes.say(f"folds left to train: {', '.join(left)}")
     if left or _tested_twice(folds) is not None:
         return None
     runs = [read_run(folder / name / TEST_RUN, Notes()) for name in folds]
@@ -213,17 +213,19 @@ def _train(  # noqa: PLR0917 - one training from what the callers have at hand
 def _rerank_test(
     experiment: Experiment, fold: Fold, folder: Path, progress: Callable[[int], object], notes: Notes
 ) -> None:
-    """Rerank the test queries of a fold with what was trained, resumably; the evidence stays beside the run.
+    """Rerank the test queries of a fold with its network, resumably; the evidence stays beside the run.
 
-    What is done is left as it is, so that weights need not be kept.
+    A finished run is left as it is, so the weights may be deleted.
 
     Raises:
-        InputError: the weights are gone.
+        InputError: the weights are missing.
     """
     if (folder / TEST_RUN).exists():
         return
     if not any((folder / MODEL).glob("*.safetensors")):
-        raise InputError("the weights of a finished training are gone", path=folder, fix="remove it to train again")
+        raise InputError(
+            "the weights of a finished training are missing", path=folder, fix="delete the folder to train again"
+        )
     test = [experiment.queries[query_id] for query_id in fold.test]
     first_stage = Run("first", (row for query in test for row in experiment.run.get(query.query_id)))
     pipeline = open_pipeline(
@@ -239,7 +241,7 @@ def _rerank_test(
 
 
 def _pipeline(settings: DocumentTraining) -> PipelineSettings:
-    """Return the pipeline that reads as the training does."""
+    """Return a pipeline with the passages and lengths of the training."""
     read = settings.read
     options = {"network": settings.network.name, "max_tokens": read.max_tokens}
     options |= {} if read.max_query_tokens is None else {"max_query_tokens": read.max_query_tokens}
@@ -253,42 +255,42 @@ def _pipeline(settings: DocumentTraining) -> PipelineSettings:
 
 
 def _chosen(folds: Mapping[str, Fold], only: Sequence[str]) -> list[str]:
-    """Return the folds to do, in the order of all.
+    """Return the folds to train now, in their order.
 
     Raises:
-        InputError: one is not among `folds`, or cannot name a folder; or all are to be done and test a query twice.
+        InputError: an unknown fold, a name that cannot name a folder, or all of several folds that share test queries.
     """
     for name in only:
         if name not in folds:
             raise InputError("no such fold", got=name, fix=f"one of {', '.join(folds)}")
     for name in folds:
         if not _NAME.fullmatch(name) or name in (FOLDS, TEST_RUN):
-            raise InputError("a fold's name must be able to name a folder", got=name, fix="use letters and digits")
+            raise InputError("a fold's name must be usable as a folder's name", got=name, fix="use letters and digits")
     twice = _tested_twice(folds)
     if twice is not None and not only:
         raise InputError(
-            "folds that test a query twice have no pooled test run", got=twice, fix="choose some with --fold"
+            "folds share test queries, so there is no joint test run", got=twice, fix="choose folds with --fold"
         )
     return [name for name in folds if not only or name in only]
 
 
 def _tested_twice(folds: Mapping[str, Fold]) -> str | None:
-    """Return a query that two folds test, if there is one."""
+    """Return a query that two folds test; None if there is none."""
     seen: set[str] = set()
     for fold in folds.values():
-        if both := seen.intersection(fold.test):
-            return min(both)
+        if shared := seen.intersection(fold.test):
+            return min(shared)
         seen.update(fold.test)
     return None
 
 
 def _check_folder(folder: Path, folds: Mapping[str, Fold]) -> None:
-    """Refuse a folder that cannot be written to, or that is not of a training over these folds.
+    """Refuse a folder that cannot be written to, or that holds something else than a training over these folds.
 
     Raises:
-        InputError: as said.
+        InputError: such a folder.
     """
     begun = (folder / FOLDS).exists()
     check_own(folder, "training over folds", begun=begun)
     if begun and read_folds(folder / FOLDS, Notes()) != folds:
-        raise InputError("was begun with other folds", path=folder, fix="give those, or choose a new folder")
+        raise InputError("was begun with other folds", path=folder, fix="give the same folds, or choose a new folder")

@@ -40,7 +40,7 @@ def open_initial(settings: DocumentTraining, notes: Notes) -> Initial:
 
     Args:
         settings: the whole training.
-        notes: says what a new network begins with.
+        notes: describes a new network.
 
     Raises:
         InputError: a name is unknown, a setting does not fit, or a model cannot be read.
@@ -48,7 +48,7 @@ def open_initial(settings: DocumentTraining, notes: Notes) -> Initial:
     """
     model = find_model(settings.network.model)
     network, tokenizer = _network(settings, model, notes)
-    network.to(Ranks().device)  # before what feeds it asks where it is
+    network.to(Ranks().device)  # before the reader asks for the device
     check_outputs(settings, 2 if network.unit == "logprob" else 1)
     reader = _reader(settings, model, network, tokenizer)
     segmenter = make_segmenter(settings.read.passages, settings.read.options, reader.offset_tokenizer)
@@ -92,7 +92,7 @@ def _network(settings: DocumentTraining, model: Model, notes: Notes) -> tuple[An
     if options.dropout is not None:
         set_dropout(network, options.dropout)
     if options.frozen:
-        set_dropout(network.pretrained, 0.0)  # of a classifier, the head's, too: what is read must not change
+        set_dropout(network.pretrained, 0.0)  # also of a classifier's head: passage vectors must not change
         _freeze(network)
     return network, tokenizer
 
@@ -107,7 +107,7 @@ def _check_same(settings: NetworkSettings, description: Mapping[str, Any], path:
         raise InputError(
             f"is the document network {description['network']}, the training is of {settings.name}",
             path=path,
-            fix=f"longrank create {settings.name} --model makes one on its encoder",
+            fix=f"longrank create {settings.name} --model puts a new network on its encoder",
         )
     options = checked_options(settings.name, preset_options(settings.name, settings.preset) | settings.options)
     then = {**options_of(settings.name), **description["options"]}

@@ -1,10 +1,10 @@
-"""Fewer judgments to train on: deep or shallow (Zhang, Yates and Lin, ECIR 2021).
+"""Sample the judgments to train on: deep or shallow (Zhang, Yates and Lin, ECIR 2021).
 
     deep      some queries, with nearly all their judgments
     shallow   every query, with some of its judgments
 
-Both keep exactly floor(rate * M) of the M judgments. A query keeps the first so many of its judgments in seeded
-order, so that what a rate keeps is nearly all kept by a higher one. What queries are tested on is never touched.
+Both keep exactly floor(rate * M) of the M judgments. A query keeps the first of its judgments in a seeded order, so a
+higher rate keeps nearly all judgments of a lower rate. Judgments for testing are never sampled.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Sampled(NamedTuple):
-    """What is left to train and choose on, what was dropped, and the folds of the queries that are left."""
+    """Judgments to train and choose by, dropped judgments, and folds without the queries that lost all judgments."""
 
     qrels: Qrels
     dropped: Qrels
@@ -36,27 +36,27 @@ class Sampled(NamedTuple):
 def sample_judgments(
     qrels: Qrels, rate: float, *, scheme: str, seed: int, notes: Notes, folds: Mapping[str, Fold] | None = None
 ) -> Sampled:
-    """Sample the judgments of all queries that some fold trains or chooses on.
+    """Sample the judgments of all train and dev queries.
 
-    `deep` samples queries evenly from the parts that the folds are made of. The judgments of the result are
-    not for testing: a query that one fold trains on is tested by another, with all its judgments.
+    `deep` samples queries evenly from the parts that the folds are made of. Do not test by the sample: a query is
+    trained on in one fold and tested in another, with all its judgments.
 
     Args:
         qrels: all judgments.
-        rate: r, over 0, at most 1; taken as the decimal number it is written as.
+        rate: r, over 0, at most 1; taken as a decimal number.
         scheme: a name of `SCHEMES`.
         seed: another seed gives other judgments.
-        notes: counts queries of the folds that have no judgments, and judged ones that no fold
-            trains or chooses on: they are in neither part of the result.
+        notes: counts queries of the folds without judgments, and judged queries that are in no train or dev list; both
+            are left out.
         folds: None: one part of all queries.
 
     Returns:
-        floor(r * M) judgments and the others, where M are those of the queries sampled from; and the
-        folds, train and dev without the queries that lost all judgments, test as it was.
+        floor(r * M) of the M judgments of these queries; the dropped judgments; and the folds, their train and dev
+        lists without the queries that lost all judgments.
 
     Raises:
-        InputError: unknown scheme, a rate out of range, no judgment left, or a shallow rate that
-            cannot leave every query a judgment.
+        InputError: unknown scheme, a rate out of range, no judgment left, or a shallow rate that cannot leave every
+            query a judgment.
     """
     choose = lookup(SCHEMES, scheme, "scheme of sampling")
     share = Fraction(str(rate)) if 0 < rate <= 1 else None
@@ -65,7 +65,7 @@ def sample_judgments(
     parts = _parts(qrels, folds, notes)
     sizes = {query_id: len(qrels[query_id]) for part in parts for query_id in part}
     if floor(share * sum(sizes.values())) < 1:
-        raise InputError(f"a rate that leaves none of {sum(sizes.values())} judgments", got=rate)
+        raise InputError(f"judgments.rate keeps none of the {sum(sizes.values())} judgments", got=rate)
     kept = choose(parts, sizes, share, seed)
     sampled, dropped = _divided(qrels, {query_id: kept.get(query_id, 0) for query_id in sizes}, seed)
     return Sampled(sampled, dropped, {name: _restricted(fold, sampled) for name, fold in (folds or {}).items()})
@@ -91,7 +91,7 @@ def judgments_to_learn(
 
 
 def _parts(qrels: Qrels, folds: Mapping[str, Fold] | None, notes: Notes) -> list[list[str]]:
-    """Group the queries to sample from: those that every fold uses alike are one part of the rotation."""
+    """Group the queries to sample from; queries with the same role in every fold are one part."""
     if folds is None:
         return [sorted(qrels)]
     places: dict[str, list[tuple[str, str]]] = {}
@@ -112,7 +112,7 @@ def _parts(qrels: Qrels, folds: Mapping[str, Fold] | None, notes: Notes) -> list
 
 
 def _divided(qrels: Qrels, kept: Mapping[str, int], seed: int) -> tuple[dict[str, dict[str, int]], ...]:
-    """Return the judgments that are kept and those that are dropped, in the order of `qrels`; no query is empty."""
+    """Return the kept and the dropped judgments, in the order of `qrels`, without empty queries."""
     sides: tuple[dict[str, dict[str, int]], ...] = ({}, {})
     for query_id, n in ((query_id, kept[query_id]) for query_id in qrels if query_id in kept):
         chosen = set(shuffled(qrels[query_id], seed, query_id)[:n])
@@ -130,7 +130,7 @@ def _restricted(fold: Fold, sampled: Mapping[str, object]) -> Fold:
 
 
 def _deep(parts: Sequence[Sequence[str]], sizes: Mapping[str, int], rate: Fraction, seed: int) -> dict[str, int]:
-    """Keep ceil(r * Q) queries of each part, one more of each while there are too few judgments, then trim.
+    """Keep ceil(r * Q) queries of each part, add a query of each while there are too few judgments, then trim.
 
     Whole rounds over the parts explain the numbers of queries in the samples that the paper's authors released.
     """
@@ -166,7 +166,7 @@ SCHEMES: dict[str, Callable[[Sequence[Sequence[str]], Mapping[str, int], Fractio
 
 
 def _trimmed(kept: Mapping[str, int], target: int, order: Sequence[str]) -> dict[str, int]:
-    """Take one judgment from each query in turn until `target` are left; the last one only if all have but one."""
+    """Take a judgment from each query in turn until `target` are left; a query's last judgment only at the end."""
     left, excess = dict(kept), sum(kept.values()) - target
     while excess:
         spare = ([query_id for query_id in order if left[query_id] > 1] or order)[:excess]

@@ -1,9 +1,9 @@
-"""The log of a training: JSON lines, the same however often it was interrupted, and TensorBoard's if it is wanted.
+"""The log of a training: JSON lines, the same after any interruption, and optionally TensorBoard's.
 
     {"step": 1, "loss": 0.98, "encoder_rate": 1e-05, "head_rate": 0.001, "gradient_norm": 3.2}
     {"step": 200, "measure": 0.41}
 
-`step` counts steps done. A checkpoint holds the lines until then, and a resumed training goes on from those.
+`step` counts steps done. A checkpoint holds the lines until then, and a resumed training continues them.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _TENTHS = 10
 
 
 class TrainingLog:
-    """The lines so far, in memory and in a file.
+    """The lines of a training, in memory and in a file.
 
     Args:
-        path: of the file; replaced.
-        text: lines that a checkpoint kept.
-        board: folder of TensorBoard's events; None: none are written.
+        path: the file; replaced.
+        text: lines of a checkpoint.
+        board: folder of TensorBoard's events; None: no events are written.
 
     Raises:
-        MissingExtra: TensorBoard's log is wanted, and it is not installed.
+        MissingExtra: TensorBoard is asked for and not installed.
         LongRankError: writing failed.
     """
 
@@ -45,7 +45,7 @@ class TrainingLog:
         self._stream: IO[str] = path.open("a", encoding="utf-8", newline="\n")
 
     def add(self, step: int, **values: float | None) -> None:
-        """Add a line of values after so many steps.
+        """Add a line of values, measured after `step` steps.
 
         Raises:
             LongRankError: writing failed (no space left, ...).
@@ -61,7 +61,7 @@ class TrainingLog:
 
     @property
     def text(self) -> str:
-        """All lines."""
+        """All lines, as one text."""
         return _text(self._lines)
 
     def summary(self) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def check_tensorboard() -> Any:
     """Return the class that writes TensorBoard's log.
 
     Raises:
-        MissingExtra: it is not installed.
+        MissingExtra: TensorBoard is not installed.
     """
     try:
         from torch.utils.tensorboard import SummaryWriter
@@ -110,5 +110,5 @@ def check_tensorboard() -> Any:
 
 
 def _board(folder: Path, step: int) -> Any:
-    """Return a writer that hides what an interrupted training wrote from `step` on."""
+    """Return a writer that hides events of an interrupted training from `step` on."""
     return check_tensorboard()(str(folder), purge_step=step)

@@ -1,9 +1,8 @@
-"""The loop: steps, validations and checkpoints of whatever can be trained.
+"""The training loop: steps, validations and checkpoints of any task.
 
 A training is a function of its task, its settings and the number of processes. However often it is killed, it ends
-with the weights of an undisturbed one (on a CPU, byte for byte): a step is a function of its number and of the
-weights before, and checkpoints hold all that passes from one to the next. docs/decisions/training-loop.md says why
-this is not transformers' Trainer.
+with the weights of an undisturbed training (on a CPU, byte for byte): a step is a function of its number and of the
+weights before, and checkpoints hold all state. docs/decisions/training-loop.md compares it with transformers' Trainer.
 """
 
 from __future__ import annotations
@@ -30,11 +29,10 @@ _VERSIONS = ("longrank", "torch", "accelerate", "safetensors")
 
 
 class Task(Learner, Protocol):
-    """What is trained.
+    """A network with a loss and a validation.
 
-    `network` may be on any device before the training, which moves it; `loss` follows it. Instances are pure functions
-    of their number: there is no end of them, and each process may ask for any. What `loss` draws comes from torch's
-    global generator.
+    The training moves `network` to its device, and `loss` follows it. Instances are pure functions of their number,
+    which has no upper limit; each process may ask for any instance. `loss` draws from torch's global generator.
     """
 
     def validate(self) -> float:
@@ -42,7 +40,7 @@ class Task(Learner, Protocol):
         ...
 
     def save(self, folder: Path, record: Mapping[str, Any]) -> None:
-        """Write the network, on the CPU or not, and the record to a folder, atomically; replace one that is there."""
+        """Write the network, on any device, and the record to a folder, atomically; replace an older folder."""
         ...
 
 
@@ -57,19 +55,18 @@ def train(
     notes: Notes | None = None,
     tensorboard: bool = False,
 ) -> dict[str, Any]:
-    """Train, or go on with a training that was interrupted.
+    """Train, or resume an interrupted training.
 
     Under torchrun, every process calls this with the same arguments.
 
     Args:
-        task: what is trained; its network ends with the weights that are saved, in evaluation mode. It is left alone
-            if the training was finished before.
-        settings: how.
+        task: its network ends with the saved weights, in evaluation mode. A finished training leaves it unchanged.
+        settings: steps, batches, learning rates.
         folder: of `longrank.training.run_folder`; the folder above must exist.
-        run: whatever else the result depends on (data, model, losses, ...), JSON-able; kept in the record.
+        run: everything else that the result depends on (data, model, losses, ...), JSON-able; kept in the record.
         begin: called in every process before the first step, when the folder is known to be this training's.
-        progress: called in the first process with the number of steps just done, or found done.
-        notes: damaged checkpoints are counted there; says if the training was finished before.
+        progress: called in the first process with the number of steps just done, or done earlier.
+        notes: counts damaged checkpoints; says if the training was finished before.
         tensorboard: also write TensorBoard's log; needs the extra.
 
     Returns:
@@ -78,7 +75,7 @@ def train(
         of the last weights and optimizer), ``versions``. No dates; paths as `run` names them.
 
     Raises:
-        InputError: `folder` holds something else or a training with other settings; or a setting does not fit.
+        InputError: `folder` holds something else or a training with other settings, or a setting does not fit.
         LongRankError: the loss or a measure is not finite, or writing failed; the training can be resumed.
     """
     ranks, notes = Ranks(), notes if notes is not None else Notes()
@@ -105,11 +102,11 @@ def train(
 
 
 def check_loop(settings: LoopSettings, ranks: Ranks, network: torch.nn.Module, *, tensorboard: bool) -> None:
-    """Refuse what cannot be done here, before a folder is begun, which remembers its settings.
+    """Refuse settings that are impossible here, before a folder keeps them.
 
     Raises:
         InputError: as `check_possible`.
-        MissingExtra: TensorBoard's log is wanted, and it is not installed.
+        MissingExtra: TensorBoard is asked for and not installed.
     """
     check_possible(settings, ranks, network)
     if tensorboard:
@@ -117,13 +114,13 @@ def check_loop(settings: LoopSettings, ranks: Ranks, network: torch.nn.Module, *
 
 
 def note_best(record: Mapping[str, Any], measure: str, notes: Notes) -> None:
-    """Say how good the best weights of a finished training are, if it was validated."""
+    """Note the measure of the best weights, if the training was validated."""
     if record.get("best_step") is not None:
         notes.say(f"best {measure} on dev {record['best_measure']:.4f}, after step {record['best_step']}")
 
 
 def _about_rates(settings: LoopSettings, notes: Notes) -> None:
-    """Say if a training ends before its rate is half of what was set: shortened, it may not have left its warm-up."""
+    """Note a learning rate that never reaches half of its setting, as in a training that ends during its warm-up."""
     factors = schedule(settings.schedule.name, settings.schedule.options).factors
     every = max(1, settings.steps // 1000)
     highest = max(
@@ -131,18 +128,18 @@ def _about_rates(settings: LoopSettings, notes: Notes) -> None:
     )
     if highest < 0.5:
         notes.say(
-            f"the learning rate reaches {highest:.1%} of what is set: the schedule's warm-up is longer than the "
+            f"the learning rate reaches only {highest:.1%} of its setting: the schedule's warm-up is longer than the "
             f"{settings.steps} steps (loop.schedule.options)"
         )
 
 
 def identity_of(settings: LoopSettings, run: Mapping[str, Any], ranks: Ranks) -> dict[str, Any]:
-    """Return all that the result of a training depends on, as its folder keeps it."""
+    """Return the identity of a training: everything that its result depends on."""
     return {"settings": settings.identity(), "run": dict(run), "processes": ranks.n}
 
 
 class _Training:
-    """One training under way; only the first process has a log."""
+    """A training under way; only the first process has a log."""
 
     def __init__(self, task: Task, settings: LoopSettings, folder: Path, ranks: Ranks, notes: Notes) -> None:
         self._task, self._settings, self._folder, self._ranks, self._notes = task, settings, folder, ranks, notes
@@ -154,22 +151,22 @@ class _Training:
         self._place: Path | None = None  # of the last checkpoint
 
     def resume(self, board: Path | None, progress: Callable[[int], object], opened: ExitStack) -> None:
-        """Go to the last checkpoint that is whole, if there is one; open the log."""
+        """Load the last undamaged checkpoint, if there is one; open the log."""
         self._place, text = checkpoints.newest(self._checkpoints, self._notes), ""
         if self._place is not None:
-            found = checkpoints.load(self._place)
-            checkpoints.set_weights(self._task.network, found.weights)
-            checkpoints.set_optimizer_state(self._task.network, self._updates.optimizer, found.optimizer)
-            self._updates.scaler.load_state_dict(found.position.scaler)
-            self._position, self._best, text = found.position, found.best, found.log
-        self._ranks.wait()  # until all have read
+            checkpoint = checkpoints.load(self._place)
+            checkpoints.set_weights(self._task.network, checkpoint.weights)
+            checkpoints.set_optimizer_state(self._task.network, self._updates.optimizer, checkpoint.optimizer)
+            self._updates.scaler.load_state_dict(checkpoint.position.scaler)
+            self._position, self._best, text = checkpoint.position, checkpoint.best, checkpoint.log
+        self._ranks.wait()  # until all processes have read
         if self._ranks.first:
             checkpoints.clean(self._checkpoints, self._place)
             self._log = opened.enter_context(TrainingLog(self._folder / run_folder.LOG, text, board))
             progress(self._position.step)
 
     def steps(self, progress: Callable[[int], object]) -> None:
-        """Do the steps that are left, with validations and checkpoints between them."""
+        """Do the remaining steps, with validations and checkpoints between them."""
         self._task.network.train()
         while not self._is_over():
             step = self._updates.run(self._position.step)
@@ -186,7 +183,7 @@ class _Training:
         self._task.network.eval()
 
     def finish(self, identity: Mapping[str, Any]) -> None:
-        """Let the task save the best weights, the last ones without validation, and write the record."""
+        """Save the best weights, or the last weights without validation, and write the record."""
         if self._best is not None:
             checkpoints.set_weights(self._task.network, self._best)
         if self._log is None or self._place is None:
@@ -206,11 +203,11 @@ class _Training:
 
     def _is_over(self) -> bool:
         patience = self._settings.patience
-        lost = patience is not None and self._position.waited >= patience
-        return lost or self._position.step >= self._settings.steps
+        out_of_patience = patience is not None and self._position.waited >= patience
+        return out_of_patience or self._position.step >= self._settings.steps
 
     def _validate(self) -> None:
-        """Measure in the first process; keep the weights if they are better than any before."""
+        """Measure in the first process; keep the weights if they are the best so far."""
         position, measure = self._position, torch.zeros((), dtype=torch.float64)
         if self._ranks.first:
             measure += self._measure()
@@ -248,7 +245,7 @@ class _Training:
 
 @contextmanager
 def _repeatable(device: torch.device) -> Iterator[None]:
-    """Leave torch's random state as it was; on a CPU, compute the same bytes each time."""
+    """Restore torch's random state at the end; on a CPU, compute the same bytes each time."""
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     filled = torch.utils.deterministic.fill_uninitialized_memory
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):

@@ -1,4 +1,4 @@
-"""How a network is trained, whatever it learns from; no torch. Sections of a training's TOML file."""
+"""Settings of the training loop: sections of a training's TOML file; no torch."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Section(BaseModel):
-    """A part of a training's settings: nothing unknown or infinite, nothing converted, nothing changed later."""
+    """A section of settings: frozen, strict, without unknown keys or infinite numbers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class OptimizerSettings(Section):
-    """Adam or AdamW; weight decay is for matrices only, never for biases and norms, as in BERT's code.
+    """Adam or AdamW; weight decay applies to matrices only, not to biases and norms, as in BERT's code.
 
-    ``head_learning_rate`` is that of what is not the encoder, ``learning_rate`` unless it is given. Adam adds
-    the decay to the gradient (L2), AdamW takes it from the weights.
+    ``head_learning_rate`` is for all weights outside the encoder; None: ``learning_rate``. Adam adds the decay to the
+    gradient (L2), AdamW takes it from the weights.
     """
 
     name: Literal["adam", "adamw"] = "adamw"
@@ -37,18 +37,18 @@ class ScheduleSettings(Section):
 
 
 class LoopSettings(Section):
-    """Steps, batches, and what happens between them; a step is one change of the weights.
+    """Steps, batches, validations and checkpoints; a step is one change of the weights.
 
     Attributes:
-        steps: T, how many; ``batch``: instances of each, over all processes.
-        micro_batch: most instances that go through the network at once; None: all of a process's.
+        steps: number of steps, T; ``batch``: instances per step, over all processes.
+        micro_batch: instances that go through the network at once; None: all of a process's.
         precision: of products: ``no`` (float32), ``bf16``, or ``fp16`` with scaled losses (CUDA only). Weights,
             losses and the optimizer are float32.
-        gradient_checkpointing: activations are computed again instead of kept: less memory, a quarter more time.
-        clip: longest gradient; longer ones are shortened to it.
-        validate_every: steps; the best weights are kept. None: never, the last weights are kept.
-        patience: validations without a better one after which the training ends; None: it never ends early.
-        checkpoint_every: steps between checkpoints; there is one at each validation and at the end, too.
+        gradient_checkpointing: compute activations again instead of keeping them: less memory, a quarter more time.
+        clip: maximum length of the gradient.
+        validate_every: steps between validations; the best weights are kept. None: the last weights are kept.
+        patience: validations without improvement after which the training ends; None: it never ends early.
+        checkpoint_every: steps between checkpoints; each validation and the end make a checkpoint, too.
     """
 
     seed: int = Field(default=0, ge=0, lt=2**63)
@@ -71,13 +71,13 @@ class LoopSettings(Section):
         return self
 
     def validates_after(self, step: int) -> bool:
-        """Say whether there is a validation when `step` steps are done."""
+        """Tell whether a validation follows after `step` steps."""
         return self.validate_every is not None and (step % self.validate_every == 0 or step == self.steps)
 
     def saves_after(self, step: int) -> bool:
-        """Say whether there is a checkpoint when `step` steps are done, validation or not."""
+        """Tell whether a checkpoint follows after `step` steps, apart from those of validations."""
         return step == self.steps or (self.checkpoint_every is not None and step % self.checkpoint_every == 0)
 
     def identity(self) -> dict[str, Any]:
-        """Return all settings on which the result depends."""
+        """Return the settings that the result depends on."""
         return self.model_dump(exclude={"checkpoint_every"})

@@ -1,4 +1,4 @@
-"""Losses by name, what each needs, and weighted sums of them; no torch until one is computed.
+"""Losses by name, their needs, and weighted sums; no torch until a loss is computed.
 
 CrossEntropy and MSE as in PARADE's distillation, alpha = .75:
     [LossTerm(name="cross-entropy", weight=0.75), LossTerm(name="mse", weight=0.25)]
@@ -19,15 +19,15 @@ from longrank.training.loop_settings import Section
 
 
 class LossKind(NamedTuple):
-    """What there is to know of a loss before it is computed.
+    """Needs and options of a loss.
 
     Attributes:
         function: of `longrank.training.losses`, as ``"module:name"``.
         reads: ``scores`` [B, G], ``logits`` [B, C] or ``vectors`` [B, 3, H].
         group: documents or texts of an instance; 0: any number from two on.
-        outputs: which C it takes; (2,): of a teacher, too, whose evidence must then hold log-probabilities.
-        needs: what it takes besides: ``labels`` [B] or ``teacher``, of the shape of what it reads; None: nothing.
-        options: its options and their defaults; all are positive numbers.
+        outputs: values of C that it accepts; (2,) needs two outputs of the teacher, too: log-probabilities in evidence.
+        needs: further input: ``labels`` [B] or ``teacher``, of the shape of the outputs; None: nothing.
+        options: options and their defaults; all are positive numbers.
     """
 
     function: str
@@ -39,7 +39,7 @@ class LossKind(NamedTuple):
 
     @property
     def about(self) -> str:
-        """What the loss is, in a line; imports torch."""
+        """Description of the loss, in a line; imports torch."""
         return (inspect.getdoc(_function(self)) or "").partition("\n")[0]
 
 
@@ -62,7 +62,7 @@ LOSSES: dict[str, LossKind] = {
 
 
 class LossTerm(Section):
-    """One loss of a sum: its name, its weight, and options that replace the loss's own."""
+    """A loss of a sum: name, weight, and options that replace the defaults."""
 
     name: str
     weight: float = Field(default=1.0, gt=0)
@@ -70,7 +70,7 @@ class LossTerm(Section):
 
 
 def loss_kind(term: LossTerm) -> LossKind:
-    """Return what a term needs, after checking its options.
+    """Return the needs of a term, after checking its options.
 
     Raises:
         InputError: no such loss or option, or an option that is not positive.
@@ -78,7 +78,7 @@ def loss_kind(term: LossTerm) -> LossKind:
     kind: LossKind = lookup(LOSSES, term.name, "loss")
     for option, value in term.options.items():
         if option not in kind.options:
-            fix = suggestion(option, kind.options) if kind.options else "it has none"
+            fix = suggestion(option, kind.options) if kind.options else "leave it out"
             raise InputError(f"the loss {term.name} has no option", got=option, fix=fix)
         if not value > 0:
             raise InputError(f"{option} of the loss {term.name} must be positive", got=value)
@@ -88,24 +88,24 @@ def loss_kind(term: LossTerm) -> LossKind:
 def weighted_loss(terms: Sequence[LossTerm]) -> Callable[..., Any]:
     """Return the weighted sum of losses as one function, ``(outputs, *, labels=None, teacher=None) -> scalar``.
 
-    All terms read the same outputs: all of them groups (``scores``) or all of them single documents (``logits``).
+    All terms must read the same outputs: ``scores``, ``logits`` or ``vectors``.
 
     Raises:
-        InputError: no term, or terms that do not read the same; or as `loss_kind`.
+        InputError: no term, or terms that read different outputs; or as `loss_kind`.
     """
     kinds = [loss_kind(term) for term in terms]
     if not kinds:
         raise InputError("a training needs a loss", fix=f"one of {', '.join(sorted(LOSSES))}")
     if len({kind.reads for kind in kinds}) > 1:
-        found = ", ".join(f"{term.name}: {kind.reads}" for term, kind in zip(terms, kinds, strict=True))
-        raise InputError("losses that read different things cannot be added", got=found)
+        reads = ", ".join(f"{term.name}: {kind.reads}" for term, kind in zip(terms, kinds, strict=True))
+        raise InputError("losses that read different outputs cannot be added", got=reads)
     functions = [_function(kind) for kind in kinds]
 
     def total(outputs: Any, *, labels: Any = None, teacher: Any = None) -> Any:
-        given = {"labels": labels, "teacher": teacher}
+        inputs = {"labels": labels, "teacher": teacher}
         values = []
         for term, kind, function in zip(terms, kinds, functions, strict=True):
-            targets = {kind.needs: given[kind.needs]} if kind.needs else {}
+            targets = {kind.needs: inputs[kind.needs]} if kind.needs else {}
             values.append(term.weight * function(outputs, **targets, **term.options))
         return sum(values[1:], values[0])
 
@@ -132,11 +132,11 @@ def check_reads(terms: Sequence[LossTerm], reads: Sequence[str], network: str) -
 
 
 def loss_fault(terms: Sequence[LossTerm], noun: str, width: int, *, taught: bool) -> str | None:
-    """Return what keeps losses from learning from an instance; None: they can.
+    """Return the reason why losses cannot learn from an instance; None: they can.
 
     Args:
         terms: the losses of a training.
-        noun: what an instance consists of: ``documents`` or ``texts``.
+        noun: ``documents`` or ``texts``, of which an instance consists.
         width: documents or texts of the instance.
         taught: whether a teacher has scored them.
     """

@@ -1,12 +1,12 @@
 """Loss functions: tensors in, the mean over instances out, always computed in float32.
 
-A group is a query with G documents, the relevant one first; a pair is a group of two.
+A group is a query with G documents, the relevant document first; a pair is a group of two.
 
     scores [B, G]    group losses: hinge, pair_softmax, lce, margin_mse, kl
     logits [B, C]    pointwise losses: cross_entropy, mse, soft_cross_entropy; C is 1, or 2: not relevant, relevant
     vectors [B, 3, H]  triplet: query, relevant, other
 
-Which of them a name stands for, and what each needs, is in `longrank.training.loss_terms`.
+`longrank.training.loss_terms` lists their names and needs.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ def hinge(scores: torch.Tensor, *, margin: float = 1.0) -> torch.Tensor:
     """Pairwise hinge, max(0, margin - s+ + s-), of scores [B, 2] (MaxP, PARADE).
 
     Args:
-        scores: the relevant document's first; of networks with two logits, the second logit.
-        margin: how far apart they should be.
+        scores: the relevant document's score first; of networks with two logits, the second logit.
+        margin: required difference.
     """
     scores = scores.float()
     return functional.relu(margin - scores[:, 0] + scores[:, 1]).mean()
 
 
 def pair_softmax(scores: torch.Tensor) -> torch.Tensor:
-    """One less the softmax of a pair at the relevant document, of scores [B, 2] (CEDR, Capreolus)."""
+    """1 less the softmax of a pair at the relevant document, of scores [B, 2] (CEDR, Capreolus)."""
     return (1 - scores.float().softmax(1)[:, 0]).mean()
 
 
@@ -42,7 +42,7 @@ def cross_entropy(logits: torch.Tensor, labels: torch.Tensor, *, temperature: fl
     Args:
         logits: [B, 1] (binary cross-entropy) or [B, 2].
         labels: [B], 1: relevant, 0: not.
-        temperature: divides the logits. Anything but 1 only repeats PARADE's distillation with soft cross-entropy.
+        temperature: divides the logits; only PARADE's distillation with soft cross-entropy uses other values than 1.
     """
     logits = logits.float() / temperature
     if logits.shape[1] == 1:
@@ -53,8 +53,7 @@ def cross_entropy(logits: torch.Tensor, labels: torch.Tensor, *, temperature: fl
 def triplet(vectors: torch.Tensor, *, margin: float = 5.0) -> torch.Tensor:
     """Triplet loss, max(0, |q - d+| - |q - d-| + margin), with Euclidean distances, of vectors [B, 3, H] (Santos).
 
-    Where two vectors are equal the distance has the gradient 0, not NaN. 5 is sentence-transformers' margin; the
-    paper names none.
+    The distance of equal vectors has the gradient 0, not NaN. The paper names no margin; 5 is sentence-transformers'.
     """
     query, relevant, other = vectors.float().unbind(1)
     return functional.relu(_distance(query, relevant) - _distance(query, other) + margin).mean()
@@ -95,15 +94,15 @@ def log_probabilities(relevant: torch.Tensor) -> torch.Tensor:
 def kl(scores: torch.Tensor, teacher: torch.Tensor, *, temperature: float = 1.0) -> torch.Tensor:
     """KL(softmax(t / T) || softmax(s)) of groups, both [B, G].
 
-    The temperature T is that of the teacher alone: it brings cosines, say, to the size of scores that tell documents
-    apart, and the student learns scores of that size.
+    The temperature T applies to the teacher alone. It scales cosines, for example, to the size of logits, and the
+    student learns scores of that size.
     """
     taught = (teacher.float() / temperature).log_softmax(1)
     return functional.kl_div(scores.float().log_softmax(1), taught, reduction="batchmean", log_target=True)
 
 
-def _distance(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    """Return Euclidean distances, [B]; where both are equal, 0 with the gradient 0."""
-    squared = (one - other).square().sum(1)
+def _distance(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Return Euclidean distances, [B]; of equal vectors, 0 with the gradient 0."""
+    squared = (a - b).square().sum(1)
     equal = squared == 0
     return squared.masked_fill(equal, 1).sqrt().masked_fill(equal, 0)

@@ -33,22 +33,22 @@ def train_passages(
     notes: Notes,
     tensorboard: bool = False,
 ) -> dict[str, Any]:
-    """Train on a file of examples, or go on with a training that was interrupted; return its record.
+    """Train on a file of examples, or resume an interrupted training; return its record.
 
-    Every line of both files is read and checked before anything is written.
+    Every line of both files is checked before anything is written.
 
     Args:
         settings: the whole training.
         examples: the training examples (`longrank.training.passage_data.examples`).
-        dev: examples to validate on, if the settings say how often.
+        dev: examples to validate on, every ``loop.validate_every`` steps.
         folder: of `longrank.training.run_folder`.
         progress: called with the number of steps just done.
-        notes: what was decided on the user's behalf.
+        notes: collects remarks.
         tensorboard: also write TensorBoard's log.
 
     Raises:
-        InputError: a line that holds no example, a name that is unknown, settings or losses that do not fit the
-            examples, a model that cannot be read; or as `longrank.training.loop.train`.
+        InputError: a line that holds no example, an unknown name, settings or losses that do not fit the examples, or
+            a model that cannot be read; or as `longrank.training.loop.train`.
         LongRankError: as `train`.
     """
     open_task: _OpenTask = lookup(PASSAGE_NETWORKS, settings.network.name, "passage network")

@@ -1,10 +1,10 @@
-"""Which passages of an instance's documents are read: a pure function of (seed, n), the documents and their passages.
+"""Choose the passages that are read of an instance's documents: a pure function of (seed, n) and the documents.
 
-A reading names, for each document of the group, the passages that are read of it together; an instance becomes one
-reading or more, each of which the loss is taken of (`PASSAGE_CHOICES`):
+A reading names the passages of each document of the group that are read together. An instance gives one reading or
+more, and the loss is computed for each reading (`PASSAGE_CHOICES`):
 
     aligned   passage i of every document, for i = 0 and each other i with probability `keep` (MaxP)
-    random    one passage of each document, drawn by itself (Capreolus since then)
+    random    one passage of each document, drawn independently (later versions of Capreolus)
     all       all passages of every document (PARADE and other networks that read whole documents)
 """
 
@@ -29,21 +29,21 @@ KEEP = 0.1
 def aligned(group: Group, counts: Sequence[int], seed: int, n: int, *, keep: float = KEEP) -> list[Reading]:
     """Return the readings ((i,), (i,), ...): of passage 0, and each other with probability `keep`.
 
-    i stays below the smallest count: a document is never read past its end. With a single document that
-    is Dai and Callan's rule for pointwise training.
+    i stays below the smallest count, so no document is read past its end. With a single document, this is Dai and
+    Callan's rule for pointwise training.
     """
     kept = [i for i in range(min(counts)) if i == 0 or chance(seed, n, "passage", i) < keep]
     return [tuple((i,) for _ in counts) for i in kept]
 
 
 def random_passages(group: Group, counts: Sequence[int], seed: int, n: int) -> list[Reading]:
-    """Return one reading: of each document one passage, all equally likely."""
+    """Return a reading with one passage of each document, all equally likely."""
     drawn = zip(group.doc_ids, counts, strict=True)
     return [tuple((below(count, seed, n, "passage", doc_id),) for doc_id, count in drawn)]
 
 
 def all_passages(group: Group, counts: Sequence[int], seed: int, n: int) -> list[Reading]:
-    """Return one reading, of everything."""
+    """Return a reading of all passages."""
     return [tuple(tuple(range(count)) for count in counts)]
 
 
@@ -63,7 +63,7 @@ def make_passage_choice(name: str, *, keep: float | None = None) -> PassageChoic
 
     Args:
         name: of `PASSAGE_CHOICES`.
-        keep: probability that ``aligned`` keeps a passage other than the first, 0 to 1; .1 if not given.
+        keep: probability that ``aligned`` keeps a passage other than the first, 0 to 1; None: .1.
 
     Raises:
         InputError: unknown name, or `keep` out of range or with another name.
@@ -72,7 +72,7 @@ def make_passage_choice(name: str, *, keep: float | None = None) -> PassageChoic
     if keep is None:
         return choice
     if name != "aligned":
-        raise InputError(f"choice of passages '{name}' takes no keep-probability", got=keep, fix="aligned does")
+        raise InputError(f"choice of passages '{name}' takes no keep-probability", got=keep, fix="only aligned does")
     if not 0 <= keep <= 1:
         raise InputError("keep is a probability", got=keep)
     return partial(aligned, keep=keep)

@@ -24,7 +24,7 @@ Taught: TypeAlias = Mapping[tuple[str, str], float]
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Queries, judgments and documents that one training learns from and is validated on.
+    """Queries, judgments and documents of a training.
 
     Attributes:
         index: the documents.
@@ -33,7 +33,7 @@ class Data:
         run: the first stage.
         train: ids of the training queries.
         dev: ids of the validation queries.
-        dropped: judgments that sampling took away.
+        dropped: judgments that were sampled away.
         model_run: another run that negatives come from.
         doc_ids: all documents of the index, where negatives are random.
     """
@@ -64,8 +64,8 @@ def make_material(
 
     Args:
         settings: the whole training.
-        data: what samples are drawn from.
-        read_teacher: returns the teacher's scores, and notes remarks; default: reads them.
+        data: queries, judgments and documents.
+        read_teacher: returns the teacher's scores and notes remarks; None: read its evidence.
 
     Raises:
         InputError: as `make_samples` and `taught_scores`, a loss that does not fit, or a sampled document that the

@@ -1,4 +1,4 @@
-"""Learning to rank: samples of documents in, the loss of their scores out; validated by reranking the dev queries."""
+"""Train a document network: samples of documents go in, the loss of their scores comes out."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from longrank.training.ranking_data import Data, Material, learns_two_outputs
 from longrank.training.settings import DocumentTraining
 from longrank.types import Notes, Run, ScoredDoc
 
-_KEPT_DOCUMENTS = 4096  # whose passages are kept in memory
+_KEPT_DOCUMENTS = 4096  # documents whose passages are kept in memory
 
 
 class _Reading(NamedTuple):
-    """What is read at a time: of each document of an instance, the texts of some passages."""
+    """A reading of an instance: the texts of some passages of each document."""
 
     query: str
     doc_ids: tuple[str, ...]
@@ -50,11 +50,10 @@ class RankingTask:
         network: to be trained.
         reader: the network with its input.
         fingerprint: names the weights that the network begins with.
-        lineage: the trainings that those weights come from, as their description keeps them.
+        lineage: the earlier trainings of those weights, from their description.
 
     Raises:
-        InputError: an unknown loss, measure or choice of passages, or an option that it does not take; or as
-            `open_initial`.
+        InputError: an unknown loss, measure, choice of passages or option; or as `open_initial`.
         MissingExtra: torch or transformers are not installed.
     """
 
@@ -86,54 +85,55 @@ class RankingTask:
             notes.add(f"queries cut at {packer.max_query_tokens} tokens", query_id, cut)
 
     def loss(self, instances: Sequence[int]) -> torch.Tensor:
-        """Return the mean loss over instances; that of an instance is the mean over its readings."""
-        read = [self._readings(n) for n in instances]
-        readings = [one for own in read for one in own]
-        rows, cut = self._represented([(one.query, text) for one in readings for own in one.texts for text in own])
-        doc_ids, texts = zip(
-            *(both for one in readings for both in zip(one.doc_ids, one.texts, strict=True)), strict=True
+        """Return the mean loss over instances; the loss of an instance is the mean over its readings."""
+        by_instance = [self._readings(n) for n in instances]
+        readings = [reading for readings in by_instance for reading in readings]
+        documents = [pair for reading in readings for pair in zip(reading.doc_ids, reading.texts, strict=True)]
+        doc_ids, texts = zip(*documents, strict=True)
+        rows, cut = self._represented(
+            [(reading.query, text) for reading in readings for passages in reading.texts for text in passages]
         )
         self._count_cut(doc_ids, texts, cut)
-        outputs = self._outputs(*padded(rows, torch.tensor([len(own) for own in texts])))
+        outputs = self._outputs(*padded(rows, torch.tensor([len(passages) for passages in texts])))
         losses = []
-        for own, some in zip(read, outputs.split([len(own) for own in read]), strict=True):
-            labels = torch.tensor([one.labels[0] for one in own], device=some.device)
-            losses.append(self._loss(some, labels=labels, teacher=self._teacher(own, some.device)))
+        for readings, part in zip(by_instance, outputs.split(list(map(len, by_instance))), strict=True):
+            labels = torch.tensor([reading.labels[0] for reading in readings], device=part.device)
+            losses.append(self._loss(part, labels=labels, teacher=self._teacher(readings, part.device)))
         return torch.stack(losses).mean()
 
     def _teacher(self, readings: Sequence[_Reading], device: torch.device) -> torch.Tensor | None:
-        """Return what the teacher says of the documents of readings, [R, G], or as two outputs, [R, 2]."""
+        """Return the teacher's scores of the documents of readings, [R, G], or its two outputs, [R, 2]."""
         if self._taught is None:
             return None
-        taught = torch.tensor([one.taught for one in readings], device=device)
+        taught = torch.tensor([reading.taught for reading in readings], device=device)
         return log_probabilities(taught) if self._two_outputs else taught
 
     def _represented(self, pairs: Sequence[tuple[str, str]]) -> tuple[torch.Tensor, Sequence[bool]]:
         """Return the representation of each (query, passage), [N, *F], and whether the passage was cut.
 
-        A frozen encoder's are looked up, if there is a score cache.
+        Those of a frozen encoder come from the score cache, if there is one.
         """
         if self._settings.network.frozen:
             rows, cut = self.reader.read(pairs)
             return torch.from_numpy(rows).to(self.network.encoder.device), cut.tolist()
         packed = self.reader.packed(pairs)
-        return self.reader.encode(packed), [one.truncated for one in packed]
+        return self.reader.encode(packed), [pair.truncated for pair in packed]
 
     def _outputs(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return what the loss reads: the scores of readings [R, G], or the logits of their only documents [R, C]."""
+        """Return the input of the loss: scores of readings [R, G], or logits of their only documents [R, C]."""
         if self._reads == "logits":
             return self.network.logits(passages, mask)
         return self.network.aggregate(passages, mask).view(-1, self._width)
 
     def _readings(self, n: int) -> list[_Reading]:
-        """Return what is read for instance n: for each of its documents some of its passages, once or several times."""
+        """Return the readings of instance n."""
         group = self._samples[n]
         texts = [self._texts(doc_id) for doc_id in group.doc_ids]
         query = self._data.queries[group.query_id].text
         taught = [] if self._taught is None else [self._taught[group.query_id, doc_id] for doc_id in group.doc_ids]
         return [
             _Reading(query, group.doc_ids, _some(texts, places), group.labels, taught)
-            for places in self._choice(group, [len(own) for own in texts], self._settings.loop.seed, n)
+            for places in self._choice(group, list(map(len, texts)), self._settings.loop.seed, n)
         ]
 
     def validate(self) -> float:
@@ -149,17 +149,17 @@ class RankingTask:
             return []
         query, doc_ids = self._data.queries[query_id].text, [row.doc_id for row in candidates]
         texts = [self._texts(doc_id) for doc_id in doc_ids]
-        rows, cut = self.reader.read([(query, text) for own in texts for text in own])
+        rows, cut = self.reader.read([(query, text) for passages in texts for text in passages])
         self._count_cut(doc_ids, texts, cut.tolist())
-        sizes = torch.tensor([len(own) for own in texts])
+        sizes = torch.tensor([len(passages) for passages in texts])
         scores = self.network.aggregate(*padded(torch.from_numpy(rows).to(self.network.encoder.device), sizes))
-        return [ScoredDoc(query_id, *one) for one in zip(doc_ids, scores.tolist(), strict=True)]
+        return [ScoredDoc(query_id, *scored) for scored in zip(doc_ids, scores.tolist(), strict=True)]
 
     def _count_cut(self, doc_ids: Sequence[str], texts: Sequence[Sequence[str]], cut: Sequence[bool]) -> None:
-        """Count documents of which something was cut, each once; ``cut`` says it of all documents' texts end to end."""
+        """Count documents with a cut passage, each once; ``cut`` has a flag per passage of all documents."""
         flags = iter(cut)
-        for doc_id, own in zip(doc_ids, texts, strict=True):
-            cut_here = any([next(flags) for _ in own])
+        for doc_id, passages in zip(doc_ids, texts, strict=True):
+            cut_here = any([next(flags) for _ in passages])
             self._cuts.add(f"documents with passages cut at {self._settings.read.max_tokens} tokens", doc_id, cut_here)
 
     def save(self, folder: Path, record: Mapping[str, Any]) -> None:
@@ -168,11 +168,11 @@ class RankingTask:
 
 
 def _texts_of(index: Index, segmenter: Segmenter, doc_id: str, title: bool) -> tuple[str, ...]:
-    """Return what is read of each of a document's passages."""
+    """Return the text that the network reads of each passage of a document."""
     document = index.document(doc_id)
-    return tuple(text_read(document, one.text, title=title) for one in segmenter.segment(document).passages)
+    return tuple(text_read(document, passage.text, title=title) for passage in segmenter.segment(document).passages)
 
 
 def _some(texts: Sequence[Sequence[str]], places: Reading) -> list[list[str]]:
-    """Return those of the passages' texts of documents that a reading names."""
-    return [[own[i] for i in chosen] for own, chosen in zip(texts, places, strict=True)]
+    """Return the texts of the passages at `places` of each document."""
+    return [[passages[i] for i in chosen] for passages, chosen in zip(texts, places, strict=True)]

@@ -1,7 +1,7 @@
-"""The processes that train together, by Hugging Face Accelerate: one, or as many as torchrun has started.
+"""The processes of a training, by Hugging Face Accelerate: one process, or those of torchrun.
 
-Processes and devices are all that is Accelerate's. Gradients are added up here, once per step, rather than by
-wrapping the network: its parts (`encode`, `aggregate`) are called directly.
+Accelerate provides processes and devices only. Gradients are added up once per step, without wrapping the network,
+because its parts (`encode`, `aggregate`) are called directly.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import torch
 from accelerate import PartialState
 from accelerate.utils import broadcast, reduce
 
-_PATIENCE = timedelta(days=1)  # others wait while the first validates
+_PATIENCE = timedelta(days=1)  # processes wait while the first process validates
 
 
 class Ranks:
-    """This process among those that train together, numbered from 0.
+    """This process among the processes of a training.
 
     Attributes:
-        rank: which it is.
-        n: how many there are.
-        device: a GPU of its own if there are any, else the CPU.
+        rank: number of this process, from 0.
+        n: number of processes.
+        device: a GPU of its own if there is one, else the CPU.
     """
 
     def __init__(self) -> None:
@@ -32,23 +32,23 @@ class Ranks:
 
     @property
     def first(self) -> bool:
-        """Whether this is the process that writes and validates."""
+        """True in the process that writes and validates."""
         return self.rank == 0
 
     def share(self, n: int) -> range:
-        """Return which of 0, ..., n - 1 are this process's: consecutive ones, as many as the others' to within one."""
+        """Return this process's share of 0, ..., n - 1: consecutive numbers; shares differ in size by at most 1."""
         return range(n * self.rank // self.n, n * (self.rank + 1) // self.n)
 
     def sum(self, values: torch.Tensor) -> torch.Tensor:
-        """Return the sum of a tensor of the same shape over all processes."""
+        """Return the sum of a tensor over all processes."""
         total: torch.Tensor = reduce(values, "sum") if self.n > 1 else values
         return total
 
     def from_first(self, values: torch.Tensor) -> torch.Tensor:
-        """Return the first process's tensor, written over this one's."""
+        """Return the first process's tensor, written over `values`."""
         sent: torch.Tensor = broadcast(values, 0) if self.n > 1 else values
         return sent
 
     def wait(self) -> None:
-        """Wait until all processes are here."""
+        """Wait until all processes have called this."""
         self._state.wait_for_everyone()

@@ -1,13 +1,13 @@
-"""The folder of one training: what it was begun with, how far it is, and what came of it.
+"""The folder of a training.
 
-run.json       settings and whatever else the result depends on, and the number of processes
+run.json       its identity: settings, digests of its data, the number of processes
 log.jsonl      a line per step (loss, learning rates, gradient's length) and per validation
 checkpoints/   while it runs
-model/         what was learned, written by the task
+model/         the trained network, written by the task
 record.json    the training record, written last: with it, the training is finished
-test.run       of one fold of several: its test queries, reranked (`longrank.training.folds`)
+test.run       of a fold: its test queries, reranked (`longrank.training.folds`)
 
-A folder of several such folders, one for each fold, holds folds.json.
+A folder of several trainings, one per fold, holds folds.json.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def begun(folder: Path, identity: Mapping[str, Any]) -> Iterator[None]:
 
     Args:
         folder: new, empty, or with a training; the folder above must exist.
-        identity: JSON-able; all on which the result depends.
+        identity: JSON-able; everything that the result depends on.
 
     Raises:
-        InputError: it holds something else, was begun with another identity (names the first key that differs), is
-            being written by another process, or cannot be written.
+        InputError: the folder holds something else, was begun with another identity (names the first key that
+            differs), is being written by another process, or cannot be written.
     """
     check_begun(folder, identity)
     with working_in(folder):
@@ -51,11 +51,11 @@ def begun(folder: Path, identity: Mapping[str, Any]) -> Iterator[None]:
 
 
 def check_begun(folder: Path, identity: Mapping[str, Any]) -> None:
-    """Refuse what `begun` does, and write nothing.
+    """Refuse the folders that `begun` refuses; write nothing.
 
     Raises:
-        InputError: as `begun`, but for another process.
-        IntegrityError: what it was begun with cannot be read.
+        InputError: as `begun`, except for another process.
+        IntegrityError: run.json cannot be read.
     """
     path = folder / _RUN
     if (folder / FOLDS).exists() and not path.exists():
@@ -67,16 +67,16 @@ def check_begun(folder: Path, identity: Mapping[str, Any]) -> None:
 
 
 def check_alike(folder: Path, identity: Mapping[str, Any], but: Sequence[str]) -> None:
-    """Refuse a training that would stand beside one of other settings, as the folds of a cross-validation do.
+    """Refuse a training whose settings differ from another fold's.
 
     Args:
-        folder: of the other training; nothing is refused if it was not begun.
-        identity: of this one.
-        but: dotted keys in which the two may differ, with all below them, as `_settings` names them.
+        folder: of the other training; a folder that does not exist refuses nothing.
+        identity: of this training.
+        but: prefixes of dotted keys that may differ, as `_settings` names them.
 
     Raises:
-        InputError: they differ elsewhere; names the first key.
-        IntegrityError: what the other was begun with cannot be read.
+        InputError: other keys differ; names the first.
+        IntegrityError: run.json of the other training cannot be read.
     """
     path = folder / _RUN
     if path.exists():
@@ -86,7 +86,7 @@ def check_alike(folder: Path, identity: Mapping[str, Any], but: Sequence[str]) -
 
 
 def finished(folder: Path) -> dict[str, Any] | None:
-    """Return the record of a training that is finished, None of one that is not.
+    """Return the record of a finished training; None if it is not finished.
 
     Raises:
         IntegrityError: the record cannot be read.
@@ -95,13 +95,13 @@ def finished(folder: Path) -> dict[str, Any] | None:
 
 
 def finish(folder: Path, record: Mapping[str, Any]) -> None:
-    """Write the record, which ends a training; remove the checkpoints, which no one needs then."""
+    """Write the record, which ends a training; remove the checkpoints."""
     write_json(folder / _RECORD, record, sort_keys=True)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
 
 
 def _remove_halves(folder: Path) -> None:
-    """Remove what killed writers have left."""
+    """Remove unfinished files of killed processes."""
     for name in (_RUN, _RECORD, LOG, MODEL, TEST_RUN):
         for path in folder.glob(f".{name}.*.tmp"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -110,12 +110,12 @@ def _remove_halves(folder: Path) -> None:
 
 
 def _begun_with(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the folder keeps of an identity."""
+    """Return the content of run.json."""
     return {"format": _FORMAT, **json.loads(json.dumps(identity))}
 
 
 def _settings(begun_with: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all values by the names that the settings' file has for them: `loop.batch`, `samples.depth`, ..."""
+    """Return all values by their names in the settings' file: `loop.batch`, `samples.depth`, ..."""
     flat = _flat(begun_with)
     return {re.sub(r"^run\.training\.", "", re.sub(r"^settings\.", "loop.", key)): flat[key] for key in flat}
 

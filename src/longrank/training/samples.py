@@ -1,10 +1,10 @@
-"""What a model learns from, by number: ``samples[n]`` is a pure function of (seed, n), for any n >= 0.
+"""Training samples by number: ``samples[n]`` is a pure function of (seed, n), for any n >= 0.
 
-So training resumes at n, and several processes take turns, without any state. Numbers 0 to ``len(samples) - 1``
-are one pass; the next pass goes on with the next number, in another order, and passes never end. Kinds (`SAMPLES`):
+So training resumes at n, and processes share the numbers, without any state. Numbers 0 to ``len(samples) - 1`` are one
+pass; each pass has another order, and passes never end. Kinds (`SAMPLES`):
 
-    pairs       a relevant document and one other (MaxP, PARADE; a triplet is a pair with another loss)
-    groups      a relevant document and several others (LCE)
+    pairs       a relevant document and a negative (MaxP, PARADE; a triplet is a pair with another loss)
+    groups      a relevant document and several negatives (LCE)
     pointwise   every candidate by itself (standalone PARADE, Dai and Callan)
 """
 
@@ -27,7 +27,7 @@ LCE_NEGATIVES = 7
 
 
 class Group(NamedTuple):
-    """One training instance: documents of a query and their labels, 1 or 0, the relevant ones first."""
+    """A training instance: documents of a query and their labels, 1 or 0, relevant documents first."""
 
     query_id: str
     doc_ids: tuple[str, ...]
@@ -44,7 +44,7 @@ class Samples(Protocol):
     candidates: Sequence[Candidates]
 
     def __len__(self) -> int:
-        """Return how many instances one pass has."""
+        """Return the number of instances in a pass."""
         ...
 
     def __getitem__(self, n: int) -> Group:
@@ -57,7 +57,7 @@ class Samples(Protocol):
 
 
 class GroupSamples:
-    """One instance a query and pass: a positive, all equally likely, and `n_negatives` different negatives."""
+    """One instance per query and pass: a positive, all equally likely, and `n_negatives` different negatives."""
 
     def __init__(self, candidates: Sequence[Candidates], n_negatives: int, seed: int) -> None:
         self.candidates, self._n_negatives, self._seed = candidates, n_negatives, seed
@@ -74,7 +74,7 @@ class GroupSamples:
 
 
 class PointwiseSamples:
-    """Every candidate once a pass, positives labelled 1 and negatives 0, queries mixed."""
+    """Every candidate once per pass, positives labelled 1 and negatives 0, queries mixed."""
 
     def __init__(self, candidates: Sequence[Candidates], seed: int) -> None:
         self.candidates, self._seed = candidates, seed
@@ -107,22 +107,21 @@ def make_samples(
 
     Args:
         kind: a name of `SAMPLES`.
-        query_ids: the queries to learn from, in any order: those of a training fold.
+        query_ids: the training queries, in any order.
         sources: judgments, runs, collection.
-        options: which documents may be positives and negatives.
+        options: conditions for positives and negatives.
         seed: another seed gives other samples.
         notes: counts the queries that are dropped, and why.
-        n_negatives: of each of the ``groups``; 7 if not given.
+        n_negatives: negatives per instance of ``groups``; None: 7.
 
     Raises:
-        InputError: unknown kind, `n_negatives` with another kind or less than 1, a source is
-            missing, or no query is left.
+        InputError: unknown kind, `n_negatives` with another kind or less than 1, a missing source, or no query left.
     """
     if n_negatives is not None and kind != "groups":
-        raise InputError(f"samples '{kind}' take no number of negatives", got=n_negatives, fix="groups do")
+        raise InputError(f"samples '{kind}' take no number of negatives", got=n_negatives, fix="only groups do")
     count = LCE_NEGATIVES if n_negatives is None else n_negatives
     if count < 1:
-        raise InputError("a group needs a negative or more", got=count)
+        raise InputError("a group needs at least one negative", got=count)
     make = lookup(SAMPLES, kind, "kind of samples")
     if kind == "pointwise" and options.negatives == "random":
         raise InputError("pointwise samples are candidates of a run, not of the whole collection", got="random")
@@ -130,19 +129,19 @@ def make_samples(
 
 
 def _pairs(candidates: Sequence[Candidates], n_negatives: int, seed: int, notes: Notes) -> Samples:
-    """A relevant document and one other of each query, once a pass (MaxP, PARADE)."""
+    """A relevant document and a negative of each query, once per pass (MaxP, PARADE)."""
     return _groups(candidates, 1, seed, notes)
 
 
 def _groups(candidates: Sequence[Candidates], n_negatives: int, seed: int, notes: Notes) -> Samples:
-    """A relevant document and several others of each query, once a pass (LCE)."""
+    """A relevant document and several negatives of each query, once per pass (LCE)."""
     return GroupSamples(with_both_sides(candidates, n_negatives, notes), n_negatives, seed)
 
 
 def _pointwise(candidates: Sequence[Candidates], n_negatives: int, seed: int, notes: Notes) -> Samples:
-    """Every candidate by itself, once a pass (standalone PARADE).
+    """Every candidate by itself, once per pass (standalone PARADE).
 
-    Queries that have one side only are kept, as PARADE's code does: their documents are right answers, too.
+    As in PARADE's code, queries with positives only or negatives only are kept.
     """
     kept = [query for query in candidates if query.positives or query.negatives]
     for query in candidates:
@@ -163,7 +162,7 @@ SAMPLES: dict[str, Callable[[Sequence[Candidates], int, int, Notes], Samples]] =
 
 
 def place_in_pass(n: int, size: int, seed: int) -> int:
-    """Return which of `size` things is the n-th, when each pass is another permutation of them.
+    """Return the n-th place, where each pass is another permutation of ``range(size)``.
 
     Raises:
         IndexError: n < 0.

@@ -1,7 +1,7 @@
-"""Learning rates over a training: pure functions of the step, no torch.
+"""Schedules of learning rates: pure functions of the step; no torch.
 
-A schedule gives two factors of the step t = 0, 1, ..., T - 1: what the encoder's and the head's learning rate is
-multiplied by. Epochs are `epoch_steps` long and count from 0.
+A schedule gives a factor for the encoder's and the head's learning rate at step t = 0, 1, ..., T - 1. Epochs are
+`epoch_steps` long and count from 0.
 
     constant         1
     linear           up to 1, then a line to 0 at T (BertAdam: Birch; Hugging Face: Santos)
@@ -26,7 +26,7 @@ from longrank.training.loop_settings import Section
 
 
 class Factors(NamedTuple):
-    """What learning rates are multiplied by."""
+    """Factors of the learning rates."""
 
     encoder: float
     head: float
@@ -103,8 +103,8 @@ class Capreolus(Schedule):
     """min((t + 1) / w, 1) up to w = `warmup` epochs, then the decay; 1 for the head.
 
     Attributes:
-        decay: of the kind ``linear`` 1 / (1 + decay x), where x epochs, a fraction, have gone since the warm-up; of
-            the kind ``exponential`` decay^(x / decay_epochs), at most 1.
+        decay: for the kind ``linear``, 1 / (1 + decay x), x epochs (a fraction) after the warm-up; for the kind
+            ``exponential``, decay^(x / decay_epochs), at most 1.
         head: the head's rate follows the encoder's.
     """
 
@@ -158,5 +158,5 @@ def _both(factor: float) -> Factors:
 
 
 def _warm(done: float, of: float) -> float:
-    """Return how warm it is: (done + 1) / of, at most 1."""
+    """Return the factor of the warm-up: (done + 1) / of, at most 1."""
     return min((done + 1) / of, 1.0) if of else 1.0

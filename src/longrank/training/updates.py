@@ -1,8 +1,8 @@
-"""One step of a training: a batch's gradient, added up over micro-batches and processes, and the change of the weights.
+"""Training steps: the gradient of a batch, over micro-batches and processes, and the change of the weights.
 
-Step t sees the instances t B, ..., t B + B - 1. A micro-batch's mean loss counts as many times as it has instances,
-so the gradient is that of the batch's mean loss however it was divided. What is drawn in a step (dropout) is a
-function of the seed, the step and the process, so a resumed training draws what an undisturbed one does.
+Step t sees the instances t B, ..., t B + B - 1. Micro-batches are weighted by their size, so the gradient is that of
+the batch's mean loss. Draws in a step (dropout) are a function of the seed, the step and the process, so a resumed
+training repeats them.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _DIVERGED = "it has diverged: lower the learning rate, or set loop.clip, and beg
 
 
 class Learner(Protocol):
-    """What has a loss."""
+    """A network with a loss."""
 
     @property
     def network(self) -> torch.nn.Module:
-        """What is trained."""
+        """The network to train."""
         ...
 
     def loss(self, instances: Sequence[int]) -> torch.Tensor:
@@ -38,10 +38,10 @@ class Learner(Protocol):
 
 
 class Step(NamedTuple):
-    """What a step was: its mean loss, the learning rates, and the gradient's length before clipping.
+    """A step's mean loss, its learning rates, and the gradient's length before clipping.
 
-    A rate is None where there is nothing of the kind to train; the length is None if the step was skipped because
-    scaled half-precision gradients overflowed.
+    A rate is None if no such weights are trained; the length is None if scaled half-precision gradients overflowed, so
+    that the step was skipped.
     """
 
     loss: float
@@ -51,7 +51,7 @@ class Step(NamedTuple):
 
 
 class Updates:
-    """Does steps, by settings that are possible (`check_possible`); it remembers the optimizer and the loss scale."""
+    """The optimizer and the loss scale; does steps by settings that `check_possible` accepts."""
 
     def __init__(self, task: Learner, settings: LoopSettings, ranks: Ranks) -> None:
         self._task, self._settings, self._ranks = task, settings, ranks
@@ -65,7 +65,7 @@ class Updates:
         self._trained = [values for group in self.optimizer.param_groups for values in group["params"]]
 
     def run(self, step: int) -> Step:
-        """Do step t = `step`, 0 for the first.
+        """Do step t = `step`, from 0.
 
         Raises:
             LongRankError: the loss or its gradient is not finite; the weights are as they were.
@@ -85,7 +85,7 @@ class Updates:
         return Step(loss, rates.get(ENCODER), rates.get(HEAD), norm if norm < float("inf") else None)
 
     def _backward(self, step: int) -> float:
-        """Compute this process's part of the gradient; return the whole batch's loss."""
+        """Compute this process's part of the gradient; return the loss of the whole batch."""
         batch = self._settings.batch
         total = torch.zeros((), device=self._ranks.device)
         for instances in self._micro_batches(step):
@@ -114,7 +114,7 @@ class Updates:
         return torch.autocast(self._ranks.device.type, dtype=kind, enabled=self._settings.precision != "no")
 
     def _add_up_gradients(self) -> None:
-        """Add up the gradients of all processes; what has none in any keeps none."""
+        """Add up the gradients of all processes; weights without a gradient in all of them keep none."""
         if self._ranks.n == 1:
             return
         has = [values.grad is not None for values in self._trained]
@@ -127,7 +127,7 @@ class Updates:
             values.grad = grad.view_as(values) if count else None
 
     def _share_weights(self) -> None:
-        """Let all processes begin with the first one's weights, whatever theirs are."""
+        """Copy the first process's weights to all processes."""
         network = self._task.network
         with torch.no_grad():
             for values in [*network.parameters(), *network.buffers()]:
@@ -135,10 +135,10 @@ class Updates:
 
 
 def check_possible(settings: LoopSettings, ranks: Ranks, network: torch.nn.Module) -> None:
-    """Refuse settings that this machine, this number of processes or the network cannot do.
+    """Refuse settings that this machine, this number of processes or the network does not allow.
 
     Raises:
-        InputError: they are such.
+        InputError: such settings.
     """
     if settings.batch < ranks.n:
         raise InputError(f"a batch needs an instance for each of the {ranks.n} processes", got=settings.batch)
@@ -153,13 +153,13 @@ def check_possible(settings: LoopSettings, ranks: Ranks, network: torch.nn.Modul
 def _recompute_activations(network: torch.nn.Module) -> None:
     """Switch transformers' gradient checkpointing on."""
     for module in _recomputing(network):
-        # transformers 5 has renamed it
+        # renamed in transformers 5
         enable = getattr(module, "activation_checkpointing_enable", None) or module.gradient_checkpointing_enable
         enable({"use_reentrant": False})
 
 
 def _recomputing(network: torch.nn.Module) -> list[torch.nn.Module]:
-    """Return the parts of a network that have transformers' gradient checkpointing."""
+    """Return the modules with transformers' gradient checkpointing."""
     return [module for module in network.modules() if getattr(module, "supports_gradient_checkpointing", False)]
 
 
@@ -167,10 +167,10 @@ def _recomputing(network: torch.nn.Module) -> list[torch.nn.Module]:
 
 
 def encoder_of(network: torch.nn.Module) -> torch.nn.Module:
-    """Return the part of a network that was pre-trained.
+    """Return the pretrained part: a document network's encoder, or a transformers model without its head.
 
-    That is a document network's encoder, and the model without its head of a transformers model; a network
-    that has no head is its own encoder.
+    A network without a head is its own encoder. Module structure decides, not names: an ALBERT's names contain "bert"
+    everywhere.
     """
     if isinstance(network, DocumentNetwork):
         return network.encoder
@@ -178,10 +178,10 @@ def encoder_of(network: torch.nn.Module) -> torch.nn.Module:
 
 
 def parameter_groups(network: torch.nn.Module, settings: OptimizerSettings) -> list[dict[str, Any]]:
-    """Return the parameters that are trained as groups of torch's optimizers, those that are not empty.
+    """Return the trained parameters as groups of a torch optimizer, without empty groups.
 
-    Each has ``part`` (encoder or head), ``rate`` (its learning rate before the schedule's factor), ``lr``, the same,
-    and ``weight_decay``, 0 for vectors: biases and norms.
+    Each group has ``part`` (encoder or head), ``rate`` (its learning rate before the schedule's factor), ``lr``, the
+    same, and ``weight_decay``, 0 for vectors: biases and norms.
 
     Raises:
         InputError: all parameters are frozen, or a head's learning rate is set and there is no head.
@@ -198,7 +198,7 @@ def parameter_groups(network: torch.nn.Module, settings: OptimizerSettings) -> l
     if settings.head_learning_rate is not None and not any(part == HEAD for part, _ in groups):
         fix = "leave loop.optimizer.head_learning_rate out"
         raise InputError(
-            "the network has no head, whose learning rate is set", got=settings.head_learning_rate, fix=fix
+            "the network has no head, but head_learning_rate is set", got=settings.head_learning_rate, fix=fix
         )
     return [
         {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from longrank.config import Assignments, listed
+from longrank.config import Assignments
 from longrank.errors import InputError
 from longrank.expansion.decoding import Decoding
 from longrank.expansion.expand import expand as predict
@@ -90,7 +90,7 @@ def expand(
         dtype=dtype,
         notes=notes,
     )
-    reading = Reading(preset, listed(assignments), predictor.offset_tokenizer)
+    reading = Reading(preset, assignments, predictor.offset_tokenizer)
     collection = open_documents(documents, corpus, notes)
     n_documents = collection.n_documents
 

@@ -1,77 +1,15 @@
-"""Build an index of files and store passage vectors with an index: the work of ``longrank index``.
+"""Check the disk before an index is built, and store passage vectors with it: the work of ``longrank index``.
 
-In Python, `longrank.Index.build` builds an index of files or of values in memory.
+`longrank.Index.build` builds the index.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from longrank.errors import InputError
 from longrank.index import Index
 from longrank.types import Notes
-
-if TYPE_CHECKING:
-    from longrank.formats.corpora import CorpusOptions
-
-
-def index(
-    sources: Sequence[str | Path],
-    output: str | Path,
-    *,
-    corpus: CorpusOptions | None = None,
-    analyzer: str = "porter",
-    expansions: Sequence[str | Path] = (),
-    original_copies: int = 1,
-    workers: int = 1,
-    vectors: str | None = None,
-    passages: str = "windows",
-    notes: Notes | None = None,
-    progress: Callable[[int], object] | None = None,
-) -> Index:
-    """Build an index of files, after a check that `add_vectors` can work on it later.
-
-    Args:
-        sources: files, folders, collections or ``irds:ID``.
-        output: absent, empty, or an index, which is replaced when all is done.
-        corpus: as for `Index.build`.
-        analyzer: as for `Index.build`.
-        expansions: as for `Index.build`.
-        original_copies: as for `Index.build`.
-        workers: as for `Index.build`.
-        vectors: the bi-encoder that `add_vectors` will use on this index; it is loaded once, for the check.
-        passages: the preset that `add_vectors` will use.
-        notes: counts remarks on accepted input; the index carries it.
-        progress: as for `Index.build`.
-
-    Raises:
-        InputError: as `Index.build` and `add_vectors`; `original_copies` without expansions.
-        MissingExtra, IntegrityError, LongRankError: as `Index.build` and `add_vectors`.
-
-    Example:
-        >>> index(["docs.jsonl"], "my.index")  # doctest: +SKIP
-        Index('my.index', documents=3, terms=5)
-    """
-    if vectors is not None:
-        from longrank.ranking.build import check_vectors
-
-        check_vectors(vectors, passages, Notes())
-    if original_copies > 1 and not expansions:
-        fix = "name files of expansions, or leave it out"
-        raise InputError("original copies are weighed against expansions, and there are none", fix=fix)
-    return Index.build(
-        sources,
-        output,
-        corpus=corpus,
-        analyzer=analyzer,
-        expansions=expansions,
-        original_copies=original_copies,
-        notes=notes,
-        progress=progress,
-        workers=workers,
-    )
 
 
 def needed_bytes(sources: Iterable[str | Path], output: str | Path) -> int | None:

@@ -129,7 +129,7 @@ def expanded_queries(retriever: FirstStageRetriever, queries: Iterable[Query]) -
         InputError: the retriever is of another engine's index.
     """
     if not isinstance(retriever, Searcher | WithFeedback):
-        raise InputError("--explain-query needs a LongRank index", got="lucene:PATH")
+        raise InputError("--explain-query needs a LongRank index, not lucene:PATH")
     quiet = retriever.noting(Notes())  # remarks were made during retrieval
     expanded = ((query.query_id, quiet.expand(query)) for query in queries)
     return [

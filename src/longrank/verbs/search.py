@@ -48,7 +48,7 @@ def search(
         HTML, with the query's words marked.
 
     Raises:
-        InputError: an empty query, an unknown name or setting, a model that cannot be loaded.
+        InputError: an empty query, `k` below 1, an unknown name or setting, a model that cannot be loaded.
         MissingExtra: the scorer's libraries are not installed.
         IntegrityError: files of the index or the model are damaged.
 
@@ -60,6 +60,8 @@ def search(
         raise InputError("search takes one query, a text", got=type(query).__name__, fix="rerank takes many")
     if not query.strip():
         raise InputError("the query is empty")
+    if k < 1:
+        raise InputError("k must be at least 1", got=k)
     notes = Notes() if notes is None else notes
     opened = open_pipeline(
         index,

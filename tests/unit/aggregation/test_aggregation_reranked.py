@@ -26,4 +26,4 @@ def test_documents_of_other_scores_are_counted_and_passed_on(
     notes = Notes()
     made = [evidence(doc_id, [1.0], first_stage=score) for doc_id, score in then.items()]
     assert list(comparing_first_stage(made, run({"q": here}), notes)) == made
-    assert notes["documents scored otherwise by this first stage than by the run that was reranked"] == others
+    assert notes["documents with another score in this first stage than in the reranked run"] == others

@@ -40,7 +40,7 @@ def test_four_passages_by_hand(name: str, options: dict[str, object], score: flo
 
 
 def test_contributions_to_a_networks_score_are_no_weights_of_sentences() -> None:
-    with pytest.raises(InputError, match="is of a network, which holds no weights of sentences"):
+    with pytest.raises(InputError, match="a document network has no sentence weights"):
         make_aggregator("wmean")(replace(FOUR, document_score=1.0))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from longrank.collections import read_documents, read_qrels, read_queries
 from longrank.collections.available import open_whole
 from longrank.collections.collection import Collection
 from longrank.collections.judgments import read_judgments
@@ -164,3 +165,14 @@ def test_a_licensed_corpus_that_is_not_here_is_one_line_that_says_where_to_get_i
     assert message.startswith("irds:disks45/nocr/trec-robust-2004: cannot be read (FileNotFoundError: ")
     assert "; licensed, from https://trec.nist.gov/data/cd45/index.html; put it in robust04=FOLDER (" in message
     assert message.endswith(", or where ir_datasets wants disks45/nocr/trec-robust-2004")
+
+
+def test_every_reader_takes_a_folder_of_several_files_by_path_and_by_name(tmp_path: Path) -> None:
+    years = {f"topics_{year}": TOPIC.format(year) for year in (701, 751)}
+    years |= {f"qrels_{year}": f"{year} 0 d1 1\n" for year in (701, 751)}
+    folder = written(tmp_path / "mine", docs_jsonl=DOCUMENT, **years)
+    for source in (folder, str(folder), f"time={folder}"):
+        assert [query.query_id for query in read_queries(source)] == ["701", "751"]
+        assert [query.text for query in read_queries(source, field="description")] == ["Why do dogs bark?"] * 2
+        assert read_qrels(source) == {"701": {"d1": 1}, "751": {"d1": 1}}
+        assert [document.doc_id for document in read_documents(source)] == ["d1"]

@@ -176,7 +176,7 @@ def test_a_folder_is_read_in_sorted_order_each_file_by_its_name(tmp_path: Path) 
     assert [d.doc_id for d in found] == ["x", "y", "FT911-1", "b/notes.MD", "b/page.html"]
     assert found[3] == Document("b/notes.MD", "", "# Cows\n")
     assert found[4] == Document("b/page.html", "Cats", "They purr.")
-    assert notes.lines() == [f"files of no known format passed over: 2 (first: {tmp_path / 'Makefile'})"]
+    assert notes.lines() == [f"files of unknown format skipped: 2 (first: {tmp_path / 'Makefile'})"]
 
 
 def test_a_format_chooses_the_files_of_a_folder_that_may_have_it(tmp_path: Path) -> None:
@@ -185,10 +185,10 @@ def test_a_format_chooses_the_files_of_a_folder_that_may_have_it(tmp_path: Path)
     (tmp_path / "readchg.txt").write_text("Changes\n")
     notes = Notes()
     assert [d.doc_id for d in documents(tmp_path, notes=notes, format="trectext")] == ["1"]
-    assert notes["files of no known format passed over"] == 2
+    assert notes["files of unknown format skipped"] == 2
     assert [d.doc_id for d in documents(tmp_path, format="text")] == ["readchg.txt", "readmefb"]
     (tmp_path / "readmefb").unlink()
-    assert "holds nothing to read" in refusal(tmp_path, format="html")
+    assert "holds no document file" in refusal(tmp_path, format="html")
 
 
 def test_a_text_file_that_holds_trec_documents_is_read_as_that(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_text_file_that_holds_trec_documents_is_read_as_that(tmp_path: Path) -
 
 def test_a_file_of_no_known_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "docs.dat").write_text("1\tdogs\n")
-    assert "its format cannot be told; name it with --format" in refusal(tmp_path / "docs.dat")
+    assert "its format is unknown; name it with --format" in refusal(tmp_path / "docs.dat")
     assert documents(tmp_path / "docs.dat", format="tsv") == [Document("1", "", "dogs")]
 
 
@@ -208,16 +208,18 @@ def test_a_file_of_no_known_format_is_refused(tmp_path: Path) -> None:
 def test_a_packed_file_is_refused_also_in_a_folder(name: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("dogs")
     (tmp_path / name).write_bytes(b"PK\x03\x04")
-    assert f"{name}: is packed; only .gz is unpacked on the way; unpack it first" in refusal(tmp_path)
+    assert f"{name}: is an archive or has an unsupported compression; only .gz is unpacked; unpack it first" in refusal(
+        tmp_path
+    )
 
 
 def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
     assert "no such file" in refusal(tmp_path / "no.jsonl")
     assert "no such file" in refusal(tmp_path / "no")
     assert "cannot be read" in refusal(tmp_path / ("x" * 5000))
-    assert "holds nothing to read" in refusal(tmp_path)
+    assert "holds no document file" in refusal(tmp_path)
     (tmp_path / "docs.dat").write_text("x")
-    assert "holds nothing to read" in refusal(tmp_path)
+    assert "holds no document file" in refusal(tmp_path)
     (tmp_path / "empty.jsonl").write_text("\n\n")
     assert "holds no document" in refusal(tmp_path / "empty.jsonl")
     assert "holds no document" in refusal(tmp_path)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import longrank
 from longrank.collections.collection import Collection, open_collection
 from longrank.collections.documents import locate_documents
 from longrank.collections.irds import irds_qrels, irds_queries
@@ -68,6 +69,13 @@ def test_documents_queries_and_judgments_of_a_local_dataset(local: str) -> None:
     assert irds_queries(local) == [Query("q1", "barking dogs", {"text": "barking dogs"})]
     assert irds_qrels(local) == {"q1": {"d1": 2, "d2": 0}}
     assert open_collection(source) == Collection(name=source, sources=(source,), queries=(source,), qrels=(source,))
+
+
+def test_the_readers_of_the_package_take_a_dataset(local: str) -> None:
+    source = f"irds:{local}"
+    assert longrank.read_queries(source) == [Query("q1", "barking dogs", {"text": "barking dogs"})]
+    assert longrank.read_qrels(source) == {"q1": {"d1": 2, "d2": 0}}
+    assert [document.doc_id for document in longrank.Index.build(source)] == ["d1", "d2"]
 
 
 class WebDoc(NamedTuple):
@@ -137,7 +145,7 @@ def test_judgments_that_contradict_each_other_are_refused() -> None:
 def test_an_unknown_id_is_answered_with_the_nearest() -> None:
     with pytest.raises(InputError) as caught:
         next(locate_documents(["irds:vaswany"], Notes()))
-    assert str(caught.value) == "irds:vaswany: ir_datasets knows no such dataset; did you mean vaswani?"
+    assert str(caught.value) == "irds:vaswany: ir_datasets has no such dataset; did you mean vaswani?"
 
 
 def test_ids_of_several_words_are_refused() -> None:
@@ -166,7 +174,7 @@ def asking() -> Iterator[WebDoc]:
 
 
 def test_a_dataset_that_asks_for_a_password_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InputError, match="has to be licensed"):
+    with pytest.raises(InputError, match="needs a licence"):
         next(locate_documents([f"irds:{dataset(docs=asking)}"], Notes()))
     assert capsys.readouterr() == ("", "")
 

@@ -174,7 +174,7 @@ def test_what_has_no_value_is_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("axes", "aggregator", "normalize", "said"),
     [
-        ({"alpha": (0.5, 1.5)}, None, "none", r"the weight of the first stage lies between 0 and 1 \(got 1.5\)"),
+        ({"alpha": (0.5, 1.5)}, None, "none", r"the weight of the first stage must be between 0 and 1 \(got 1.5\)"),
         ({"w3": (0.5,)}, None, "none", "the grid has w3, but not w2; add --grid w2="),
         ({"alpha": (0.5,), "w2": (1.0,)}, "maxp", "none", "passages with weights take no other aggregator"),
         ({"alpha": (0.5,)}, "birch", "none", "the weights of birch are learned; add"),

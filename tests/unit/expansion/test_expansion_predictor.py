@@ -137,7 +137,7 @@ def copied(t5: Path, folder: Path, **config: Any) -> Path:
 def test_models_that_cannot_predict_are_refused_in_a_line(t5: Path, tmp_path: Path) -> None:
     from tiny_models import save_encoder
 
-    with pytest.raises(InputError, match=r"is not a sequence-to-sequence model \(got 'bert'\); name one"):
+    with pytest.raises(InputError, match=r"is not a sequence-to-sequence model \(got 'bert'\); use a model such as T5"):
         predictor(save_encoder(tmp_path / "encoder"))
     shutil.copytree(t5, tmp_path / "bare", ignore=shutil.ignore_patterns("tokenizer*"))
     with pytest.raises(InputError, match="bare: the model's tokenizer knows no words: its files are missing"):

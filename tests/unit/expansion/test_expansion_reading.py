@@ -69,7 +69,7 @@ def test_all_that_is_read_is_in_the_fingerprint() -> None:
 @pytest.mark.parametrize(
     ("preset", "assignment", "said"),
     [
-        ("doc2query", "title=true", r"unknown preset of what is read \(got 'doc2query'\); did you mean 'doct5query'\?"),
+        ("doc2query", "title=true", r"unknown reading preset \(got 'doc2query'\); did you mean 'doct5query'\?"),
         ("whole", "titel=true", r"whole: unknown key \(got 'titel'\); did you mean 'title'\?"),
         ("whole", "max_characters=-1", "whole: max_characters: "),
         ("whole", "passages.preset=wordz", "unknown passage preset"),

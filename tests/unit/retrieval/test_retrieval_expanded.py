@@ -15,7 +15,7 @@ from longrank.retrieval.bm25 import BM25WithoutIdf
 from longrank.retrieval.searcher import MAX_TERMS
 from longrank.types import Notes, Query
 
-NOTE = "queries searched as they are, since feedback found nothing: 1 (first: q)"
+NOTE = "queries not expanded, since feedback found no terms: 1 (first: q)"
 
 
 @dataclass

@@ -179,7 +179,7 @@ def test_only_the_rounding_of_scores_is_left_out(
         (PRESETS["bm25-anserini+axiomatic"], "no such feedback .*'axiomatic'.*longrank index builds"),
         (PRESETS["bm25base_prf"], "no such feedback .*'bm25prf'"),
         (FirstStage(similarity="tfidf"), "no such similarity"),
-        (FirstStage(doc_lengths="exact"), "holds rounded lengths only"),
+        (FirstStage(doc_lengths="exact"), "has rounded lengths only"),
         (FirstStage(feedback="rm3", options={"gamma": 1}), "no such option of rm3 .*'gamma'"),
         (FirstStage(feedback="rm3", options={"fb_docs": 0}), "fb_docs"),
     ],

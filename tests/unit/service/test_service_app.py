@@ -213,6 +213,24 @@ def test_the_options_of_an_aggregator_stand_beside_its_name(desk: Service) -> No
     assert scores[2] == pytest.approx(2 * scores[3])
 
 
+def test_weights_that_make_a_score_infinite_are_refused(desk: Service) -> None:
+    aggregate = {"name": "birch", "weights": [1.7e308] * 9}
+    value = {"query": "fox moon", "documents": [f"{FOX} " * 20], "aggregate": aggregate}
+    reply = ask_once(desk, "POST", "/v2/rerank", value)
+    assert (reply.status, reply.json["code"]) == (422, "invalid")
+    assert "/aggregate: a document's score is not finite" in reply.json["message"]
+
+
+def test_the_description_has_the_options_of_each_aggregator() -> None:
+    from longrank.service.dialects.common import Request
+
+    names, *objects, null = Request.model_json_schema()["properties"]["aggregate"]["anyOf"]
+    assert null == {"type": "null"}
+    assert names["enum"] == simple_aggregators()
+    described = {one["properties"]["name"]["const"]: {*one["properties"]} - {"name"} for one in objects}
+    assert described == {name: {*entry.options} for name, entry in AGGREGATORS.items() if name != "document"}
+
+
 @pytest.mark.parametrize(
     ("aggregate", "message"),
     [

@@ -98,8 +98,8 @@ def test_nothing_to_train_on_is_an_error() -> None:
     [
         ({"relevance_level": 0}, "relevance_level must be at least 1"),
         ({"depth": 0}, "depth must be at least 1"),
-        ({"ranks": (0, 4)}, "ranks are a first and a last one"),
-        ({"ranks": (5, 4)}, "ranks are a first and a last one"),
+        ({"ranks": (0, 4)}, "ranks are a first and a last rank"),
+        ({"ranks": (5, 4)}, "ranks are a first and a last rank"),
         ({"negatives": "rand"}, "did you mean 'random'"),
         ({"negatives": "random", "ranks": (1, 2)}, "random negatives have no ranks"),
     ],

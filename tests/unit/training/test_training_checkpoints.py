@@ -136,7 +136,7 @@ def test_of_a_damaged_checkpoint_the_one_before_is_used_and_that_is_said(tmp_pat
     used = checkpoints.newest(tmp_path, notes)
     assert used == tmp_path / "step-00000001"
     [line] = notes.lines()
-    assert line.startswith("damaged checkpoints, the one before is used: 1 (first: ")
+    assert line.startswith("damaged checkpoints, not used: 1 (first: ")
     assert "step-00000002" in line
     checkpoints.clean(tmp_path, used)
     assert names(tmp_path) == ["step-00000001"]

@@ -166,7 +166,7 @@ def test_what_is_cut_is_counted_once(encoder: Path, tmp_path: Path) -> None:
         ),
         ([{"name": "mse"}], ROWS, "the loss mse is of single texts, which have no teacher here; use groups"),
         ([{"name": "mse"}], GROUPS, "the loss mse is of single texts, which have no teacher here; use groups"),
-        ([{"name": "lce"}, {"name": "cross-entropy"}], GROUPS, "losses that read different things"),
+        ([{"name": "lce"}, {"name": "cross-entropy"}], GROUPS, "losses that read different outputs"),
     ],
 )
 def test_losses_that_cannot_learn_from_the_examples_are_refused(

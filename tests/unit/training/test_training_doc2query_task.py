@@ -144,7 +144,7 @@ def test_writing_that_fails_costs_no_byte(tmp_path: Path, t5: Path) -> None:
 @pytest.mark.parametrize(
     ("sections", "examples", "said"),
     [
-        ({"loss": [{"name": "lce"}]}, EXAMPLES, r"has a loss of its own.*leave \[\[loss\]\] out"),
+        ({"loss": [{"name": "lce"}]}, EXAMPLES, r"has its own loss.*leave \[\[loss\]\] out"),
         ({"network": {"outputs": 2}}, EXAMPLES, "has no outputs to choose"),
         ({"read": {"max_query_tokens": 7}}, EXAMPLES, r"read.max_query_tokens must be 8 or more \(got 7\)"),
         ({"read": {"max_tokens": 64}}, EXAMPLES, "max_tokens must be between 8 and 48"),

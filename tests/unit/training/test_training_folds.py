@@ -96,7 +96,7 @@ def test_folds_may_be_done_one_at_a_time_in_any_order(folder: Path, tmp_path: Pa
     validated(experiment(folder), tmp_path / "a")
     notes = Notes()
     assert validated(experiment(folder), tmp_path / "b", notes, only=["s2", "s2"]) is None
-    assert "folds that are left: s1" in notes.lines()
+    assert "folds left to train: s1" in notes.lines()
     assert validated(experiment(folder), tmp_path / "b", only=["s1"]) is not None
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
@@ -123,7 +123,9 @@ def test_weights_need_not_be_kept_once_the_test_queries_are_reranked(folder: Pat
         (tmp_path / "t" / name / "model" / "model.safetensors").unlink()
     assert list(validated(experiment(folder), tmp_path / "t").rows()) == list(pooled.rows())
     (tmp_path / "t" / "s2" / "test.run").unlink()
-    with pytest.raises(InputError, match=r"t/s2: the weights of a finished training are gone; remove it to train"):
+    with pytest.raises(
+        InputError, match=r"t/s2: the weights of a finished training are missing; delete the folder to train"
+    ):
         validated(experiment(folder), tmp_path / "t")
 
 
@@ -189,10 +191,14 @@ def fold(train: str = "q04 q05", dev: str = "q02", test: str = "q00") -> dict[st
         (fold(train=""), {}, "fold 's1' has no queries to train on"),
         (fold(dev="q04"), {}, "fold 's1' validates on 1 of the queries that it trains on"),
         (fold(), {"qrels": IRRELEVANT_DEV}, "no dev query of fold 's1' has a relevant document"),
-        ({"../s1": FOLDS["s1"]}, {}, "a fold's name must be able to name a folder"),
-        ({"..": FOLDS["s1"]}, {}, "a fold's name must be able to name a folder"),
-        ({"test.run": FOLDS["s1"]}, {}, "a fold's name must be able to name a folder"),
-        ({"a": FOLDS["s1"], "b": FOLDS["s1"]}, {}, r"test a query twice have no pooled test run \(got 'q00'\)"),
+        ({"../s1": FOLDS["s1"]}, {}, "a fold's name must be usable as a folder's name"),
+        ({"..": FOLDS["s1"]}, {}, "a fold's name must be usable as a folder's name"),
+        ({"test.run": FOLDS["s1"]}, {}, "a fold's name must be usable as a folder's name"),
+        (
+            {"a": FOLDS["s1"], "b": FOLDS["s1"]},
+            {},
+            r"folds share test queries, so there is no joint test run \(got 'q00'\)",
+        ),
         (FOLDS, {"only": ["s3"]}, r"no such fold \(got 's3'\); one of s1, s2"),
         (FOLDS, {"loop": {"schedule": {"name": "maxp"}}}, "epoch_steps"),
         (FOLDS, {"loop": {"schedule": {"name": "liner"}}}, "did you mean 'linear'"),

@@ -133,7 +133,7 @@ def test_exactly_the_floor_is_kept_and_tests_stay_as_they_were(
 @given(sizes=SIZES, rate=RATES)
 def test_shallow_refuses_exactly_the_rates_that_cannot_keep_every_query(sizes: list[int], rate: float) -> None:
     if round(rate * 100) * sum(sizes) // 100 < len(sizes):
-        with pytest.raises(InputError, match=r"cannot leave one to each of|leaves none of"):
+        with pytest.raises(InputError, match=r"cannot leave one to each of|keeps none of"):
             sampled(qrels_of(*sizes), rate, "shallow")
     else:
         assert len(sampled(qrels_of(*sizes), rate, "shallow").qrels) == len(sizes)
@@ -170,7 +170,7 @@ def test_samples_stay_what_they_were() -> None:
         (0, "deep", "over 0 and at most 1"),
         (1.01, "deep", "over 0 and at most 1"),
         (float("nan"), "deep", "over 0 and at most 1"),
-        (0.1, "deep", "leaves none of 9 judgments"),
+        (0.1, "deep", "keeps none of the 9 judgments"),
         (0.3, "shallow", r"2 judgments cannot leave one to each of 3 queries \(got 0.3\); .* 3/9 or more"),
     ],
 )

@@ -161,9 +161,9 @@ def test_losses_are_computed_in_float32_whatever_they_read(name: str) -> None:
         ([], "a training needs a loss"),
         ([LossTerm(name="hinges")], "did you mean 'hinge'?"),
         ([LossTerm(name="hinge", options={"margins": 1.0})], "did you mean 'margin'?"),
-        ([LossTerm(name="lce", options={"margin": 1.0})], "it has none"),
+        ([LossTerm(name="lce", options={"margin": 1.0})], "leave it out"),
         ([LossTerm(name="kl", options={"temperature": 0.0})], "must be positive"),
-        ([LossTerm(name="hinge"), LossTerm(name="mse")], "read different things"),
+        ([LossTerm(name="hinge"), LossTerm(name="mse")], "read different outputs"),
     ],
 )
 def test_wrong_losses_are_refused_in_one_line(terms: list[LossTerm], says: str) -> None:

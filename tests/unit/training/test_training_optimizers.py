@@ -61,7 +61,7 @@ def test_a_network_without_head_is_its_encoder(tmp_path: Path) -> None:
 
     network = AutoModel.from_pretrained(save_encoder(tmp_path / "m"))
     assert names_by_part(network, OptimizerSettings(learning_rate=1e-5)).keys() == {"encoder"}
-    with pytest.raises(InputError, match="the network has no head, whose learning rate is set"):
+    with pytest.raises(InputError, match="the network has no head, but head_learning_rate is set"):
         names_by_part(network)
 
 

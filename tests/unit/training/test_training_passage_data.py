@@ -65,7 +65,7 @@ def test_nothing_is_written_when_a_source_fails_or_is_empty(tmp_path: Path) -> N
     triples = written(tmp_path, "q\tp\tn\nq\tp\n")
     with pytest.raises(InputError, match="file:2: 2 columns instead of 3"):
         write_rows(msmarco_rows(triples, Notes()), tmp_path / "rows.jsonl")
-    with pytest.raises(InputError, match="not one row"):
+    with pytest.raises(InputError, match="no row to write"):
         write_rows([], tmp_path / "rows.jsonl")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -76,8 +76,8 @@ def test_nothing_is_written_when_a_source_fails_or_is_empty(tmp_path: Path) -> N
         ("[1]", "looks like JSON, not JSONL"),
         ('{"query": "q", "text": "t"}', r"not the keys of a row \(got 'query, text'\)"),
         ('{"query": "q", "text": "t", "label": 1, "id": 3}', "not the keys of a row"),
-        ('{"query": "", "text": "t", "label": 1}', "'query' is no text"),
-        ('{"query": "q", "text": null, "label": 1}', "'text' is no text"),
+        ('{"query": "", "text": "t", "label": 1}', "'query' is not a text"),
+        ('{"query": "q", "text": null, "label": 1}', "'text' is not a text"),
         ('{"query": "q", "text": "t", "label": 2}', r"neither 0 nor 1 \(got 2\)"),
         ('{"query": "q", "text": "t", "label": true}', "neither 0 nor 1"),
         ('{"query": "q", "text": "t", "label": 1.0}', "neither 0 nor 1"),
@@ -99,7 +99,7 @@ EXAMPLES = [example_of_row(row) for row in ROWS[:3]] + [
 
 
 def test_examples_are_read_back_by_number_as_they_were_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("longrank.training.passage_data.line_file._CHUNK", 7)  # lines are longer
+    monkeypatch.setattr("longrank.training.passage_data.examples._CHUNK", 7)  # lines are longer
     assert write_examples(EXAMPLES, tmp_path / "file") == 5
     examples = ExampleFile(tmp_path / "file", Notes())
     assert [examples[i] for i in range(len(examples))] == list(examples) == EXAMPLES
@@ -122,15 +122,15 @@ def test_rows_are_examples_as_they_are(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_under_the_name_of_a_packed_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a packed file does not allow"):
+    with pytest.raises(InputError, match="lines of a packed file cannot be read by number"):
         write_examples(EXAMPLES, tmp_path / "file.gz")
-    with pytest.raises(InputError, match="a packed file does not allow"):
+    with pytest.raises(InputError, match="lines of a packed file cannot be read by number"):
         write_rows(ROWS, tmp_path / "rows.jsonl.GZ")
     assert not list(tmp_path.iterdir())
 
 
 def test_no_example_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not one example"):
+    with pytest.raises(InputError, match="no example to write"):
         write_examples([], tmp_path / "file")
     assert not (tmp_path / "file").exists()
 
@@ -139,8 +139,8 @@ def test_no_example_is_no_file(tmp_path: Path) -> None:
     ("line", "what"),
     [
         ('{"query": "q", "texts": ["a", "b"], "label": 1}', r"not the keys of a group \(got 'query, texts, label'\)"),
-        ('{"query": " ", "texts": ["a", "b"]}', "'query' is no text"),
-        ('{"texts": ["a", "b"]}', "'query' is no text"),
+        ('{"query": " ", "texts": ["a", "b"]}', "'query' is not a text"),
+        ('{"texts": ["a", "b"]}', "'query' is not a text"),
         ('{"query": "q", "texts": ["a"]}', "'texts' are not two texts or more"),
         ('{"query": "q", "texts": ["a", ""]}', "'texts' are not two"),
         ('{"query": "q", "texts": "ab"}', "'texts' are not two"),
@@ -267,7 +267,7 @@ def test_microblog_rows_merge_the_grades_and_drop_urls() -> None:
         Row("soccer", "FIFA", 1),
     ]
     assert notes["queries without judgments, left out"] == 1
-    assert notes["judged tweets of nothing but URLs, left out"] == 1
+    assert notes["judged tweets with URLs only, left out"] == 1
     assert notes["judged tweets that the collection lacks, left out"] == 1
 
 
@@ -312,10 +312,10 @@ def test_only_the_first_triples_are_read(tmp_path: Path) -> None:
     path = written(tmp_path, "q\tp\tn\nnot a triple\n")
     notes = Notes()
     assert len(list(msmarco_rows(path, notes, 1))) == 2
-    assert "triples fewer than asked for" not in notes.lines()
+    assert "triples missing from the file" not in notes.lines()
     whole = written(tmp_path, "q\tp\tn\n", "whole")
     assert len(list(msmarco_rows(whole, notes, 5))) == 2
-    assert notes["triples fewer than asked for"] == 4
+    assert notes["triples missing from the file"] == 4
 
 
 @pytest.mark.parametrize(

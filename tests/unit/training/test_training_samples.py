@@ -122,7 +122,7 @@ def test_there_is_nothing_before_the_first(n: int) -> None:
     [
         ({"kind": "pair"}, "did you mean 'pairs'"),
         ({"kind": "pairs", "n": 3}, "take no number of negatives"),
-        ({"kind": "groups", "n": 0}, "a group needs a negative or more"),
+        ({"kind": "groups", "n": 0}, "a group needs at least one negative"),
         ({"kind": "groups", "n": 9}, "none of 6 judged queries has a relevant document and 9 documents"),
         ({"kind": "pairs", "queries": ["unknown"]}, "none of 0 judged queries"),
         ({"kind": "pointwise", "queries": ["unknown"]}, "none of 0 judged queries"),

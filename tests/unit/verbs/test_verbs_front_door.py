@@ -117,6 +117,7 @@ def test_an_open_pipeline_keeps_its_models_and_takes_another_depth(index: longra
     shallow = longrank.rerank(index, QUERIES, RUN, pipeline=pipeline, depth=1, tail="drop")
     assert [len(ranking) for ranking in ranked(shallow).values()] == [1, 1]
     assert longrank.search(index, "bees", pipeline=pipeline)[0].doc_id == "bees"
+    assert len(repr(pipeline)) < 200
     assert longrank.Reranker(pipeline).rank("bees", ["bread", "bees"], k=1)[0].index == 1
 
 
@@ -168,8 +169,10 @@ def test_remarks_are_attached_to_the_results(index: longrank.Index) -> None:
         (lambda index: longrank.search(index, ["bees"], pipeline="lexical"), "one query"),
         (lambda index: longrank.search(index, " ", pipeline="lexical"), "the query is empty"),
         (lambda index: longrank.search(index, "bees", pipeline="lexicl"), "did you mean 'lexical'"),
-        (lambda index: longrank.retrieve(index, QUERIES, k0=1), "unknown setting"),
+        (lambda index: longrank.retrieve(index, QUERIES, k0=1), "no such setting"),
         (lambda index: longrank.retrieve(index, QUERIES, k=0), "k must be at least 1"),
+        (lambda index: longrank.search(index, "bees", pipeline="lexical", k=0), "k must be at least 1"),
+        (lambda index: longrank.Reranker("lexical").rank("bees", ["bees"], k=0), "k must be at least 1"),
         (lambda index: longrank.Reranker("bm25"), "no passage scorer"),
         (lambda index: longrank.Reranker("lexical").rank("bees", "bees"), "documents must be a list"),
         (lambda index: longrank.Reranker("lexical").rank("bees", [7]), "a text or a Document"),

@@ -13,7 +13,7 @@ import longrank
 from longrank.errors import InputError, IntegrityError
 from longrank.formats.corpora import CorpusOptions
 from longrank.types import Document, Notes
-from longrank.verbs.index import add_vectors, index
+from longrank.verbs.index import add_vectors
 
 DOGS, CATS = Document("d1", "Dogs", "They bark."), Document("d2", "", "Cats purr.")
 
@@ -109,16 +109,14 @@ def test_check_counts_files_and_names_a_damaged_one(tmp_path: Path) -> None:
 
 
 def test_copies_without_expansions_are_refused_before_anything_is_written(docs: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="original copies are weighed against expansions"):
-        index([docs], tmp_path / "index", original_copies=2)
-    with pytest.raises(InputError, match="nosuch"):
-        index([docs], tmp_path / "index", vectors="nosuch/model")
+    with pytest.raises(InputError, match="original_copies is out of range"):
+        longrank.Index.build(docs, tmp_path / "index", original_copies=2)
     assert not (tmp_path / "index").exists()
 
 
 @pytest.mark.neural
 def test_vectors_are_stored_once(docs: Path, tmp_path: Path) -> None:
-    built = index([docs], tmp_path / "index", vectors="minilm")
+    built = longrank.Index.build(docs, tmp_path / "index")
     done: list[int] = []
     opened = add_vectors(built, "minilm", progress=done.append)
     assert (len(opened.vectors), sum(done)) == (1, 2)

@@ -1,7 +1,7 @@
-"""Birch (Akkalyoncu Yilmaz et al. 2019): a document's best sentences, weighed with its first stage.
+"""Birch (Akkalyoncu Yilmaz et al. 2019): a document's best sentences, weighted with its first stage.
 
-A model reads every sentence once. What the first stage and the best one, two or three sentences weigh is learned from
-that evidence, by folds; the model is never trained on the collection that it ranks.
+A model reads every sentence once. The weights of the first stage and of the best one, two or three sentences are
+learned from that evidence, by folds. The model is never trained on the collection that it ranks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.workbench import Workbench
 from longrank.types import Notes
 
-# --- results: best sentences by what the model was trained on ---
+# --- results: best sentences, by training data of the model ---
 
 
 def results(bench: Workbench) -> Iterator[ObtainedRow]:
@@ -29,7 +29,7 @@ def results(bench: Workbench) -> Iterator[ObtainedRow]:
 
 
 def first_version(bench: Workbench) -> Iterator[ObtainedRow]:
-    """The same on BM25+RM3 that is tuned by the folds, with two models (arXiv 1903.10972)."""
+    """BM25+RM3 tuned by the folds, then the sentences of two models (arXiv 1903.10972)."""
     first = bench.tuned("tuned", "bm25-anserini+rm3", bench.settings["tune"], "AP", "--choose-by", "yang19")
     yield bench.ranked("BM25+RM3", first)
     yield from _one_to_three(bench, first)
@@ -40,15 +40,15 @@ def _one_to_three(bench: Workbench, first: Path) -> Iterator[ObtainedRow]:
         evidence = _read(bench, trained_on, first)
         for n in (1, 2, 3):
             name, grid = f"{file_name(trained_on)}-{n}s", _grid(n, bench.settings["grid"], bench.settings["grid"])
-            how = _frozen(bench, trained_on, first, evidence) or ("--choose-by", bench.settings["choose_by"])
-            yield bench.ranked(f"{trained_on} {n}S", bench.weighed(name, [evidence], first, grid, *how))
+            options = _frozen(bench, trained_on, first, evidence) or ("--choose-by", bench.settings["choose_by"])
+            yield bench.ranked(f"{trained_on} {n}S", bench.weighed(name, [evidence], first, grid, *options))
 
 
 def _frozen(bench: Workbench, trained_on: str, first: Path, evidence: Path) -> tuple[str, ...]:
-    """Return what takes the weights from another collection's folder of this recipe, if one is named.
+    """Return options that take the weights from this recipe's folder on another collection, if a setting names it.
 
     Raises:
-        InputError: the folder lacks the evidence, or has that of another model or of other scores.
+        InputError: the folder lacks the evidence, or has evidence of another model or setting.
     """
     if not bench.settings["learn_on"]:
         return ()
@@ -58,18 +58,18 @@ def _frozen(bench: Workbench, trained_on: str, first: Path, evidence: Path) -> t
 
 
 def _read(bench: Workbench, role: str, first: Path) -> Path:
-    """Return what a model says of every sentence of the candidates."""
+    """Return the evidence of a model for every sentence of the candidates."""
     settings, overrides = bench.settings, {"scorer.options.score": bench.settings["score"]}
     name, model = file_name(role), bench.model(role)
     return bench.rerank(name, first, "birch", model=model, depth=settings["depth"], overrides=overrides).evidence
 
 
 def _grid(n: int, alpha: str, weights: str) -> dict[str, str]:
-    """Return the grid for the best `n` sentences: of the first stage, and of all but the best."""
+    """Return the grid for the best `n` sentences: values of alpha, and of all weights but the best sentence's."""
     return {"alpha": alpha} | {f"w{i}": weights for i in range(2, n + 1)}
 
 
-# --- how many sentences ---
+# --- number of sentences ---
 
 
 def sentences(bench: Workbench) -> Iterator[ObtainedRow]:
@@ -97,11 +97,11 @@ def passages(bench: Workbench) -> Iterator[ObtainedRow]:
         yield bench.ranked(f"{role} + BM25", mixed)
 
 
-# --- what the models were trained on (Tables 1.1 to 1.3) ---
+# --- training data of the models (Tables 1.1 to 1.3) ---
 
 
 def table_1_1(bench: Workbench) -> Iterator[ObtainedRow]:
-    """Microblog: queries and judged tweets to train on, and to validate on."""
+    """Microblog: queries and judged tweets for training and for validation."""
     train, dev = bench.folder / "rows.jsonl", bench.folder / "dev.jsonl"
     parts = ("--queries", bench.queries, "--qrels", bench.qrels, "-o", train, "--dev", dev)
     bench.do("rows", "microblog", *bench.sources, *parts, "--dev-queries", bench.settings["validation"], output=train)
@@ -113,8 +113,8 @@ def table_1_2(bench: Workbench) -> Iterator[ObtainedRow]:
     """MS MARCO: examples, two of each triple."""
     rows, triples = bench.folder / "rows.jsonl", bench.settings["triples"]
     if triples:
-        how = ("--triples", bench.settings["n_triples"])
-        bench.do("rows", "msmarco", bench.extra_files.file(triples), "-o", rows, *how, output=rows)
+        limit = ("--triples", bench.settings["n_triples"])
+        bench.do("rows", "msmarco", bench.extra_files.file(triples), "-o", rows, *limit, output=rows)
     else:
         inputs = (*bench.sources, "--queries", bench.queries, "--qrels", bench.qrels)
         bench.do("rows", "microblog", *inputs, "-o", rows, output=rows)
@@ -136,12 +136,12 @@ def _counted(bench: Workbench, rows: Path) -> dict[str, float]:
             queries.add(row["query"])
             labels[row["label"]] += 1
     n = labels.total()
-    found = {"queries": len(queries), "examples": n, "share relevant": labels[1] / n}
-    return {name: found[name] for name in bench.recipe.quantities}
+    counts = {"queries": len(queries), "examples": n, "share relevant": labels[1] / n}
+    return {name: counts[name] for name in bench.recipe.quantities}
 
 
 def _pairs(bench: Workbench, run: Path, *, dev: bool) -> dict[str, float]:
-    """Count what the last fold, or the others, have of a run."""
-    found, folds = read_run(run, Notes()), list(read_folds(bench.folds, Notes()).values())
-    wanted = [query_id for fold in (folds[-1:] if dev else folds[:-1]) for query_id in fold.test]
-    return {"queries": len(wanted), "pairs": sum(len(found.get(query_id)) for query_id in wanted)}
+    """Count the queries and documents of a run in the last fold, or in the other folds."""
+    pairs, folds = read_run(run, Notes()), list(read_folds(bench.folds, Notes()).values())
+    query_ids = [query_id for fold in (folds[-1:] if dev else folds[:-1]) for query_id in fold.test]
+    return {"queries": len(query_ids), "pairs": sum(len(pairs.get(query_id)) for query_id in query_ids)}

@@ -1,4 +1,4 @@
-"""CEDR (MacAvaney et al. 2019), whose networks are PARADE's baselines: by its own training, and by Capreolus'."""
+"""CEDR (MacAvaney et al. 2019), the baselines of PARADE, by the training of its own code and of Capreolus."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.workbench import Workbench
 
 ON_VANILLA_BERT = {"KNRM, BERT fine-tuned": "knrm", "CEDR-KNRM": "cedr-knrm"}
-"""Row -> the network that is put on a trained VanillaBERT."""
+"""Row -> network that starts from a trained VanillaBERT."""
 
 
 CAPREOLUS: Overrides = {
@@ -45,7 +45,7 @@ IN_CAPREOLUS: Mapping[str, Overrides] = {
 
 
 def original(bench: Workbench) -> Iterator[ObtainedRow]:
-    """VanillaBERT, and on what it has learned KNRM and CEDR-KNRM, as MacAvaney et al. trained them."""
+    """VanillaBERT, then KNRM and CEDR-KNRM that start from it, as MacAvaney et al. trained them."""
     first = first_stage(bench, bench.settings["candidates"])
     model = {"network.model": bench.model("base")}
     for name in bench.settings["systems"]:
@@ -78,7 +78,7 @@ def capreolus(bench: Workbench) -> Iterator[ObtainedRow]:
 
 
 def _on_vanilla_bert(bench: Workbench, network: str, vanilla: Path, first: Path) -> Path:
-    """Put a network on each fold's VanillaBERT, and train it on."""
+    """Train a network that starts from each fold's VanillaBERT."""
 
     def overrides(fold: str) -> Overrides:
         start = bench.folder / f"start-{network}-{fold}"

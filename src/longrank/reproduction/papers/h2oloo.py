@@ -1,8 +1,7 @@
 """h2oloo at TREC 2019 (Akkalyoncu Yilmaz et al.): passages and documents of the Deep Learning Track.
 
-Eight first stages: BM25 with its default or with tuned parameters, alone or with a feedback model. BERT reads passages,
-or a document's sentences, of the tuned ones, with and without predicted queries in the index. Rows are named after the
-runs' tags.
+Eight first stages: BM25 with default or tuned parameters, alone or with a feedback model. BERT reranks the tuned first
+stages by passages or sentences, with and without predicted queries in the index. Rows have the names of the runs.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def table_1(bench: Workbench) -> Iterator[ObtainedRow]:
 
 
 def _read(bench: Workbench, name: str, first: Path) -> Path:
-    """Rerank whole passages by the log-probability of relevance, and nothing else."""
+    """Rerank whole passages by the log-probability of relevance alone."""
     overrides = {"passages.preset": "whole", "scorer.options.score": "logprob"}
     return bench.rerank(
         name, first, "firstp", model=bench.model("bert"), depth=bench.settings["depth"], overrides=overrides
@@ -44,7 +43,7 @@ def _read(bench: Workbench, name: str, first: Path) -> Path:
 
 
 def _expanded(bench: Workbench, *roles: str, copies: int = 1) -> Path:
-    """Index the documents with the queries that several models predict for them, united."""
+    """Index the documents with the merged predicted queries of several models."""
     files = [bench.extra_files.file(name) for name in bench.settings["expansions"]] or [
         _predicted(bench, role) for role in roles
     ]
@@ -53,10 +52,10 @@ def _expanded(bench: Workbench, *roles: str, copies: int = 1) -> Path:
 
 
 def _predicted(bench: Workbench, role: str) -> Path:
-    """Let a model predict queries, each word drawn from the ten likeliest."""
+    """Predict queries with a model, each word drawn from the ten likeliest."""
     output, n = bench.folder / f"{role}.jsonl", bench.settings["predicted"]
-    how = ("--method", "topk", "--k", 10, "-n", n)
-    return bench.do("expand", bench.index, bench.model(role), "-o", output, *how, output=output)
+    sampling = ("--method", "topk", "--k", 10, "-n", n)
+    return bench.do("expand", bench.index, bench.model(role), "-o", output, *sampling, output=output)
 
 
 # --- documents (Table 2) ---
@@ -70,7 +69,7 @@ def table_2(bench: Workbench) -> Iterator[ObtainedRow]:
 
 
 def table_2_full_depth(bench: Workbench) -> Iterator[ObtainedRow]:
-    """The same mixtures and the first baseline, to the depth of the runs."""
+    """The mixtures and the first baseline, to the full depth of the runs."""
     yield bench.ranked("bm25base", bench.retrieve("bm25base", "bm25base"))
     yield from _mixtures(bench)
 
@@ -83,35 +82,35 @@ def _mixtures(bench: Workbench) -> Iterator[ObtainedRow]:
 
 
 def _mixed(bench: Workbench, name: str, index: Path) -> Path:
-    """Weigh the first stage and three sentences as the paper does, or as another judged set teaches."""
+    """Weight the first stage and three sentences, with the paper's weights or with weights learned on another set."""
     first, evidence = _sentences(bench, name, f"{name}-read", index, bench.queries)
-    there = bench.extra_files.topics("learn_on")
-    if there is None:
+    other = bench.extra_files.topics("learn_on")
+    if other is None:
         if len(bench.settings["weights"][name]) != 3:
             got = f"weights.{name} = {bench.settings['weights'][name]}"
-            raise InputError("the weights of a mixture are three: alpha, and of the second and third sentence", got=got)
+            raise InputError("a mixture has three weights: alpha, second sentence, third sentence", got=got)
         alpha, second, third = bench.settings["weights"][name]
         weights = ("--weights", f"1,{second},{third}")
         return bench.aggregate(name, evidence, "birch", *weights, first=first, alpha=alpha)
-    others = _sentences(bench, name, f"{name}-elsewhere", index, there[0])
-    learn_on = ",".join(map(str, (there[1], *others)))
+    learned = _sentences(bench, name, f"{name}-elsewhere", index, other[0])
+    learn_on = ",".join(map(str, (other[1], *learned)))
     grid = dict.fromkeys(("alpha", "w2", "w3"), bench.settings["grid"])
     return bench.weighed(f"{name}-learned", [evidence], first, grid, "--learn-on", learn_on)
 
 
 def _sentences(bench: Workbench, run: str, name: str, index: Path, queries: Path) -> tuple[Path, Path]:
-    """Return the candidates of some queries, and what the BERT of a run says of their sentences."""
+    """Return the candidates of queries, and the evidence of a run's BERT for their sentences."""
     depth, model = bench.settings["depth"], bench.model(_ROLES[run])
     first = bench.retrieve(f"{name}-first", bench.settings["first_stage"], index=index, queries=queries)
     read = bench.rerank(name, first, "birch", model=model, depth=depth, queries=queries)
     return first, read.evidence
 
 
-# --- tuning, and what predicted queries add ---
+# --- tuning, and gains from predicted queries ---
 
 
 def tuning(bench: Workbench) -> Iterator[ObtainedRow]:
-    """The mean of the optima of five samples of queries, for each objective; what two named settings give."""
+    """The mean optimum of five samples of queries, for each objective; then the named settings."""
     for objective in bench.settings["objectives"]:
         yield bench.measured(f"optimum by {objective}", partial(_optimum, bench, _tuned(bench, objective)))
     for name in bench.settings["baselines"]:
@@ -127,7 +126,7 @@ def _tuned(bench: Workbench, objective: str) -> Path:
 
 
 def _to_tune_on(bench: Workbench) -> tuple[Path, Path]:
-    """Return queries and judgments to draw samples from: those that a setting names, or the collection's."""
+    """Return queries and judgments to sample from: a setting's, or the collection's."""
     other, size = bench.extra_files.topics("tune_on", irds=True), bench.settings["sample_size"]
     if other is not None:
         return other
@@ -142,7 +141,7 @@ def _optimum(bench: Workbench, tuned: Path) -> dict[str, float]:
 
 
 def expansion_passages(bench: Workbench) -> Iterator[ObtainedRow]:
-    """BM25 on passages, with their predicted queries, with the passage counted twice, and BERT on the best of these."""
+    """BM25 on passages, with predicted queries, with the passage counted twice, and BERT on expanded passages."""
     yield bench.ranked("bm25base_p", bench.retrieve("bm25base_p", "bm25base_p"))
     once = bench.retrieve("doc2query", "bm25base_p", index=_expanded(bench, "doc2query-msmarco"))
     yield bench.ranked("doc2query", once)
@@ -152,7 +151,7 @@ def expansion_passages(bench: Workbench) -> Iterator[ObtainedRow]:
 
 
 def expansion_documents(bench: Workbench) -> Iterator[ObtainedRow]:
-    """BM25 on documents, and with the queries predicted for all of their windows."""
+    """BM25 on documents, without and with the queries predicted for all windows."""
     yield bench.ranked("bm25base", bench.retrieve("bm25base", "bm25base"))
     expanded = _expanded(bench, "doc2query")
     yield bench.ranked("docTTTTTquery", bench.retrieve("doct5query", "bm25base", index=expanded))

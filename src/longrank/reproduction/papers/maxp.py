@@ -1,7 +1,7 @@
 """Comparing score aggregation approaches for document retrieval with pretrained transformers (Zhang, Yates, Lin 2021).
 
-BERT scores the passages of the first documents of BM25, and the best passage is the document: which way to pool the
-scores, which encoder, and how many judgments it takes.
+BERT scores the passages of BM25's first documents. The tables compare ways to pool passage scores, encoders, and
+shares of the training judgments.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ ENCODERS = {
     "BERT-Base (pFT)": "bert-base-pft",
     "ELECTRA-Base (pFT)": "electra-pft",
 }
-"""Row -> the model's role."""
+"""Row -> role of the model."""
 
 
 def table_1a(bench: Workbench) -> Iterator[ObtainedRow]:
-    """Dai and Callan's BERT: one training over query likelihood, its passages pooled in three ways."""
+    """Dai and Callan's BERT: one training over query likelihood, with three ways to pool passages."""
     first = bench.retrieve("ql", "ql", {"mu": 2500})
     model = {"network.model": bench.model("bert-base")}
     trained = train(bench, "dai-callan", "dai-callan", first, model, folds=bench.folds_without_dev)
@@ -50,20 +50,20 @@ def table_1a(bench: Workbench) -> Iterator[ObtainedRow]:
 
 
 def table_1b(bench: Workbench) -> Iterator[ObtainedRow]:
-    """FirstP, MaxP, SumP and AvgP, each trained and validated as itself."""
+    """FirstP, MaxP, SumP and AvgP, each with its own training."""
     for name in bench.settings["systems"]:
         yield bench.ranked(name, _trained(bench, name.lower(), "bert-base", {"network.name": name.lower()}))
 
 
 def table_2(bench: Workbench) -> Iterator[ObtainedRow]:
-    """MaxP on other encoders, and on two that were fine-tuned on MS MARCO passages before."""
+    """MaxP with other encoders; two are pre-fine-tuned on MS MARCO passages."""
     for name in bench.settings["systems"]:
         role = _role(name)
         yield bench.ranked(name, _trained(bench, role, role))
 
 
 def table_3a(bench: Workbench) -> Iterator[ObtainedRow]:
-    """The pre-fine-tuned BERT as it is, and trained on the collection's judgments."""
+    """The pre-fine-tuned BERT, without and with training on the collection's judgments."""
     for name in bench.settings["systems"]:
         if name == "MS MARCO alone":
             use, model = use_of(bench, "maxp", {}), bench.model("bert-base-pft")
@@ -75,7 +75,7 @@ def table_3a(bench: Workbench) -> Iterator[ObtainedRow]:
 
 
 def figure_1(bench: Workbench) -> Iterator[ObtainedRow]:
-    """Learning from a share of the judgments: of few queries (deep) or few of every query (shallow)."""
+    """Training on a share of the judgments: all of few queries (deep) or few of every query (shallow)."""
     for name in bench.settings["systems"]:
         for scheme in bench.settings["schemes"]:
             for rate in bench.settings["rates"]:
@@ -85,7 +85,7 @@ def figure_1(bench: Workbench) -> Iterator[ObtainedRow]:
 
 
 def samples(bench: Workbench) -> Iterator[ObtainedRow]:
-    """Count what the samples of figure 1 keep."""
+    """Judgments and queries in the samples of figure 1."""
     for scheme in bench.settings["schemes"]:
         for rate in bench.settings["rates"]:
             yield bench.measured(f"{scheme}, {rate}", partial(_sampled, bench, scheme, rate))
@@ -108,7 +108,7 @@ def _trained(bench: Workbench, name: str, role: str, overrides: Overrides | None
 
 
 def _median(bench: Workbench, name: str, what: str, sampled: Overrides, series: str, rate: float) -> ObtainedRow:  # noqa: PLR0917
-    """Train with every seed; return the run in the middle by the recipe's first measure, the lower of two."""
+    """Train with every seed; return the median run by the recipe's first measure (the lower of two)."""
     rows = []
     for seed in bench.settings["seeds"]:
         folder = f"{_role(name)}-{what.replace(', ', '-')}-{seed}"

@@ -1,7 +1,7 @@
 """PARADE: passage representation aggregation for document reranking (Li, Yates, MacAvaney, He, Sun 2020).
 
-A document is scored by a network over what an encoder makes of its passages, trained with it as one; beside it are
-networks that aggregate passages' scores. Tables 7 and 8 and figure 3 are in `parade_efficiency`, CEDR in `cedr`.
+A network scores a document from the encoder's passage vectors, and is trained together with the encoder. Baselines
+aggregate passage scores. Tables 7 and 8 and figure 3 are in `parade_efficiency`, CEDR in `cedr`.
 """
 
 from __future__ import annotations
@@ -51,35 +51,36 @@ SYSTEMS: Mapping[str, tuple[str, Overrides]] = {
         for kind in ("Avg", "Sum", "Max", "Attn", "CNN", "Transformer")
     },
 }
-"""Row, without the encoder's name -> the training, and what is different of it."""
+"""Row, without the encoder's name -> training protocol and its overrides."""
 
 
 _TOKENS, _DOCUMENTS = "tokens per document (thousands)", "documents (millions)"
 
 
 def table_1(bench: Workbench) -> Iterator[ObtainedRow]:
-    """How many queries and documents there are, and how long documents are."""
+    """Queries, documents and tokens per document."""
     path = bench.folder / "collection.json"
     inputs = (bench.index, bench.queries, bench.qrels)
     bench.do("analyze", "collection", *inputs, "--model", bench.model("tokenizer"), "-o", path, output=path)
 
     def counted() -> dict[str, float]:
-        found = bench.read_json(path)
-        documents, tokens = found["documents"]["n"], found["documents"]["lengths"]["wordpieces"]["mean"]
-        return {"queries": found["queries"]["judged"], _DOCUMENTS: documents / 1e6, _TOKENS: tokens / 1e3}
+        statistics = bench.read_json(path)
+        documents = statistics["documents"]["n"]
+        tokens = statistics["documents"]["lengths"]["wordpieces"]["mean"]
+        return {"queries": statistics["queries"]["judged"], _DOCUMENTS: documents / 1e6, _TOKENS: tokens / 1e3}
 
     yield bench.measured(bench.recipe.expected[0].row, counted)
 
 
 def table_2(bench: Workbench) -> Iterator[ObtainedRow]:
-    """Aggregators beside their baselines, also of tables 3 and 6."""
+    """Aggregators beside their baselines, for tables 2, 3 and 6."""
     candidates = first_stage(bench, bench.settings["candidates"])
     for name in bench.settings["systems"]:
         yield bench.ranked(name, _ranking(bench, name, candidates))
 
 
 def table_4(bench: Workbench) -> Iterator[ObtainedRow]:
-    """Campaigns (also table 5), by the standalone code's training; on other queries if the recipe names some."""
+    """Evaluation campaigns (tables 4 and 5), by the standalone training; on other queries if a setting names them."""
     candidates = first_stage(bench, bench.settings["candidates"])
     for name in bench.settings["systems"]:
         if name in FIRST_STAGES:
@@ -90,7 +91,7 @@ def table_4(bench: Workbench) -> Iterator[ObtainedRow]:
 
 
 def table_9(bench: Workbench) -> Iterator[ObtainedRow]:
-    """How many passages of a relevant document are relevant."""
+    """Relevant passages per relevant document."""
     path, options = bench.folder / "relevant-passages.json", bench.settings["options"]
     whole = ("--qrels", bench.qrels) if "--document-level" in options else ()
     passages = bench.extra_files.file(bench.settings["passages"])
@@ -103,25 +104,25 @@ def table_9(bench: Workbench) -> Iterator[ObtainedRow]:
 
 
 def covid(bench: Workbench) -> Iterator[ObtainedRow]:
-    """A round of TREC-COVID (tables 10 to 12): learned on the judgments of the rounds before."""
-    for name, how in bench.settings["runs"].items():
-        candidates = _covid_candidates(bench, how)
-        runs = [_covid_run(bench, system, candidates, how["depth"]) for system in how["systems"]]
+    """A round of TREC-COVID (tables 10 to 12), trained on the judgments of earlier rounds."""
+    for name, options in bench.settings["runs"].items():
+        candidates = _covid_candidates(bench, options)
+        runs = [_covid_run(bench, system, candidates, options["depth"]) for system in options["systems"]]
         yield bench.ranked(name, runs[0] if len(runs) == 1 else bench.fuse(name, "rrf", runs))
 
 
 def journal_table_12(bench: Workbench) -> Iterator[ObtainedRow]:
-    """PARADE over two first stages, mixed with one, and what each of them finds (journal version)."""
+    """PARADE over two first stages, an ensemble, and the documents that each first stage finds (journal version)."""
     firsts = {name: first_stage(bench, name) for name in FIRST_STAGES}
     for name, first in firsts.items():
         yield bench.ranked(name, first)
     for name, first in firsts.items():
         trained = _trained(bench, "PARADE-Transformer", first, f"parade-{name.lower()}")
         yield bench.ranked(f"PARADE over {name}", trained / "test.run")
-    how = ("--aggregator", "document", "--normalize", "minmax")
+    options = ("--aggregator", "document", "--normalize", "minmax")
     evidence = evidence_of(bench, trained)
-    yield bench.ranked("ensemble", bench.weighed("ensemble", evidence, first, {"alpha": "0:1:0.05"}, *how))
-    yield bench.measured("relevant documents", lambda: _found(bench, *firsts.values()))
+    yield bench.ranked("ensemble", bench.weighed("ensemble", evidence, first, {"alpha": "0:1:0.05"}, *options))
+    yield bench.measured("relevant documents", lambda: _relevant_found(bench, *firsts.values()))
 
 
 def _ranking(bench: Workbench, name: str, candidates: Path) -> Path:
@@ -137,7 +138,7 @@ def _trained(bench: Workbench, system: str, first: Path, name: str) -> Path:
 
 
 def _learned(bench: Workbench, name: str, overrides: Overrides, candidates: Path) -> Path:
-    """Return the candidates reranked by a network that learned on other queries, or by folds on these."""
+    """Return the candidates reranked by a network trained on other queries, or trained by folds."""
     other = bench.extra_files.topics("learn_on", irds=True)
     if other is None:
         return train(bench, name, STANDALONE, candidates, overrides, folds=bench.folds_without_dev) / "test.run"
@@ -149,25 +150,24 @@ def _learned(bench: Workbench, name: str, overrides: Overrides, candidates: Path
 def _trained_once(bench: Workbench, name: str, overrides: Overrides, learned: tuple[object, ...]) -> str:
     """Train on all judged queries of `learned`: queries, judgments, first stage; return the network's folder."""
     model = bench.folder / f"{file_name(name)}-trained" / "model"
-    told = {
-        key: value for key, value in with_train_settings(bench, overrides).items() if key != "test.depth"
-    }  # none tested
-    bench.do("train", STANDALONE, bench.index, *learned, "-o", model.parent, *bench.trained_with(told), output=model)
+    settings = with_train_settings(bench, overrides)
+    settings.pop("test.depth", None)  # no query is tested
+    options = bench.trained_with(settings)
+    bench.do("train", STANDALONE, bench.index, *learned, "-o", model.parent, *options, output=model)
     return str(model)
 
 
 def _applied(bench: Workbench, name: str, overrides: Overrides, model: str, candidates: Path) -> Path:
-    """Return the candidates reranked by what was trained elsewhere, as deep as the training's tests are."""
+    """Return the candidates reranked by a trained network, to the depth of the training's tests."""
     return applied(bench, file_name(name), use_of(bench, STANDALONE, overrides), model, candidates).run
 
 
-def _covid_candidates(bench: Workbench, how: Mapping[str, Any]) -> Path:
-    given = bench.settings["first_stage_queries"]
-    if not given or how.get("first_stage") == "question":
-        return bench.retrieve(f"bm25-{how['depth']}", FIRST_STAGES["BM25"], k=how["depth"])
-    return bench.retrieve(
-        f"bm25-given-{how['depth']}", FIRST_STAGES["BM25"], queries=bench.extra_files.file(given), k=how["depth"]
-    )
+def _covid_candidates(bench: Workbench, options: Mapping[str, Any]) -> Path:
+    name, depth = bench.settings["first_stage_queries"], options["depth"]
+    if not name or options.get("first_stage") == "question":
+        return bench.retrieve(f"bm25-{depth}", FIRST_STAGES["BM25"], k=depth)
+    queries = bench.extra_files.file(name)
+    return bench.retrieve(f"bm25-given-{depth}", FIRST_STAGES["BM25"], queries=queries, k=depth)
 
 
 def _covid_run(bench: Workbench, system: str, candidates: Path, depth: int) -> Path:
@@ -177,14 +177,14 @@ def _covid_run(bench: Workbench, system: str, candidates: Path, depth: int) -> P
         return train(bench, name, STANDALONE, candidates, overrides, folds=bench.folds_without_dev) / "test.run"
     if bench.judged_before is None:
         fix = "--set learn_on_judged_before=false learns by folds"
-        raise InputError("the collection has no judgments of rounds before to learn on", got=system, fix=fix)
+        raise InputError("the collection has no judgments of earlier rounds to train on", got=system, fix=fix)
     first = bench.retrieve("bm25", FIRST_STAGES["BM25"])
     model = _trained_once(bench, system, overrides, (bench.queries, bench.judged_before, first))
     return _applied(bench, name, overrides, model, candidates)
 
 
-def _found(bench: Workbench, bm25: Path, rm3: Path) -> dict[str, float]:
-    """Count the relevant documents that both first stages have found, and those that one has."""
+def _relevant_found(bench: Workbench, bm25: Path, rm3: Path) -> dict[str, float]:
+    """Count the relevant documents found by both first stages, and by one only."""
     qrels = read_qrels(bench.tested, Notes())
     relevant = {(query, doc) for query, judged in qrels.items() for doc, grade in judged.items() if grade > 0}
     plain, expanded = (

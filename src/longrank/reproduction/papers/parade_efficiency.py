@@ -42,7 +42,7 @@ SIZES = {
 
 
 def table_7(bench: Workbench) -> Iterator[ObtainedRow]:
-    """Encoders by size: what they cost, and what they are worth undistilled and, after the teacher, distilled."""
+    """Encoders by size: time and effectiveness, undistilled and, below the teacher, distilled."""
     sizes, teacher = bench.settings["sizes"], bench.settings["teacher"]
     _check_sizes(sizes, teacher)
     first = first_stage(bench, bench.settings["candidates"])
@@ -61,14 +61,14 @@ def table_7(bench: Workbench) -> Iterator[ObtainedRow]:
 def _check_sizes(sizes: Sequence[str], teacher: str) -> None:
     unknown = next((size for size in (teacher, *sizes) if size not in SIZES), None)
     if unknown is not None:
-        raise InputError("no such size of an encoder", got=unknown, fix=suggestion(unknown, SIZES))
+        raise InputError("unknown encoder size", got=unknown, fix=suggestion(unknown, SIZES))
     students = list(SIZES)[list(SIZES).index(teacher) + 1 :]
     if teacher in sizes and not set(students).isdisjoint(sizes[: sizes.index(teacher)]):
-        raise InputError(f"the sizes that learn from the teacher, {teacher}, stand after it", got=", ".join(sizes))
+        raise InputError(f"sizes that learn from the teacher {teacher} must follow it", got=", ".join(sizes))
 
 
 def table_8(bench: Workbench) -> Iterator[ObtainedRow]:
-    """So many passages of a document in training, and so many in use."""
+    """Numbers of passages in training and in use."""
     first = first_stage(bench, bench.settings["candidates"])
     for n in bench.settings["train_passages"]:
         overrides = standalone("PARADE-Transformer", bench.model("base"))
@@ -82,7 +82,7 @@ def table_8(bench: Workbench) -> Iterator[ObtainedRow]:
 
 
 def figure_3(bench: Workbench) -> Iterator[ObtainedRow]:
-    """So many passages of a document, in training and use, by aggregator."""
+    """Numbers of passages, the same in training and use, by aggregator."""
     first = first_stage(bench, bench.settings["candidates"])
     for name in bench.settings["systems"]:
         for n in bench.settings["passages"]:
@@ -91,34 +91,33 @@ def figure_3(bench: Workbench) -> Iterator[ObtainedRow]:
 
 
 def checkpoints(bench: Workbench) -> Iterator[ObtainedRow]:
-    """Encoders that were fine-tuned on passages before, on passages (README of the code)."""
+    """Pre-fine-tuned encoders, on passages (README of the code)."""
     roles = {row: size for size, row in SIZES.items()} | {"ELECTRA-Base": "electra"}
     depth = bench.settings["depth"]
     first = bench.retrieve("bm25", FIRST_STAGES["BM25"], k=depth)
-    how = {"passages.preset": bench.settings["passages"]}
+    overrides = {"passages.preset": bench.settings["passages"]}
     for name in bench.settings["systems"]:
         model = bench.model(roles[name])
-        yield bench.ranked(
-            name, bench.rerank(file_name(name), first, "maxp", model=model, depth=depth, overrides=how).run
-        )
+        reranked = bench.rerank(file_name(name), first, "maxp", model=model, depth=depth, overrides=overrides)
+        yield bench.ranked(name, reranked.run)
 
 
 def _costs(bench: Workbench) -> dict[str, dict[str, float]]:
-    """Return what each size costs, with random weights; nothing of one that another model stands for."""
+    """Return parameters and milliseconds of each size, with random weights; skip sizes with another model."""
     path, published = bench.folder / "latency.json", bench.recipe.models
-    own = [size for size in bench.settings["sizes"] if size not in bench.settings["layers"]]
-    own = [size for size in own if bench.model(size) == published[size]]
-    if not own:
+    sizes = [size for size in bench.settings["sizes"] if size not in bench.settings["layers"]]
+    sizes = [size for size in sizes if bench.model(size) == published[size]]
+    if not sizes:
         return {}
-    asked = [part for size in own for part in ("--size", size)]
-    bench.do("analyze", "latency", *bench.settings["latency"], *asked, "-o", path, output=path)
+    options = [part for size in sizes for part in ("--size", size)]
+    bench.do("analyze", "latency", *bench.settings["latency"], *options, "-o", path, output=path)
     parameters, milliseconds = bench.recipe.quantities
     rows = [] if bench.dry else bench.read_json(path)["rows"]
     return {row["size"]: {parameters: row["parameters"] / 1e6, milliseconds: row["milliseconds"]} for row in rows}
 
 
 def _undistilled(bench: Workbench, size: str, first: Path) -> Path:
-    """Train PARADE-Transformer on an encoder: the size's own, or some layers of the teacher's."""
+    """Train PARADE-Transformer on the size's encoder, or on the first layers of the teacher's."""
     layers = bench.settings["layers"].get(size)
     if layers is None:
         model = bench.model(size)
@@ -132,7 +131,7 @@ def _undistilled(bench: Workbench, size: str, first: Path) -> Path:
 
 
 def _taught(bench: Workbench, teacher: Path, first: Path) -> dict[str, Path]:
-    """Let each fold's teacher score all queries; return fold -> evidence."""
+    """Score all queries by each fold's teacher; return fold -> evidence."""
     use = use_of(bench, "distillation", {})
     use = use._replace(depth=use.learned_depth)
     models = {fold: str(teacher / fold / "model") for fold in bench.fold_names}
@@ -140,7 +139,7 @@ def _taught(bench: Workbench, teacher: Path, first: Path) -> dict[str, Path]:
 
 
 def _distilled(bench: Workbench, size: str, plain: Path, taught: Mapping[str, Path], first: Path) -> Path:
-    """Train a student further, from what it has learned itself, on its teacher's scores, too."""
+    """Train an undistilled student further, with its teacher's scores."""
 
     def overrides(fold: str) -> Overrides:
         return {"network.model": plain / fold / "model", "teacher.evidence": taught[fold]}

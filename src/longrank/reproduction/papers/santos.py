@@ -1,8 +1,8 @@
 """Santos et al.: a bi-encoder reads a few candidate sentences of a document, and is fused with BM25 by MAPFuse.
 
-BM25 on stemmed words finds 1000 candidates, of which the first 30 are reranked: by sentences from one of three pools,
-whose similarities one of three aggregations makes a score. The reranked run is fused with BM25's own, each weighed by
-its average precision on other topics.
+BM25 on stemmed words finds 1,000 candidates and the model reranks the first 30. Sentences come from one of three pools,
+and one of three aggregations turns their similarities into a score. MAPFuse adds BM25's run; weights are average
+precision on other topics.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _AGGREGATIONS = {"Max": "max", "Sum": "sum", "W.Mean": "wmean"}
 
 
 class Topics(NamedTuple):
-    """Queries with judgments, and what is added to names of files about them."""
+    """Queries with judgments, and a suffix for names of their files."""
 
     queries: Path
     qrels: Path
@@ -35,7 +35,7 @@ class Topics(NamedTuple):
 
 
 System = Callable[[Topics], Path]
-"""Ranks some topics; returns the run."""
+"""Ranks topics; returns the run."""
 
 
 def _here(bench: Workbench) -> Topics:
@@ -43,16 +43,16 @@ def _here(bench: Workbench) -> Topics:
 
 
 def _there(bench: Workbench, setting: str, mark: str) -> Topics | None:
-    """Return the topics of the folder that a setting names, if it names one."""
-    found = bench.extra_files.topics(setting)
-    return None if found is None else Topics(*found, mark)
+    """Return the topics of the folder that a setting names; None if the setting is empty."""
+    files = bench.extra_files.topics(setting)
+    return None if files is None else Topics(*files, mark)
 
 
 # --- first stages (Table 1) ---
 
 
 def table_1(bench: Workbench) -> Iterator[ObtainedRow]:
-    """BM25 on words as they are, and with stop words and stemming."""
+    """BM25 on plain words, and with stop words and stemming."""
     plain = bench.indexed("plain.index", "--analyzer", "none")
     yield bench.ranked("BM25", bench.retrieve("bm25", "santos-bm25", index=plain, k=bench.settings["candidates"]))
     yield bench.ranked("BM25+Porter", _porter(bench, _here(bench)))
@@ -71,7 +71,7 @@ def table_2(bench: Workbench) -> Iterator[ObtainedRow]:
     yield from pools_and_aggregations(bench)
     tuned = _fine_tuned(bench)
     yield bench.ranked("FIRST+TERMF Max fine-tuned", tuned)
-    # Whatever other topics there are may be those of the training, so the folds of these weigh.
+    # Other topics may be training topics, so weights come from the folds.
     fused = bench.fuse("tuned-fused", "mapfuse", [_porter(bench, _here(bench)), tuned], *_by_folds(bench))
     yield bench.ranked("FIRST+TERMF Max fine-tuned + MAPFuse", fused)
 
@@ -102,7 +102,7 @@ def _by_folds(bench: Workbench) -> tuple[object, ...]:
 
 
 def _full_text(bench: Workbench, topics: Topics) -> Path:
-    """Rerank by the similarity of all that the model reads of a document."""
+    """Rerank by the similarity of the whole text that the model reads."""
     first, model, depth = _porter(bench, topics), bench.model("encoder"), bench.settings["depth"]
     name, queries = f"full-text{topics.mark}", topics.queries
     return bench.rerank(name, first, "full-text", model=model, depth=depth, queries=queries, cached=False).run
@@ -126,7 +126,7 @@ def _read(
     n: int | None = None,
     depth: int | None = None,
 ) -> Path:
-    """Return what a model says of a pool's sentences, of `n` for each of the first `depth` documents."""
+    """Return the evidence of a pool's sentences: `n` for each of the first `depth` documents."""
     overrides = {"select.name": pool.lower(), "select.n": n or bench.settings[_POOLS[pool]]}
     return bench.rerank(
         name,
@@ -144,7 +144,7 @@ def _read(
 
 
 def _fine_tuned(bench: Workbench) -> Path:
-    """Rank by a model trained on the topics of other years; or each fold by one trained on the others."""
+    """Rank by a model trained on topics of other years, or each fold by a model trained on the other folds."""
     if there := _there(bench, "train_on", "-train"):
         model = _trained(bench, "tuned", there)
         return _read_and_rank(bench, "tuned", model, _here(bench))
@@ -152,12 +152,12 @@ def _fine_tuned(bench: Workbench) -> Path:
     for fold in bench.fold_names:
         model = _trained(bench, f"tuned-{fold}", _here(bench), "--folds", bench.folds_without_dev, "--fold", fold)
         runs.append(_read_and_rank(bench, f"tuned-{fold}", model, _test_topics(bench, fold)))
-    # Each run has other queries: their sum is all of them.
+    # The runs have different queries, so their sum joins them.
     return bench.fuse("tuned", "linear", runs)
 
 
 def _trained(bench: Workbench, name: str, topics: Topics, *fold: object) -> Path:
-    """Train on the best sentences of judged documents, as the model finds them before it is trained."""
+    """Train on the best sentences of judged documents, chosen by the untrained model."""
     settings, model, first = bench.settings, bench.model("encoder"), _porter(bench, topics)
     labels = f"labels{topics.mark}"
     before = _read(bench, labels, model, "FIRST+TERMF", topics, depth=settings["label_depth"])
@@ -184,18 +184,18 @@ def _test_topics(bench: Workbench, fold: str) -> Topics:
     return Topics(path, bench.qrels, f"-{fold}")
 
 
-# --- how many sentences, how many documents (Figures 2 and 3) ---
+# --- numbers of sentences and documents (Figures 2 and 3) ---
 
 
 def figure_2(bench: Workbench) -> Iterator[ObtainedRow]:
     """From the first 8 sentences to the first 64, in each aggregation."""
     counts, here = bench.settings["sentences"], _here(bench)
     evidence = _read(bench, "sentences", bench.model("encoder"), "FIRST", here, n=max(counts))
-    how = ("--first-stage", _porter(bench, here), "--counts", ",".join(map(str, counts)))
-    found = _analysed(bench, "sentences", (evidence, bench.tested), list(_AGGREGATIONS.values()), *how)
+    options = ("--first-stage", _porter(bench, here), "--counts", ",".join(map(str, counts)))
+    path = _analysed(bench, "sentences", (evidence, bench.tested), list(_AGGREGATIONS.values()), *options)
     for name, aggregator in _AGGREGATIONS.items():
         for n in counts:
-            yield _point(bench, found, f"{name}, {n} sentences", aggregator, n, series=name)
+            yield _point(bench, path, f"{name}, {n} sentences", aggregator, n, series=name)
 
 
 def figure_3(bench: Workbench) -> Iterator[ObtainedRow]:
@@ -204,24 +204,24 @@ def figure_3(bench: Workbench) -> Iterator[ObtainedRow]:
     model, n = bench.model("encoder"), bench.settings["sentences"]
     evidence = _read(bench, "depth", model, "FIRST+TERMF", here, n=n, depth=max(depths))
     inputs = (evidence, _porter(bench, here), bench.tested)
-    found = _analysed(bench, "depth", inputs, ["max"], "--depths", ",".join(map(str, depths)))
+    path = _analysed(bench, "depth", inputs, ["max"], "--depths", ",".join(map(str, depths)))
     for n in depths:
-        yield _point(bench, found, f"depth {n}", "max", n, series="FIRST+TERMF Max")
+        yield _point(bench, path, f"depth {n}", "max", n, series="FIRST+TERMF Max")
 
 
-def _analysed(bench: Workbench, what: str, inputs: tuple[Path, ...], aggregators: list[str], *how: object) -> Path:
-    output = bench.folder / f"by-{what}.json"
+def _analysed(bench: Workbench, kind: str, inputs: tuple[Path, ...], aggregators: list[str], *more: object) -> Path:
+    output = bench.folder / f"by-{kind}.json"
     named = [part for name in aggregators for part in ("-a", name)]
     measures = [part for name in bench.recipe.measures for part in ("-m", name)]
-    return bench.do("analyze", what, *inputs, *how, *named, *measures, "-o", output, output=output)
+    return bench.do("analyze", kind, *inputs, *more, *named, *measures, "-o", output, output=output)
 
 
-def _point(bench: Workbench, found: Path, name: str, aggregator: str, n: int, *, series: str) -> ObtainedRow:
-    """Return the row of a point of an analysis, with what each query has there."""
+def _point(bench: Workbench, analysis: Path, name: str, aggregator: str, n: int, *, series: str) -> ObtainedRow:
+    """Return the row of a point of an analysis, with its values by query."""
     if bench.dry:
         return ObtainedRow(name, {}, series=series, x=n)
-    points = bench.read_json(found)["points"]
-    point = next(one for one in points if (one["n"], one["aggregator"]) == (n, aggregator))
+    points = bench.read_json(analysis)["points"]
+    point = next(point for point in points if (point["n"], point["aggregator"]) == (n, aggregator))
     return ObtainedRow(name, point["values"], per_query=point.get("per_query", {}), series=series, x=n)
 
 
@@ -229,22 +229,22 @@ def _point(bench: Workbench, found: Path, name: str, aggregator: str, n: int, *,
 
 
 def table_5(bench: Workbench) -> Iterator[ObtainedRow]:
-    """Size of each encoder, and seconds for the first sentences of a document and the query."""
+    """Size of each encoder, and seconds for a document's first sentences and the query."""
     for role in bench.settings["sizes"]:
         yield bench.measured(role.capitalize(), partial(_size, bench, bench.model(role), _timed(bench, role)))
 
 
 def _timed(bench: Workbench, role: str) -> Path:
     output, settings = bench.folder / f"{role}.json", bench.settings
-    how = ("--length", settings["tokens"], "--seconds", settings["seconds"])
-    return bench.do("bench", bench.model(role), *how, "-o", output, output=output)
+    options = ("--length", settings["tokens"], "--seconds", settings["seconds"])
+    return bench.do("bench", bench.model(role), *options, "-o", output, output=output)
 
 
 def _size(bench: Workbench, model: str, timed: Path) -> dict[str, float]:
     place = find_model(model).network
     config, (measured,) = bench.read_json(place / "config.json"), bench.read_json(timed)["measurements"]
     return {
-        "layers": config.get("num_hidden_layers", config.get("n_layers")),  # as DistilBERT calls it
+        "layers": config.get("num_hidden_layers", config.get("n_layers")),  # DistilBERT's name
         "hidden size": config.get("hidden_size", config.get("dim")),
         "million parameters": n_parameters(place) / 1e6,
         "s/doc": (bench.settings["sentences"] + 1) / measured["passages"],

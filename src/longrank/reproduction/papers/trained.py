@@ -1,7 +1,7 @@
-"""What programs of trained networks share: their settings, folds that are trained each in its own way, other uses.
+"""Steps that programs of trained networks share: train, apply, pool and interpolate.
 
-``[settings.train]`` of a recipe holds settings of ``longrank train`` that replace those of the paper's training; any
-may be given: ``--set train.loop.steps=100``.
+``[settings.train]`` of a recipe replaces settings of the training protocol; any may be set:
+``--set train.loop.steps=100``.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from longrank.training.settings import load_document_training
 
 FIRST_STAGES = {"BM25": "bm25-anserini", "BM25+RM3": "bm25-anserini+rm3"}
 STANDALONE = "parade-standalone"
-_ALONE = {"alpha": "0"}  # of ``weigh``: without the first stage, so that it only puts the folds' queries together
+_ALONE = {"alpha": "0"}  # of ``weigh``: no first stage, so that it only joins the folds' queries
 
 
 def with_train_settings(bench: Workbench, overrides: Overrides) -> dict[str, object]:
-    """Return settings of a training, the recipe's ``train`` before `overrides`; keys are ``section.key``."""
+    """Return ``section.key`` -> value of a training; the recipe's ``train`` wins over `overrides`."""
     return {**overrides, **dict(flat(bench.settings["train"]))}
 
 
 def train(
     bench: Workbench, name: str, protocol: str, first: Path, overrides: Overrides, *, folds: Path | None = None
 ) -> Path:
-    """Train over the folds; return the folder, in which ``test.run`` is."""
+    """Train over the folds; return the folder, with ``test.run``."""
     return bench.train(file_name(name), protocol, first, with_train_settings(bench, overrides), folds=folds)
 
 
@@ -42,7 +42,7 @@ def train_by_fold(
     *,
     folds: Path | None = None,
 ) -> Path:
-    """Train fold by fold, each with what `overrides` says of it; return the folder."""
+    """Train fold by fold, each with its own overrides; return the folder."""
     for fold in bench.fold_names:
         bench.train(
             file_name(name), protocol, first, with_train_settings(bench, overrides(fold)), "--fold", fold, folds=folds
@@ -51,25 +51,25 @@ def train_by_fold(
 
 
 def evidence_of(bench: Workbench, trained: Path) -> list[Path]:
-    """Return what the passages of the test queries contributed, fold by fold."""
+    """Return the evidence of the test queries, fold by fold."""
     return [trained / fold / "test.run.evidence" for fold in bench.fold_names]
 
 
 def interpolated(bench: Workbench, name: str, trained: Path, first: Path, alphas: str) -> Path:
-    """Return the test queries with the networks' scores and the first stage min-max mixed, as weights on dev say."""
-    how = ("--aggregator", "document", "--normalize", "minmax", "--choose-by", "dev", "-m", "nDCG@20")
-    return bench.weighed(name, evidence_of(bench, trained), first, {"alpha": alphas}, *how)
+    """Return the test queries by network and first stage, min-max mixed with weights chosen on dev."""
+    options = ("--aggregator", "document", "--normalize", "minmax", "--choose-by", "dev", "-m", "nDCG@20")
+    return bench.weighed(name, evidence_of(bench, trained), first, {"alpha": alphas}, *options)
 
 
 def pooled(bench: Workbench, name: str, evidence: list[Path], first: Path, aggregator: str) -> Path:
-    """Return all folds' test queries in one run, ranked by an aggregator alone."""
+    """Return the test queries of all folds in one run, ranked by an aggregator alone."""
     return bench.weighed(name, evidence, first, _ALONE, "--aggregator", aggregator)
 
 
 class Use(NamedTuple):
-    """How a trained network is used, as its training tests it: a pipeline, its settings, and how deep it reranks.
+    """Pipeline, overrides and rerank depth that apply a trained network as its training tests it.
 
-    ``learned_depth`` is how deep in the first stage the documents lie that it learns from.
+    ``learned_depth`` is the depth of the first stage in training.
     """
 
     pipeline: str
@@ -79,18 +79,18 @@ class Use(NamedTuple):
 
 
 def use_of(bench: Workbench, protocol: str, overrides: Overrides) -> Use:
-    """Return how what a training makes is used."""
+    """Return the use of a network that a training makes."""
     settings = load_document_training(protocol, assignments(with_train_settings(bench, overrides)))
     read = settings.read
-    how: dict[str, object] = {"passages.preset": read.passages, "passages.options": read.options}
-    how["scorer.options.max_tokens"] = read.max_tokens
-    how |= {} if read.max_query_tokens is None else {"scorer.options.max_query_tokens": read.max_query_tokens}
+    overrides = {"passages.preset": read.passages, "passages.options": read.options}
+    overrides["scorer.options.max_tokens"] = read.max_tokens
+    overrides |= {} if read.max_query_tokens is None else {"scorer.options.max_query_tokens": read.max_query_tokens}
     depth = settings.test.depth or settings.validation.depth
-    return Use(settings.network.name, how, depth, settings.samples.depth)
+    return Use(settings.network.name, overrides, depth, settings.samples.depth)
 
 
 def used(bench: Workbench, name: str, use: Use, trained: Path, first: Path) -> Path:
-    """Return the test queries reranked by the folds' networks in another way than they were trained for."""
+    """Return the test queries reranked by the folds' networks with another `Use` than in training."""
     evidence = []
     for fold in bench.fold_names:
         model, candidates = str(trained / fold / "model"), trained / fold / "test.run"
@@ -99,15 +99,17 @@ def used(bench: Workbench, name: str, use: Use, trained: Path, first: Path) -> P
 
 
 def applied(bench: Workbench, name: str, use: Use, model: str, candidates: Path) -> Reranked:
-    """Return a run's documents reranked by a network."""
+    """Rerank a run by a trained network."""
     return bench.rerank(name, candidates, use.pipeline, model=model, depth=use.depth, overrides=use.overrides)
 
 
 def first_stage(bench: Workbench, name: str) -> Path:
-    """Return the run of a first stage, or the run in a file that a user names instead."""
+    """Return the run of a first stage, or a run file that the user names instead."""
     if name not in FIRST_STAGES:
         if not Path(name).is_file():
-            raise InputError("no such first stage, and no such file", got=name, fix=f"{', '.join(FIRST_STAGES)}")
+            raise InputError(
+                "no such first stage or file", got=name, fix=f"name a run file or {' or '.join(FIRST_STAGES)}"
+            )
         return Path(name)
     if name == "BM25+RM3" and bench.settings["rm3_grid"]:
         grid = bench.settings["rm3_grid"]
@@ -116,10 +118,10 @@ def first_stage(bench: Workbench, name: str) -> Path:
 
 
 def standalone(name: str, model: str) -> dict[str, object]:
-    """Return what the standalone training of a system is told; every encoder has a [CLS], a pooler not every one."""
+    """Return overrides of the standalone training; they use [CLS], since some encoders have no pooler."""
     return {"network.name": name.lower(), "network.model": model, "network.options.vector": "cls"}
 
 
 def file_name(row: str) -> str:
-    """Return the name of a row as one of files: ``CEDR-KNRM (Max)`` -> ``cedr-knrm-max``."""
+    """Return a row's name as a file name: ``CEDR-KNRM (Max)`` -> ``cedr-knrm-max``."""
     return re.sub(r"[^a-z0-9.+]+", "-", row.lower()).strip("-")

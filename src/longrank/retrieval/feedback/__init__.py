@@ -17,25 +17,25 @@ from longrank.retrieval.searcher import Hits, Searcher
 
 
 class Feedback(Protocol):
-    """Turns a query and what it found into a better query: a pure function of them and the index."""
+    """Expands a query by the first pass: a pure function of the query, the first pass and the index."""
 
     @property
     def first_pass(self) -> int:
-        """How many documents of the first pass it looks at."""
+        """Number of documents of the first pass to read."""
         ...
 
     def expand(self, query: Mapping[str, float], hits: Hits, index: Index) -> dict[str, float]:
-        """Return the terms of the new query with positive weights; empty if nothing can be learned.
+        """Return the terms of the new query with positive weights; empty if there is no expansion.
 
         Args:
-            query: analysed terms of the query with how often each occurs.
+            query: analysed term of the query -> number of occurrences.
             hits: the first pass, best first, at most `first_pass`, at least one.
-            index: what was searched.
+            index: the searched index.
         """
         ...
 
     def second_pass(self, searcher: Searcher) -> Searcher:
-        """Return what searches for the new query: the first pass' own searcher, unless the model has another."""
+        """Return the searcher for the new query: the first pass's searcher, or the model's own."""
         ...
 
 

@@ -14,33 +14,32 @@ from longrank.retrieval.feedback.pool import Pool, pool_documents
 from longrank.retrieval.feedback.terms import heaviest, ordered
 from longrank.retrieval.searcher import Hits, Searcher, check
 
-_MOST = 1000  # terms that one term of the query brings: Anserini's K
-_LEAST = 1e-8  # a smaller similarity is none
+_MOST = 1000  # terms per query term: Anserini's K
+_LEAST = 1e-8  # a smaller similarity counts as 0
 
 
 @dataclass(frozen=True, slots=True)
 class Axiomatic:
     """Axiomatic semantic matching as Anserini's AxiomReranker computes it, in its deterministic mode.
 
-    A pool is the first `fb_docs` documents and random ones, fb_docs * pool_factor in all, or all documents
-    if there are not so many. Terms of at least two characters [a-z] in it are compared with those of the
-    query by the mutual information I of occurring in a document. With N documents, df of them and tf
-    occurrences of q in the query,
+    The pool has the first `fb_docs` documents and random documents, fb_docs * pool_factor together, or all documents
+    of a smaller index. Its terms of at least two characters [a-z] are compared with the query terms by the mutual
+    information I of occurring in a document. With N documents, df documents with q, and tf occurrences of q in the
+    query,
 
         s(q, q) = idf(q) * tf        idf(q) = ln floor((N + 1) / df)
         s(q, t) = idf(q) * tf * beta * I(q, t) / I(q, q)
 
-    Each q brings the better half of the terms, at most 1000. The new query is the `fb_terms` largest sums
-    over q, at most the better half, divided by the length of the query. A term of the query is lost if it
-    is not in the pool, has other characters, is in more than half of the documents (idf is 0 then), or is
-    not among the largest.
+    Each q adds the better half of the terms, at most 1000. The new query has the `fb_terms` largest sums over q, at
+    most the better half, divided by the length of the query. It loses a query term that is not in the pool, has other
+    characters, is in more than half of the documents (idf is 0 then), or is not among the largest.
 
     Attributes:
         fb_docs: documents of the first pass in the pool, >= 1; R in Anserini.
-        pool_factor: how many times as large the pool is, >= 1; N in Anserini.
+        pool_factor: size of the pool divided by `fb_docs`, >= 1; N in Anserini.
         fb_terms: terms of the new query, >= 1; M in Anserini.
         beta: weight of new terms, >= 0.
-        seed: of the random documents, >= 0. They are the same for all queries.
+        seed: seed of the random documents, >= 0; all queries have the same random documents.
     """
 
     fb_docs: int = 20
@@ -53,7 +52,7 @@ class Axiomatic:
         """Refuse options out of range.
 
         Raises:
-            InputError: says which.
+            InputError: names the option.
         """
         for name in ("fb_docs", "pool_factor", "fb_terms"):
             check(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
@@ -62,11 +61,11 @@ class Axiomatic:
 
     @property
     def first_pass(self) -> int:
-        """How many documents of the first pass it looks at."""
+        """Number of documents of the first pass to read."""
         return self.fb_docs
 
     def expand(self, query: Mapping[str, float], hits: Hits, index: Index) -> dict[str, float]:
-        """Return the new query; empty if no term of the old one is in the pool. See `Feedback`."""
+        """Return the new query; empty if no query term is in the pool. See `Feedback`."""
         pool = Pool.of(index, pool_documents(index, hits.numbers, self.fb_docs * self.pool_factor, self.seed))
         sums = np.zeros(len(pool.terms))
         for term, tf in query.items():
@@ -74,10 +73,10 @@ class Axiomatic:
             if number is not None and (place := pool.place(number)) is not None:
                 idf = np.float32(math.log((1 + index.n_nonempty) // index.df(term)))
                 self._add(pool, place, idf, np.float32(tf), sums)
-        found = np.flatnonzero(sums)
-        means = sums[found] / sum(query.values())
-        best = heaviest(means, min(_half(len(found)), self.fb_terms))
-        words = index.terms_at(pool.terms[found[best]])
+        similar = np.flatnonzero(sums)
+        means = sums[similar] / sum(query.values())
+        best = heaviest(means, min(_half(len(similar)), self.fb_terms))
+        words = index.terms_at(pool.terms[similar[best]])
         return ordered(dict(zip(words, means[best].astype(np.float32).tolist(), strict=True)))
 
     def second_pass(self, searcher: Searcher) -> Searcher:
@@ -85,7 +84,7 @@ class Axiomatic:
         return searcher
 
     def _add(self, pool: Pool, place: int, idf: np.float32, tf: np.float32, sums: NDArray[np.float64]) -> None:
-        """Add the similarities of the pool's terms to the one at `place`."""
+        """Add the similarities of the pool's terms to the term at `place`."""
         shared = pool.information(place)
         similar = float(idf * np.float32(self.beta) * tf) * shared / shared[place] if shared[place] else shared
         similar[place] = float(idf * tf)
@@ -95,5 +94,5 @@ class Axiomatic:
 
 
 def _half(n: int) -> int:
-    """Return how many of n Anserini takes: its loop counts up while its queue gets shorter."""
+    """Return the number of n items that Anserini takes: its loop counts up while its queue gets shorter."""
     return (n + 1) // 2

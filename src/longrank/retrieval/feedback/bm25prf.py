@@ -1,4 +1,4 @@
-"""BM25PRF: terms that feedback documents have in common, with the weights of Robertson and Sparck Jones."""
+"""BM25PRF: common terms of feedback documents, with the weights of Robertson and Sparck Jones."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ from longrank.retrieval.feedback.terms import DIGITS, OTHERS, Bools, Int64s, hea
 from longrank.retrieval.searcher import Hits, Searcher, check
 from longrank.types import Float32s
 
-_LEAST = 1e-6  # weight of a term that feedback documents hold no more often than others
+_LEAST = 1e-6  # weight of a term that is not more frequent in feedback documents
 
 
 @dataclass(frozen=True, slots=True)
 class BM25PRF:
     """Pseudo-relevance feedback by offer weights (Robertson 1990), as Anserini's BM25PrfReranker computes it.
 
-    With N documents, n of them and r of the R feedback documents holding a term, its relevance weight is
+    A term in n of N documents, and in r of the R feedback documents, has the relevance weight
 
         RW = ln((r + .5) (N - n - R + r + .5) / ((n - r + .5) (R - r + .5)))
 
-    Terms of 2 to 20 characters [a-z0-9], not all digits, in at least two feedback documents are offered;
-    those with the largest RW * ln(r) join the query, of equal ones those in the first buckets of Java's map.
-    Weights are RW, `new_term_weight` times that for new terms, at least 1e-6; how often a word occurs in
-    the query does not matter. As RW contains the idf, the second pass is BM25 without idf; its k1 and b
-    are its own.
+    New terms have 2 to 20 characters [a-z0-9], not digits alone, and are in at least two feedback documents. The terms
+    with the largest RW * ln(r) join the query; ties go to the first buckets of Java's map. Weights are RW, times
+    `new_term_weight` for new terms, at least 1e-6; the number of occurrences in the query does not matter. RW contains
+    the idf, so the second pass is BM25 without idf, with its own k1 and b.
 
     Attributes:
         fb_docs: feedback documents, >= 1.
@@ -50,7 +49,7 @@ class BM25PRF:
         """Refuse options out of range.
 
         Raises:
-            InputError: says which.
+            InputError: names the option.
         """
         check("fb_docs", self.fb_docs, self.fb_docs >= 1, "at least 1")
         check("fb_terms", self.fb_terms, self.fb_terms >= 1, "at least 1")
@@ -61,11 +60,11 @@ class BM25PRF:
 
     @property
     def first_pass(self) -> int:
-        """How many documents of the first pass it looks at."""
+        """Number of documents of the first pass to read."""
         return self.fb_docs
 
     def expand(self, query: Mapping[str, float], hits: Hits, index: Index) -> dict[str, float]:
-        """Return the new query: the known terms of the old one, and new terms. See `Feedback`."""
+        """Return the new query: the query terms in the index, and new terms. See `Feedback`."""
         terms, rs = np.unique(occurrences(index, hits.numbers).terms, return_counts=True)
         known = {number: term for term in query if (number := index.term_number(term)) is not None}
         old = np.array(list(known), np.int64)
@@ -101,7 +100,7 @@ class BM25PRF:
 
 
 def _rs_of(numbers: Int64s, terms: Int64s, rs: Int64s) -> Int64s:
-    """Return the `rs` of the terms of these numbers, 0 for those that are not among `terms`."""
+    """Return the `rs` of the terms `numbers`, 0 for numbers that are not among `terms`."""
     places = np.minimum(np.searchsorted(terms, numbers), len(terms) - 1)
     return np.where(terms[places] == numbers, rs[places], 0)
 

@@ -1,4 +1,4 @@
-"""What Java's library decides in Anserini: random numbers, and the order in which a HashMap is read."""
+"""Java's random numbers and the order of its HashMap, which decide results of Anserini."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _INT = 2**31
 
 
 def random_ints(seed: int, bound: int) -> Iterator[int]:
-    """Yield what ``new Random(seed).nextInt(bound)`` returns, again and again (java.util.Random, JDK 17).
+    """Yield the values of ``new Random(seed).nextInt(bound)`` (java.util.Random, JDK 17).
 
     Args:
         seed: any number.
-        bound: 1 to 2**31 - 1; numbers are below it.
+        bound: upper bound, exclusive; 1 to 2**31 - 1.
     """
     mask = 2**_BITS - 1
     state = (seed ^ _MULTIPLIER) & mask
@@ -22,7 +22,7 @@ def random_ints(seed: int, bound: int) -> Iterator[int]:
         bits = state >> (_BITS - 31)
         if bound & -bound == bound:
             yield bits * bound // _INT
-        elif bits - bits % bound + bound <= _INT:  # else some numbers would be likelier than others
+        elif bits - bits % bound + bound <= _INT:  # otherwise some numbers would be more likely
             yield bits % bound
 
 
@@ -35,7 +35,7 @@ def hash_of(text: str) -> int:
 
 
 def table_size(n: int) -> int:
-    """Return how many buckets a HashMap has to which `n` keys were added one by one: at most 3/4 of it is filled."""
+    """Return the number of buckets of a HashMap after `n` single additions: at most 3/4 of them are filled."""
     size = 16
     while n * 4 > size * 3:
         size *= 2

@@ -1,4 +1,4 @@
-"""A pool of documents, some of them random, and how much its terms tell about each other."""
+"""Pool of first-pass and random documents, and the mutual information of its terms."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from longrank.types import Float32s
 
 
 class Pool(NamedTuple):
-    """Terms of at least two characters [a-z], and the documents that hold them.
+    """Terms of at least two characters [a-z] and their documents.
 
     Attributes:
-        terms: int64[V], their numbers, ascending.
-        dfs: int64[V], how many of the documents hold each.
-        columns: int64[n], the place in `terms` of each occurrence.
-        docs: int64[n], the document of each occurrence, as a place among the documents, ascending.
-        n_docs: documents that hold any of these terms.
+        terms: int64[V], term numbers, ascending.
+        dfs: int64[V], documents per term.
+        columns: int64[n], position in `terms` of each occurrence.
+        docs: int64[n], position of each occurrence's document, ascending.
+        n_docs: documents with any of these terms.
     """
 
     terms: Int64s
@@ -33,18 +33,18 @@ class Pool(NamedTuple):
 
     @classmethod
     def of(cls, index: Index, numbers: Int64s) -> Pool:
-        """Return the pool of the documents of these numbers."""
-        found = occurrences(index, numbers)
-        terms, columns = np.unique(found.terms, return_inverse=True)
+        """Return the pool of the documents `numbers`."""
+        occurring = occurrences(index, numbers)
+        terms, columns = np.unique(occurring.terms, return_inverse=True)
         written = spelling(index, terms)
-        wanted = (written.kinds == LETTERS) & (written.lengths > 1)
-        renumbered, kept = np.cumsum(wanted) - 1, wanted[columns]
-        columns, docs = renumbered[columns[kept]], found.docs[kept]
-        dfs = np.bincount(columns, minlength=int(np.count_nonzero(wanted)))
-        return cls(terms[wanted], dfs, columns, docs, int(np.count_nonzero(np.bincount(docs))))
+        usable = (written.kinds == LETTERS) & (written.lengths > 1)
+        renumbered, kept = np.cumsum(usable) - 1, usable[columns]
+        columns, docs = renumbered[columns[kept]], occurring.docs[kept]
+        dfs = np.bincount(columns, minlength=int(np.count_nonzero(usable)))
+        return cls(terms[usable], dfs, columns, docs, int(np.count_nonzero(np.bincount(docs))))
 
     def place(self, number: int) -> int | None:
-        """Return the place of a term; None if it is not in the pool."""
+        """Return the position of a term; None: it is not in the pool."""
         place = int(np.searchsorted(self.terms, number))
         return place if place < len(self.terms) and self.terms[place] == number else None
 
@@ -62,10 +62,10 @@ def mutual_information(x: int, ys: Int64s, boths: Int64s, n: int) -> NDArray[np.
     Probabilities are in single precision, as in Anserini.
 
     Args:
-        x: documents that hold the first term.
-        ys: int64[m], documents that hold the second.
-        boths: int64[m], documents that hold both.
-        n: documents.
+        x: number of documents with the first term.
+        ys: int64[m], numbers of documents with the second term.
+        boths: int64[m], numbers of documents with both terms.
+        n: number of documents.
     """
     whole = np.float32(n)
     p_x, p_no_x = np.float32(x) / whole, np.float32(n - x) / whole
@@ -86,21 +86,21 @@ def _cell(joint: Float32s, independent: Float32s) -> NDArray[np.float64]:
 
 
 def pool_documents(index: Index, first: Int64s, size: int, seed: int) -> Int64s:
-    """Return the numbers of `size` documents with terms: the `first`, and random others; all if there are no more.
+    """Return the numbers of `size` documents with terms: the `first` and random documents; all of a smaller index.
 
-    The random ones are those of Anserini: java.util.Random draws places among the documents sorted by id,
-    from the same seed for every query, until the pool is full.
+    The random documents are Anserini's: java.util.Random draws positions among the documents sorted by id, with the
+    same seed for every query, until the pool is full.
     """
     if size >= index.n_nonempty:
         return np.flatnonzero(index.lengths)
     drawn = _by_id(index, _drawn(seed, index.n_nonempty, size))
-    others = drawn[~np.isin(drawn, first)]
-    return np.concatenate((first, others[: size - len(first)]))
+    new = drawn[~np.isin(drawn, first)]
+    return np.concatenate((first, new[: size - len(first)]))
 
 
 @lru_cache(maxsize=16)
 def _drawn(seed: int, bound: int, n: int) -> Int64s:
-    """Return the first `n` different numbers that Java draws below `bound`; n <= bound."""
+    """Return the first `n` distinct numbers that Java draws below `bound`; n <= bound."""
     numbers: dict[int, None] = {}
     for number in random_ints(seed, bound):
         numbers[number] = None
@@ -112,7 +112,7 @@ def _drawn(seed: int, bound: int, n: int) -> Int64s:
 
 
 def _by_id(index: Index, places: Int64s) -> Int64s:
-    """Return the numbers of the documents at these places, when those with terms are sorted by id."""
+    """Return the numbers of the documents at `places` among the documents with terms, sorted by id."""
     empty = index.empty_ranks
     places = places + np.searchsorted(empty - np.arange(len(empty)), places, side="right")
     return index.id_order[places].astype(np.int64)

@@ -1,4 +1,4 @@
-"""RM3: the query mixed with a relevance model of its best documents (Abdul-Jaleel et al., TREC 2004)."""
+"""RM3: the query interpolated with a relevance model of its best documents (Abdul-Jaleel et al., TREC 2004)."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from longrank.retrieval.searcher import Hits, Searcher, check
 class RM3:
     """Relevance model as Anserini's Rm3Reranker estimates it.
 
-    Terms of 2 to 20 characters [a-z0-9] in at most a tenth of the documents can be learned. A document
-    is its `fb_terms` most frequent ones, p(t|d) their shares in it; the relevance model is the
-    `fb_terms` largest sums of p(t|d) * score(d), scaled to sum to 1; the new query is
+    Feedback terms have 2 to 20 characters [a-z0-9] and are in at most a tenth of the documents. p(t|d) is the share of
+    t among the `fb_terms` most frequent feedback terms of d. The relevance model p(t|R) has the `fb_terms` largest
+    sums of p(t|d) * score(d), scaled to sum to 1. The new query is
 
         original_query_weight * share of t in the query + (1 - original_query_weight) * p(t|R)
 
     Attributes:
         fb_docs: feedback documents, >= 1.
-        fb_terms: terms of a feedback document, and of the relevance model, >= 1.
+        fb_terms: terms of each feedback document and of the relevance model, >= 1.
         original_query_weight: 0 (relevance model alone) to 1 (query alone).
     """
 
@@ -45,7 +45,7 @@ class RM3:
         """Refuse options out of range.
 
         Raises:
-            InputError: says which.
+            InputError: names the option.
         """
         check("fb_docs", self.fb_docs, self.fb_docs >= 1, "at least 1")
         check("fb_terms", self.fb_terms, self.fb_terms >= 1, "at least 1")
@@ -54,19 +54,19 @@ class RM3:
 
     @property
     def first_pass(self) -> int:
-        """How many documents of the first pass it looks at."""
+        """Number of documents of the first pass to read."""
         return self.fb_docs
 
     def expand(self, query: Mapping[str, float], hits: Hits, index: Index) -> dict[str, float]:
-        """Return the new query; empty if no document holds a term that can be learned. See `Feedback`."""
+        """Return the new query; empty if no document has a feedback term. See `Feedback`."""
         model = self._relevance_model(hits, index)
         if not model:
             return {}
         total = sum(query.values())
-        own, learned = np.float32(self.original_query_weight), 1 - float(np.float32(self.original_query_weight))
-        mixed = {term: float(own * np.float32(count / total)) for term, count in query.items()}
+        alpha = np.float32(self.original_query_weight)
+        mixed = {term: float(alpha * np.float32(count / total)) for term, count in query.items()}
         for term, weight in model.items():
-            mixed[term] = mixed.get(term, 0.0) + learned * weight
+            mixed[term] = mixed.get(term, 0.0) + (1 - float(alpha)) * weight
         return ordered({term: float(np.float32(weight)) for term, weight in mixed.items()})
 
     def second_pass(self, searcher: Searcher) -> Searcher:
@@ -74,13 +74,13 @@ class RM3:
         return searcher
 
     def _relevance_model(self, hits: Hits, index: Index) -> dict[str, float]:
-        found = occurrences(index, hits.numbers)
-        found = found.only(rare(index, found.terms))
-        written = spelling(index, found.terms)
-        found = most_frequent(found.only(written.usual & (written.kinds < OTHERS)), self.fb_terms)
-        sizes = np.bincount(found.docs, found.tfs, len(hits.numbers)).astype(np.float32)
-        shares = found.tfs.astype(np.float32) / sizes[found.docs] * hits.scores[found.docs]
-        terms, weights = added(found.terms, shares)
+        occurring = occurrences(index, hits.numbers)
+        occurring = occurring.only(rare(index, occurring.terms))
+        written = spelling(index, occurring.terms)
+        occurring = most_frequent(occurring.only(written.usual & (written.kinds < OTHERS)), self.fb_terms)
+        sizes = np.bincount(occurring.docs, occurring.tfs, len(hits.numbers)).astype(np.float32)
+        shares = occurring.tfs.astype(np.float32) / sizes[occurring.docs] * hits.scores[occurring.docs]
+        terms, weights = added(occurring.terms, shares)
         best = heaviest(weights, self.fb_terms)
         total = weights[best].sum(dtype=np.float64)
         if not total > 0:  # query likelihood may score all documents 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from longrank.aggregation import AGGREGATORS, make_aggregator
@@ -13,6 +13,7 @@ from longrank.errors import InputError
 from longrank.ranking.explain import RankedText, passage_json
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.settings import Aggregate
+from longrank.service.engine import simple_aggregators
 from longrank.service.rerank import EVIDENCE_PASSAGES, Answer, is_truncated
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -22,7 +23,6 @@ Documents = Field(min_length=1, fail_fast=True)
 
 
 _NAMES = [name for name, entry in AGGREGATORS.items() if not entry.needs_document_score]
-_NAME_SCHEMA = {"type": "string", "enum": _NAMES}
 
 
 def _aggregate(value: Any) -> Aggregate:
@@ -40,13 +40,20 @@ def _aggregate(value: Any) -> Aggregate:
         raise PydanticCustomError("aggregate", "{fault}", {"fault": str(error)}) from None
 
 
-AggregateField = Annotated[
-    Aggregate,
-    BeforeValidator(_aggregate),
-    WithJsonSchema(
-        {"anyOf": [_NAME_SCHEMA, {"type": "object", "properties": {"name": _NAME_SCHEMA}, "required": ["name"]}]}
-    ),
-]
+def _aggregate_schema() -> dict[str, Any]:
+    """Return the JSON Schema of an aggregator: a name, or an object per aggregator with its options."""
+    return {"anyOf": [{"type": "string", "enum": simple_aggregators()}, *map(_object_schema, _NAMES)]}
+
+
+def _object_schema(name: str) -> dict[str, Any]:
+    options = AGGREGATORS[name].options
+    values = {option: TypeAdapter(parameter.annotation).json_schema() for option, parameter in options.items()}
+    needed = [option for option, parameter in options.items() if parameter.default is parameter.empty]
+    properties = {"name": {"const": name}, **values}
+    return {"type": "object", "properties": properties, "required": ["name", *needed], "additionalProperties": False}
+
+
+AggregateField = Annotated[Aggregate, BeforeValidator(_aggregate), WithJsonSchema(_aggregate_schema())]
 
 
 class Strict(BaseModel):

@@ -13,7 +13,7 @@ function resolved(description, schema) {
 /** Describe a schema in a few words: "integer, 1 to 100, or null". */
 function words(schema) {
   if (schema.$ref) return schema.$ref.split("/").pop();
-  if (schema.anyOf ?? schema.oneOf) return (schema.anyOf ?? schema.oneOf).map(words).join(" or ");
+  if (schema.anyOf ?? schema.oneOf) return [...new Set((schema.anyOf ?? schema.oneOf).map(words))].join(" or ");
   if (schema.enum) return schema.enum.map((item) => JSON.stringify(item)).join(", ");
   if (schema.type === "array") return `list of ${schema.items ? words(schema.items) : "values"}`;
   const { minimum, maximum } = schema;

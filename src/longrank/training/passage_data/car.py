@@ -1,7 +1,7 @@
-"""TREC CAR: the query is an article's title and headings, its texts are BM25's best paragraphs (Nogueira and Cho 2019).
+"""Rows of TREC CAR: the query is an article's title and headings, the texts are BM25's best paragraphs.
 
-A paragraph is relevant if it stands under that heading in the article (the automatic judgments). Of the five
-predefined folds four train and the fifth validates: chain the rows of four.
+A paragraph is relevant if it stands under that heading in the article (the automatic judgments). Of the five predefined
+folds, four are for training and the fifth is for validation (Nogueira and Cho 2019).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ DEPTH = 10
 def car_rows(
     queries: Sequence[Query], qrels: Qrels, run: Run, paragraphs: DocumentStore, notes: Notes, *, depth: int = DEPTH
 ) -> Iterator[Row]:
-    """Yield a row for each of a query's first `depth` paragraphs, best first; query by query as given.
+    """Yield a row for each of a query's first `depth` paragraphs, best first; queries keep their order.
 
-    Relevant paragraphs that BM25 has not found are not added.
+    Relevant paragraphs that BM25 missed are not added.
 
     Args:
         queries: of one fold, read with ``format="car"``.
         qrels: its automatic judgments.
         run: BM25's.
         paragraphs: their texts.
-        notes: counts queries without judgments, queries that the run lacks and paragraphs without text, all of
-            which are left out.
+        notes: counts queries without judgments, queries that the run lacks and paragraphs without text; all are
+            left out.
         depth: 1 or more.
 
     Raises:

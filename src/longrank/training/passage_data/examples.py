@@ -1,34 +1,38 @@
-"""Examples that passage models learn from: a query, and one text or a group of texts. JSONL, a line each:
+"""Examples for passage networks: a query with a text or a group of texts, a JSONL line each.
 
-{"query": ..., "text": ..., "label": 0 or 1}        one text: a row (`longrank.training.passage_data.rows`)
-{"query": ..., "texts": [...], "taught": [...]}     a group of two texts or more, the relevant one first; ``taught``,
-                                                    which may be left out, is a teacher's score of each text
+{"query": ..., "text": ..., "label": 0 or 1}        a text: a row (`longrank.training.passage_data.rows`)
+{"query": ..., "texts": [...], "taught": [...]}     two texts or more, the relevant text first; ``taught``, optional,
+                                                    is a teacher's score of each text
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+import mmap
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from longrank.errors import InputError
+from longrank.formats.jsonl import parse_object
 from longrank.formats.lines import Line
-from longrank.storage import atomic_write
-from longrank.training.passage_data.line_file import LineFile, check_not_packed
-from longrank.training.passage_data.rows import Row, row_of
+from longrank.training.passage_data.rows import Row, check_not_packed, row_of, write_records
 from longrank.training.samples import place_in_pass
+from longrank.types import Notes
 
 _GROUP = 'a group is {"query": ..., "texts": [relevant, other, ...]}, and "taught": [score, ...] if there is a teacher'
 _LARGEST = 3.4028234663852886e38  # of float32
+_CHUNK = 1 << 24
 
 
 class Example(NamedTuple):
-    """What is learned from at a time.
+    """A query with one text, or with a group of texts.
 
     Attributes:
         query: the query.
-        texts: one, or a group of two or more, the relevant one first.
+        texts: one text, or two or more, the relevant text first.
         labels: of each text, 1: relevant, 0: not.
         taught: a teacher's score of each text, if there is a teacher.
     """
@@ -45,51 +49,91 @@ def example_of_row(row: Row) -> Example:
 
 
 def group(query: str, texts: Iterable[str], taught: Iterable[float] | None = None) -> Example:
-    """Return a group, its relevant text first."""
-    own = tuple(texts)
-    return Example(query, own, (1.0,) + (0.0,) * (len(own) - 1), None if taught is None else tuple(taught))
+    """Return a group; its first text is relevant."""
+    members = tuple(texts)
+    labels = (1.0,) + (0.0,) * (len(members) - 1)
+    return Example(query, members, labels, None if taught is None else tuple(taught))
 
 
 def write_examples(examples: Iterable[Example | Mapping[str, Any]], path: Path) -> int:
-    """Write examples, or dicts as lines have them; return how many. Nothing is at `path` before all are written.
+    """Write examples, or the objects of their lines; return their number.
 
     Raises:
-        InputError: there is none, the name ends in .gz, or the folder does not exist or cannot be written to; and what
-            `examples` raises.
-        LongRankError: writing failed (no space left, ...).
+        InputError, LongRankError: as `write_records`.
     """
-    n = -1
-    check_not_packed(path)
-    with atomic_write(path, "w") as stream:
-        for n, example in enumerate(examples):  # noqa: B007 - counted
-            stream.write(json.dumps(_record(example), ensure_ascii=False) + "\n")
-        if n < 0:
-            raise InputError("not one example to write: nothing to train on", path=path)
-    return n + 1
+    return write_records(map(_record, examples), path, "example")
 
 
-class ExampleFile(LineFile[Example]):
-    """The examples of a file by number: training on them resumes and is shared out like any samples."""
+class ExampleFile:
+    """A JSONL file of examples: ``file[i]`` is the example on line i + 1; needs eight bytes of memory per line.
 
-    def _parsed(self, record: dict[str, Any], line: Line) -> Example:
-        if "texts" not in record:
-            return example_of_row(row_of(record, line, self.path))
-        return _group_of(record, line, self.path)
+    Lines are read and checked when they are asked for.
+
+    Raises:
+        InputError: no such file, a folder, a packed file, or a file without lines.
+    """
+
+    def __init__(self, path: Path, notes: Notes) -> None:
+        self.path, self._notes, self._noted = path, notes, set[int]()
+        check_not_packed(path)
+        try:
+            with path.open("rb") as file:
+                if not path.stat().st_size:
+                    raise InputError("is empty", path=path)
+                self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
+        self._ends = _line_ends(self._bytes)
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __iter__(self) -> Iterator[Example]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, i: int) -> Example:
+        """Return the example on line i + 1.
+
+        Raises:
+            IndexError: there is no such line.
+            InputError: the line is blank or holds no example.
+        """
+        i = range(len(self))[i]
+        start = int(self._ends[i - 1]) if i else 0
+        try:
+            text = self._bytes[start : int(self._ends[i])].decode("utf-8" if i else "utf-8-sig")
+        except UnicodeDecodeError:
+            raise InputError("is not UTF-8", path=self.path, line=i + 1) from None
+        if not text.strip():
+            raise InputError("is a blank line", path=self.path, line=i + 1, fix="delete it")
+        line, remarks = Line(i + 1, text.rstrip("\r\n"), True), Notes()
+        record = parse_object(line, self.path, remarks)
+        if "texts" in record:
+            example = _group_of(record, line, self.path)
+        else:
+            example = example_of_row(row_of(record, line, self.path))
+        if remarks.lines() and i not in self._noted:  # a training reads a line many times
+            self._noted.add(i)
+            self._notes.merge(remarks)
+        return example
 
 
 class ExampleSamples:
-    """Examples in passes without end, each in another order: ``samples[n]`` is a function of (seed, n).
+    """Examples in endless passes, each in another order: ``samples[n]`` is a function of (seed, n).
 
-    Attributes:
-        examples: as given.
+    Args:
+        examples: the file.
+        seed: of the order.
+        places: the examples to use, by number; None: all.
     """
 
-    def __init__(self, examples: ExampleFile, seed: int) -> None:
+    def __init__(self, examples: ExampleFile, seed: int, places: NDArray[np.int64] | None = None) -> None:
         self.examples, self._seed = examples, seed
+        self._places = places
 
     def __len__(self) -> int:
-        """Return how many examples one pass has."""
-        return len(self.examples)
+        """Return the number of examples in a pass."""
+        return len(self.examples if self._places is None else self._places)
 
     def __getitem__(self, n: int) -> Example:
         """Return the n-th example, counted over all passes.
@@ -98,12 +142,13 @@ class ExampleSamples:
             IndexError: n < 0.
             InputError: its line holds no example.
         """
-        return self.examples[place_in_pass(n, len(self.examples), self._seed)]
+        i = place_in_pass(n, len(self), self._seed)
+        return self.examples[i if self._places is None else int(self._places[i])]
 
 
-def _record(example: Example | Mapping[str, Any]) -> dict[str, Any]:
+def _record(example: Example | Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(example, Example):
-        return dict(example)
+        return example
     if len(example.texts) == 1:
         return {"query": example.query, "text": example.texts[0], "label": int(example.labels[0])}
     record: dict[str, Any] = {"query": example.query, "texts": list(example.texts)}
@@ -111,10 +156,10 @@ def _record(example: Example | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _group_of(record: dict[str, Any], line: Line, path: Path) -> Example:
-    """Return the group that the object on a line is.
+    """Return the group of a line's object.
 
     Raises:
-        InputError: it is none; names the line.
+        InputError: the object is no group; names the line.
     """
 
     def refuse(what: str, got: object) -> InputError:
@@ -124,7 +169,7 @@ def _group_of(record: dict[str, Any], line: Line, path: Path) -> Example:
     if record.keys() - {"query", "texts", "taught"}:
         raise refuse("not the keys of a group", ", ".join(record))
     if not isinstance(query, str) or not query.strip():
-        raise refuse("'query' is no text", query)
+        raise refuse("'query' is not a text", query)
     if not isinstance(texts, list) or len(texts) < 2 or not all(isinstance(t, str) and t.strip() for t in texts):
         raise refuse("'texts' are not two texts or more", texts)
     if taught is not None and not (
@@ -136,3 +181,11 @@ def _group_of(record: dict[str, Any], line: Line, path: Path) -> Example:
 
 def _is_float32(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
+
+
+def _line_ends(content: mmap.mmap) -> NDArray[np.int64]:
+    """Return the end of each line, int64[lines]; the last line may lack its line end."""
+    whole = np.frombuffer(content, dtype=np.uint8)
+    starts = range(0, len(whole), _CHUNK)
+    ends = np.concatenate([at + np.flatnonzero(whole[at : at + _CHUNK] == ord("\n")) + 1 for at in starts])
+    return ends if len(ends) and ends[-1] == len(whole) else np.append(ends, len(whole))

@@ -1,7 +1,7 @@
-"""TREC Microblog 2011-2014: every judged tweet is a row (Akkalyoncu Yilmaz et al., EMNLP 2019).
+"""Rows of TREC Microblog 2011-2014: one per judged tweet (Akkalyoncu Yilmaz et al., EMNLP 2019).
 
-The query is the title alone: a topic's time is dropped, and so are the URLs in tweets. Grades 1 and 2
-are relevant. The paper validates on 59 of the 225 queries (`split_queries`).
+The query is a topic's title, without its time; URLs in tweets are removed. Grades 1 and 2 are relevant. The paper
+validates on 59 of the 225 queries (`split_queries`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _URL = re.compile(r"(?:https?://|\bwww\.)\S+", re.IGNORECASE)
 
 
 def read_microblog_queries(paths: Sequence[Path], notes: Notes) -> list[Query]:
-    """Read the topics of several years; ``MB001`` becomes ``1``, which is what the judgments call it.
+    """Read the topics of several years; ``MB001`` becomes ``1``, as in the judgments.
 
     Raises:
-        InputError: as `read_queries`, or a topic is there twice.
+        InputError: as `read_queries`, or a topic occurs twice.
     """
     seen: dict[str, Path] = {}
     queries = []
@@ -59,14 +59,14 @@ def read_microblog_qrels(paths: Sequence[Path], notes: Notes) -> Qrels:
 
 
 def microblog_rows(queries: Sequence[Query], qrels: Qrels, tweets: Iterable[Document], notes: Notes) -> Iterator[Row]:
-    """Yield a row for each judgment of the queries, tweet by tweet as they come, then query by query as given.
+    """Yield a row for each judgment of the queries, in the order of the tweets, then of the queries.
 
     Args:
-        queries: those of a part, see `split_queries`.
-        qrels: judgments of several years together. Grades below zero are no judgments.
-        tweets: the collection; it is read through once and not kept.
-        notes: counts queries without judgments, judged tweets that the collection lacks, and those
-            that hold nothing but URLs; both are left out.
+        queries: of one part, see `split_queries`.
+        qrels: judgments of all years. Grades below zero are no judgments.
+        tweets: the collection; it is read once.
+        notes: counts queries without judgments, and judged tweets that the collection lacks or that hold only
+            URLs; these are left out.
     """
     judged: dict[str, list[tuple[str, int]]] = {}
     for query in queries:
@@ -80,7 +80,7 @@ def microblog_rows(queries: Sequence[Query], qrels: Qrels, tweets: Iterable[Docu
         if text:
             yield from (Row(query, text, label) for query, label in judgments)
         else:
-            notes.add("judged tweets of nothing but URLs, left out", tweet.doc_id, bool(judgments))
+            notes.add("judged tweets with URLs only, left out", tweet.doc_id, bool(judgments))
     notes.add("judged tweets that the collection lacks, left out", next(iter(judged), ""), len(judged))
 
 

@@ -1,4 +1,4 @@
-"""MS MARCO's training triples: a line of query, relevant passage and another, separated by tabs, is two rows.
+"""Rows of MS MARCO's training triples: a line of query, relevant passage and other passage is two rows.
 
 The published models saw 12.8 million rows, the first 6.4 million triples (Nogueira and Cho 2019: under 2 % of all).
 """
@@ -18,12 +18,12 @@ _NAMES = ("query", "positive", "negative")
 
 
 def msmarco_rows(path: Path, notes: Notes, n_triples: int | None = None) -> Iterator[Row]:
-    """Yield two rows a triple, the relevant one first; blank lines are passed over.
+    """Yield two rows per triple, the relevant passage first; skip blank lines.
 
     Args:
         path: the file of triples, ``.gz`` or not.
-        notes: counts the triples that the file has too few of.
-        n_triples: of the first so many, 1 or more; nothing after them is read. None: of all.
+        notes: counts missing triples.
+        n_triples: triples to read, 1 or more; None: all.
 
     Raises:
         InputError: as `read_lines`, a number of columns other than three, an empty column, a
@@ -40,7 +40,7 @@ def msmarco_rows(path: Path, notes: Notes, n_triples: int | None = None) -> Iter
         n_read += 1
     if not n_read:
         raise InputError("holds no triple", path=path)
-    notes.add("triples fewer than asked for", str(path), (n_triples or 0) - n_read)
+    notes.add("triples missing from the file", str(path), (n_triples or 0) - n_read)
 
 
 def _columns(line: Line, path: Path) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,12 +12,11 @@ from longrank.draws import shuffled
 from longrank.errors import InputError
 from longrank.formats.lines import Line
 from longrank.storage import atomic_write
-from longrank.training.passage_data.line_file import check_not_packed
 from longrank.types import Query
 
 
 class Row(NamedTuple):
-    """A query, a text, and whether the text is relevant to it: 1 or 0."""
+    """A query, a text, and a label: 1 if the text is relevant to the query, else 0."""
 
     query: str
     text: str
@@ -25,47 +24,73 @@ class Row(NamedTuple):
 
 
 def write_rows(rows: Iterable[Row], path: Path) -> dict[int, int]:
-    """Write rows as they come; nothing is at `path` before all are written. Returns label -> number of rows.
+    """Write rows as they come; return label -> number of rows.
 
     Raises:
-        InputError: there is no row, the name ends in .gz, or the folder does not exist or cannot be written to; and
-            what `rows` raises.
-        LongRankError: writing failed (no space left, ...).
+        InputError, LongRankError: as `write_records`.
     """
     counts: Counter[int] = Counter()
-    check_not_packed(path)
-    with atomic_write(path, "w") as stream:
+
+    def records() -> Iterator[dict[str, Any]]:
         for row in rows:
             counts[row.label] += 1
-            stream.write(json.dumps(row._asdict(), ensure_ascii=False) + "\n")
-        if not counts:
-            raise InputError("not one row to write: nothing to train on", path=path)
+            yield row._asdict()
+
+    write_records(records(), path, "row")
     return dict(sorted(counts.items()))
 
 
-def row_of(record: dict[str, Any], line: Line, path: Path) -> Row:
-    """Return the row that the object on a line is.
+def write_records(records: Iterable[Mapping[str, Any]], path: Path, noun: str) -> int:
+    """Write JSON lines as they come; return their number. Nothing is at `path` before all are written.
 
     Raises:
-        InputError: other keys than the three, a text that is no string or empty, or another label than 0 and 1;
-            names the line.
+        InputError: no record, a name that ends in .gz, or a folder that does not exist or cannot be written to; and
+            faults of `records`.
+        LongRankError: writing failed (no space left, ...).
+    """
+    n = 0
+    check_not_packed(path)
+    with atomic_write(path, "w") as stream:
+        for record in records:
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+            n += 1
+        if not n:
+            raise InputError(f"no {noun} to write, so there is nothing to train on", path=path)
+    return n
+
+
+def check_not_packed(path: Path) -> None:
+    """Refuse the name of a packed file, to read or to write.
+
+    Raises:
+        InputError: such a name.
+    """
+    if path.name.lower().endswith(".gz"):
+        raise InputError("lines of a packed file cannot be read by number", path=path, fix="unpack it")
+
+
+def row_of(record: dict[str, Any], line: Line, path: Path) -> Row:
+    """Return the row of a line's object.
+
+    Raises:
+        InputError: keys, texts or a label that a row cannot have; names the line.
     """
     if record.keys() != set(Row._fields):
         fix = 'a row is {"query": ..., "text": ..., "label": 0 or 1}'
         raise InputError("not the keys of a row", path=path, line=line.number, got=", ".join(record), fix=fix)
     for name in ("query", "text"):
         if not isinstance(record[name], str) or not record[name].strip():
-            raise InputError(f"'{name}' is no text", path=path, line=line.number, got=record[name])
+            raise InputError(f"'{name}' is not a text", path=path, line=line.number, got=record[name])
     if type(record["label"]) is not int or record["label"] not in (0, 1):
         raise InputError("'label' is neither 0 nor 1", path=path, line=line.number, got=record["label"])
     return Row(**record)
 
 
 def split_queries(queries: Sequence[Query], n_dev: int, seed: int) -> tuple[list[Query], list[Query]]:
-    """Return the queries to train on and `n_dev` to validate on, both in the order given.
+    """Return the queries to train on and `n_dev` queries to validate on, both in their order.
 
     Raises:
-        InputError: there would be none to train or to validate on.
+        InputError: one of the two parts would be empty.
     """
     if not 0 < n_dev < len(queries):
         raise InputError(f"of {len(queries)} queries some must train and some validate", got=n_dev)

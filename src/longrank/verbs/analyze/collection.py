@@ -15,7 +15,7 @@ from longrank.analysis.sources import open_source, wordpieces
 from longrank.collections import places, read_qrels, read_queries
 from longrank.collections.judgments import read_judgments
 from longrank.errors import InputError
-from longrank.evaluation.systems import place_of
+from longrank.evaluation.systems import places_of
 from longrank.formats.passage_documents import read_passage_documents
 from longrank.types import Notes
 
@@ -83,7 +83,7 @@ def collection(
         drawn["judgments of a query"] = judged.per_query
         units["judgments of a query"] = "queries"
     values = {"documents": documents, "queries": about, "judgments": judged}
-    record = {"source": place_of(source, "memory"), "model": model, **values}
+    record = {**places_of(source=source), "model": model, **values}
     return Analysis(values, text, record, lambda path: plots.plot_distributions(path, drawn, units), notes)
 
 
@@ -135,13 +135,12 @@ def relevant_passages(
         document_of = passages.mapped(read_passage_documents(Path(mapping), ids, notes))
     grades = None if qrels is None else read_qrels(qrels, notes)
     counted = passages.relevant_passages(judged, document_of, level=level, qrels=grades, document_level=document_level)
-    record = {"passage_qrels": place_of(passage_qrels, "memory"), "level": level}
-    record |= {"qrels": None if qrels is None else place_of(qrels, "memory"), "document_level": document_level}
+    record = places_of(passage_qrels=passage_qrels) | {"level": level} | places_of(qrels=qrels)
     title, across = f"{counted.n:,} relevant documents", "relevant passages of a document"
     return Analysis(
         counted,
         relevant_passages_text(counted, qrels is not None),
-        {**record, "result": counted},
+        {**record, "document_level": document_level, "result": counted},
         lambda path: plots.plot_counts(path, counted.counts, title=title, across=across),
         notes,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from longrank.analysis.render import points_text, positions_text
 from longrank.analysis.result import Analysis
 from longrank.collections import read_qrels, read_run
 from longrank.errors import InputError
-from longrank.evaluation.systems import place_of
+from longrank.evaluation.systems import places_of
 from longrank.formats.evidence import check_complete, open_evidence
 from longrank.types import Notes
 
@@ -60,11 +60,10 @@ def positions(
     groups |= {f"first {k}": places.top(best, k, ranking) for k in top}
     results = {name: places.positions(group) for name, group in groups.items()}
     tenths = {name: group.tenths for name, group in results.items() if group.tenths}
-    record = {"evidence": place_of(evidence, "memory"), "qrels": None if qrels is None else place_of(qrels, "memory")}
     return Analysis(
         results,
         positions_text(results),
-        {**record, "level": level, "groups": results},
+        {**places_of(evidence=evidence, qrels=qrels), "level": level, "groups": results},
         lambda path: plots.plot_tenths(path, tenths),
         notes,
     )
@@ -97,8 +96,7 @@ def sentences(
     notes = Notes() if notes is None else notes
     opened, records = _open(evidence, qrels, first_stage, notes, **setup)
     points = sweeps.by_passages(records, opened, sorted(set(counts)), rule=rule, notes=notes)
-    record = {"evidence": place_of(evidence, "memory"), "qrels": place_of(qrels, "memory"), "rule": rule}
-    return _swept(points, "passages", record, notes)
+    return _swept(points, "passages", {**places_of(evidence=evidence, qrels=qrels), "rule": rule}, notes)
 
 
 def depth(
@@ -128,8 +126,8 @@ def depth(
     opened, records = _open(evidence, qrels, first_stage, notes, **setup)
     assert opened.first_stage is not None
     points = sweeps.by_depth(records, opened.first_stage, opened, sorted(set(depths)), notes=notes)
-    record = {"evidence": place_of(evidence, "memory"), "first_stage": place_of(first_stage, "memory")}
-    return _swept(points, "depth", record | {"qrels": place_of(qrels, "memory")}, notes)
+    record = places_of(evidence=evidence, first_stage=first_stage, qrels=qrels)
+    return _swept(points, "depth", record, notes)
 
 
 def _open(
@@ -169,7 +167,7 @@ def _open(
 
 
 def _swept(
-    points: Sequence[sweeps.Point], unit: str, record: dict[str, Any], notes: Notes
+    points: Sequence[sweeps.Point], unit: str, record: Mapping[str, Any], notes: Notes
 ) -> Analysis[list[sweeps.Point]]:
     lines: dict[str, dict[str, dict[int, float]]] = {}
     for point in points:

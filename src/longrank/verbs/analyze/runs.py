@@ -13,7 +13,7 @@ from longrank.analysis.result import Analysis
 from longrank.collections import read_qrels, read_run
 from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate, is_count, parse_measure, summarise
-from longrank.evaluation.systems import System, note_coverage, place_of, read_systems
+from longrank.evaluation.systems import System, note_coverage, place_of, places_of, read_systems
 from longrank.types import Notes
 
 
@@ -45,8 +45,7 @@ def deltas(
         values.append(evaluate(judgments, system.run, [parsed], origin=system.place)[name])
         note_coverage(judgments, system, notes, "count as 0")
     differences = differing.deltas(*values)
-    record = {"qrels": place_of(qrels, "memory"), "run": place_of(run, "memory")}
-    record |= {"baseline": place_of(baseline, "memory"), "measure": name}
+    record = places_of(qrels=qrels, run=run, baseline=baseline) | {"measure": name}
     summary = {key: getattr(differences, key) for key in ("wins", "ties", "losses", "mean", "p")}
     title = f"{name}: {_short(run, 'run')} less {_short(baseline, 'baseline')}"
     return Analysis(
@@ -86,10 +85,8 @@ def judged(
         values = evaluate(judgments, system.run, measures.values(), queries="intersection", origin=system.place)
         shares[system.name] = {k: summarise(measure, values[measure].values()) for k, measure in measures.items()}
         note_coverage(judgments, system, notes, "left out")
-    record = {
-        "qrels": place_of(qrels, "memory"),
-        "judged": {name: {str(k): value for k, value in line.items()} for name, line in shares.items()},
-    }
+    judged = {name: {str(k): value for k, value in line.items()} for name, line in shares.items()}
+    record = places_of(qrels=qrels) | {"judged": judged}
     return Analysis(
         shares, judged_text(shares), record, lambda path: plots.plot_lines(path, {"judged@k": shares}, "k"), notes
     )
