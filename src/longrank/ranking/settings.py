@@ -171,7 +171,7 @@ def default_pipeline() -> str:
     return "minilm" if installed else "lexical"
 
 
-def load_pipeline(pipeline: str | PipelineSettings, assignments: Assignments = ()) -> PipelineSettings:
+def load_pipeline(pipeline: str | Path | PipelineSettings, assignments: Assignments = ()) -> PipelineSettings:
     """Read a pipeline by its name or from a TOML file, with ``section.key=value`` applied on top.
 
     Raises:
