@@ -14,8 +14,8 @@ from dataclasses import asdict
 from html import escape
 
 from longrank.errors import printable
+from longrank.evaluation.figures import Figures, SystemRow
 from longrank.evaluation.measures import PerQuery, is_count, summarise
-from longrank.evaluation.report import Evaluation, SystemRow
 from longrank.types import Notes, html_table
 from longrank.types.html import Markup
 
@@ -30,7 +30,7 @@ _LATEX = {
 }
 
 
-def as_text(table: Evaluation) -> str:
+def as_text(table: Figures) -> str:
     """Return aligned columns: the figures, and below them each comparison with its p."""
     head = ["system", *table.measures]
     body = [[printable(row.name), *_cells(table, row, "{}^", "{}*")] for row in table.rows]
@@ -54,7 +54,7 @@ def html_notes(notes: Notes) -> str:
     return "".join(f"<p>note: {escape(printable(line))}</p>" for line in notes.lines())
 
 
-def as_html(table: Evaluation) -> str:
+def as_html(table: Figures) -> str:
     """Return the notes, the figures with best values bold, and the comparisons as HTML; all text is escaped."""
     rows = [[printable(row.name), *map(Markup, _cells(table, row, "<b>{}</b>", "{}*"))] for row in table.rows]
     text = html_notes(table.notes) + html_table(["system", *table.measures], rows)
@@ -64,7 +64,7 @@ def as_html(table: Evaluation) -> str:
     return text + html_table(head, comparisons, f"* {_legend(table)}")
 
 
-def as_markdown(table: Evaluation) -> str:
+def as_markdown(table: Figures) -> str:
     """Return a Markdown table, best values bold."""
     head = ["system", *table.measures]
     lines = [head, ["---", *("---:" for _ in table.measures)]]
@@ -82,7 +82,7 @@ def pipes(lines: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def as_latex(table: Evaluation) -> str:
+def as_latex(table: Figures) -> str:
     """Return a LaTeX tabular for the package booktabs, best values bold."""
     lines = [["system", *map(_latex, table.measures)]]
     lines += [[_latex(row.name), *_cells(table, row, r"\textbf{{{}}}", r"{}$^{{*}}$")] for row in table.rows]
@@ -99,7 +99,7 @@ def _tabular(lines: Iterable[Sequence[str]], columns: str) -> str:
     return "\n".join([begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def as_json(table: Evaluation) -> str:
+def as_json(table: Figures) -> str:
     """Return figures and comparisons by system and measure as a JSON object."""
     systems = [
         {
@@ -118,7 +118,7 @@ def as_json(table: Evaluation) -> str:
     return json_text({"systems": systems, **{key: getattr(table, key) for key in keys}})
 
 
-def as_csv(table: Evaluation) -> str:
+def as_csv(table: Figures) -> str:
     """Return CSV, one line per system and measure."""
     lines: list[Sequence[object]] = [
         ("system", "queries", "measure", "value", "delta", "p", "p_corrected", "significant")
@@ -167,7 +167,7 @@ def per_query_csv(results: Mapping[str, PerQuery]) -> str:
     )
 
 
-RENDERERS: dict[str, Callable[[Evaluation], str]] = {
+RENDERERS: dict[str, Callable[[Figures], str]] = {
     "table": as_text,
     "json": as_json,
     "csv": as_csv,
@@ -181,7 +181,7 @@ PER_QUERY_RENDERERS: dict[str, Callable[[Mapping[str, PerQuery]], str]] = {
 }
 
 
-def _cells(table: Evaluation, row: SystemRow, best: str, significant: str) -> list[str]:
+def _cells(table: Figures, row: SystemRow, best: str, significant: str) -> list[str]:
     cells = []
     for column, (value, comparison) in enumerate(zip(row.values, row.comparisons, strict=True)):
         cell = _figure(table.measures[column], value)
@@ -195,7 +195,7 @@ def _figure(measure: str, value: float) -> str:
     return str(round(value)) if is_count(measure) else f"{value:.4f}"
 
 
-def _comparisons(table: Evaluation) -> list[list[str]]:
+def _comparisons(table: Figures) -> list[list[str]]:
     adjusted = [f"p {table.correction}"] if table.correction else []
     lines = [[f"against {printable(table.baseline or '')}", "measure", "delta", "p", *adjusted]]
     for row in table.rows:
@@ -212,7 +212,7 @@ def _p(p: float | None) -> str:
     return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
 
 
-def _legend(table: Evaluation) -> str:
+def _legend(table: Figures) -> str:
     correction = f", {table.correction}" if table.correction else ", not corrected"
     return (
         f"differs from {printable(table.baseline or '')} with p < {table.threshold:g} "

@@ -6,10 +6,9 @@ build_index   the same for options that are values
 verify_index  compares every file with its checksum
 """
 
-from longrank.index.builder import build_index
 from longrank.index.folder import verify_index
 from longrank.index.options import IndexOptions
-from longrank.index.reader import Index
+from longrank.index.reader import Index, build_index
 
 __all__ = ["Index", "IndexOptions", "build_index", "index_files", "verify_index"]
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,9 +16,10 @@ from numpy.typing import NDArray
 from longrank.collections.documents import locate_documents
 from longrank.errors import InputError
 from longrank.formats.corpora import CorpusOptions
-from longrank.formats.expansions import read_expansions
+from longrank.formats.expansions import Expansion, read_expansions
 from longrank.formats.lines import TextOptions
 from longrank.index.arrays import Array
+from longrank.index.builder import write_index
 from longrank.index.documents import Documents
 from longrank.index.folder import VECTORS, folder_path, open_data
 from longrank.index.options import IndexOptions
@@ -114,8 +118,6 @@ class Index:
             >>> len(Index.build([("d1", "Dogs bark."), ("d2", "Cats purr.")]))
             2
         """
-        from longrank.index.builder import build_index
-
         corpus, notes = corpus or CorpusOptions(), Notes() if notes is None else notes
         paths = [expansions] if isinstance(expansions, str | Path) else expansions
         predicted = read_expansions(list(map(Path, paths)), notes, TextOptions(limits=corpus.text.limits))
@@ -226,3 +228,52 @@ class Index:
     def vector(self, number: int) -> tuple[NDArray[np.uint32], Array]:
         """Return (term numbers ascending, occurrences) of the document with this number, both [distinct terms]."""
         return self._forward.of(number)
+
+
+def build_index(
+    documents: Any,
+    folder: Path | str | None = None,
+    *,
+    options: IndexOptions | None = None,
+    expansions: Iterable[Expansion] | None = None,
+    notes: Notes | None = None,
+    progress: Callable[[int], object] | None = None,
+    workers: int = 1,
+) -> Index:
+    """Index documents as `Index.build`, whose options come from values instead of files.
+
+    Args:
+        documents: as the source of `Index.build`; read once.
+        folder: as for `Index.build`.
+        options: analyzer and fields.
+        expansions: queries predicted for the documents, which are indexed with them; see `longrank.index.expansions`.
+        notes: counts documents without terms, and expansions that fit no document.
+        progress: as for `Index.build`.
+        workers: as for `Index.build`.
+
+    Raises:
+        InputError, MissingExtra, LongRankError: as `Index.build`; expansions of another collection, or whose ids can
+            mean two documents; too many `original_copies`.
+    """
+    notes = Notes() if notes is None else notes
+    path = Path(tempfile.mkdtemp(prefix="longrank-index-")) if folder is None else folder_path(folder)
+    try:
+        write_index(
+            documents,
+            path,
+            options=options or IndexOptions(),
+            expansions=expansions,
+            notes=notes,
+            progress=progress,
+            workers=workers,
+        )
+        index = Index(path)
+    except BaseException:
+        if folder is None:
+            shutil.rmtree(path, ignore_errors=True)
+        raise
+    if folder is None:  # removed with the index, at the latest when Python ends
+        weakref.finalize(index, shutil.rmtree, path, ignore_errors=True)
+    notes.add("documents without a term, which no query finds", count=index.n_docs - index.n_nonempty)
+    index.notes = notes
+    return index

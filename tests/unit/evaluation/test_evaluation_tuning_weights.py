@@ -201,7 +201,7 @@ def test_evidence_that_does_not_belong_to_the_first_stage_is_refused(tmp_path: P
         Weighing(twice, qrels, formula, "AP").table(axes, Notes())
     (tmp_path / "b").mkdir()
     other = opened(tmp_path / "b", {"q0": [evidence("d77", [1.0], query_id="q0")]}, first)
-    with pytest.raises(InputError, match="about a document that the first stage does not rank"):
+    with pytest.raises(InputError, match="has a document that the first stage does not rank"):
         Weighing(other, qrels, formula, "AP").table(axes, Notes())
     with pytest.raises(InputError, match="have no query in common"):
         Weighing(twice, {"z": {"d1": 1}}, formula, "AP").table(axes, Notes())
