@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
-from benchmarks.structure import PACKAGE, imported, longest_chain, modules
+
+def chain_of(package: Path) -> list[str]:
+    structure = import_module("benchmarks.structure")
+    known = structure.modules(package)
+    chain: list[str] = structure.longest_chain({name: structure.imported(known[name], known) for name in known})
+    return chain
 
 
 def test_imports_hold_no_cycle() -> None:
-    known = modules(PACKAGE)
-    chain = longest_chain({name: imported(path, known) for name, path in known.items()})  # RecursionError: a cycle
+    chain = chain_of(import_module("benchmarks.structure").PACKAGE)  # RecursionError: a cycle
     assert len(chain) == len(set(chain)) > 1
 
 
@@ -20,6 +25,4 @@ def test_the_longest_chain_is_found(tmp_path: Path) -> None:
     (package / "a.py").write_text("def f():\n    from p.b import x\n")
     (package / "b.py").write_text("import p.c\n")
     (package / "c.py").write_text("x = 1\n")
-    known = modules(package)
-    chain = longest_chain({name: imported(path, known) for name, path in known.items()})
-    assert chain == ["p.a", "p.b", "p.c"]
+    assert chain_of(package) == ["p.a", "p.b", "p.c"]

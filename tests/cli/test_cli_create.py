@@ -106,7 +106,7 @@ def test_the_pipelines_of_other_networks_and_scorers_refuse_it(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert rerank(folder, tmp_path / "new.run", "--allow-untrained", pipeline="parade-max") == 2
-    assert "holds the document network parade-transformer, the pipeline reads with parade-max" in (
+    assert "holds the document network parade-transformer, and the pipeline needs parade-max" in (
         capsys.readouterr().err
     )
     assert rerank(folder, tmp_path / "new.run", pipeline="maxp") == 2

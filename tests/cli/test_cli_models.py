@@ -100,7 +100,7 @@ def adapter_alone(folder: Path) -> None:
 
 
 DAMAGES: dict[Callable[[Path], None], str] = {
-    pickle_alone: "pickled weights only",
+    pickle_alone: "only pickled weights",
     cut_off: "is damaged",
     giant_header: "not a safetensors file, or cut off",
     custom_code: "code of its own",
@@ -110,8 +110,8 @@ DAMAGES: dict[Callable[[Path], None], str] = {
     large_vocabulary: "token ids reach",
     no_weights: "holds no model.safetensors",
     no_config: "holds no config.json",
-    adapter_beside: "is an adapter, which is not read",
-    adapter_alone: "is an adapter, which is not read",
+    adapter_beside: "is an adapter, and adapters are not read",
+    adapter_alone: "is an adapter, and adapters are not read",
 }
 
 

@@ -176,7 +176,7 @@ def test_a_score_cache_of_any_other_scorer_is_refused(
     if name in NEURAL:
         pytest.importorskip("torch")
     scorer = make_scorer(name, index=index, model=models[name] if name in NEURAL else None, options=SHORT.get(name))
-    with pytest.raises(InputError, match="a score cache is for scorers that read query and passage together"):
+    with pytest.raises(InputError, match="a score cache needs a scorer that reads query and passage together"):
         ScoreCache(scorer, tmp_path / "cache", Notes())
     assert not (tmp_path / "cache").exists()
 

@@ -1,10 +1,10 @@
-"""Makes a loaded network as fast as its device allows, without changing what it computes.
+"""Make a loaded network fast on its device, with the same results.
 
-On a CPU, encoders of the BERT family go without padding (`unpadded`), and the dense layers of all others are
-computed by oneDNN (`dense`). Elsewhere Hugging Face's own forward pass is kept. ``bf16`` halves the encoder's weights
-and activations (8 bits of precision instead of 24); what comes out of it, and the head, stay float32, so that
-scores are not rounded to a handful of values. Another backend than PyTorch may compute the encoder (`backends`); its
-``int8`` rounds weights and activations to 256 levels each, chosen on text of the user's (`backends.quantized`).
+On a CPU, encoders of the BERT family compute without padding (`unpadded`), and oneDNN computes the dense layers of all
+others (`dense`). Accelerators keep Hugging Face's forward pass. ``bf16`` halves the encoder's weights and activations
+(8 bits of precision instead of 24); the encoder's output and the head stay float32, so that scores keep their
+precision. Other backends than PyTorch may compute the encoder (`backends`); ``int8`` rounds weights and activations to
+a few hundred levels, calibrated on the user's text (`backends.quantized`).
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ DTYPES = ("float32", "bf16")
 
 
 def accelerate(encoder: Any, *, dtype: str = "float32", first_only: bool = False) -> None:
-    """Change the forward pass of an encoder in place, computed by PyTorch; it cannot be trained afterwards.
+    """Replace the forward pass of an encoder by a faster one of PyTorch; it cannot be trained afterwards.
 
     Args:
         encoder: a transformers model without head (``network.base_model``), float32, on its device.
         dtype: one of `DTYPES`.
-        first_only: the head reads the first token only, so the others' last hidden state may be left out.
+        first_only: the head reads only the first token, so the last hidden states of all others are left out.
 
     Raises:
-        InputError: no such dtype, or this machine computes it no faster than float32.
+        InputError: unknown dtype, or this machine has no fast instructions for it.
     """
     check_dtype(dtype, encoder.device.type)
     if dtype == "bf16":
@@ -49,19 +49,18 @@ def accelerate(encoder: Any, *, dtype: str = "float32", first_only: bool = False
 def accelerate_by(
     backend: str, encoder: Any, model: Model, notes: Notes, *, dtype: str = "float32", first_only: bool = False
 ) -> None:
-    """Change the forward pass of an encoder in place, computed by any backend.
+    """Replace the forward pass of an encoder by that of a backend.
 
     Args:
-        backend: a key of `longrank.networks.backends.BACKENDS`; the caller has checked it (`check_backend`).
-        encoder: as of `accelerate`.
-        model: where it comes from.
-        notes: says what was exported for another backend.
-        dtype: one of the backend's.
-        first_only: as of `accelerate`; other backends compute all tokens.
+        backend: a key of `longrank.networks.backends.BACKENDS`, checked before by `check_backend`.
+        encoder: see `accelerate`.
+        model: the encoder's files.
+        notes: names the graph that was exported.
+        dtype: a dtype of the backend.
+        first_only: see `accelerate`; other backends compute all tokens.
 
     Raises:
-        InputError: as `accelerate`; or the encoder cannot be exported, or int8 was asked for of a model that is not
-            quantised.
+        InputError: as `accelerate`; or the encoder cannot be exported, or the model is not quantised, for int8.
         IntegrityError: the quantised model is damaged.
     """
     if backend == "torch":
@@ -74,7 +73,7 @@ def accelerate_by(
 
 
 def computed_by(dtype: str, backend: str) -> str:
-    """Return what a fingerprint says of dtype and backend; of int8, how the machine computes what is not quantised."""
+    """Return dtype and backend for a fingerprint; for int8 also the precision of the layers that are not quantised."""
     if backend == "torch":
         return f"dtype={dtype}"
     return f"dtype={dtype} backend={backend}" + (f" precision={_precision(dtype)}" if dtype == "int8" else "")
@@ -85,16 +84,16 @@ def _precision(dtype: str) -> str:
 
 
 def check_dtype(dtype: str, device: str) -> None:
-    """Refuse what is no dtype, or one that the machine has no instructions for.
+    """Refuse an unknown dtype, and a dtype that the device has no instructions for.
 
     Raises:
-        InputError: it is.
+        InputError: the dtype is refused.
     """
     if dtype not in DTYPES:
         raise InputError(f"dtype must be one of {', '.join(DTYPES)}", got=dtype)
     if dtype == "bf16" and not _multiplies_bf16(device):
         raise InputError(
-            "this machine has no instructions for products in bf16, which would be slower than float32",
+            "this machine has no instructions for products in bf16, so bf16 would be slower than float32",
             got=f"dtype={dtype}, device={device}",
             fix="use float32",
         )
@@ -110,7 +109,7 @@ def _multiplies_bf16(device: str) -> bool:
 
 
 def to_bf16(network: Any) -> None:
-    """Round the weights of a network; what else it holds, rotary frequencies for instance, stays as it is."""
+    """Round the weights of a network to bf16; its other tensors (rotary frequencies) stay as they are."""
     import torch
 
     for weights in network.parameters():
@@ -120,7 +119,7 @@ def to_bf16(network: Any) -> None:
 def _to_bf16(encoder: Any) -> None:
     for name, part in encoder.named_children():
         if name == "pooler":  # reads one token: no time to gain, only precision to lose
-            part.register_forward_pre_hook(lambda _, inputs: tuple(one.float() for one in inputs))
+            part.register_forward_pre_hook(lambda _, inputs: tuple(values.float() for values in inputs))
         else:
             to_bf16(part)
 

@@ -1,7 +1,7 @@
-"""What to do when memory runs out: the same work in halves.
+"""Halve batches when memory runs out.
 
-A batch within its token budget can still be too large for the machine, above all for an accelerator that others
-use too. Nothing of the result depends on how large batches are, except its last bits.
+A batch within its token budget can still be too large, above all for an accelerator that other programs use. Results do
+not depend on the size of batches, except their last bits.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ T = TypeVar("T")
 
 _NO_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of memory")
 _ONEDNN = re.compile(r"could not (create a (primitive|memory object)|execute a primitive)(?! descriptor)")
-"""What oneDNN says when it gets no memory for its code or its scratchpad, whatever else it may mean by it; a primitive
-descriptor needs none."""
+"""Messages of oneDNN when it gets no memory for its code or scratchpad, among other causes; primitive descriptors need
+no memory."""
 
 
 def halving(batch: list[int], work: Callable[[list[int]], T], notes: Notes) -> Iterator[tuple[list[int], T]]:
-    """Yield (batch, ``work(batch)``), or the same of its halves, in order, where memory runs out; counted in `notes`.
+    """Yield (batch, ``work(batch)``); where memory runs out, the same for its halves, in order.
 
     Args:
         batch: positions, at least one.
-        work: may raise what PyTorch raises when there is no memory left.
-        notes: counts the batches that were too large.
+        work: may raise PyTorch's out-of-memory errors.
+        notes: counts halved batches.
 
     Raises:
-        LongRankError: there is no memory for a single one.
+        LongRankError: a batch of one text is too large.
     """
     try:
         result = work(batch)
@@ -44,7 +44,7 @@ def halving(batch: list[int], work: Callable[[list[int]], T], notes: Notes) -> I
     else:
         yield batch, result
         return
-    # Only here is the error gone, and with it the tensors that its traceback held.
+    # Outside the except block the error is freed, and with it the tensors that its traceback held.
     _return_memory()
     notes.add("batches halved because memory ran out; smaller ones are faster", f"{len(batch)} texts")
     middle = len(batch) // 2
@@ -53,17 +53,17 @@ def halving(batch: list[int], work: Callable[[list[int]], T], notes: Notes) -> I
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """Say whether PyTorch has run out of memory: on an accelerator by class, on the CPU by what it says."""
+    """Say whether PyTorch has run out of memory: by class on an accelerator, by message on the CPU."""
     import torch
 
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
-    said = str(error)
-    return bool(_NO_MEMORY.search(said) or _ONEDNN.search(said))
+    message = str(error)
+    return bool(_NO_MEMORY.search(message) or _ONEDNN.search(message))
 
 
 def _return_memory() -> None:
-    """Give cached memory of an accelerator back, which may lie in pieces too small for the next batch."""
+    """Free the accelerator's cached memory, whose pieces may be too small for the next batch."""
     import torch
 
     if torch.cuda.is_available():

@@ -1,8 +1,7 @@
-"""Batches for a network: texts of like length together, at most so many padded tokens in each.
+"""Batches of texts of similar length within a budget of padded tokens.
 
-A padded batch of B texts, the longest of L tokens, costs B * L; sorting by length keeps the padding
-small, and a budget on B * L keeps memory flat whatever the lengths are. Texts are sorted only among
-those given, so calling this once per block makes the batches a pure function of the block.
+A padded batch of B texts, the longest of L tokens, costs B * L. Sorting by length keeps the padding small, and a budget
+for B * L bounds the memory. Called once per block, the batches are a function of the block alone.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ def batches(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
     """
     result: list[list[int]] = []
     for position in sorted(range(len(lengths)), key=lengths.__getitem__):
-        # Ascending order: the text at hand is the longest of its batch.
+        # Ascending order: this text is the longest of its batch.
         if result and (len(result[-1]) + 1) * lengths[position] <= max_tokens:
             result[-1].append(position)
         else:

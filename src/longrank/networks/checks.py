@@ -1,6 +1,6 @@
-"""Checks of a model's files and of the weights that were read from them; no torch.
+"""Checks of a model's files and of the weights read from them, without importing torch.
 
-A network that would score wrongly without a warning is refused here, whichever class it is of.
+They refuse networks of any class whose scores would be wrong without a warning.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object of a model's folder.
 
     Raises:
-        InputError: absent, or not a JSON object.
+        InputError: the file is missing or not a JSON object.
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
@@ -35,7 +35,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def n_parameters(folder: Path) -> int:
-    """Return how many numbers the safetensors files of a folder hold.
+    """Count the parameters in the safetensors files of a folder.
 
     Raises:
         InputError: as `tensor_shapes`.
@@ -44,10 +44,10 @@ def n_parameters(folder: Path) -> int:
 
 
 def tensor_shapes(path: Path) -> dict[str, list[int]]:
-    """Return the shapes of the tensors in a safetensors file by name, after checking that it is whole.
+    """Return the shapes of the tensors in a safetensors file by name, after checking that the file is complete.
 
     Raises:
-        InputError: damaged or cut off.
+        InputError: the file is damaged or incomplete.
     """
     size = path.stat().st_size
     with path.open("rb") as stream:
@@ -70,17 +70,17 @@ def tensor_shapes(path: Path) -> dict[str, list[int]]:
 
 
 def check_weights(path: Path, network: Any, tokenizer: Any, missing: Sequence[str]) -> None:
-    """Refuse weights that would score without a warning, but wrongly.
+    """Refuse weights that would give wrong scores without a warning.
 
     Args:
-        path: the folder they come from, for the message.
-        network: a torch module; a transformers model, or one that has its ``get_input_embeddings``.
+        path: folder of the weights, for messages.
+        network: a transformers model, or a torch module with its ``get_input_embeddings``.
         tokenizer: its tokenizer.
-        missing: parameters that the weights file lacks, so that chance has set them.
+        missing: parameters that the weights file lacks; their values are random.
 
     Raises:
         InputError: parameters are missing, not finite, or too few for the tokenizer's vocabulary; or
-            the tokenizer is not one of the tokenizers library, or knows no words.
+            the tokenizer is not of the tokenizers library, or has no vocabulary.
     """
     if missing:
         raise InputError(
@@ -95,7 +95,7 @@ def check_weights(path: Path, network: Any, tokenizer: Any, missing: Sequence[st
     if getattr(tokenizer, "backend_tokenizer", None) is None:
         raise InputError("the model's tokenizer has no tokenizer.json and cannot be converted", path=path)
     vocabulary = tokenizer.get_vocab()
-    # What transformers makes of a folder without its files; SentencePiece's then has the blank besides.
+    # Without its files transformers builds a tokenizer of special tokens; SentencePiece's has the blank besides.
     if vocabulary.keys() <= {*tokenizer.all_special_tokens, "\u2581"}:
         raise InputError("the model's tokenizer knows no words: its files are missing", path=path)
     largest = max(vocabulary.values())

@@ -1,7 +1,7 @@
-"""The head that Capreolus trains ELECTRA rerankers with: one layer on [CLS], which transformers does not have.
+"""Capreolus' head of ELECTRA rerankers: one linear layer on [CLS], which transformers does not have.
 
-Its checkpoints lack the dense layer of the stock head; or they carry it as it was initialised, if they went through the
-stock class. Either way it is left out, in scoring and in training, and in what is saved.
+Its checkpoints lack the dense layer of the stock head, or hold it untrained if the stock class saved them. Scoring,
+training and saving leave it out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _DENSE = ("classifier.dense.weight", "classifier.dense.bias")
 
 
 class ClsHead(torch.nn.Module):  # type: ignore[misc]
-    """One linear layer on the vector of the first token, [CLS], after dropout: as BERT's head without its pooler."""
+    """Dropout and one linear layer on the vector of the first token, [CLS]: BERT's head without its pooler."""
 
     def __init__(self, dropout: torch.nn.Dropout, out_proj: torch.nn.Linear) -> None:
         """Take the dropout and the output layer of the stock head."""
@@ -29,14 +29,14 @@ class ClsHead(torch.nn.Module):  # type: ignore[misc]
 
 
 def keep_head(network: Any, missing: Sequence[str]) -> list[str] | None:
-    """Give a sequence classifier the head that its file holds, if that is Capreolus'.
+    """Replace the stock head by Capreolus' if the file holds that one.
 
     Args:
-        network: of transformers.
+        network: a sequence classifier of transformers.
         missing: names of the parameters that the file lacks.
 
     Returns:
-        The names without those of the layer that is left out; None: the head is the stock one.
+        The missing parameters of the new head; None: the head is the stock one.
     """
     if not _is_cls_only(network, missing):
         return None
@@ -50,14 +50,14 @@ def leave_out_dense(network: Any) -> None:
 
 
 def lacks_dense(names: Sequence[str]) -> bool:
-    """Say whether these names of a file's tensors are without the dense layer."""
+    """Say whether a file with tensors of these names lacks the dense layer."""
     return not set(_DENSE) & set(names)
 
 
 def _is_cls_only(network: Any, missing: Sequence[str]) -> bool:
-    """Say whether the dense layer of ELECTRA's stock head is not in the file, or there but never trained.
+    """Say whether the dense layer of ELECTRA's stock head is missing or was never trained.
 
-    The untrained one has a bias of exact zeros beside an output layer whose bias has been trained.
+    An untrained layer has a bias of zeros beside an output layer with a trained bias.
     """
     if network.config.model_type != "electra" or not hasattr(network, "classifier"):
         return False

@@ -1,12 +1,11 @@
-"""Dense layers at the speed of the processor: y = activation(x W^T + b) as one call of oneDNN.
+"""Dense layers by oneDNN: y = activation(x W^T + b) in one call.
 
-PyTorch multiplies float32 matrices by MKL, which leaves AVX-512 unused on processors of other makers than
-Intel; oneDNN, which comes with PyTorch too, does not, and applies the activation while results are in cache.
-The same sums in another order: outputs differ in their last bits. On an accelerator, or where PyTorch was built
-without oneDNN, PyTorch's own functions do the work; which it is depends on the machine alone.
+PyTorch multiplies float32 matrices by MKL, which does not use AVX-512 on processors other than Intel's. oneDNN, which
+PyTorch brings too, does, and applies the activation while results are in cache. Sums are added in another order, so
+outputs differ in their last bits. Accelerators, and builds of PyTorch without oneDNN, use PyTorch's own functions.
 
 oneDNN compiles a kernel for each number of rows, which takes as long as half a product and up to 5 MB, and keeps
-a thousand. So rows are filled up to one of 16 numbers per doubling (`rounded_up`).
+a thousand of them. So rows are padded to one of 16 numbers per doubling (`rounded_up`).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ ACTIVATIONS = {
     "gelu_pytorch_tanh": ("gelu", "tanh"),
     "relu": ("relu", ""),
 }
-"""Hugging Face's name -> oneDNN's name, and which formula of it."""
+"""Hugging Face's name -> oneDNN's name and formula."""
 
 
 def dense(
@@ -59,7 +58,7 @@ def rounded_up(n: int) -> int:
 
 
 def filled_up(rows: torch.Tensor) -> torch.Tensor:
-    """Return rows, [T, N], with zeros after them so that there are `rounded_up` of them."""
+    """Return rows, [T, N], padded with zeros to `rounded_up(T)` rows."""
     from torch.nn.functional import pad
 
     extra = rounded_up(len(rows)) - len(rows)
@@ -68,7 +67,7 @@ def filled_up(rows: torch.Tensor) -> torch.Tensor:
 
 @cache
 def has_onednn() -> bool:
-    """Say whether PyTorch brings oneDNN's dense layer; tried on x86 only."""
+    """Say whether PyTorch has oneDNN's dense layer; False on processors other than x86."""
     import torch
 
     here = torch.backends.mkldnn.is_available() and platform.machine().lower() in ("x86_64", "amd64")
@@ -76,7 +75,7 @@ def has_onednn() -> bool:
 
 
 def use_onednn(network: Any) -> None:
-    """Let every ``nn.Linear`` of a network on the CPU be computed by `dense`, without gradients from now on."""
+    """Compute every ``nn.Linear`` of a network on the CPU by `dense`, which has no gradients."""
     import torch
 
     if not has_onednn():

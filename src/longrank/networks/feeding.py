@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import torch
 
 DEFAULT_BATCH_TOKENS = 2048
-"""Padded tokens per batch: about where a CPU is fastest; accelerators want more."""
+"""Padded tokens per batch: about the fastest for a CPU; accelerators are faster with more."""
 
 DEFAULT_MAX_QUERY_TOKENS = 64
 """Tokens read of a query that is paired with passages."""
@@ -41,7 +41,7 @@ class OffsetTokenizer:
 
     @property
     def fingerprint(self) -> str:
-        """Names vocabulary and rules."""
+        """Digest of vocabulary and rules."""
         return hashlib.sha256(self._tokenizer.to_str().encode()).hexdigest()[:16]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
@@ -50,15 +50,15 @@ class OffsetTokenizer:
 
 
 class Feeder:
-    """Turns packed texts into the padded tensors a network wants, batch by batch.
+    """Feed packed texts to a network in batches of padded tensors.
 
     Args:
-        tokenizer: a transformers tokenizer: names the network's inputs and the padding.
+        tokenizer: a transformers tokenizer; gives the names of inputs and the padding.
         max_tokens: longest input.
         max_query_tokens: longest query in a pair.
         batch_tokens: padded tokens per batch.
-        device: where the tensors go.
-        notes: counts batches that were halved because memory ran out.
+        device: torch device of the tensors.
+        notes: counts batches halved for lack of memory.
 
     Attributes:
         tokenizer: a copy of the ``tokenizers.Tokenizer``, its truncation and padding switched off.
@@ -76,10 +76,10 @@ class Feeder:
         device: str,
         notes: Notes,
     ) -> None:
-        own = copy.deepcopy(tokenizer.backend_tokenizer)  # transformers switches truncation and padding of its own on
-        self.tokenizer = own
-        self.packer = Packer(own, max_tokens, max_query_tokens)
-        self.offset_tokenizer = OffsetTokenizer(own)
+        backend = copy.deepcopy(tokenizer.backend_tokenizer)  # transformers switches truncation and padding on
+        self.tokenizer = backend
+        self.packer = Packer(backend, max_tokens, max_query_tokens)
+        self.offset_tokenizer = OffsetTokenizer(backend)
         self._inputs = frozenset(tokenizer.model_input_names)
         self._padding = int(tokenizer.pad_token_id or 0)
         self._batch_tokens, self._device, self._notes = batch_tokens, device, notes
@@ -87,27 +87,27 @@ class Feeder:
     def run(
         self, packed: Sequence[Packed], forward: Callable[[dict[str, torch.Tensor]], torch.Tensor]
     ) -> NDArray[np.float32]:
-        """Return ``forward``'s rows for all texts, float32[N, ...], in the order given.
+        """Return ``forward``'s rows for all texts, float32[N, ...], in the order of `packed`.
 
-        Batches are formed among `packed` only, so the result is a pure function of it; where memory runs out,
-        a batch is halved, which can change the last bits.
+        Batches hold texts of `packed` only, so the result is a function of it. A batch halved for lack of memory can
+        change the last bits.
 
         Raises:
-            LongRankError: there is no memory for one text alone.
+            LongRankError: memory does not suffice for a single text.
         """
         return self.run_apart([packed], forward)[0]
 
     def run_apart(
         self, groups: Sequence[Sequence[Packed]], forward: Callable[[dict[str, torch.Tensor]], torch.Tensor]
     ) -> list[NDArray[np.float32]]:
-        """Return what `run` returns for each group: the same bytes, but the batches of all run side by side."""
+        """Return the result of `run` for each group, to the byte; the batches of all groups run side by side."""
         jobs = [(n, batch) for n, packed in enumerate(groups) for batch in self._batches(packed)]
-        # The largest first: the memory that they leave then holds all others.
+        # Largest first: smaller batches fit into the memory that these free.
         jobs.sort(key=lambda job: sum(len(groups[job[0]][n].ids) for n in job[1]), reverse=True)
         rows, first_of_group = [np.empty(0, np.float32)] * len(groups), Lock()
 
         def keep(group: int, part: list[int], values: NDArray[np.float32]) -> None:
-            """Copy at once: what a network returns lies between its own large blocks of memory and would pin them."""
+            """Copy at once: a network's output lies between its large blocks of memory and would pin them."""
             with first_of_group:
                 if not rows[group].size:
                     rows[group] = np.empty((len(groups[group]), *values.shape[1:]), np.float32)
@@ -131,7 +131,7 @@ class Feeder:
     def rows(
         self, packed: Sequence[Packed], forward: Callable[[dict[str, torch.Tensor]], torch.Tensor]
     ) -> torch.Tensor:
-        """Return ``forward``'s rows for all texts, [N, ...], with gradients; those of like length at once."""
+        """Return ``forward``'s rows for all texts, [N, ...], with gradients; texts of similar length share a batch."""
         import torch
 
         order = self._batches(packed)
@@ -140,18 +140,18 @@ class Feeder:
         return rows[places.argsort()]
 
     def _batches(self, packed: Sequence[Packed]) -> list[list[int]]:
-        return batches([len(one.ids) for one in packed], self._batch_tokens)
+        return batches([len(text.ids) for text in packed], self._batch_tokens)
 
     def features(self, packed: Sequence[Packed]) -> dict[str, torch.Tensor]:
-        """Return the padded tensors of some texts, int64 [N, L] each, by the names of the network's inputs."""
+        """Return the padded tensors of texts, int64 [N, L] each, by the names of the network's inputs."""
         import torch
 
-        shape = (len(packed), max(len(one.ids) for one in packed))
+        shape = (len(packed), max(len(text.ids) for text in packed))
         ids, mask = np.full(shape, self._padding, np.int64), np.zeros(shape, np.int64)
         types = np.zeros(shape, np.int64)
-        for row, one in enumerate(packed):
-            ids[row, : len(one.ids)], mask[row, : len(one.ids)] = one.ids, 1
-            types[row, : len(one.ids)] = one.type_ids
+        for row, text in enumerate(packed):
+            ids[row, : len(text.ids)], mask[row, : len(text.ids)] = text.ids, 1
+            types[row, : len(text.ids)] = text.type_ids
         arrays = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
         return {
             name: torch.from_numpy(array).to(self._device) for name, array in arrays.items() if name in self._inputs
@@ -159,10 +159,10 @@ class Feeder:
 
 
 def check_finite(scores: NDArray[np.float32], task: ScoringTask) -> None:
-    """Refuse a score that is not a number.
+    """Refuse scores that are not finite.
 
     Raises:
-        LongRankError: names query, document and passage.
+        LongRankError: a score is not finite; names query, document and passage.
     """
     bad = np.flatnonzero(~np.isfinite(scores))
     if bad.size:
@@ -173,17 +173,17 @@ def check_finite(scores: NDArray[np.float32], task: ScoringTask) -> None:
 
 
 class QueryCutter(Protocol):
-    """A packer that reads a query up to a limit."""
+    """A packer that cuts queries at a limit."""
 
     max_query_tokens: int
 
     def cuts_query(self, query: str) -> bool:
-        """Say whether a part of the query is left out."""
+        """Say whether the query is cut."""
         ...
 
 
 def count_cut_queries(tasks: Sequence[ScoringTask], packer: QueryCutter, notes: Notes) -> None:
-    """Count each query that is cut, once."""
+    """Count the queries that are cut, each once."""
     for query_id, text in {task.query.query_id: task.query.text for task in tasks}.items():
         if packer.cuts_query(text):
             notes.add(f"queries cut at the scorer's {packer.max_query_tokens} tokens", f"query {query_id}")

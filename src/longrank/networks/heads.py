@@ -1,4 +1,4 @@
-"""The classification heads of cross-encoders: which one a model's files hold.
+"""Classification heads of cross-encoders.
 
 sequence classification   any encoder of transformers; one output or two
 next sentence             ``...ForNextSentencePrediction``, as the released Birch models; two outputs.
@@ -27,11 +27,10 @@ def load_classifier(model: Model, notes: Notes) -> tuple[Any, Any]:
 
     Args:
         model: the model's files.
-        notes: says what was found other than the stock head.
+        notes: names heads other than the stock one.
 
     Raises:
-        InputError: the weights would score wrongly, as `check_weights`; or the tokenizer puts no mark
-            between query and passage; or padding changes the output.
+        InputError: as `check_weights`, `check_pairs` and `check_padding`.
     """
     if _made_for(model, _NEXT_SENTENCE):
         loaded = load_pretrained(model, "AutoModelForNextSentencePrediction")
@@ -49,21 +48,21 @@ def load_classifier(model: Model, notes: Notes) -> tuple[Any, Any]:
 
 
 def n_outputs(network: Any) -> int:
-    """Return how many logits the head has."""
+    """Return the number of logits of the head."""
     return 2 if type(network).__name__.endswith(_NEXT_SENTENCE) else int(network.config.num_labels)
 
 
 def _made_for(model: Model, task: str) -> bool:
-    """Say whether config.json names a class that ends so."""
+    """Say whether config.json names a class that ends in `task`."""
     architectures = read_json(model.network / "config.json").get("architectures") or []
     return any(str(name).endswith(task) for name in architectures)
 
 
 def check_pairs(model: Model, tokenizer: Any) -> None:
-    """Refuse tokenizers that join query and passage into one text: those of decoders, which want a prompt.
+    """Refuse tokenizers that put no token between query and passage, as tokenizers of decoders do.
 
     Raises:
-        InputError: as said.
+        InputError: the tokenizer is refused.
     """
     if getattr(tokenizer, "backend_tokenizer", None) is None:
         return  # refused by `check_weights`
@@ -73,7 +72,7 @@ def check_pairs(model: Model, tokenizer: Any) -> None:
         raise InputError(
             "the model's tokenizer puts no mark between query and passage",
             path=model.path,
-            fix="a reranker made from a decoder wants a prompt: use the scorer 'decoder'"
+            fix="a decoder reranker needs a prompt: use the scorer 'decoder'"
             if decoder
             else "decoders with a classification head are not supported: use an encoder, or a decoder that answers yes",
         )

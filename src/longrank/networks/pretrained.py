@@ -1,8 +1,8 @@
-"""Loading a transformers network and its tokenizer: local files, every parameter from the file.
+"""Load a transformers network and its tokenizer from local files.
 
-And every parameter of the file in the network: what transformers would leave out in silence may be what the
-model was trained for. Allowed are the outputs of pre-training, which no scorer reads; the pooler of a network
-that has none, since a head that needs it is refused without; and constants that older versions stored.
+Every parameter of the network comes from the file, and every parameter of the file must be in the network, since
+transformers leaves out others without a warning. Exceptions: outputs of pre-training, which no scorer reads; the pooler
+of a network without one; and constants that older versions stored.
 """
 
 from __future__ import annotations
@@ -34,18 +34,19 @@ class Pretrained(NamedTuple):
 
 
 def load_pretrained(model: Model, family: str, dtype: str = "float32") -> Pretrained:
-    """Load what a class of transformers makes of a model's folder.
+    """Load a model's folder with a class of transformers.
 
-    The caller checks the result (`longrank.networks.checks.check_weights`): some heads lack parameters on purpose.
+    The caller checks the missing parameters (`longrank.networks.checks.check_weights`).
+    Some heads lack parameters on purpose.
 
     Args:
         model: the model's files.
         family: the class, such as ``AutoModelForSequenceClassification``.
-        dtype: what the caller will compute in, ``float32`` or ``bf16``. Weights that are bf16 in the file stay so
-            for bf16, in half the memory; all others are loaded as float32, and are the caller's to round.
+        dtype: ``float32`` or ``bf16``. With bf16, weights that are bf16 in the file stay bf16, in half the memory;
+            others are loaded as float32, and the caller rounds them.
 
     Raises:
-        InputError: the class has no room for some parameter of the file, as `check_unexpected`.
+        InputError: as `check_unexpected`.
     """
     import torch
     import transformers
@@ -64,11 +65,11 @@ def load_pretrained(model: Model, family: str, dtype: str = "float32") -> Pretra
 
 
 def load_sequence_classifier(model: Model, notes: Notes) -> Pretrained:
-    """Load an encoder with the stock head, or with the one that Capreolus gives ELECTRA (`longrank.networks.cls_head`).
+    """Load an encoder with the stock head, or with Capreolus' head for ELECTRA (`longrank.networks.cls_head`).
 
     Args:
         model: the model's files.
-        notes: says that the head is not the stock one.
+        notes: tells if the head is not the stock one.
 
     Raises:
         InputError: as `load_pretrained`.
@@ -90,10 +91,10 @@ def load_next_sentence(model: Model, notes: Notes) -> Pretrained:
 
     Args:
         model: the model's files.
-        notes: says so.
+        notes: tells the meaning of the outputs.
 
     Raises:
-        InputError: as `load_pretrained`, or the head or the classifier is no such layer.
+        InputError: as `load_pretrained`, or the head is not one linear layer on the pooled vector.
     """
     import torch
     import transformers
@@ -125,14 +126,14 @@ def _is_bf16(model: Model) -> bool:
 
 
 def check_unexpected(model: Model, names: Iterable[str]) -> None:
-    """Refuse a file with parameters that the network leaves out and that may matter.
+    """Refuse a file with parameters that the network would leave out.
 
     Args:
-        model: where they come from, for the message.
+        model: the model's files, for the message.
         names: the parameters left out.
 
     Raises:
-        InputError: some are not of those that no scorer reads; names the first.
+        InputError: a scorer may need some of them; names the first.
     """
     lost = sorted(name for name in names if not _NEVER_READ.search(name))
     if lost:
@@ -140,5 +141,5 @@ def check_unexpected(model: Model, names: Iterable[str]) -> None:
             f"the weights hold {len(lost)} parameters that the network would leave out",
             path=model.network,
             got=lost[0],
-            fix="use a model trained for this task, with the scorer of its kind",
+            fix="use a model trained for this task, with its scorer",
         )

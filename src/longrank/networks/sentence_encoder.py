@@ -1,4 +1,4 @@
-"""The network of a bi-encoder: a model of sentence-transformers, checked, in evaluation mode, not yet accelerated."""
+"""Load the network of a bi-encoder: a checked sentence-transformers model in evaluation mode, not yet accelerated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # the names sentence-tran
 
 
 class Prompts(NamedTuple):
-    """What the model wants to be read before a query and before any other text; often nothing."""
+    """Texts that the model expects before a query and before any other text; often empty."""
 
     query: str
     document: str
@@ -29,18 +29,17 @@ def load_sentence_encoder(model: Model, device: str, notes: Notes) -> Any:
     """Load a model of sentence-transformers in float32.
 
     Args:
-        model: its files.
+        model: the model's files.
         device: a torch device.
-        notes: says when the pooling had to be guessed, and when the model was made for another similarity.
+        notes: counts models without pooling in their files, and models trained for another similarity.
 
     Raises:
-        InputError: no bi-encoder, weights that are missing, unknown or damaged, or a network whose vectors depend
-            on the padding.
+        InputError: not a bi-encoder; weights that are missing, unknown or damaged; or vectors that depend on padding.
     """
     from sentence_transformers import SentenceTransformer
 
     modules = model.path / "modules.json"
-    if modules.is_file() and "LogitScore" in modules.read_text(encoding="utf-8"):  # its words would be left out
+    if modules.is_file() and "LogitScore" in modules.read_text(encoding="utf-8"):  # its words would not be read
         raise InputError("is a decoder reranker, no bi-encoder", path=modules, fix="use the scorer 'decoder'")
     network = SentenceTransformer(
         str(model.path),
@@ -53,7 +52,7 @@ def load_sentence_encoder(model: Model, device: str, notes: Notes) -> Any:
     encoder = network[0].auto_model
     check_weights(model.path, encoder, network.tokenizer, _missing(model, encoder))
     check_padding(model, network, network.tokenizer, lambda features: network(features)["sentence_embedding"], "a")
-    _say_what_is_assumed(model, network, notes)
+    _note_assumptions(model, network, notes)
     return network
 
 
@@ -65,18 +64,18 @@ def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def prompts_of(network: Any) -> Prompts:
-    """Return the prompts that come with a model."""
+    """Return the prompts in a model's files."""
     known = dict(network.prompts or {})
     document = next((known[name] for name in _DOCUMENT_PROMPTS if name in known), "")
     return Prompts(known.get("query", ""), document)
 
 
 def limits_of(network: Any) -> tuple[int | None, ...]:
-    """Return how many tokens a model says it reads, and how many it has positions for."""
+    """Return the limits of tokens in a model's files and in its position embeddings."""
     return (network.max_seq_length, position_limit(network[0].auto_model))
 
 
-def _say_what_is_assumed(model: Model, network: Any, notes: Notes) -> None:
+def _note_assumptions(model: Model, network: Any, notes: Notes) -> None:
     if not (model.path / "modules.json").is_file():
         notes.add(
             "models without modules.json, which names the pooling (folder or cache may lack it): "
@@ -88,10 +87,10 @@ def _say_what_is_assumed(model: Model, network: Any, notes: Notes) -> None:
 
 
 def _missing(model: Model, encoder: Any) -> list[str]:
-    """Return the parameters that the weights file lacks; the pooler is not read, and often not there.
+    """Return the parameters that the weights file lacks, except the pooler, which is not read.
 
     Raises:
-        InputError: it holds some that the encoder leaves out (`longrank.networks.pretrained`).
+        InputError: as `longrank.networks.pretrained.check_unexpected`.
     """
     options = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
     _, info = type(encoder).from_pretrained(

@@ -1,14 +1,13 @@
-"""Encoders of the BERT family without padding: sequences lie end to end in one matrix.
+"""Forward pass of BERT-like encoders without padding: sequences lie end to end in one matrix.
 
     [CLS] a b [SEP] [PAD] [PAD]
     [CLS] c d  e  f [SEP]          ->    [CLS] a b [SEP] [CLS] c d e f [SEP]      T x H instead of B x L x H
 
-Embeddings, projections, norms and feed-forward layers work token by token, so they take the rows as they are;
-keys and values are one product. Only attention has to know where a sequence ends: it is computed for each
-run of sequences of equal length, without a mask. A head that reads nothing but the first token needs no more
-than that from the last layer, where only keys and values are then computed of the others.
+Embeddings, projections, norms and feed-forward layers work token by token, so they need no change; keys and values are
+one product. Attention is computed for each run of sequences of equal length, without a mask. If the head reads only the
+first token, the last layer computes only keys and values for all other tokens.
 
-The result is that of Hugging Face's forward pass of the same network, up to the last bits of float32.
+The result is that of Hugging Face's forward pass, up to the last bits of float32.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from longrank.networks.dense import ACTIVATIONS, dense, rounded_up
 if TYPE_CHECKING:
     import torch
 
-    Run = tuple[int, int]  # (tokens of each, how many): neighbouring sequences of equal length
+    Run = tuple[int, int]  # (tokens of each, number): neighbouring sequences of equal length
 
 
 _ROWS_AT_ONCE = 1024
 
 
 class _Names(NamedTuple):
-    """Where a family keeps the parts of a layer, and the fields of its configuration."""
+    """Names of the parts of a layer, and of fields of the configuration, in a family of models."""
 
     layers: str = "encoder.layer"
     query: str = "attention.self.query"
@@ -64,11 +63,11 @@ FAMILIES = {
     "ElectraModel": _BERT,
     "DistilBertModel": _DISTILBERT,
 }
-"""Classes of transformers whose networks can be computed here."""
+"""Classes of transformers that `Unpadded` supports."""
 
 
 def can_unpad(encoder: Any) -> bool:
-    """Say, by class and configuration, whether `Unpadded` computes what the encoder computes."""
+    """Say, by class and configuration, whether `Unpadded` supports the encoder."""
     names, config = FAMILIES.get(type(encoder).__name__), encoder.config
     return (
         names is not None
@@ -80,10 +79,10 @@ def can_unpad(encoder: Any) -> bool:
 
 
 class Unpadded:
-    """The forward pass of an encoder; takes and returns padded tensors, as the encoder itself does.
+    """Forward pass of an encoder, with the encoder's inputs and outputs: padded tensors.
 
     Args:
-        encoder: one that `can_unpad`; its query, key and value weights become views of one matrix.
+        encoder: an encoder for which `can_unpad` is true; its query, key and value weights become views of one matrix.
         first_only: compute the last hidden state of each sequence's first token only, [B, 1, H].
     """
 
@@ -105,7 +104,7 @@ class Unpadded:
         """Return transformers' output of [B, L] ids and mask, in float32; padding is zeros.
 
         Raises:
-            TypeError: an input that is not known here.
+            TypeError: an input other than ids, mask and token types.
         """
         from transformers.modeling_outputs import BaseModelOutputWithPooling
 
@@ -130,9 +129,9 @@ class Unpadded:
     def _packed(
         self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor, int]:
-        """Return ids, segment ids and positions of all tokens, each [T + extra], and how many of them mean nothing.
+        """Return ids, segment ids and positions of all tokens, each [T + extra], and extra.
 
-        Those let `dense` have a number of rows that it has had before; attention leaves them out.
+        The extra rows give `dense` a number of rows that it knows; attention leaves them out.
         """
         from torch.nn.functional import pad
 
@@ -148,12 +147,12 @@ class Unpadded:
         if hasattr(parts, "token_type_embeddings"):
             x += parts.token_type_embeddings.weight[0 if types is None else types]
         x = parts.LayerNorm(x.add_(parts.position_embeddings.weight[positions]))
-        wider = getattr(self._encoder, "embeddings_project", None)  # ELECTRA's, where embeddings are narrower
+        wider = getattr(self._encoder, "embeddings_project", None)  # of ELECTRA with narrower embeddings
         return x if wider is None else dense(x, wider.weight, wider.bias)
 
 
 def _positions(embeddings: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Return each token's position, [B, L]; RoBERTa and its kin count the tokens that are not the padding's."""
+    """Return each token's position, [B, L]; RoBERTa and similar models count tokens other than padding."""
     padding = embeddings.padding_idx
     if padding is None:
         return mask.cumsum(1) - 1
@@ -172,21 +171,21 @@ class _Layer:
         self._up, self._down, self._down_norm = part(names.up), part(names.down), part(names.down_norm)
 
     def __call__(self, x: torch.Tensor, runs: Sequence[Run], first: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the next hidden states of all rows, [T, H], or of the rows `first` only."""
+        """Return the next hidden states of all rows, [T, H], or only of the rows `first`."""
         (weight, bias), width = self._qkv, self._output.in_features
         keys_values = dense(x, weight[width:], bias[width:])
         if first is not None:
             x = x[first]
         queries = dense(x, weight[:width], bias[:width])
         attended = _attention(queries, keys_values, runs, self._heads)
-        del queries, keys_values  # else a third of the memory that a layer takes
+        del queries, keys_values  # a third of a layer's memory
         x = self._output_norm(dense(attended, self._output.weight, self._output.bias).add_(x))
         del attended
         result: torch.Tensor = self._down_norm(self._fed_forward(x).add_(x))
         return result
 
     def _fed_forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return [T, H], some rows after the other: the widest rows of all take most of the memory of a layer."""
+        """Return [T, H], computed in blocks of rows, since the wide rows take most of a layer's memory."""
         narrow = x.new_empty(x.shape)
         for rows, result in zip(x.split(_ROWS_AT_ONCE), narrow.split(_ROWS_AT_ONCE), strict=True):
             wide = dense(rows, self._up.weight, self._up.bias, self._activation)
@@ -206,7 +205,7 @@ def _fused(parts: Sequence[Any]) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _attention(queries: torch.Tensor, keys_values: torch.Tensor, runs: Sequence[Run], heads: int) -> torch.Tensor:
-    """Return what each query row gathers from its own sequence; zeros for rows after the last one.
+    """Return the attention output of each query row over its own sequence; zeros for rows after the last sequence.
 
     Args:
         queries: [T, H], or [B, H]: one per sequence.

@@ -1,4 +1,4 @@
-"""How many wordpieces a model makes of a text, by its tokenizer alone: the network is not loaded."""
+"""Count the wordpieces of a text by a model's tokenizer, without loading the network."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from longrank.text.windows import wordpieces
 
 
 def wordpiece_counter(name: str) -> Callable[[str], int]:
-    """Return a function from a text to the number of its wordpieces, special tokens left out, nothing cut.
+    """Return a function from a text to its number of wordpieces, without special tokens and without truncation.
 
     Args:
         name: a model, as `find_model` takes it.
 
     Raises:
-        InputError: as `find_model`; or the model's tokenizer is not one of the tokenizers library.
+        InputError: as `find_model`; or the model's tokenizer is not of the tokenizers library.
         MissingExtra: transformers is not installed.
     """
     model = find_model(name)

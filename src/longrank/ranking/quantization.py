@@ -101,6 +101,7 @@ def _quantize_model(
         "passages": segmenter.fingerprint,
         "pairs": len(tasks),
         "seed": seed,
+        "weight_bits": 7,
         "versions": {name: version(name) for name in ("openvino", "nncf", "torch", "transformers")},
     }
     graph = exported_folder(scoring.encoder, files, _BACKEND, notes)

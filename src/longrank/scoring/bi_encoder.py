@@ -1,11 +1,10 @@
-"""A bi-encoder: query and passages become vectors apart from each other; the score is their cosine.
+"""Bi-encoders: the score is the cosine of the query's vector and the passage's.
 
-Any model of sentence-transformers (Reimers and Gurevych 2019), as in Santos et al.: the model's own
-pooling, a zero vector scores 0. Since passage vectors do not depend on the query, they are kept in
-memory (but for a very long document), and may be stored with the index (`longrank.index.vectors`).
+Any model of sentence-transformers (Reimers and Gurevych 2019), as in Santos et al., with the model's own pooling. A
+zero vector scores 0. Passage vectors do not depend on the query, so they are kept in memory (except for very long
+documents) and can be stored with the index (`longrank.index.vectors`).
 
-A document's passages are encoded in batches of their own, so a vector is a pure function of the list
-of passages it is encoded with, whatever else is in the block or was kept from before.
+Each document has its own batches, so its vectors are a function of its passages alone.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     import torch
 
 _KEPT_BYTES = 256 << 20  # passage vectors kept in memory
-_LARGEST_BYTES = 16 << 20  # of one document; a text of 4 MB has them. Of a longer one only scores are held
+_LARGEST_BYTES = 16 << 20  # vectors of a document, as for 4 MB of text; longer documents keep only scores
 
 
 class BiEncoder:
@@ -40,17 +39,16 @@ class BiEncoder:
 
     Args:
         model: the model's files.
-        max_tokens: what is read of a text, special tokens included; default: the model's own limit.
+        max_tokens: longest text, special tokens included; default: the model's limit.
         batch_tokens: padded tokens per batch.
         device: a torch device, or ``auto``.
-        dtype: ``float32``, ``bf16`` or ``int8``, in which the encoder's products are computed
-            (`longrank.networks.acceleration`).
-        backend: who computes the encoder, a key of `longrank.networks.backends.BACKENDS`.
+        dtype: ``float32``, ``bf16`` or ``int8``, of the encoder's products (`longrank.networks.acceleration`).
+        backend: a key of `longrank.networks.backends.BACKENDS`; computes the encoder.
         notes: counts queries that were cut.
 
     Raises:
         InputError: the model cannot be loaded, or an option is out of range.
-        MissingExtra: sentence-transformers, or what the backend needs, is not installed.
+        MissingExtra: sentence-transformers or packages of the backend are not installed.
         IntegrityError: the files of a quantised model are damaged.
     """
 
@@ -97,32 +95,32 @@ class BiEncoder:
 
     @property
     def fingerprint(self) -> str:
-        """Names model and options, and stored vectors where they can change the last bits."""
+        """Identity: model, options, and stored vectors where they can change the last bits."""
         return f"bi-encoder {self.model.fingerprint} {self._options}{self._stored_note}"
 
     @property
     def encoder_fingerprint(self) -> str:
-        """Names what passage vectors depend on; stored ones fit if theirs is the same."""
+        """Identity of passage vectors: model and options; stored vectors fit if theirs is equal."""
         return f"bi-encoder {self.model.fingerprint} {self._options}"
 
     @property
     def dimension(self) -> int:
-        """H, the length of a vector."""
+        """H, the number of dimensions."""
         return int(self._network.get_embedding_dimension())
 
     def use_vectors(self, stored: PassageVectors, *, selects: bool) -> None:
         """Take passage vectors from an index instead of encoding passages.
 
-        The caller vouches that they fit (`longrank.index.vectors.find_vectors`). Scores stay the same
-        to the last bit where all passages of a document are scored. Where a selector leaves some out
-        (`selects`), batches differ and so may the last bits, hence the fingerprint.
+        The caller has checked that they fit (`longrank.index.vectors.find_vectors`). Scores are the same to the last
+        bit if all passages of a document are scored. If a selector leaves out some (`selects`), the last bits may
+        differ, and the fingerprint tells so.
         """
         self._stored = stored
         self._stored_note = " with stored vectors" if selects else ""
 
     @property
     def has_stored_vectors(self) -> bool:
-        """Whether passages of an index need not be encoded."""
+        """True if passages of an index need no encoding."""
         return self._stored is not None
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
@@ -146,7 +144,7 @@ class BiEncoder:
         return scores
 
     def _scores_of_long(self, texts: Sequence[str], queries: Mapping[str, Float32s]) -> dict[str, PassageScores]:
-        """Return the scores of a document's passages for each query; their vectors are never held together."""
+        """Return the scores of a long document's passages for each query, without holding all of their vectors."""
 
         def scores(rows: NDArray[np.float32]) -> NDArray[np.float32]:
             rows = unit_rows(rows)
@@ -156,7 +154,7 @@ class BiEncoder:
         return {text: PassageScores(found[:, n].copy(), truncated) for n, text in enumerate(queries)}
 
     def _passage_vectors(self, tasks: Sequence[ScoringTask], queries: Mapping[str, Float32s]) -> list[Vectors | None]:
-        """Return the vectors of each task's passages: those stored, those kept, and others that are encoded now.
+        """Return the vectors of each task's passages, from the index, from memory or encoded now.
 
         None for a document whose vectors would take more than `_LARGEST_BYTES`.
         """
@@ -180,7 +178,7 @@ class BiEncoder:
         return None if found is None else Vectors(*found)
 
     def encode(self, documents: Mapping[str, Sequence[str]]) -> list[Vectors]:
-        """Return the vectors of all passages of some documents; each as if it were encoded alone.
+        """Return the vectors of all passages of documents, the same as if each document were encoded alone.
 
         Args:
             documents: doc_id -> the texts of its passages.
@@ -230,6 +228,6 @@ class BiEncoder:
             return from_numpy(held(np.ascontiguousarray(rows)))
 
         return [
-            Vectors(rows, np.array([one.truncated for one in texts], dtype=np.bool_))
+            Vectors(rows, np.array([text.truncated for text in texts], dtype=np.bool_))
             for rows, texts in zip(self._feeder.run_apart(packed, forward), packed, strict=True)
         ]

@@ -1,9 +1,9 @@
 """A cross-encoder: query and passage are read together by a network with a classification head.
 
-monoBERT (Nogueira and Cho 2019), BERT-MaxP (Dai and Callan 2019), Birch and their kin: any Hugging
-Face model for sequence classification with one output (relevance) or two (not relevant, relevant), or
-for next-sentence prediction (`longrank.networks.heads`). What the score is, `longrank.scoring.relevance`
-says; by default the logit of one output, the difference of two.
+monoBERT (Nogueira and Cho 2019), BERT-MaxP (Dai and Callan 2019), Birch and others: any Hugging Face model for
+sequence classification with one output (relevance) or two (not relevant, relevant), or for next-sentence prediction
+(`longrank.networks.heads`). The score is one of `longrank.scoring.relevance`; default: the logit of one output, the
+difference of two.
 """
 
 from __future__ import annotations
@@ -39,21 +39,20 @@ class CrossEncoder:
         model: the model's files.
         score: one of `longrank.scoring.relevance.SCORES`; default: ``logit`` for one output, ``logit_diff`` for two.
         relevant: which of two outputs means relevant, 0 or 1.
-        max_tokens: what is read of query and passage together; default: the model's own limit.
-        max_query_tokens: what is read of the query.
-        global_attention: of a Longformer, ``cls`` (default) or ``query`` (`longrank.scoring.long_context`).
+        max_tokens: longest query and passage together; default: the model's limit.
+        max_query_tokens: longest query.
+        global_attention: ``cls`` (default) or ``query``, for Longformer only (`longrank.scoring.long_context`).
         batch_tokens: padded tokens per batch.
         device: a torch device, or ``auto``.
-        dtype: ``float32``, ``bf16`` or ``int8``, in which the encoder's products are computed
-            (`longrank.networks.acceleration`).
-        backend: who computes the encoder, a key of `longrank.networks.backends.BACKENDS`.
+        dtype: ``float32``, ``bf16`` or ``int8``, of the encoder's products (`longrank.networks.acceleration`).
+        backend: a key of `longrank.networks.backends.BACKENDS`; computes the encoder.
         allow_untrained: score with a document network (``maxp``, ...) that has never been trained.
         notes: counts queries that were cut.
 
     Raises:
         InputError: the model cannot be loaded or is no classifier of one or two outputs, or is an untrained
             network that is not allowed; or an option is out of range.
-        MissingExtra: torch, transformers or what the backend needs are not installed.
+        MissingExtra: torch, transformers or packages of the backend are not installed.
         IntegrityError: the files of a quantised model are damaged.
     """
 
@@ -87,7 +86,7 @@ class CrossEncoder:
         check_trained(model.name, model.path, allow_untrained, self._notes)
         self.unit, self._relevant = _choose_score(model, n_outputs(network), score, relevant)
         if n_outputs(network) == 2:
-            _about_score(model, self.unit, self._notes)
+            _note_other_score(model, self.unit, self._notes)
         self._global = choose_global_attention(model, network, global_attention)
         self._separator = tokenizer.sep_token_id
         self.max_tokens = choose_max_tokens(
@@ -126,15 +125,15 @@ class CrossEncoder:
         return per_task(tasks, packed, score_of(logits, self.unit, self._relevant))
 
     def count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
-        """Count the queries that are cut, without reading a passage."""
+        """Count cut queries without reading a passage."""
         count_cut_queries(tasks, self.packer, self._notes)
 
     def cuts_query(self, query: str) -> bool:
-        """Say whether a part of the query is left out."""
+        """Say whether the query is cut."""
         return self.packer.cuts_query(query)
 
     def logits(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
-        """Return the network's own outputs for one query, float32[P, 1 or 2]."""
+        """Return the network's outputs for a query and its passages, float32[P, 1 or 2]."""
         packed: list[Packed] = list(self.packer.pairs(query, passages))
         return self._feeder.run(packed, self._forward)
 
@@ -146,10 +145,10 @@ class CrossEncoder:
         return logits
 
 
-def _about_score(model: Model, unit: str, notes: Notes) -> None:
-    """Say if a model of two outputs that was trained here is read by another number than it learned and was chosen by.
+def _note_other_score(model: Model, unit: str, notes: Notes) -> None:
+    """Note if a LongRank model of two outputs is scored by another value than the value of its training.
 
-    The second output alone ranks otherwise than the difference of the two, and what grows with that.
+    The second output alone ranks differently from the difference of the two.
     """
     if (model.path / FILE).is_file():
         learned = describe(model.path)["options"].get("score", "logit")
@@ -159,7 +158,7 @@ def _about_score(model: Model, unit: str, notes: Notes) -> None:
         return
     if (learned == "logit") != (unit == "logit"):
         notes.say(
-            f"'{model.name}' was trained as score = {learned}, passages are scored by {unit}: --set "
+            f"'{model.name}' was trained with score = {learned}, and passages are scored by {unit}: --set "
             f"scorer.options.score={learned} ranks as its validation did"
         )
 
@@ -175,5 +174,5 @@ def _choose_score(model: Model, n_outputs: int, score: str | None, relevant: int
     if n_outputs == 1 and relevant == 0:
         raise InputError(f"'{model.name}' has one output, which means relevant", got="relevant = 0", fix="leave it out")
     if n_outputs == 1 and score == "logit_diff":
-        raise InputError(f"'{model.name}' has one output: there is no difference of two", got=score, fix="use logit")
+        raise InputError(f"'{model.name}' has one output, so there is no difference of two", got=score, fix="use logit")
     return score or ("logit" if n_outputs == 1 else "logit_diff"), relevant if n_outputs == 2 else 0

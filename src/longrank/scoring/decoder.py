@@ -1,13 +1,13 @@
-"""Decoder rerankers: a language model says whether the next word of a prompt is "yes" or "no".
+"""Decoder rerankers: scores from the probability that a language model continues a prompt with "yes" or "no".
 
     prompt   models                    words     score
     qwen3    Qwen3-Reranker            yes no    log softmax(z_no, z_yes)[yes]
-    bge      bge-reranker-v2-gemma     Yes No    z_Yes, as its authors use it
+    bge      bge-reranker-v2-gemma     Yes No    z_Yes, as in its model card
 
-or any text with {query} and {passage}, for which yes and no are the words unless others are given.
+or any text with {query} and {passage}, by default with the words yes and no.
 
-Prompts are padded at their end, and each is read off at its own last token: in a causal network what
-comes after a token cannot change it, so nothing depends on the padding or on where positions begin.
+Prompts are padded at their end, and each is read at its own last token. In a causal network later tokens cannot change
+it, so scores do not depend on the padding.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BGE = (
 )
 
 PROMPTS = MappingProxyType({"qwen3": Prompt(_QWEN3, "yes", "no"), "bge": Prompt(_BGE, "Yes", "No", "logit")})
-"""As the models' cards give them: the wording is part of the model."""
+"""Prompts of the model cards; a model needs its exact wording."""
 
 
 class Decoder(PromptedScorer):
@@ -44,14 +44,14 @@ class Decoder(PromptedScorer):
     name, family, prompts = "decoder", "AutoModelForCausalLM", PROMPTS
 
     def check(self, network: Any) -> None:
-        """Refuse networks that cannot give the logits of some positions only: of all, they would fill the memory.
+        """Refuse networks that cannot compute the logits of single positions: those of all would fill the memory.
 
         Raises:
-            InputError: this is one.
+            InputError: the network is refused.
         """
         if "logits_to_keep" not in inspect.signature(network.forward).parameters:
             kind = type(network).__name__
-            raise InputError("a decoder of this kind cannot be a reranker here", path=self.model.path, got=kind)
+            raise InputError("decoders of this class are not supported", path=self.model.path, got=kind)
 
     def next_logits(self, network: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the logits [B, words] after the last token of each prompt."""

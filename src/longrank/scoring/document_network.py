@@ -1,7 +1,7 @@
-"""Networks that aggregate passages inside themselves: PARADE, KNRM, CEDR, Birch-Passage and their kin.
+"""Scorer for networks that aggregate passages: PARADE, KNRM, CEDR, Birch-Passage and others.
 
-With the document's score come, for its evidence, what each passage contributed to it, and as the passage's score
-what the network says of a document that is this passage alone (`longrank.models.network_reader`).
+For the evidence it gives, besides the document's score, the contribution of each passage and, as the passage's score,
+the score of a document of this passage alone (`longrank.models.network_reader`).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class DocumentNetworkScorer:
         model: a folder with a document network, as ``longrank create`` writes it.
         network: the network that the folder must hold, a key of `longrank.models.DOCUMENT_NETWORKS`.
         allow_untrained: score with a network that has never been trained.
-        max_tokens: what is read of query and passage together; default: the encoder's own limit.
-        max_query_tokens: what is read of the query; default: the network's own limit where it has one, else 64.
+        max_tokens: longest query and passage together; default: the encoder's limit.
+        max_query_tokens: longest query; default: the network's limit if it has one, else 64.
         batch_tokens: padded tokens per batch.
         device: a torch device, or ``auto``.
-        dtype: ``float32`` or ``bf16``, in which the encoder's products are computed (`longrank.networks.acceleration`).
-        notes: counts queries that were cut.
+        dtype: ``float32`` or ``bf16``, of the encoder's products (`longrank.networks.acceleration`).
+        notes: counts cut queries.
 
     Raises:
         InputError: the folder cannot be loaded, or holds another network, or an untrained one that is not allowed;
@@ -88,12 +88,12 @@ class DocumentNetworkScorer:
         )
 
     def use_cache(self, path: Path) -> None:
-        """Keep what the encoder makes of passages in a file, for this and other networks on it (`NetworkReader`)."""
+        """Keep the encoder's outputs in a file, for this and other networks on the encoder (`NetworkReader`)."""
         self._reader.use_cache(path, self._dtype)
         self.fingerprint += " with score cache"
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
-        """Return, for each document, its score, its passages' scores each on its own, and what each contributed.
+        """Return each document's score, and its passages' single scores and contributions.
 
         Raises:
             InputError, LongRankError: as `NetworkReader.score`.
@@ -101,16 +101,16 @@ class DocumentNetworkScorer:
         return self._reader.score(tasks)
 
     def cuts_query(self, query: str) -> bool:
-        """Say whether a part of the query is left out."""
+        """Say whether the query is cut."""
         return self.packer.cuts_query(query)
 
     def _check_kind(self, network: str | None) -> None:
-        found = describe(self.model.path)["network"]
-        if network is not None and found != network:
+        stored = describe(self.model.path)["network"]
+        if network is not None and stored != network:
             raise InputError(
-                f"holds the document network {found}, the pipeline reads with {network}",
+                f"holds the document network {stored}, and the pipeline needs {network}",
                 path=self.model.path,
-                fix="choose the pipeline of its name",
+                fix=f"choose the pipeline {stored}",
             )
 
     def _load(self, device: str) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Heads that transformers does not have, as torch modules; imported only when a model needs one."""
+"""Output layer of language-model rerankers, as a torch module; imported only when a model needs it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 
 class AnswerHead(torch.nn.Module):  # type: ignore[misc]
-    """The rows of a language model's output layer that belong to a few tokens, in float32 whatever the rest is."""
+    """Rows of a language model's output layer for a few tokens, in float32 whatever the network's dtype is."""
 
     def __init__(self, head: torch.nn.Linear, tokens: Sequence[int]) -> None:
         """Copy the rows of `tokens` from the whole layer."""

@@ -1,8 +1,7 @@
-"""What a document network costs by the size of its encoder: parameters, operations and time per document.
+"""Cost of a document network by the size of its encoder: parameters, operations and time per document.
 
-The encoders are BERT in the sizes that Turc et al. (2019) released and PARADE's efficiency study (Table 7) compares,
-built here with random weights: cost does not depend on what a network has learned. Tokens are drawn at random, so
-tokenisation, 1 to 2% of the time, is left out.
+The encoders are BERT in the sizes of Turc et al. (2019), which PARADE's efficiency study (Table 7) compares. Weights
+and tokens are random, which does not change the cost; tokenisation, 1 to 2% of the time, is left out.
 """
 
 from __future__ import annotations
@@ -40,15 +39,15 @@ _QUERY_TOKENS = 8
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """One row; a document is `passages` passages of `tokens` tokens each, query and special tokens included.
+    """Cost of a network with an encoder of one size.
 
     Attributes:
         size: a key of `SIZES`.
-        layers: of the encoder.
+        layers: layers of the encoder.
         hidden: H.
-        parameters: of encoder and aggregator together.
+        parameters: parameters of encoder and aggregator.
         gflops: 1e9 multiplications and additions per document.
-        milliseconds: per document, the median of the rounds.
+        milliseconds: time per document, the median of the rounds.
     """
 
     size: str
@@ -69,16 +68,16 @@ def latencies(
     device: str = "auto",
     seconds: float = 5,
 ) -> Iterator[Latency]:
-    """Measure a document network over encoders of several sizes, one after the other.
+    """Measure a document network with encoders of several sizes, one after the other.
 
     Args:
         network: a key of `longrank.models.DOCUMENT_NETWORKS`.
         sizes: keys of `SIZES`.
-        passages: P of each document.
-        tokens: L of each passage.
+        passages: P, passages of each document.
+        tokens: L, tokens of each passage, with query and special tokens.
         dtype: one of `longrank.networks.acceleration.DTYPES`.
         device: a torch device, or ``auto``.
-        seconds: how long to measure each; three rounds at least.
+        seconds: time for each size; at least three rounds.
 
     Raises:
         InputError: an unknown network, size or dtype.
@@ -93,7 +92,7 @@ def latencies(
         yield _measured(network, size, passages, tokens, dtype, device, seconds)
 
 
-def _measured(  # noqa: PLR0917 - one row from what is varied
+def _measured(  # noqa: PLR0917 - all that varies between rows
     name: str, size: str, passages: int, tokens: int, dtype: str, device: str, seconds: float
 ) -> Latency:
     from longrank.models.create import create_network
@@ -136,7 +135,7 @@ def _batches(passages: int, tokens: int, device: str) -> list[dict[str, torch.Te
     drawn = torch.Generator().manual_seed(7)
     ids = torch.randint(1000, _VOCABULARY, (passages, tokens), generator=drawn).to(device)
     of_query = (torch.arange(tokens, device=device) < min(_QUERY_TOKENS, tokens // 2)).expand_as(ids)
-    every = {
+    features = {
         "input_ids": ids,
         "attention_mask": torch.ones_like(ids),
         "token_type_ids": torch.zeros_like(ids),
@@ -145,6 +144,6 @@ def _batches(passages: int, tokens: int, device: str) -> list[dict[str, torch.Te
     }
     at_once = max(1, DEFAULT_BATCH_TOKENS // tokens)
     return [
-        {name: values[start : start + at_once] for name, values in every.items()}
+        {name: values[start : start + at_once] for name, values in features.items()}
         for start in range(0, passages, at_once)
     ]

@@ -1,11 +1,11 @@
-"""Longformer as a cross-encoder: which tokens see the whole document, and are seen from all of it.
+"""Global attention of Longformer as a cross-encoder.
 
-    cls     the first token, as transformers classifies and as Longformer rerankers of MS MARCO documents
-            were trained (Sekulic et al. 2020)
-    query   the first token and the query's, as the Longformer paper reads questions (Beltagy et al. 2020)
-            and QDS-Transformer's Longformer-QA reads queries (Jiang et al. 2020)
+    cls     the first token, as in transformers' classifier and in Longformer rerankers of MS MARCO
+            documents (Sekulic et al. 2020)
+    query   the first token and the query's, as in question answering of the Longformer paper (Beltagy et al.
+            2020) and in QDS-Transformer's Longformer-QA (Jiang et al. 2020)
 
-All other tokens attend within a sliding window. What a model was trained with is not in its files.
+All other tokens attend within a sliding window. A model's files do not tell which of the two it was trained with.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 GLOBAL_ATTENTION = ("cls", "query")
 
 
-def choose_global_attention(model: Model, network: Any, wanted: str | None) -> str | None:
-    """Return what attends globally, one of `GLOBAL_ATTENTION`; None for networks in which all tokens do.
+def choose_global_attention(model: Model, network: Any, requested: str | None) -> str | None:
+    """Return the kind of global attention, of `GLOBAL_ATTENTION`; None for networks other than Longformer.
 
     Raises:
-        InputError: an unknown word, or one for a network that is no Longformer.
+        InputError: `requested` is unknown, or the network is not a Longformer.
     """
-    if wanted is not None and wanted not in GLOBAL_ATTENTION:
-        raise InputError("unknown global_attention", got=wanted, fix=suggestion(wanted, GLOBAL_ATTENTION))
+    if requested is not None and requested not in GLOBAL_ATTENTION:
+        raise InputError("unknown global_attention", got=requested, fix=suggestion(requested, GLOBAL_ATTENTION))
     if network.config.model_type == "longformer":
-        return wanted or "cls"
-    if wanted is not None:
+        return requested or "cls"
+    if requested is not None:
         raise InputError(
-            f"global_attention is an option of Longformer models; '{model.name}' is another",
+            f"global_attention is an option of Longformer models, and '{model.name}' is none",
             got=network.config.model_type,
             fix="leave it out",
         )
@@ -42,7 +42,7 @@ def choose_global_attention(model: Model, network: Any, wanted: str | None) -> s
 
 
 def global_attention_mask(ids: torch.Tensor, kind: str, separator: int) -> torch.Tensor:
-    """Return int64[B, L]: 1 for tokens that attend globally.
+    """Return a mask int64[B, L]: 1 for tokens that attend globally.
 
     Args:
         ids: token ids [B, L] of pairs that begin with a special token and have one after the query.

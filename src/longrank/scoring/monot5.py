@@ -1,9 +1,9 @@
-"""monoT5: a sequence-to-sequence model answers "true" or "false" (Nogueira, Jiang, Pradeep and Lin 2020).
+"""monoT5: scores from a sequence-to-sequence model's answer "true" or "false" (Nogueira, Jiang, Pradeep and Lin 2020).
 
     score = log softmax(z_false, z_true)[true]   at the first decoding step, for
     Query: {query} Document: {passage} Relevant:
 
-Any model of that kind: T5, mT5 (those of mMARCO answer yes and no), BART, ...
+T5, mT5 (mMARCO's models answer yes and no), BART and others.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class MonoT5(PromptedScorer):
     name, family, prompts = "monot5", "AutoModelForSeq2SeqLM", PROMPTS
 
     def check(self, network: Any) -> None:
-        """Refuse networks that do not say what a decoded text begins with.
+        """Refuse networks without a first token of decoded texts.
 
         Raises:
-            InputError: this is one.
+            InputError: the network is refused.
         """
         if network.config.decoder_start_token_id is None:
             raise InputError("config.json names no decoder_start_token_id", path=self.model.path)

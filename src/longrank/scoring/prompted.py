@@ -1,8 +1,7 @@
-"""What sequence-to-sequence and decoder rerankers share: a prompt, and the logits of two words as its answer.
+"""Base of sequence-to-sequence and decoder rerankers: a prompt, and the logits of two words as its answer.
 
-The network says how likely each of two words, such as "true" and "false", is to come next. Their two
-logits are scored like those of a cross-encoder of two outputs (`longrank.scoring.relevance`). Of the
-output layer only their two rows are kept.
+The logits of two possible next words, such as "true" and "false", are scored like the outputs of a cross-encoder
+(`longrank.scoring.relevance`). The output layer keeps only the rows of these words.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ DEFAULT_MAX_QUERY_TOKENS = 256
 
 
 class Prompt(NamedTuple):
-    """A prompt with {query} and {passage}, the words for relevant and not relevant, and what the score is."""
+    """A prompt with {query} and {passage}, the words for relevant and not relevant, and the score."""
 
     template: str
     positive: str
@@ -51,17 +50,17 @@ class PromptedScorer(ABC):
     Args:
         model: the model's files.
         prompt: a name in `prompts`, or a text with {query} and {passage}; default: the first of `prompts`.
-        positive: the word that means relevant; default: that of the prompt. Words are single tokens: as the
-            tokenizer writes them at the beginning of a text, or as the vocabulary does, with their ▁ or Ġ.
+        positive: the word that means relevant; default: the prompt's. Words are single tokens, written as at the
+            beginning of a text, or as in the vocabulary, with ▁ or Ġ.
         negative: the word that means not relevant.
-        score: one of `longrank.scoring.relevance.SCORES`, of the logits (negative, positive); default: that
-            of the prompt.
-        max_tokens: what is read of the whole prompt; default: the model's own limit.
-        max_query_tokens: what is read of the query.
+        score: one of `longrank.scoring.relevance.SCORES`, of the logits (negative, positive); default: the
+            prompt's.
+        max_tokens: longest prompt; default: the model's limit.
+        max_query_tokens: longest query.
         batch_tokens: padded tokens per batch.
         device: a torch device, or ``auto``.
-        dtype: ``float32`` or ``bf16``, in which all but the output layer is computed.
-        notes: counts queries that were cut.
+        dtype: ``float32`` or ``bf16``, of all layers except the output layer.
+        notes: counts cut queries.
 
     Raises:
         InputError: the model cannot be loaded, a word is not one token, or an option is out of range.
@@ -133,10 +132,10 @@ class PromptedScorer(ABC):
 
     @abstractmethod
     def check(self, network: Any) -> None:
-        """Refuse networks that `next_logits` cannot ask.
+        """Refuse networks that `next_logits` does not support.
 
         Raises:
-            InputError: this is one.
+            InputError: the network is refused.
         """
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
@@ -147,21 +146,21 @@ class PromptedScorer(ABC):
         """
         if not tasks:
             return []
-        packed = [one for task in tasks for one in self._packer.prompts(task.query.text, task.texts)]
+        packed = [text for task in tasks for text in self._packer.prompts(task.query.text, task.texts)]
         self.count_cut_queries(tasks)
         logits = self._feeder.run(packed, partial(self._answer, self._network))
         return per_task(tasks, packed, score_of(logits, self.unit))
 
     def cuts_query(self, query: str) -> bool:
-        """Say whether a part of the query is left out."""
+        """Say whether the query is cut."""
         return self._packer.cuts_query(query)
 
     def count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
-        """Count the queries that are cut, without reading a passage."""
+        """Count cut queries without reading a passage."""
         count_cut_queries(tasks, self._packer, self._notes)
 
     def logits(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
-        """Return the logits of the two words for one query, float32[P, 2]: not relevant, relevant."""
+        """Return the logits of the two words for a query and its passages, float32[P, 2]: not relevant, relevant."""
         return self._feeder.run(list(self._packer.prompts(query, passages)), partial(self._answer, self._network))
 
     def _answer(self, network: Any, features: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -180,7 +179,7 @@ class PromptedScorer(ABC):
 
 
 def _keep_answers(network: Any, tokens: Sequence[int], dtype: str) -> None:
-    """Reduce the output layer to the rows of `tokens`, and compute all before it in `dtype`."""
+    """Reduce the output layer to the rows of `tokens`, and compute all other layers in `dtype`."""
 
     from longrank.scoring.head_modules import AnswerHead
 
@@ -188,16 +187,16 @@ def _keep_answers(network: Any, tokens: Sequence[int], dtype: str) -> None:
     if dtype == "bf16":
         to_bf16(network)
     network.set_output_embeddings(head)
-    if getattr(network, "final_logits_bias", None) is not None:  # of BART and its kin, [1, vocabulary]
+    if getattr(network, "final_logits_bias", None) is not None:  # of BART and similar models, [1, vocabulary]
         network.final_logits_bias = network.final_logits_bias[:, list(tokens)].float()
     use_onednn(network)
 
 
 def _tokens_of(model: Model, raw: Any, unknown: int | None, words: Sequence[str]) -> list[int]:
-    """Return the ids of the tokens that are `words`.
+    """Return the token ids of `words`.
 
     Raises:
-        InputError: one is several tokens, or unknown, or all are the same.
+        InputError: a word is several tokens or unknown, or both words are the same.
     """
     tokens = []
     for word in words:
@@ -208,7 +207,7 @@ def _tokens_of(model: Model, raw: Any, unknown: int | None, words: Sequence[str]
             raise InputError(
                 f"'{word}' is not one token for '{model.name}', so its next-token probability is undefined",
                 got=" ".join(raw.id_to_token(n) for n in ids) or "no token",
-                fix="set the options positive and negative to the words it was trained to answer",
+                fix="set the options positive and negative to the words of its training",
             )
         tokens += ids
     if len(set(tokens)) < len(tokens):

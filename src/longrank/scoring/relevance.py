@@ -1,4 +1,4 @@
-"""From logits to what a scorer hands back; first of all, what published rerankers call the score.
+"""Scores from logits, by the definitions of published rerankers.
 
     name         one output z      two outputs z0, z1
     logit        z                 z1                     Birch, Capreolus
@@ -6,7 +6,7 @@
     logprob      log sigmoid(z)    log softmax(z)[1]      dl4marco-bert, pygaggle, monoT5
     prob         sigmoid(z)        softmax(z)[1]          Dai and Callan
 
-z1 stands for relevant. For two outputs the names differ in order, too. All are float32, from float32 logits.
+z1 means relevant. With two outputs the definitions also rank differently. All are float32, from float32 logits.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ SCORES = ("logit", "logit_diff", "logprob", "prob")
 
 
 def check_score(score: str) -> None:
-    """Refuse a name that is not one of `SCORES`.
+    """Refuse a name that is not in `SCORES`.
 
     Raises:
-        InputError: it is not; suggests the nearest.
+        InputError: unknown name; suggests the nearest.
     """
     if score not in SCORES:
         raise InputError("unknown score", got=score, fix=suggestion(score, SCORES))
@@ -48,7 +48,7 @@ def score_of(logits: NDArray[np.float32], unit: str, relevant: int = 1) -> Float
     z = logits[:, relevant]
     if unit == "logit":
         return z.copy()
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused by name afterwards
+    with np.errstate(over="ignore", invalid="ignore"):  # `check_finite` refuses other values afterwards
         # softmax of two logits is the sigmoid of their difference, the log-odds
         odds = z if logits.shape[1] == 1 else z - logits[:, 1 - relevant]
         if unit == "logit_diff":
@@ -58,12 +58,12 @@ def score_of(logits: NDArray[np.float32], unit: str, relevant: int = 1) -> Float
 
 
 def per_task(tasks: Sequence[ScoringTask], packed: Sequence[Packed], scores: Float32s) -> list[PassageScores]:
-    """Give each task its own of the scores of all passages, float32[N], and what was cut.
+    """Split the scores of all passages, float32[N], by task, with the passages that were cut.
 
     Raises:
         LongRankError: a score is not finite; names query, document and passage.
     """
-    truncated = np.array([one.truncated for one in packed], dtype=np.bool_)
+    truncated = np.array([text.truncated for text in packed], dtype=np.bool_)
     bounds = pairwise(accumulate((len(task.texts) for task in tasks), initial=0))
     results = [PassageScores(scores[start:end], truncated[start:end]) for start, end in bounds]
     for task, result in zip(tasks, results, strict=True):

@@ -1,11 +1,11 @@
-"""Scores kept in a file for other runs: a passage that was scored for a query once is not read again.
+"""Cache of passage scores in a file, shared by runs.
 
     key     SHA-256 of the scorer's fingerprint, the query's text and the passage's text as the scorer reads it
     value   the score, float32; whether the text was cut
 
-Scores are found by content: in whatever document, collection or run the same text comes again. Only unknown
-passages are read, so the batches, and with them the last bits of a score, depend on what was known before. Hence the
-fingerprint: evidence of a run with a score cache is not gone on with by one without.
+The same query and text have the same entry in any document, collection or run. Only passages without an entry are read,
+so batches, and with them the last bits of a score, depend on the cache. So a run with a score cache has another
+fingerprint, and evidence written without a cache cannot be resumed with it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _VALUE = struct.Struct("<f?")
 
 @runtime_checkable
 class Cacheable(PassageScorer, Protocol):
-    """A passage scorer that is worth a cache: it reads query and passage together."""
+    """A passage scorer that reads query and passage together, so that a cache saves time."""
 
     def count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
-        """Count the queries that are cut, without reading a passage."""
+        """Count cut queries without reading a passage."""
         ...
 
     def cuts_query(self, query: str) -> bool:
-        """Say whether a part of the query is left out."""
+        """Say whether the query is cut."""
         ...
 
 
@@ -45,18 +45,18 @@ class _Score(NamedTuple):
 
 
 class ScoreCache:
-    """A passage scorer that asks another one only for what a file does not know.
+    """A passage scorer that reads scores from a file and computes only missing ones.
 
-    The scores of one call are stored together, or not at all if it does not end: a run that is interrupted and gone on
-    with gives the bytes of an undisturbed one. Where two processes score the same passage, both use what came first.
+    The scores of a call are stored together at its end, so an interrupted and resumed run gives the bytes of an
+    undisturbed run. If two processes score the same passage, both use the score that was stored first.
 
     Args:
-        scorer: reads what is not known.
-        path: the file; made if it is not there.
-        notes: counts what was known and what was not.
+        scorer: computes missing scores.
+        path: the file; created if missing.
+        notes: counts passages with and without an entry.
 
     Raises:
-        InputError: the scorer is none that can be cached, or the file is something else.
+        InputError: the scorer is not `Cacheable`, or the file is not a score cache.
         IntegrityError: the file is damaged.
     """
 
@@ -65,7 +65,7 @@ class ScoreCache:
     def __init__(self, scorer: PassageScorer, path: Path, notes: Notes) -> None:
         if not isinstance(scorer, Cacheable):
             raise InputError(
-                "a score cache is for scorers that read query and passage together",
+                "a score cache needs a scorer that reads query and passage together",
                 got=scorer.fingerprint.partition(" ")[0],
                 fix="leave it out; vectors of a bi-encoder can be kept in the index (longrank index --vectors)",
             )
@@ -74,41 +74,43 @@ class ScoreCache:
         self.fingerprint = f"{scorer.fingerprint} with score cache"
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
-        """Return the scores of each task: those known, and those that are computed and stored now.
+        """Return the scores of each task; missing ones are computed and stored.
 
         Raises:
             LongRankError: as the scorer; or the file cannot be read or written, or is damaged.
         """
         keys = [list(self._keys(task)) for task in tasks]
         known = _decoded(self._file.get({key for own in keys for key in own}))
-        n_passages, n_found = sum(map(len, keys)), sum(key in known for own in keys for key in own)
+        n_passages, n_known = sum(map(len, keys)), sum(key in known for own in keys for key in own)
         known |= _decoded(self._file.add(self._computed(tasks, keys, known)))
-        self._notes.add("passages whose scores came from the score cache", count=n_found)
-        self._notes.add("passages whose scores were not in the score cache", count=n_passages - n_found)
+        self._notes.add("passages whose scores came from the score cache", count=n_known)
+        self._notes.add("passages whose scores were not in the score cache", count=n_passages - n_known)
         return [_as_scores([known[key] for key in own]) for own in keys]
 
     def cuts_query(self, query: str) -> bool:
-        """Say whether a part of the query is left out."""
+        """Say whether the query is cut."""
         return self._scorer.cuts_query(query)
 
     def _computed(
         self, tasks: Sequence[ScoringTask], keys: Sequence[Sequence[bytes]], known: Mapping[bytes, _Score]
     ) -> dict[bytes, bytes]:
-        """Let the scorer read what is not known, the same text once; return the entries to store."""
-        asked, asked_keys, seen = [], [], set(known)
+        """Compute the missing scores, each text once; return the entries to store."""
+        missing, missing_keys, seen = [], [], set(known)
         for task, own in zip(tasks, keys, strict=True):
             fresh = {key: n for n, key in reversed([*enumerate(own)]) if key not in seen}
             chosen = sorted(fresh.values())
             if chosen:
                 passages, texts = [task.passages[n] for n in chosen], [task.texts[n] for n in chosen]
-                asked.append(task._replace(passages=tuple(passages), texts=tuple(texts)))
-                asked_keys += [own[n] for n in chosen]
+                missing.append(task._replace(passages=tuple(passages), texts=tuple(texts)))
+                missing_keys += [own[n] for n in chosen]
             seen |= fresh.keys()
-        read = {task.query.query_id for task in asked}
+        read = {task.query.query_id for task in missing}
         self._scorer.count_cut_queries([task for task in tasks if task.query.query_id not in read])
-        results = self._scorer.score(asked) if asked else []
-        values = (_VALUE.pack(*pair) for one in results for pair in zip(one.scores, one.truncated, strict=True))
-        return dict(zip(asked_keys, values, strict=True))
+        results = self._scorer.score(missing) if missing else []
+        values = (
+            _VALUE.pack(*pair) for result in results for pair in zip(result.scores, result.truncated, strict=True)
+        )
+        return dict(zip(missing_keys, values, strict=True))
 
     def _keys(self, task: ScoringTask) -> Iterator[bytes]:
         begun = hashlib.sha256()
@@ -129,6 +131,6 @@ def _delimited(text: str) -> bytes:
     return len(raw).to_bytes(8, "little") + raw
 
 
-def _as_scores(found: Sequence[_Score]) -> PassageScores:
-    scores = np.array([one.score for one in found], dtype=np.float32)
-    return PassageScores(scores, np.array([one.truncated for one in found], dtype=np.bool_))
+def _as_scores(entries: Sequence[_Score]) -> PassageScores:
+    scores = np.array([entry.score for entry in entries], dtype=np.float32)
+    return PassageScores(scores, np.array([entry.truncated for entry in entries], dtype=np.bool_))

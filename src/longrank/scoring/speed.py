@@ -1,8 +1,7 @@
-"""How fast a passage scorer is on this machine, and what share that is of what the machine can do.
+"""Speed of a passage scorer on this machine, in passages per second and as a share of the matrix peak.
 
-The share is products computed per second over the *matrix peak*: the best rate that one large matrix product
-reaches here, just now. Products are counted by watching the network, so what is left out (padding, tokens that
-the head does not read) counts for nothing on either side.
+The matrix peak is the best rate of a large matrix product, measured beside the scorer. Operations are counted while the
+network computes, so work that it leaves out (padding, tokens that the head does not read) does not count.
 """
 
 from __future__ import annotations
@@ -51,15 +50,15 @@ _WORDS = [
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """One measurement; rates are per second of wall time, tokenisation included.
+    """Speed of one scorer, dtype and length; rates are per second of wall time, with tokenisation.
 
     Attributes:
         scorer: the scorer's name.
         model: the model's name.
-        dtype: of the products.
-        device: where they were computed.
-        backend: who computed the encoder.
-        length: L, tokens read of each query and passage together.
+        dtype: dtype of the products.
+        device: torch device.
+        backend: backend of the encoder.
+        length: L, tokens of each query and passage together.
         passages: passages per second.
         tokens: passages x L.
         documents: documents of 2,000 tokens, in ceil(2000 / L) passages each, per second.
@@ -90,10 +89,9 @@ def measure(
     backend: str = "torch",
     seconds: float = 5,
 ) -> Iterator[Speed]:
-    """Score generated passages of each length in each dtype for so many seconds; the median round counts.
+    """Score generated passages of each length in each dtype for some seconds; report the median round.
 
-    What another backend than PyTorch computes cannot be watched: the products counted are those that PyTorch computes
-    for the same passages.
+    Operations of backends other than PyTorch cannot be counted, so PyTorch's operations for the same passages are.
 
     Raises:
         InputError, MissingExtra, IntegrityError: as `longrank.scoring.make_scorer`.
@@ -123,24 +121,24 @@ def measure(
 
 
 def _scorer(scorer: str, model: str, length: int, device: str, dtype: str, backend: str) -> PassageScorer:  # noqa: PLR0917
-    given = {"dtype": (dtype, "float32"), "backend": (backend, "torch")}  # not every scorer has these options
-    options = {name: value for name, (value, default) in given.items() if value != default}
+    choices = {"dtype": (dtype, "float32"), "backend": (backend, "torch")}  # not every scorer has these options
+    options = {name: value for name, (value, default) in choices.items() if value != default}
     index: Any = None  # networks read passages only
     return make_scorer(scorer, index=index, model=model, options={"max_tokens": length, "device": device, **options})
 
 
 def _measured(scoring: PassageScorer, watched: PassageScorer, length: int, seconds: float) -> tuple[int, float]:
-    """Return the operations of one round, as one scorer computes them, and the seconds that another takes."""
+    """Return the operations of a round by the scorer `watched`, and the seconds of a round by `scoring`."""
     rounds = _rounds(length)
     operations = count_operations(lambda: watched.score(next(rounds)))
     return operations, median_seconds(lambda: scoring.score(next(rounds)), seconds)
 
 
 def use_threads(n: int) -> None:
-    """Let PyTorch compute with `n` threads of the CPU from now on.
+    """Set the number of PyTorch's CPU threads.
 
     Raises:
-        MissingExtra: there is no PyTorch.
+        MissingExtra: PyTorch is not installed.
     """
     try:
         import torch
@@ -150,7 +148,7 @@ def use_threads(n: int) -> None:
 
 
 def median_seconds(work: Callable[[], object], seconds: float) -> float:
-    """Return the median wall time of one call, of at least three, repeated for so many seconds."""
+    """Return the median wall time of a call, repeated for `seconds` and at least three times."""
     times: list[float] = []
     while len(times) < 3 or sum(times) < seconds:
         start = time.perf_counter()
@@ -160,7 +158,7 @@ def median_seconds(work: Callable[[], object], seconds: float) -> float:
 
 
 def matrix_peak(dtype: str = "float32", device: str = "cpu", repeats: int = 12) -> float:
-    """Return the best rate of a matrix product here, in GFLOP/s: of three shapes, and of two libraries but for int8."""
+    """Return the best rate of a matrix product, in GFLOP/s, of three shapes and (except int8) two libraries."""
     import torch
 
     from longrank.networks.dense import dense
@@ -201,17 +199,19 @@ def _seconds(product: Callable[..., Any], x: Any, weight: Any, device: str) -> f
 
 
 def count_operations(work: Callable[[], object]) -> int:
-    """Return how many multiplications and additions of matrix products a call computes."""
+    """Count the multiplications and additions of a call's matrix products."""
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    own: dict[Any, Callable[..., int]] = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _of_attention}
+    counters: dict[Any, Callable[..., int]] = {
+        torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _of_attention
+    }
     if hasattr(torch.ops.mkldnn, "_linear_pointwise"):
-        own[torch.ops.mkldnn._linear_pointwise] = _of_dense
+        counters[torch.ops.mkldnn._linear_pointwise] = _of_dense
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # the counter sees the thread that it is in
+    torch.set_num_threads(1)  # the counter sees only its own thread
     try:
-        with FlopCounterMode(display=False, custom_mapping=own) as counter:
+        with FlopCounterMode(display=False, custom_mapping=counters) as counter:
             work()
     finally:
         torch.set_num_threads(threads)
@@ -227,7 +227,7 @@ def _of_attention(query: Any, key: Any, *_: Any, **__: Any) -> int:
 
 
 def machine() -> dict[str, object]:
-    """Return what a measurement depends on: processor, cores, threads, accelerator and versions."""
+    """Describe the machine: processor, cores, threads, accelerator and versions."""
     import torch
 
     return {
@@ -242,7 +242,7 @@ def machine() -> dict[str, object]:
 
 
 def processor() -> str:
-    """Return the processor's name, as Linux tells it; elsewhere what Python knows."""
+    """Return the processor's name, on Linux from /proc/cpuinfo, else from Python."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -255,7 +255,7 @@ def _n_passages(length: int) -> int:
 
 
 def _rounds(length: int) -> Iterator[list[ScoringTask]]:
-    """Yield tasks of other words each time: what was scored before is never asked again."""
+    """Yield tasks of new random words each time, so that no cache helps."""
     source, each = random.Random(7), math.ceil(DOCUMENT_TOKENS / length)  # noqa: S311
     while True:
         texts = [" ".join(source.choices(_WORDS, k=length)) for _ in range(_n_passages(length))]

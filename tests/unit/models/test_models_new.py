@@ -36,7 +36,7 @@ def test_a_decoder_whose_first_vector_never_changes_is_refused(tmp_path: Path) -
     from transformers import GPT2Config
 
     model = saved(tmp_path, GPT2Config(vocab_size=200, n_embd=16, n_layer=2, n_head=2, n_positions=48))
-    with pytest.raises(InputError, match="the encoder's first vector is the same whatever the text"):
+    with pytest.raises(InputError, match="the encoder's first vector does not depend on the text"):
         create("parade-max", model, tmp_path / "network")
     assert not (tmp_path / "network").exists()
 
@@ -49,7 +49,7 @@ def test_encoders_with_decoders_are_refused(tmp_path: Path, family: str) -> None
     layers = {"encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
     bart = {"encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "max_position_embeddings": 64}
     config = T5Config(**small) if family == "t5" else BartConfig(vocab_size=200, d_model=16, **layers, **bart)
-    with pytest.raises(InputError, match="reads by an encoder and a decoder"):
+    with pytest.raises(InputError, match="is an encoder with a decoder"):
         create("parade-max", saved(tmp_path, config), tmp_path / "network")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -59,6 +60,8 @@ def check_same(kind: type[CrossEncoder | BiEncoder], folder: Path, backend: str)
 @pytest.mark.neural
 @pytest.mark.parametrize("family", ["bert", "roberta", "albert", "electra", "distilbert", "modernbert", "mpnet"])
 def test_openvinos_scores_are_those_of_torch(tmp_path: Path, family: str) -> None:
+    if family in {"albert", "electra"} and "ONEDNN_MAX_CPU_ISA" in os.environ:
+        pytest.skip("OpenVINO 2026.4 crashes on narrower embeddings where AVX-512 is there but masked")
     check_same(CrossEncoder, save_cross_encoder(tmp_path / "m", family), "openvino")
 
 
@@ -203,7 +206,7 @@ def test_what_openvino_cannot_convert_is_said_in_one_line_and_nothing_is_left(
 def test_a_graph_that_computes_something_else_than_the_network_is_refused(tmp_path: Path, family: str) -> None:
     """Longformer's windows are taken for constants; DeBERTa's distances fall into other buckets by rounding."""
     folder = save_cross_encoder(tmp_path / "m", family)
-    with pytest.raises(InputError, match="exported for openvino computes something else than the network"):
+    with pytest.raises(InputError, match="exported for openvino and the network give different results"):
         CrossEncoder(find_model(str(folder)), backend="openvino")
 
 

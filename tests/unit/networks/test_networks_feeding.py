@@ -114,7 +114,7 @@ def test_a_model_reads_as_much_as_its_least_limit_and_512_tokens_if_it_has_none(
 ) -> None:
     model = Model("m", Path("m"), Path("m"), "m")
     assert choose_max_tokens(model, None, *limits) == choose_max_tokens(model, read, *limits) == read
-    with pytest.raises(InputError, match=f"between 8 and {read}, "):
+    with pytest.raises(InputError, match=f"between 8 and {read} for "):
         choose_max_tokens(model, read + 1, *limits)
 
 

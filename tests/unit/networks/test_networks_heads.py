@@ -201,7 +201,8 @@ def test_a_model_trained_by_the_difference_says_so_where_one_output_alone_is_rea
         notes = Notes()
         scorer(folder, score=score, notes=notes)
         assert (
-            any("was trained as score = logit_diff, passages are scored by logit" in s for s in notes.lines()) is said
+            any("was trained with score = logit_diff, and passages are scored by logit" in s for s in notes.lines())
+            is said
         )
     one = save_cross_encoder(tmp_path / "one", n_outputs=1)
     (one / "training.json").write_text("{}")
@@ -218,4 +219,4 @@ def test_a_document_network_says_so_where_its_passages_are_scored_by_another_num
     for score in ("logit", "logit_diff"):
         notes = Notes()
         scorer(folder, score=score, allow_untrained=True, notes=notes)
-        assert any("was trained as score" in line for line in notes.lines()) is (score != trained)
+        assert any("was trained with score" in line for line in notes.lines()) is (score != trained)

@@ -147,14 +147,14 @@ def test_a_whole_bi_encoder_asks_no_network_and_a_part_has_a_fingerprint_of_its_
 
 
 def test_a_name_that_is_neither_in_the_cache_nor_to_be_had_is_one_line(cache: Path) -> None:
-    message = r"not in the cache and cannot be had from the Hugging Face hub.*got '{}'.*network"
+    message = r"not in the cache and cannot be downloaded from the Hugging Face hub.*got '{}'.*network"
     refused("someone/some-model", message.format("someone/some-model"))
     refused(f"{NAME}@v2", message.format(f"{NAME}@v2"))
 
 
 def test_a_part_of_a_model_that_cannot_be_completed_says_what_it_lacks(cache: Path) -> None:
     (cache / "snapshots" / COMMITS["main"] / "model.safetensors").unlink()
-    refused(NAME, r"holds no model\.safetensors; where its weights are there in another form, convert them")
+    refused(NAME, r"holds no model\.safetensors; convert weights of another format")
 
 
 def test_weights_cut_off_in_the_cache_are_refused(cache: Path) -> None:

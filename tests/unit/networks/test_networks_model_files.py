@@ -73,13 +73,13 @@ def test_a_config_that_is_no_object_is_refused(folder: Path) -> None:
 
 def test_pickled_weights_alone_are_refused_with_what_to_do(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    refused(folder, r"pickled weights only.*got 'pytorch_model\.bin'.*convert them to safetensors")
+    refused(folder, r"only pickled weights.*got 'pytorch_model\.bin'.*convert them to safetensors")
 
 
 def test_pickled_weights_beside_safetensors_that_are_not_the_models_are_refused(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "other.safetensors")
     (folder / "pytorch_model.bin").write_bytes(b"never read")
-    refused(folder, r"pickled weights only.*got 'pytorch_model\.bin'")
+    refused(folder, r"only pickled weights.*got 'pytorch_model\.bin'")
 
 
 def test_pickled_weights_of_a_module_beside_other_safetensors_are_refused(folder: Path) -> None:
@@ -89,7 +89,7 @@ def test_pickled_weights_of_a_module_beside_other_safetensors_are_refused(folder
     modules = [("", "Transformer"), ("2_Dense", "Dense")]
     listed = [{"path": path, "type": f"sentence_transformers.models.{kind}"} for path, kind in modules]
     (folder / "modules.json").write_text(json.dumps(listed))
-    refused(folder, "2_Dense: holds pickled weights only")
+    refused(folder, "2_Dense: holds only pickled weights")
 
 
 @pytest.mark.parametrize("part", ["pytorch_model.bin", "../elsewhere.safetensors"])
@@ -97,7 +97,7 @@ def test_a_shard_that_is_pickled_or_lies_elsewhere_is_refused(folder: Path, part
     (folder / part).write_bytes((folder / "model.safetensors").read_bytes())
     (folder / "model.safetensors").unlink()
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"weight": part}}))
-    refused(folder, "lacks a part of its weights")
+    refused(folder, "lacks a shard of its weights")
 
 
 def test_shards_need_no_other_weights(folder: Path) -> None:
@@ -136,7 +136,7 @@ def test_safetensors_name_their_tensors(folder: Path) -> None:
 def test_a_missing_shard_is_named(folder: Path) -> None:
     index = {"weight_map": {"a": "model.safetensors", "b": "model-00002-of-00002.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    refused(folder, "lacks a part of its weights.*model-00002-of-00002")
+    refused(folder, "lacks a shard of its weights.*model-00002-of-00002")
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
@@ -150,7 +150,7 @@ def test_code_of_the_models_own_is_refused(folder: Path, name: str) -> None:
 )
 def test_a_module_that_is_not_of_sentence_transformers_is_refused(folder: Path, kind: str) -> None:
     (folder / "modules.json").write_text(json.dumps([{"idx": 0, "name": "0", "path": "", "type": kind}]))
-    refused(folder, "never run")
+    refused(folder, "names a module other than")
 
 
 @pytest.mark.neural
@@ -180,7 +180,7 @@ def test_pickled_weights_of_a_module_are_refused(folder: Path) -> None:
     modules = [("", "Transformer"), ("2_Dense", "Dense")]
     listed = [{"path": path, "type": f"sentence_transformers.models.{kind}"} for path, kind in modules]
     (folder / "modules.json").write_text(json.dumps(listed))
-    refused(folder, "2_Dense: holds pickled weights only")
+    refused(folder, "2_Dense: holds only pickled weights")
 
 
 def test_a_broken_list_of_modules_is_refused(folder: Path) -> None:

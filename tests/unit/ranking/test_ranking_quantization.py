@@ -40,7 +40,7 @@ def exports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(save_cross_encoder(tmp_path_factory.mktemp("bert") / "m"))
+    return str(save_cross_encoder(tmp_path_factory.mktemp("bert") / "m", num_hidden_layers=1))
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,8 @@ def test_the_record_says_what_it_was_calibrated_on(bert: str, index: Index, quan
     record = json.loads((quantized / "quantization.json").read_text())
     assert record["model"] == find_model(bert).fingerprint
     assert record["index"] == index.digest
-    assert (record["pairs"], record["seed"], record["scorer"]) == (12, 0, "cross-encoder")
+    assert (record["pairs"], record["seed"], record["weight_bits"]) == (12, 0, 7)
+    assert record["scorer"] == "cross-encoder"
     assert record["passages"] == make_segmenter("windows").fingerprint
     assert {"openvino", "nncf"} <= record["versions"].keys()
 

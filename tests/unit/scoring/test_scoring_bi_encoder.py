@@ -165,7 +165,7 @@ def test_queries_that_are_cut_are_counted(tiny: Path) -> None:
 def test_a_shorter_limit_can_be_chosen_but_not_a_longer_one(tiny: Path) -> None:
     (scores,) = scorer(tiny, max_tokens=10).score([task(QUERY, ["money " * 8, "money " * 9])])
     assert scores.truncated.tolist() == [False, True]
-    with pytest.raises(InputError, match=r"between 8 and 32, what 'tiny' can read \(got 33\)"):
+    with pytest.raises(InputError, match=r"between 8 and 32 for 'tiny' \(got 33\)"):
         scorer(tiny, max_tokens=33)
 
 

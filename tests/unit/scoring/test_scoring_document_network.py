@@ -181,7 +181,7 @@ def test_a_trained_network_needs_no_permission(tmp_path: Path, folders: dict[str
 
 
 def test_another_network_than_the_pipelines_is_refused(folders: dict[str, Path]) -> None:
-    with pytest.raises(InputError, match="holds the document network parade-max, the pipeline reads with parade-sum"):
+    with pytest.raises(InputError, match="holds the document network parade-max, and the pipeline needs parade-sum"):
         scorer_of(folders["parade-max"], network="parade-sum")
 
 

@@ -1,8 +1,8 @@
-"""Who computes an encoder: PyTorch, or another program that gets it as a graph.
+"""Backends that compute an encoder: PyTorch, OpenVINO and ONNX Runtime.
 
-The graph is exported once and kept (`exported`). It covers the encoder, from token ids to the last hidden state;
-pooling, pooler and head stay with PyTorch in float32, so that every kind of encoder works with the same code
-(`forward`). What does not compute the same is refused (`agreement`).
+OpenVINO and ONNX Runtime read the encoder as a graph that is exported once and cached (`exported`). The graph reaches
+from token ids to the last hidden state; pooling, pooler and head stay in PyTorch and float32, so that the same code
+serves every kind of encoder (`forward`). A graph whose results differ from PyTorch's is refused (`agreement`).
 
 To add a backend, write a module with the functions ``export`` and ``load`` (see `openvino_runtime`), and add a line
 to `BACKENDS` and an extra of the same name to pyproject.toml.
@@ -29,11 +29,11 @@ Run = Callable[[Inputs], NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A way to compute an encoder.
+    """A program that computes encoders.
 
     Attributes:
-        dtypes: what its products can be computed in.
-        packages: what it needs besides PyTorch; the extra of its name brings them.
+        dtypes: dtypes of its products.
+        packages: Python packages that it needs besides PyTorch; the extra of its name installs them.
         module: has ``export(network, example, folder)``, which writes the graph, and ``load(folder, bf16)`` -> `Run`.
     """
 
@@ -53,15 +53,15 @@ BACKENDS: dict[str, Backend] = {
 
 
 def check_backend(name: str, dtype: str, device: str) -> str:
-    """Return the device that a backend computes on: the one asked for, or ``cpu`` where it knows no other.
+    """Return the device that a backend computes on: `device`, or ``cpu`` for backends that know only that.
 
     Raises:
-        InputError: no such backend, a dtype that it does not compute in, or a device that it does not know.
+        InputError: unknown backend, or a dtype or device that the backend does not support.
         MissingExtra: its packages are not installed.
     """
     backend = lookup(BACKENDS, name, "backend")
     if dtype not in backend.dtypes:
-        others = " or ".join(f"backend={other}" for other, one in BACKENDS.items() if dtype in one.dtypes)
+        others = " or ".join(f"backend={other}" for other, entry in BACKENDS.items() if dtype in entry.dtypes)
         raise InputError(
             f"with backend={name}, dtype must be one of {', '.join(backend.dtypes)}",
             got=dtype,

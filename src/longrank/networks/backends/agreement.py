@@ -1,6 +1,6 @@
-"""Does an exported graph compute what the network computes?
+"""Compare an exported graph with the network that it was exported from.
 
-Exporters follow the network on one example; what they take for a constant of it may depend on the batch.
+Exporters trace the network on one example and may take a value that depends on the batch for a constant.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _TRIED = ((1, 512), (3, 40))  # batches and lengths, other than the example's
 
 
 def agrees(encoder: Any, run: Run) -> bool:
-    """Compare a graph with PyTorch's own forward pass of an encoder, on batches that it was not exported with.
+    """Compare a graph with PyTorch's forward pass of an encoder, on batches other than the example of the export.
 
     Args:
         encoder: a transformers model without head, float32, on the CPU, as it was loaded.
-        run: computes the graph.
+        run: the loaded graph.
     """
     exported = Exported(encoder, run)
     return all(_agrees(encoder, exported, random_batch(encoder, *shape)) for shape in _TRIED)
@@ -51,17 +51,17 @@ def _agrees(encoder: Any, exported: Exported, inputs: Inputs) -> bool:
     with torch.inference_mode():
         expected = encoder(**features)
         try:
-            found = exported(**features)
+            computed = exported(**features)
         except Exception:  # a shape that the graph does not know
             return False
     pooled = expected.get("pooler_output")
     real = features["attention_mask"].bool()
-    return _is_close(found.last_hidden_state, expected.last_hidden_state, real) and (
-        pooled is None or _is_close(found.pooler_output, pooled, real[:, 0])
+    return _is_close(computed.last_hidden_state, expected.last_hidden_state, real) and (
+        pooled is None or _is_close(computed.pooler_output, pooled, real[:, 0])
     )
 
 
-def _is_close(found: torch.Tensor, expected: torch.Tensor, real: torch.Tensor) -> bool:
-    if found.shape != expected.shape:
+def _is_close(computed: torch.Tensor, expected: torch.Tensor, real: torch.Tensor) -> bool:
+    if computed.shape != expected.shape:
         return False
-    return bool((found - expected)[real].abs().max() <= _NOISE * expected[real].abs().max().clamp(min=_NOISE))
+    return bool((computed - expected)[real].abs().max() <= _NOISE * expected[real].abs().max().clamp(min=_NOISE))

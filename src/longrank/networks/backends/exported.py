@@ -1,11 +1,11 @@
-"""Encoders as graphs: exported once for each model and version, checked, and kept below the user's cache folder.
+"""Graphs of encoders: exported once for each model and version, checked, and kept in the user's cache folder.
 
-    exports/<backend>-<digest of all that the graph depends on>/
+    exports/<backend>-<digest of model, network class and package versions>/
         encoder.*        the graph with its weights
-        manifest.json    what it is of, and a checksum of each file; written last
+        manifest.json    the key of the graph and a checksum of each file; written last
 
-A graph is made in a hidden folder that is renamed when whole, so two processes at once do no harm. A damaged one is
-made again.
+A graph is written to a hidden folder that is renamed when complete, so two processes may export at once. A damaged
+graph is exported again.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _EXAMPLE = (2, 7)  # sequences, tokens
 
 
 def exported_folder(encoder: Any, model: Model, backend: str, notes: Notes) -> Path:
-    """Return the folder of an encoder's graph; what is not in the cache, or damaged there, is exported now.
+    """Return the folder of an encoder's graph; export it if the cache has none or a damaged one.
 
     Args:
         encoder: a transformers model without head, float32, on the CPU, as it was loaded.
-        model: where it comes from.
+        model: the encoder's files.
         backend: a key of `BACKENDS`, other than ``torch``.
-        notes: says what was exported, and what was damaged.
+        notes: names exported and damaged graphs.
 
     Raises:
-        InputError: it cannot be exported, the graph computes something else, or the cache cannot be written to.
+        InputError: the encoder cannot be exported, the graph's results differ, or the cache is not writable.
     """
     versions = {name: version(name) for name in ("torch", "transformers", *BACKENDS[backend].packages)}
     network = type(encoder).__name__
@@ -83,7 +83,7 @@ def _is_whole(folder: Path, notes: Notes) -> bool:
 
 
 def _put(work: Path, folder: Path) -> None:
-    """Move a finished export to its place; if another process was first, leave what it made."""
+    """Move a finished export to its place; if another process was first, keep its graph."""
     if folder.exists() and not _is_whole(folder, Notes()):
         damaged = Path(tempfile.mkdtemp(prefix=".damaged-", dir=folder.parent))
         with suppress(FileNotFoundError):  # another process does the same
@@ -103,7 +103,7 @@ def _export(encoder: Any, model: Model, backend: str, work: Path) -> None:
     try:
         with torch.inference_mode(False), torch.no_grad(), _quiet():
             import_module(BACKENDS[backend].module).export(_hidden_states(encoder), example, work)
-    except Exception as error:  # whatever these libraries raise on a network they cannot convert
+    except Exception as error:  # exporters raise errors of many types
         raise InputError(
             f"the network cannot be exported for {backend}: {first_line(error)}",
             path=model.path,
@@ -111,7 +111,7 @@ def _export(encoder: Any, model: Model, backend: str, work: Path) -> None:
         ) from error
     if not agrees(encoder, load_graph(backend, work, bf16=False)):
         raise InputError(
-            f"the network exported for {backend} computes something else than the network",
+            f"the graph exported for {backend} and the network give different results",
             path=model.path,
             fix="use backend=torch",
         )
@@ -119,7 +119,7 @@ def _export(encoder: Any, model: Model, backend: str, work: Path) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep exporters from telling what they think of the network; `agrees` compares what it computes."""
+    """Silence the warnings of exporters; `agrees` checks the results."""
     level = logging.root.manager.disable
     logging.disable(logging.ERROR)
     try:

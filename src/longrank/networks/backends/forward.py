@@ -1,4 +1,4 @@
-"""An encoder whose forward pass another program computes."""
+"""Forward pass of an encoder by an exported graph."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from longrank.networks.loading import position_limit
 if TYPE_CHECKING:
     import torch
 
-# Lengths are filled up to a multiple, since runtimes prepare and keep much for each shape of a batch.
+# Lengths are padded to a multiple, since runtimes compile and cache each shape of a batch.
 _STEP = 16  # tokens
 
 
 class Exported:
-    """The forward pass of an encoder by another program; takes and returns padded tensors, as the encoder itself does.
+    """Forward pass of an encoder by another program, with the encoder's inputs and outputs: padded tensors.
 
     Args:
         encoder: a transformers model without head; its pooler is used if it has one.
@@ -40,7 +40,7 @@ class Exported:
         """Return transformers' output of [B, L] ids and mask, in float32; padding is zeros.
 
         Raises:
-            TypeError: an input that is not known here.
+            TypeError: an input other than ids, mask and token types.
         """
         import torch
         from transformers.modeling_outputs import BaseModelOutputWithPooling
@@ -49,19 +49,19 @@ class Exported:
         if unknown:
             raise TypeError(f"inputs of an exported encoder: {unknown}")
         types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
-        given = {"input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": types}
+        features = {"input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": types}
         length = input_ids.shape[1]
         extra = max(0, min(-length % _STEP, self._longest - length))
         fill = {"input_ids": self._padding}
         wider = {
-            name: torch.nn.functional.pad(given[name], (0, extra), value=fill.get(name, 0)) for name in self.inputs
+            name: torch.nn.functional.pad(features[name], (0, extra), value=fill.get(name, 0)) for name in self.inputs
         }
         hidden = torch.from_numpy(self._run({name: rows.numpy() for name, rows in wider.items()})[:, :length])
-        hidden[attention_mask == 0] = 0  # where a runtime may have left NaN
+        hidden[attention_mask == 0] = 0  # a runtime may leave NaN here
         return BaseModelOutputWithPooling(hidden, self._pooled(hidden))
 
     def _pooled(self, hidden: torch.Tensor) -> torch.Tensor | None:
-        """Return what the encoder's pooler makes of the first token; ALBERT and BigBird keep its two steps apart."""
+        """Return the pooled first token, [B, H]; ALBERT and BigBird store layer and activation of the pooler apart."""
         import torch
 
         pooler = getattr(self._encoder, "pooler", None)
@@ -73,14 +73,14 @@ class Exported:
 
 
 def input_names(encoder: Any) -> tuple[str, ...]:
-    """Return what an encoder reads; token types where it tells several apart."""
+    """Return the names of an encoder's inputs; token types only where it has several."""
     takes_types = "token_type_ids" in inspect.signature(encoder.forward).parameters
     types = ("token_type_ids",) if takes_types and getattr(encoder.config, "type_vocab_size", 0) > 1 else ()
     return ("input_ids", "attention_mask", *types)
 
 
 def load_graph(backend: str, folder: Path, *, bf16: bool) -> Run:
-    """Return what computes the graph in a folder.
+    """Load the graph in a folder.
 
     Raises:
         LongRankError: the backend cannot read it.
@@ -88,6 +88,6 @@ def load_graph(backend: str, folder: Path, *, bf16: bool) -> Run:
     run: Run
     try:
         run = import_module(BACKENDS[backend].module).load(folder, bf16)
-    except Exception as error:  # whatever the runtime raises
+    except Exception as error:  # runtimes raise errors of many types
         raise LongRankError(f"{folder}: {backend} cannot load the graph: {first_line(error)}") from error
     return run

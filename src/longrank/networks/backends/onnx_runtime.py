@@ -1,4 +1,4 @@
-"""ONNX Runtime: encoders on the CPU, in float32. A batch is computed by the thread that asks for it."""
+"""ONNX Runtime: encoders on the CPU, in float32; each batch is computed by the calling thread."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def load(folder: Path, bf16: bool) -> Run:
     """Open the graph.
 
     Raises:
-        ValueError: `bf16`, which ONNX Runtime does not compute in on a CPU.
+        ValueError: `bf16`, which ONNX Runtime does not support on a CPU.
     """
     import onnxruntime
 
@@ -43,9 +43,9 @@ def load(folder: Path, bf16: bool) -> Run:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = _ERRORS
-    options.enable_mem_pattern = False  # batches are never of the same shape
+    options.enable_mem_pattern = False  # shapes of batches differ
     session = onnxruntime.InferenceSession(str(folder / NAME), options, providers=["CPUExecutionProvider"])
-    names = [one.name for one in session.get_inputs()]
+    names = [entry.name for entry in session.get_inputs()]
 
     def run(inputs: Inputs) -> NDArray[np.float32]:
         hidden: NDArray[np.float32] = session.run(None, {name: inputs[name] for name in names})[0]

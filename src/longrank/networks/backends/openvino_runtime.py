@@ -1,7 +1,7 @@
 """OpenVINO: encoders on the CPU, in float32, bf16 or int8.
 
-The runtime has as many streams as PyTorch has threads, each of one thread: a batch is computed by one thread, so its
-bytes do not depend on how many there are.
+The runtime has as many streams as PyTorch has threads, each of one thread. One thread computes a batch, so its bytes do
+not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from longrank.networks.backends import Inputs, Run
 
 NAME = "encoder.xml"  # and encoder.bin
-_KEPT_SHAPES = 64  # of what is prepared for one shape of a batch; thousands by default, for no gain
+_KEPT_SHAPES = 64  # compiled shapes in the cache; the default of thousands gains nothing
 
 
 def openvino() -> Any:
-    """Import OpenVINO without its telemetry, which would report every conversion to its maker over the network."""
+    """Import OpenVINO without its telemetry, which reports every conversion over the network."""
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
     import openvino
 
@@ -35,7 +35,7 @@ def export(network: Any, example: dict[str, Any], folder: Path) -> None:
 
 
 def load(folder: Path, bf16: bool) -> Run:
-    """Compile the graph; `bf16`: products that are not quantised are rounded to it."""
+    """Compile the graph; `bf16`: compute products that are not quantised in bf16."""
     import torch
 
     ov, threads = openvino(), torch.get_num_threads()
@@ -48,13 +48,13 @@ def load(folder: Path, bf16: bool) -> Run:
         "CPU_RUNTIME_CACHE_CAPACITY": _KEPT_SHAPES,
     }
     compiled = core.compile_model(core.read_model(str(folder / NAME)), "CPU", options)
-    names = [one.any_name for one in compiled.inputs]
+    names = [entry.any_name for entry in compiled.inputs]
     idle: list[Any] = []
 
     def run(inputs: Inputs) -> NDArray[np.float32]:
         try:
             request = idle.pop()
-        except IndexError:  # all are at work in other threads
+        except IndexError:  # other threads use all of them
             request = compiled.create_infer_request()
         hidden: NDArray[np.float32] = request.infer([inputs[name] for name in names], share_inputs=True)[0]
         idle.append(request)

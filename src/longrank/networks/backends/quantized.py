@@ -1,13 +1,13 @@
-"""Models with an int8 graph beside their weights: how they are made and read.
+"""Write and read model folders with an int8 graph beside the weights.
 
     FOLDER/                     the model's own files, copied
         openvino-int8/encoder.* the quantised graph
-        quantization.json       what it was calibrated on
+        quantization.json       the calibration data and versions
         manifest.json           a checksum of each file; written last
 
-Weights get 256 levels per output channel, activations 256 per layer, chosen so that those which occur in the
-calibration texts fit (NNCF's post-training quantisation). SmoothQuant (Xiao et al. 2023) first moves what is too
-uneven in the activations into the weights.
+NNCF's post-training quantisation: 256 levels per layer for activations, fitted to the calibration texts, and 128 per
+output channel for weights. SmoothQuant (Xiao et al. 2023) first moves uneven activations into the weights. With 256
+levels of weights, CPUs without VNNI give other scores: they add pairs of products in 16 bits, which overflow.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def quantized_folder(model: Model) -> Path:
     """Return the folder of a model's int8 graph, after checking every file of the model.
 
     Raises:
-        InputError: the model has none.
-        IntegrityError: a file of it is damaged or missing.
+        InputError: the model has no int8 graph.
+        IntegrityError: a file of the model is damaged or missing.
     """
     if not (model.path / RECORD).is_file() or not (model.path / MANIFEST).is_file():
         raise InputError(
@@ -55,17 +55,17 @@ def write_quantized(
 
     Args:
         model: the model.
-        graph: the folder of its float32 graph (`exported_folder`, of OpenVINO).
-        batches: what the encoder reads of the calibration texts.
-        record: what to write of them.
+        graph: the folder of its float32 graph (`exported_folder` with OpenVINO).
+        batches: the encoder's inputs for the calibration texts.
+        record: description of the calibration, for quantization.json.
         folder: an empty folder.
     """
     shutil.copytree(model.path, folder, ignore=_not_read, dirs_exist_ok=True)
-    (folder / _GRAPH).mkdir(exist_ok=True)  # there where the model was quantised before
+    (folder / _GRAPH).mkdir(exist_ok=True)  # exists if the model was quantised before
     ov = openvino()
     network = quantize(ov.Core().read_model(str(graph / NAME)), batches)
     for n, node in enumerate(network.get_ordered_ops()):
-        node.set_friendly_name(f"{node.get_type_name()}_{n}")  # its own counts what the process has made before
+        node.set_friendly_name(f"{node.get_type_name()}_{n}")  # OpenVINO's names count all nodes of the process
     ov.save_model(network, str(folder / _GRAPH / NAME), compress_to_fp16=False)
     with atomic_write(folder / RECORD, "w") as stream:
         stream.write(json.dumps(record, indent=1) + "\n")
@@ -73,12 +73,12 @@ def write_quantized(
 
 
 def _not_read(folder: str, names: list[str]) -> list[str]:
-    """Return the files of a folder that no model depends on."""
+    """Return the names of files that no model depends on."""
     return [name for name in names if (Path(folder) / name).is_file() and Path(name).suffix not in SUFFIXES]
 
 
 def quantize(network: Any, batches: Sequence[Inputs]) -> Any:
-    """Return an OpenVINO network in int8, calibrated on what it reads; the same for the same batches."""
+    """Return an OpenVINO network in int8, calibrated on batches of its inputs; the same for the same batches."""
     openvino()
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         import nncf
@@ -86,7 +86,8 @@ def quantize(network: Any, batches: Sequence[Inputs]) -> Any:
         logging.getLogger("nncf").setLevel(logging.ERROR)
         return nncf.quantize(
             network,
-            nncf.Dataset([dict(one) for one in batches]),
+            nncf.Dataset([dict(batch) for batch in batches]),
             model_type=nncf.ModelType.TRANSFORMER,
             subset_size=len(batches),
+            advanced_parameters=nncf.AdvancedQuantizationParameters(overflow_fix=nncf.OverflowFix.ENABLE),
         )
