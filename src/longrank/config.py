@@ -128,7 +128,7 @@ def shipped(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
-def load_settings(model: type[M], kind: str, folder: Path, name_or_path: str, assignments: Assignments) -> M:
+def load_settings(model: type[M], kind: str, folder: Path, name_or_path: str | Path, assignments: Assignments) -> M:
     """Read settings by name or from a TOML file, with ``section.key=value`` applied on top.
 
     Args:
@@ -141,23 +141,25 @@ def load_settings(model: type[M], kind: str, folder: Path, name_or_path: str, as
     Raises:
         InputError: no such name or file, or a setting is unknown or wrong (suggests the nearest).
     """
-    return validated(model, read_settings(kind, folder, name_or_path, assignments), name_or_path)
+    return validated(model, read_settings(kind, folder, name_or_path, assignments), str(name_or_path))
 
 
-def read_settings(kind: str, folder: Path, name_or_path: str, assignments: Iterable[str]) -> dict[str, Any]:
+def read_settings(kind: str, folder: Path, name_or_path: str | Path, assignments: Assignments) -> dict[str, Any]:
     """Read settings as `load_settings` does, unchecked.
 
     Raises:
         InputError: no such name or file, or as `override`.
     """
-    path = folder / f"{name_or_path}.toml"
-    if name_or_path.endswith(".toml"):
-        path = Path(name_or_path)
-    elif name_or_path not in shipped(folder):
-        fix = suggestion(name_or_path, shipped(folder))
-        if Path(name_or_path).is_file():
+    if not isinstance(name_or_path, str | Path):
+        raise InputError(f"a {kind} is a name or a TOML file", got=type(name_or_path).__name__)
+    name, path = str(name_or_path), folder / f"{name_or_path}.toml"
+    if name.endswith(".toml"):
+        path = Path(name)
+    elif name not in shipped(folder):
+        fix = suggestion(name, shipped(folder))
+        if Path(name).is_file():
             fix = f"a settings file must end in .toml; or {fix}"
-        raise InputError(f"unknown {kind}", got=name_or_path, fix=fix)
+        raise InputError(f"unknown {kind}", got=name, fix=fix)
     return override(read_toml(path), assignments)
 
 

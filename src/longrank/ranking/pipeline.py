@@ -65,7 +65,7 @@ class Pipeline:
 
 def open_pipeline(
     index: Index | Path | str,
-    pipeline: str | PipelineSettings | Pipeline,
+    pipeline: str | Path | PipelineSettings | Pipeline,
     *,
     model: str | None = None,
     assignments: Assignments = (),

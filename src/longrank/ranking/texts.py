@@ -83,7 +83,7 @@ class Reranker:
 
     def __init__(
         self,
-        pipeline: str | PipelineSettings | Pipeline = "minilm",
+        pipeline: str | Path | PipelineSettings | Pipeline = "minilm",
         *,
         model: str | None = None,
         index: Index | Path | str | None = None,

@@ -226,7 +226,7 @@ def _units(
     if tokenizer is None:
         raise InputError(
             "passages of wordpieces need the tokenizer of a model",
-            fix="use a scorer that has one, or passages that count words",
+            fix="use a scorer with a model, or passages that count words",
         )
     return lambda text: wordpieces(text, tokenizer), {"tokenizer": tokenizer.fingerprint}
 

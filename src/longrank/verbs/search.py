@@ -19,7 +19,7 @@ def search(
     index: Index | Path | str,
     query: str,
     *,
-    pipeline: str | PipelineSettings | Pipeline | None = None,
+    pipeline: str | Path | PipelineSettings | Pipeline | None = None,
     model: str | None = None,
     k: int = 10,
     passages: int = 2,

@@ -149,6 +149,13 @@ def test_assignments_may_be_given_in_several_ways(index: longrank.Index, assignm
     assert [hit.aggregate is None for hit in found] == [False, True]
 
 
+def test_a_pipeline_may_be_given_by_its_path(index: longrank.Index, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('[scorer]\nname = "lexical"\n')
+    for given in (path, str(path)):
+        assert longrank.search(index, "bees", pipeline=given)[0].doc_id == "bees"
+
+
 def test_remarks_are_attached_to_the_results(index: longrank.Index) -> None:
     run = longrank.retrieve(index, {"1": "bees", "2": "unicorns"})
     assert run.notes["queries without results"] == 1
@@ -173,6 +180,7 @@ def test_remarks_are_attached_to_the_results(index: longrank.Index) -> None:
         (lambda index: longrank.retrieve(index, QUERIES, k=0), "k must be at least 1"),
         (lambda index: longrank.search(index, "bees", pipeline="lexical", k=0), "k must be at least 1"),
         (lambda index: longrank.Reranker("lexical").rank("bees", ["bees"], k=0), "k must be at least 1"),
+        (lambda index: longrank.search(index, "bees", pipeline=7), "a pipeline is a name or a TOML file"),
         (lambda index: longrank.Reranker("bm25"), "no passage scorer"),
         (lambda index: longrank.Reranker("lexical").rank("bees", "bees"), "documents must be a list"),
         (lambda index: longrank.Reranker("lexical").rank("bees", [7]), "a text or a Document"),
