@@ -61,7 +61,7 @@ def reproduce(
     models: Mapping[str, str | Path] | None = None,
     settings: Assignments = (),
     run: RunCommand = run_in_new_process,
-    tell: Callable[[str], object] = lambda line: None,
+    tell: Callable[[str], object] | None = None,
     notes: Notes | None = None,
 ) -> Reproduction:
     """Obtain tables and figures of papers, and write a report beside the published figures.
@@ -87,7 +87,7 @@ def reproduce(
     Example:
         >>> longrank.reproduce("birch/results-robust04", "robust04=disks45", "out", models={"MB": "birch-mb"})
     """
-    folder, notes = Path(output), Notes() if notes is None else notes
+    folder, notes, tell = Path(output), Notes() if notes is None else notes, tell or _silent
     selected, place = _selected(recipes, collection, models, settings, tell)
     check_apart(folder, *place.sources, *place.queries, *place.qrels, *map(str, (models or {}).values()))
     done = Reproduction(folder, results := {}, failures := {}, outcomes := [], notes)
@@ -120,7 +120,7 @@ def reproduction_script(
     *,
     models: Mapping[str, str | Path] | None = None,
     settings: Assignments = (),
-    tell: Callable[[str], object] = lambda line: None,
+    tell: Callable[[str], object] | None = None,
 ) -> str:
     """Return the commands that `reproduce` would run, as a shell script; nothing is run or written.
 
@@ -133,6 +133,7 @@ def reproduction_script(
     Raises:
         InputError: as `reproduce`.
     """
+    tell = tell or _silent
     selected, place = _selected(recipes, collection, models, settings, tell)
     lines = dict.fromkeys(["# queries, judgments and folds are written by the same command without --dry-run"])
     for recipe in selected:
@@ -147,6 +148,10 @@ def reproduction_script(
         lines.update(dict.fromkeys([f"# {recipe.name}", *commands]))
         _tell_notes(notes, tell)
     return "".join(f"{line}\n" for line in lines)
+
+
+def _silent(line: str) -> None:
+    pass
 
 
 def _selected(
