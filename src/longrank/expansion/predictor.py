@@ -40,7 +40,7 @@ class Prediction(NamedTuple):
 
 
 class QueryPredictor:
-    """Predicts queries with one model.
+    """Predict queries with a model.
 
     Args:
         model: its files.

@@ -64,9 +64,9 @@ def check_heldout(query_ids: Iterable[str], settings: Mapping[str, Any]) -> None
 
 def folds_of(recipe: Recipe, collection: Collection) -> Path | None:
     """Return the folds of the collection's folder, else the paper's, else the catalogue's, if any."""
-    own = recipe.folds if collection.name == recipe.collection and recipe.folds != NOT_PUBLISHED else None
-    known = own or (collection.entry.folds if collection.entry else None)
-    return collection.folds or (FOLDS / known if known else None)
+    published = recipe.folds if collection.name == recipe.collection and recipe.folds != NOT_PUBLISHED else None
+    folds = published or (collection.entry.folds if collection.entry else None)
+    return collection.folds or (FOLDS / folds if folds else None)
 
 
 def n_folds_of(recipe: Recipe) -> int:
@@ -88,8 +88,8 @@ def fold_departures(recipe: Recipe, collection: Collection, judged: Iterable[str
         return [] if collection.folds else ["folds that come with the package, the paper's are not published"]
     if published is None or collection.folds is None:
         return []
-    own, paper = (_tested_together(folds, frozenset(judged)) for folds in (collection.folds, FOLDS / published))
-    return [] if own == paper else [f"folds of {collection.folds}, published are other ones"]
+    used, paper = (_tested_together(folds, frozenset(judged)) for folds in (collection.folds, FOLDS / published))
+    return [] if used == paper else [f"folds of {collection.folds}, published are other ones"]
 
 
 def _tested_together(folds: Path, judged: frozenset[str]) -> set[frozenset[str]]:

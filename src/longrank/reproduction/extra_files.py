@@ -77,7 +77,7 @@ class ExtraFiles:
         self.files += (queries, qrels)
         return queries, qrels
 
-    def made(self, setting: str, names: Sequence[Path], role: str, *keys: str) -> list[Path]:
+    def results_of(self, setting: str, names: Sequence[Path], role: str, *keys: str) -> list[Path]:
         """Return files of this recipe's folder on another collection, which a setting names.
 
         Args:

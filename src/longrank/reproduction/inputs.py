@@ -90,8 +90,8 @@ def tested(inputs: Mapping[str, str]) -> set[str]:
 
 
 def _json(folds: Mapping[str, Fold]) -> str:
-    made = {name: fold._asdict() for name, fold in folds.items()}
-    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+    splits = {name: fold._asdict() for name, fold in folds.items()}
+    return json.dumps(splits, indent=1, ensure_ascii=False) + "\n"
 
 
 def _without_dev(fold: Fold) -> Fold:

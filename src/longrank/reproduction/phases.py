@@ -75,18 +75,18 @@ class Phases:
         Raises:
             LongRankError: as the command; or the command did not write `output`.
         """
-        command, made = list(command), os.path.relpath(output, self._path.parent)
+        command, name = list(command), os.path.relpath(output, self._path.parent)
         if command in self.commands:  # several rows may need the same first stage
             return
         self.commands.append(command)
-        if self.dry or (self._finished.get(made, {}).get("command") == command and output.exists()):
+        if self.dry or (self._finished.get(name, {}).get("command") == command and output.exists()):
             return
         began = time.monotonic()
-        self._forget(made)
+        self._forget(name)
         self._run(command, self._number())
         if not output.exists():
             raise LongRankError(f"{output} was not written by: longrank {shlex.join(command)}")
-        self._finished[made] = {"command": command, "seconds": round(time.monotonic() - began, 1)}
+        self._finished[name] = {"command": command, "seconds": round(time.monotonic() - began, 1)}
         self._save()
 
     def left(self, commands: Iterable[Sequence[str]]) -> bool:
@@ -102,9 +102,9 @@ class Phases:
         n = len(self.commands)
         return f"{n} of {max(n, self._planned)}" if self._planned else str(n)
 
-    def _forget(self, made: str) -> None:
+    def _forget(self, name: str) -> None:
         """Drop an entry before another command replaces its output."""
-        if self._finished.pop(made, None):
+        if self._finished.pop(name, None):
             self._save()
 
     def _save(self) -> None:

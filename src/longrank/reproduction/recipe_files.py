@@ -1,8 +1,8 @@
 """Recipe files: one TOML file for each table or figure of a paper, ``recipes/PAPER/NAME.toml``.
 
-``paper.toml`` beside them holds what the tables of a paper share. A table takes one of its groups by
-``shared = "NAME"``; its own keys come first, section by section. ``decisions`` lists names of the paper's
-decisions; a decision is about its name, without a qualifier in parentheses. A file with ``paper`` stands alone.
+``paper.toml`` beside them holds groups of keys and decisions that tables share. ``shared = "NAME"`` in a table takes a
+group; the table's own keys win, section by section. ``decisions`` lists names of decisions; the topic of a decision is
+its name without a qualifier in parentheses. A file with ``paper`` stands alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PAPER = "paper.toml"
 
 
 class _Paper(BaseModel):
-    """What tables share: group -> its keys, as of a table; decision -> ``text`` and ``choice``."""
+    """Shared parts: group -> keys of a table; decision -> ``text`` and ``choice``."""
 
     model_config = ConfigDict(extra="forbid")
     paper: str
@@ -33,7 +33,7 @@ class _Paper(BaseModel):
 
 
 class _Table(BaseModel):
-    """What a table takes of its paper; its other keys are a recipe's."""
+    """Keys of a table that refer to its paper; the other keys are a recipe's."""
 
     shared: str | None = None
     decisions: list[str] = Field(default_factory=list)

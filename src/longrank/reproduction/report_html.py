@@ -81,7 +81,7 @@ def _section(name: str, body: str) -> str:
 
 
 def _list(texts: Iterable[str]) -> str:
-    return "<ul>\n" + "".join(f"<li>{text(one)}</li>\n" for one in texts) + "</ul>"
+    return "<ul>\n" + "".join(f"<li>{text(each)}</li>\n" for each in texts) + "</ul>"
 
 
 def _terms(pairs: Iterable[tuple[str, str]], kind: str = "terms") -> str:
@@ -123,7 +123,7 @@ def _obtained(cell: Cell) -> str:
 def _footnotes(table: ReportTable) -> str:
     if not table.footnotes:
         return ""
-    notes = "".join(f'<li id="n{number}">{text(one)}</li>\n' for number, one in enumerate(table.footnotes, 1))
+    notes = "".join(f'<li id="n{number}">{text(each)}</li>\n' for number, each in enumerate(table.footnotes, 1))
     return f'\n<ol class="notes">\n{notes}</ol>'
 
 
@@ -136,7 +136,7 @@ def _plots(plots: Mapping[str, str] | str) -> str:
 
 def _p_values(table: ReportTable) -> str:
     columns = list(dict.fromkeys(column for values in table.p.values() for column in values))
-    head = "".join(f'<th scope="col">{text(one)}</th>' for one in ("row", *columns))
+    head = "".join(f'<th scope="col">{text(each)}</th>' for each in ("row", *columns))
     rows = []
     for row, values in table.p.items():
         cells = "".join(f"<td>{text(values.get(column, ''))}</td>" for column in columns)

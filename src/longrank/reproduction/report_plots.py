@@ -162,21 +162,22 @@ def _curve(panel: Panel, column: str, lines: Sequence[ResultRow], color: str, na
 def _by_query(result: Result) -> Figure | None:
     """Draw a stroke for each query of each row: its difference from the baseline row."""
     rows = {line.name: line.row.per_query for line in result.lines if line.row is not None and line.row.per_query}
-    how = result.recipe.significance
-    one = next((name for name in rows if how is not None and name == how.baseline), next(iter(rows), None))
-    bases = {name: how.baseline_of(name) if how and not isinstance(how.compare_with, str) else one for name in rows}
-    others = [name for name, base in bases.items() if base in rows and base != name]
-    if not others or (how is None and result.recipe.plot == "lines"):
+    test = result.recipe.significance
+    baseline = next((name for name in rows if test is not None and name == test.baseline), next(iter(rows), None))
+    paired = test if test and not isinstance(test.compare_with, str) else None
+    bases = {name: paired.baseline_of(name) if paired else baseline for name in rows}
+    compared = [name for name, base in bases.items() if base in rows and base != name]
+    if not compared or (test is None and result.recipe.plot == "lines"):
         return None
     measure = result.recipe.measures[0]
-    figure, panel = blank_panel(8, 0.9 + 0.28 * len(others))
-    for y, name in enumerate(others):
+    figure, panel = blank_panel(8, 0.9 + 0.28 * len(compared))
+    for y, name in enumerate(compared):
         _strokes(panel, y, differences(rows[name][measure], rows[str(bases[name])][measure]))
     panel.axvline(0, color=INK, lw=0.8)
-    panel.set_ylim(len(others) - 0.4, -0.6)
-    panel.set_yticks(range(len(others)), [_short(name) for name in others])
-    against = {str(bases[name]) for name in others}
-    against_all = _short(against.pop()) if len(against) == 1 else how.baseline if how else ""
+    panel.set_ylim(len(compared) - 0.4, -0.6)
+    panel.set_yticks(range(len(compared)), [_short(name) for name in compared])
+    against = {str(bases[name]) for name in compared}
+    against_all = _short(against.pop()) if len(against) == 1 else test.baseline if test else ""
     panel.set_title(f"{measure} of each query, less that of {against_all}")
     panel.tick_params(left=False)
     _legend(figure, [panel])

@@ -89,41 +89,41 @@ def summary_text(outcomes: Sequence[RecipeOutcome]) -> str:
 
 def _markdown(outcomes: Sequence[RecipeOutcome], collection: str) -> str:
     lines = [["recipe", "shows", *VERDICTS, ""], ["---", "---", *("---:" for _ in VERDICTS), "---"]]
-    for one in outcomes:
-        name = markdown_text(one.name)
-        link = name if one.instead else f"[{name}]({quote(str(one.place / 'report.md'))})"
-        what = markdown_text(f"{one.shows}: {one.about}")
-        lines.append([link, what, *(_count(one, v) for v in VERDICTS), markdown_text(one.instead)])
+    for outcome in outcomes:
+        name = markdown_text(outcome.name)
+        link = name if outcome.instead else f"[{name}]({quote(str(outcome.place / 'report.md'))})"
+        shows = markdown_text(f"{outcome.shows}: {outcome.about}")
+        lines.append([link, shows, *(_count(outcome, v) for v in VERDICTS), markdown_text(outcome.instead)])
     return f"# Reproductions on {markdown_text(collection)}\n\n{pipes(lines)}"
 
 
 def _html(outcomes: Sequence[RecipeOutcome], collection: str) -> str:
     words = '<th scope="col" class="words">recipe</th><th scope="col" class="words">shows</th>'
-    heads = words + "".join(f'<th scope="col">{text(one)}</th>' for one in VERDICTS)
-    head, rows = f"<thead><tr>{heads}</tr></thead>", "\n".join(_row(one) for one in outcomes)
+    heads = words + "".join(f'<th scope="col">{text(verdict)}</th>' for verdict in VERDICTS)
+    head, rows = f"<thead><tr>{heads}</tr></thead>", "\n".join(_row(outcome) for outcome in outcomes)
     return page(
         f"Reproductions on {collection}",
         f"<h1>Reproductions on {text(collection)}</h1>\n"
-        f'<p class="about">How many published figures each recipe matched; its name leads to its report.</p>\n'
+        f'<p class="about">Number of published figures by verdict; names link to reports.</p>\n'
         f'<div class="wide"><table>\n{head}\n<tbody>\n{rows}\n</tbody>\n</table></div>',
     )
 
 
-def _row(one: RecipeOutcome) -> str:
-    name = text(one.name)
-    link = name if one.instead else f'<a href="{text(quote(str(one.place / "report.html")))}">{name}</a>'
-    what = f'<td class="words"><b>{text(one.shows)}</b> {text(one.about)}</td>'
-    if one.instead:
-        came_to = f'<td class="words" colspan="{len(VERDICTS)}">{text(one.instead)}</td>'
+def _row(outcome: RecipeOutcome) -> str:
+    name = text(outcome.name)
+    link = name if outcome.instead else f'<a href="{text(quote(str(outcome.place / "report.html")))}">{name}</a>'
+    shows = f'<td class="words"><b>{text(outcome.shows)}</b> {text(outcome.about)}</td>'
+    if outcome.instead:
+        cells = f'<td class="words" colspan="{len(VERDICTS)}">{text(outcome.instead)}</td>'
     else:
-        came_to = "".join(_cell(one, verdict) for verdict in VERDICTS)
-    return f'<tr><th scope="row" class="name">{link}</th>{what}{came_to}</tr>'
+        cells = "".join(_cell(outcome, verdict) for verdict in VERDICTS)
+    return f'<tr><th scope="row" class="name">{link}</th>{shows}{cells}</tr>'
 
 
-def _cell(one: RecipeOutcome, verdict: Verdict) -> str:
-    kind = verdict_class(verdict) if verdict in one.counts else ""
-    return f'<td class="{kind}">{_count(one, verdict)}</td>'
+def _cell(outcome: RecipeOutcome, verdict: Verdict) -> str:
+    kind = verdict_class(verdict) if verdict in outcome.counts else ""
+    return f'<td class="{kind}">{_count(outcome, verdict)}</td>'
 
 
-def _count(one: RecipeOutcome, verdict: Verdict) -> str:
-    return str(one.counts[verdict]) if verdict in one.counts else ""
+def _count(outcome: RecipeOutcome, verdict: Verdict) -> str:
+    return str(outcome.counts[verdict]) if verdict in outcome.counts else ""

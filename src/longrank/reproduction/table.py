@@ -118,24 +118,27 @@ def how_matched(recipe: Recipe) -> str:
 
 def how_tested(result: Result) -> str:
     """Return a sentence about the asterisk; empty if the paper has no test."""
-    how = result.recipe.significance
-    if how is None:
+    test = result.recipe.significance
+    if test is None:
         return ""
-    others = sum(bool(line.p) for line in result.lines)
-    if not others:
-        return f"The paper's test compares rows with {how.baseline}: they were not both obtained here."
-    corrected = "not corrected" if how.correction == "none" else f"{how.correction.capitalize()}, {others} comparisons"
-    return f"* differs from {how.baseline} with p < {how.alpha:g} ({_TESTS[how.test]}, {corrected}), on these queries."
+    n_compared = sum(bool(line.p) for line in result.lines)
+    if not n_compared:
+        return f"The paper's test compares rows with {test.baseline}; not both were obtained."
+    name = test.correction.capitalize()
+    correction = "not corrected" if test.correction == "none" else f"{name}, {n_compared} comparisons"
+    return (
+        f"* differs from {test.baseline} with p < {test.alpha:g} ({_TESTS[test.test]}, {correction}), on these queries."
+    )
 
 
 def _cell(recipe: Recipe, line: ResultRow, column: str, digits: int) -> Cell:
-    published, obtained, p, how = line.published.get(column), line.obtained.get(column), None, recipe.significance
+    published, obtained, p, test = line.published.get(column), line.obtained.get(column), None, recipe.significance
     p = line.p.get(column)
     return Cell(
         "" if published is None else _figure(recipe, column, published, digits),
         "" if obtained is None else _figure(recipe, column, obtained, 4),
         line.verdicts.get(column),
-        how is not None and p is not None and p < how.alpha,
+        test is not None and p is not None and p < test.alpha,
     )
 
 

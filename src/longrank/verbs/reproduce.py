@@ -2,55 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from longrank.collections.available import open_whole
 from longrank.collections.collection import Collection
 from longrank.config import Assignments, listed
 from longrank.errors import LongRankError
-from longrank.reproduction.folders import reproducing
 from longrank.reproduction.phases import RunCommand, run_in_new_process
 from longrank.reproduction.recipe_files import named
-from longrank.reproduction.report import as_text
-from longrank.reproduction.results import Result
-from longrank.reproduction.run_recipe import recipe_script, run_recipe
+from longrank.reproduction.run_recipe import recipe_script
+from longrank.reproduction.run_recipes import Reproduction, Tell, run_recipes, tell_notes
 from longrank.reproduction.selection import SelectedRecipe, for_collection, select_recipes
-from longrank.reproduction.summary import (
-    RecipeOutcome,
-    finished_before,
-    no_outcome,
-    outcome_in,
-    summary_text,
-    write_summary,
-)
 from longrank.storage.workplace import check_apart
 from longrank.types import Notes
 
 Recipes: TypeAlias = str | Path | Sequence[str | Path]
 """A recipe, a table (all of its conditions), a paper, a TOML file, or several of these."""
-
-
-class Reproduction(NamedTuple):
-    """Recipes as they were obtained; printed as text, the table of one recipe or a summary of several.
-
-    Attributes:
-        folder: holds a folder with a report for each recipe, and ``index.html`` if there are several.
-        results: recipe -> its rows beside the published figures.
-        failures: recipe -> the error that ended it.
-        outcomes: counts of verdicts, for each of several recipes.
-        notes: remarks on accepted input.
-    """
-
-    folder: Path
-    results: Mapping[str, Result]
-    failures: Mapping[str, LongRankError]
-    outcomes: Sequence[RecipeOutcome]
-    notes: Notes
-
-    def __str__(self) -> str:
-        return summary_text(self.outcomes) if self.outcomes else "".join(map(as_text, self.results.values()))
 
 
 def reproduce(
@@ -60,8 +29,8 @@ def reproduce(
     *,
     models: Mapping[str, str | Path] | None = None,
     settings: Assignments = (),
-    run: RunCommand = run_in_new_process,
-    tell: Callable[[str], object] | None = None,
+    run: RunCommand | None = None,
+    tell: Tell | None = None,
     notes: Notes | None = None,
 ) -> Reproduction:
     """Obtain tables and figures of papers, and write a report beside the published figures.
@@ -72,7 +41,7 @@ def reproduce(
         output: folder for everything; the same call again resumes.
         models: role -> a folder or Hugging Face name to use instead of the published model.
         settings: settings of the recipes, as ``key=value`` or ``{key: value}``; each recipe takes those it has.
-        run: runs the arguments of one ``longrank`` command; the default starts a new Python process.
+        run: runs the arguments of one ``longrank`` command; None: each starts a new Python process.
         tell: called with each line of progress.
         notes: collects remarks on accepted input.
 
@@ -90,27 +59,7 @@ def reproduce(
     folder, notes, tell = Path(output), Notes() if notes is None else notes, tell or _silent
     selected, place = _selected(recipes, collection, models, settings, tell)
     check_apart(folder, *place.sources, *place.queries, *place.qrels, *map(str, (models or {}).values()))
-    done = Reproduction(folder, results := {}, failures := {}, outcomes := [], notes)
-    with reproducing(folder, place):
-        if len(selected) == 1:
-            results[selected[0].name] = _obtained(selected[0], folder, place, run=run, tell=tell, notes=notes)
-            return done
-        for number, recipe in enumerate(selected, 1):
-            tell(f"recipe {number} of {len(selected)}: {recipe.name}")
-            try:
-                if recipe.recipe.program is not None:
-                    results[recipe.name] = _obtained(recipe, folder, place, run=run, tell=tell, notes=notes)
-                    outcomes.append(outcome_in(folder, recipe.place))
-                else:
-                    outcomes.append(no_outcome(recipe, f"nothing to run: {recipe.recipe.expected[0].reason}"))
-            except LongRankError as error:
-                tell(f"{recipe.name}: {error}; the other recipes go on")
-                outcomes.append(no_outcome(recipe, f"failed: {error}"))
-                failures[recipe.name] = error
-        earlier = finished_before(folder, {recipe.place for recipe in selected})
-        write_summary([*outcomes, *earlier], place.name, folder)
-    tell(f"{folder}: index.html, summary.md")
-    return done
+    return run_recipes(selected, folder, place, run or run_in_new_process, tell=tell, notes=notes)
 
 
 def reproduction_script(
@@ -120,7 +69,7 @@ def reproduction_script(
     *,
     models: Mapping[str, str | Path] | None = None,
     settings: Assignments = (),
-    tell: Callable[[str], object] | None = None,
+    tell: Tell | None = None,
 ) -> str:
     """Return the commands that `reproduce` would run, as a shell script; nothing is run or written.
 
@@ -146,7 +95,7 @@ def reproduction_script(
             tell(f"{recipe.name}: {error}")
             continue
         lines.update(dict.fromkeys([f"# {recipe.name}", *commands]))
-        _tell_notes(notes, tell)
+        tell_notes(notes, tell)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -159,7 +108,7 @@ def _selected(
     collection: str | Path,
     models: Mapping[str, str | Path] | None,
     settings: Assignments,
-    tell: Callable[[str], object],
+    tell: Tell,
 ) -> tuple[list[SelectedRecipe], Collection]:
     names = [str(name) for name in ([recipes] if isinstance(recipes, str | Path) else recipes)]
     known = select_recipes(named(names), listed(settings), {role: str(model) for role, model in (models or {}).items()})
@@ -168,25 +117,3 @@ def _selected(
     if left_out := len(known) - len(selected):
         tell(f"{left_out} of {len(known)} recipes are left out: not of {place.name}")
     return selected, place
-
-
-def _obtained(
-    recipe: SelectedRecipe,
-    folder: Path,
-    place: Collection,
-    *,
-    run: RunCommand,
-    tell: Callable[[str], object],
-    notes: Notes,
-) -> Result:
-    own = Notes()
-    result = run_recipe(recipe, folder, place, run, own)
-    _tell_notes(own, tell)
-    notes.merge(own)
-    tell(f"{folder / recipe.place}: report.html, report.md, results.json")
-    return result
-
-
-def _tell_notes(notes: Notes, tell: Callable[[str], object]) -> None:
-    for line in notes.lines():
-        tell(f"note: {line}")

@@ -55,18 +55,18 @@ def test_other_topics_are_a_folder_with_queries_and_judgments(tmp_path: Path) ->
 
 
 def test_scores_of_another_model_or_kind_are_not_taken_for_these(tmp_path: Path) -> None:
-    def made(model: str, score: str) -> list[Path]:
+    def results_of(model: str, score: str) -> list[Path]:
         known = {"models": {"MB": model}, "settings": {"score": score}}
         (tmp_path / "reproduction.json").write_text(json.dumps(known))
         settings = {"score": "logit", "learn_on": str(tmp_path)}
         found = elsewhere(tmp_path, settings, {"MB": "mine"}, models={"MB": "hub/name"})
-        return found.made("learn_on", [Path("mb.run")], "MB", "score")
+        return found.results_of("learn_on", [Path("mb.run")], "MB", "score")
 
     with pytest.raises(InputError, match=r"mb\.run: setting learn_on names a folder of this recipe on another"):
-        made("mine", "logit")
+        results_of("mine", "logit")
     (tmp_path / "mb.run").touch()
-    assert made("mine", "logit") == [tmp_path / "mb.run"]
+    assert results_of("mine", "logit") == [tmp_path / "mb.run"]
     with pytest.raises(InputError, match="of another model for the role MB"):
-        made("yours", "logit")
+        results_of("yours", "logit")
     with pytest.raises(InputError, match="score 'prob' there, 'logit' here"):
-        made("mine", "prob")
+        results_of("mine", "prob")

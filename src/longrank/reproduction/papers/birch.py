@@ -53,7 +53,7 @@ def _frozen(bench: Workbench, trained_on: str, first: Path, evidence: Path) -> t
     if not bench.settings["learn_on"]:
         return ()
     names = [file.relative_to(bench.folder) for file in (bench.qrels, first, evidence)]
-    files = bench.extra_files.made("learn_on", names, trained_on, "score")
+    files = bench.extra_files.results_of("learn_on", names, trained_on, "score")
     return "--learn-on", ",".join(map(str, files))
 
 

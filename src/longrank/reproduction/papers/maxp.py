@@ -107,13 +107,13 @@ def _trained(bench: Workbench, name: str, role: str, overrides: Overrides | None
     return train(bench, name, "maxp", _first_stage(bench), {**model, **(overrides or {})}) / "test.run"
 
 
-def _median(bench: Workbench, name: str, what: str, sampled: Overrides, series: str, rate: float) -> ObtainedRow:  # noqa: PLR0917
+def _median(bench: Workbench, name: str, sample: str, sampled: Overrides, series: str, rate: float) -> ObtainedRow:  # noqa: PLR0917
     """Train with every seed; return the median run by the recipe's first measure (the lower of two)."""
     rows = []
     for seed in bench.settings["seeds"]:
-        folder = f"{_role(name)}-{what.replace(', ', '-')}-{seed}"
+        folder = f"{_role(name)}-{sample.replace(', ', '-')}-{seed}"
         run = _trained(bench, folder, _role(name), {"loop.seed": seed, **sampled})
-        rows.append(bench.ranked(f"{name}, {what}", run, series=series, x=rate))
+        rows.append(bench.ranked(f"{name}, {sample}", run, series=series, x=rate))
     measure = bench.recipe.measures[0]
     return sorted(rows, key=lambda row: row.values.get(measure, 0.0))[(len(rows) - 1) // 2]
 
