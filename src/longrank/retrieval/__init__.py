@@ -78,9 +78,9 @@ def first_stage(preset: str | FirstStage, settings: Mapping[str, Any]) -> FirstS
     """Return a preset with some settings replaced.
 
     Args:
-        preset: a key of `PRESETS`, or a first stage. settings: `SETTINGS`, and options of the similarity (``k1``) and
-        of the feedback model (``fb_docs``); None stands
-            for the preset's value.
+        preset: a key of `PRESETS`, or a first stage.
+        settings: `SETTINGS`, and options of the similarity (``k1``) and of the feedback model (``fb_docs``); None
+            stands for the preset's value.
 
     Raises:
         InputError: unknown preset, similarity or feedback model, a setting that they do not have (suggests the

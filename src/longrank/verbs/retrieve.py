@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from longrank.collections import read_queries
+from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.index import Index
+from longrank.index.folder import folder_path
 from longrank.processes import cores
 from longrank.retrieval import (
     FirstStage,
@@ -94,7 +96,7 @@ def open_first_stage(
     stage = first_stage(preset, settings)
     if isinstance(index, Index):
         return make_retriever(index, stage, notes=notes)
-    return open_retriever(str(index), stage, notes=notes)
+    return open_retriever(str(index) if isinstance(index, str) else str(folder_path(index)), stage, notes=notes)
 
 
 def rankings(
@@ -111,8 +113,7 @@ def rankings(
     Raises:
         InputError: `k` is below 1.
     """
-    if k < 1:
-        raise InputError("k must be at least 1", got=k)
+    check_at_least("k", k, 1)
     for query, ranking in zip(queries, retrieve_all(retriever, queries, k, threads or cores()), strict=True):
         if ranking:
             yield ranking
