@@ -20,18 +20,17 @@ def retrieve(
     output: Annotated[Path, typer.Option("-o", "--output", help="Output file, a TREC run; .gz compresses it.")],
     k: Annotated[int, typer.Option("-k", help="Documents per query.")] = 1000,
     preset: Annotated[
-        str, typer.Option("--preset", help="First stage by name, e.g. bm25-lucene+rm3; docs/names.md lists them.")
+        str, typer.Option(help="First stage by name, e.g. bm25-lucene+rm3; docs/names.md lists them.")
     ] = "bm25-anserini",
-    similarity: Annotated[str | None, typer.Option("--similarity", help="bm25 or ql (query likelihood).")] = None,
-    k1: Annotated[float | None, typer.Option("--k1", help="BM25: term frequency saturation, 0 or more.")] = None,
-    b: Annotated[float | None, typer.Option("--b", help="BM25: document length weight, 0 to 1.")] = None,
-    mu: Annotated[float | None, typer.Option("--mu", help="Query likelihood: smoothing, above 0.")] = None,
+    similarity: Annotated[str | None, typer.Option(help="bm25 or ql (query likelihood).")] = None,
+    k1: Annotated[float | None, typer.Option(help="BM25: term frequency saturation, 0 or more.")] = None,
+    b: Annotated[float | None, typer.Option(help="BM25: document length weight, 0 to 1.")] = None,
+    mu: Annotated[float | None, typer.Option(help="Query likelihood: smoothing, above 0.")] = None,
     doc_lengths: Annotated[
-        str | None,
-        typer.Option("--doc-lengths", help="Document lengths: lucene (8-bit, gives Lucene's scores) or exact."),
+        str | None, typer.Option(help="Document lengths: lucene (8-bit, gives Lucene's scores) or exact.")
     ] = None,
     feedback: Annotated[
-        str | None, typer.Option("--feedback", help="Query expansion: none, rm3, bm25prf, axiomatic or rocchio.")
+        str | None, typer.Option(help="Query expansion: none, rm3, bm25prf, axiomatic or rocchio.")
     ] = None,
     assignments: Annotated[
         list[str] | None,
@@ -45,12 +44,7 @@ def retrieve(
         typer.Option("--expanded-queries", help="Write the weighted terms of each query to this file, as JSON lines."),
     ] = None,
     threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads",
-            help="Search threads. [default: all cores; one below 500,000 documents]",
-            min=1,
-        ),
+        int | None, typer.Option(help="Search threads. [default: all cores; one below 500,000 documents]", min=1)
     ] = None,
     field: Field = None,
     query_format: QueryFormat = None,

@@ -32,21 +32,17 @@ def microblog(
     sources: Annotated[
         list[str], typer.Argument(help="Tweets: documents as longrank index reads them, or irds:ID.", metavar="SOURCE")
     ],
-    queries: Annotated[list[Path], typer.Option("--queries", help="Topics of one year; repeatable.")],
-    qrels: Annotated[list[Path], typer.Option("--qrels", help="Judgments of one year; repeatable.")],
+    queries: Annotated[list[Path], typer.Option(help="Topics of one year; repeatable.")],
+    qrels: Annotated[list[Path], typer.Option(help="Judgments of one year; repeatable.")],
     output: Output,
-    dev: Annotated[
-        Path | None, typer.Option("--dev", help="Output file for the rows of the validation queries.")
-    ] = None,
+    dev: Annotated[Path | None, typer.Option(help="Output file for the rows of the validation queries.")] = None,
     dev_queries: Annotated[
-        int | None, typer.Option("--dev-queries", help="With --dev: number of validation queries. [default: 59]")
+        int | None, typer.Option(help="With --dev: number of validation queries. [default: 59]")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help=f"With --dev: seed of their random choice. [default: {_SEED}]")
+        int | None, typer.Option(help=f"With --dev: seed of their random choice. [default: {_SEED}]")
     ] = None,
-    format: Annotated[
-        str | None, typer.Option("--format", help="Format of the tweets, if the file name does not tell it.")
-    ] = None,
+    format: Annotated[str | None, typer.Option(help="Format of the tweets, if the file name does not tell it.")] = None,
 ) -> None:
     """Make one row per judged tweet of TREC Microblog.
 
@@ -126,7 +122,7 @@ def car(
     qrels: Annotated[Path, typer.Argument(help="Automatic judgments of the fold.", metavar="QRELS")],
     run: Annotated[Path, typer.Argument(help="BM25 run of the fold.", metavar="RUN")],
     output: Output,
-    depth: Annotated[int, typer.Option("--depth", help="Paragraphs per query.")] = 10,
+    depth: Annotated[int, typer.Option(help="Paragraphs per query.")] = 10,
 ) -> None:
     """Make one row per paragraph that BM25 ranks best, of TREC CAR.
 
