@@ -61,7 +61,7 @@ def expand(
     longrank index docs.jsonl -o expanded.index --expansions d2q.jsonl
     """
     from longrank.cli.inputs import output_file
-    from longrank.formats.corpora import CorpusOptions
+    from longrank.formats.records import CorpusOptions
     from longrank.verbs.expand import expand as predict
 
     output_file(output, source, model)

@@ -10,7 +10,7 @@ import typer
 from longrank.cli import console
 
 if TYPE_CHECKING:
-    from longrank.formats.corpora import CorpusOptions
+    from longrank.formats.records import CorpusOptions
     from longrank.index import Index
     from longrank.types import Notes
 
@@ -90,8 +90,9 @@ def _corpus(
     format: str | None, fields: tuple[str, ...], encoding: str, errors: str, max_uncompressed: int | None
 ) -> CorpusOptions:
     from longrank.cli.inputs import choice
-    from longrank.formats.corpora import CorpusOptions
-    from longrank.formats.lines import Limits, TextOptions
+    from longrank.formats.lines import TextOptions
+    from longrank.formats.opening import Limits
+    from longrank.formats.records import CorpusOptions
 
     choice("--encoding-errors", errors, ("strict", "replace"))
     return CorpusOptions(format, fields, TextOptions(encoding, errors, Limits(max_uncompressed=max_uncompressed)))

@@ -148,7 +148,7 @@ def car(
 
 def _tweets(sources: list[str], format: str | None, notes: Notes) -> Iterator[Document]:
     from longrank.collections import read_documents
-    from longrank.formats.corpora import CorpusOptions
+    from longrank.formats.records import CorpusOptions
 
     with console.progress("reading", None, "tweets") as advance:
         documents = read_documents(sources, CorpusOptions(format, ("text",)), notes)

@@ -14,22 +14,9 @@ from os import PathLike
 from typing import Literal, NamedTuple, TypeAlias
 
 from longrank.errors import InputError
-from longrank.evaluation.names import PROVIDERS, at_level, parse_measure, parse_measures
+from longrank.evaluation.names import PROVIDERS, at_level, parse_measures
 from longrank.evaluation.own import COUNTS, OWN, Measure, own_value
 from longrank.types import Qrels, Run
-
-__all__ = [
-    "DEFAULT_MEASURES",
-    "Coverage",
-    "PerQuery",
-    "coverage",
-    "evaluate",
-    "evaluate_rankings",
-    "is_count",
-    "parse_measure",
-    "parse_measures",
-    "summarise",
-]
 
 PerQuery: TypeAlias = dict[str, dict[str, float]]
 """measure -> query_id -> value; measures under ir_measures' names, queries in the order of the qrels."""

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from longrank.collections.documents import locate_documents
 from longrank.errors import InputError
-from longrank.formats.corpora import CorpusOptions
 from longrank.formats.expansions import Expansion, read_expansions
 from longrank.formats.lines import TextOptions
+from longrank.formats.records import CorpusOptions
 from longrank.index.arrays import Array
 from longrank.index.builder import write_index
 from longrank.index.documents import Documents

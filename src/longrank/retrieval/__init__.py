@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING, Any
 from longrank.config import check_options, defaults_of, lookup, suggestion
 from longrank.errors import InputError
 from longrank.index import Index
-from longrank.retrieval.batch import retrieve_all
-from longrank.retrieval.bm25 import BM25
-from longrank.retrieval.expanded import WithFeedback
-from longrank.retrieval.feedback import FEEDBACKS, Feedback
-from longrank.retrieval.presets import PRESETS, SETTINGS, FirstStage
-from longrank.retrieval.query_likelihood import QueryLikelihood
-from longrank.retrieval.replay import Replay
-from longrank.retrieval.searcher import ExpandedQuery, Hits, Searcher
-from longrank.retrieval.similarities import SIMILARITIES, parameters_of, similarity_options
+from longrank.retrieval.batch import retrieve_all as retrieve_all
+from longrank.retrieval.bm25 import BM25 as BM25
+from longrank.retrieval.expanded import WithFeedback as WithFeedback
+from longrank.retrieval.feedback import FEEDBACKS as FEEDBACKS
+from longrank.retrieval.feedback import Feedback
+from longrank.retrieval.presets import PRESETS as PRESETS
+from longrank.retrieval.presets import SETTINGS as SETTINGS
+from longrank.retrieval.presets import FirstStage as FirstStage
+from longrank.retrieval.query_likelihood import QueryLikelihood as QueryLikelihood
+from longrank.retrieval.replay import Replay as Replay
+from longrank.retrieval.searcher import ExpandedQuery as ExpandedQuery
+from longrank.retrieval.searcher import Hits as Hits
+from longrank.retrieval.searcher import Searcher as Searcher
+from longrank.retrieval.similarities import SIMILARITIES as SIMILARITIES
+from longrank.retrieval.similarities import parameters_of as parameters_of
+from longrank.retrieval.similarities import similarity_options as similarity_options
 from longrank.types import Notes
 
 if TYPE_CHECKING:
@@ -110,28 +117,3 @@ def first_stage(preset: str | FirstStage, settings: Mapping[str, Any]) -> FirstS
 def feedback_options(feedback: str) -> dict[str, Any]:
     """Return the options of a feedback model with their defaults; ``none`` has no options."""
     return {} if feedback == "none" else defaults_of(FEEDBACKS[feedback])
-
-
-__all__ = [
-    "BM25",
-    "ENGINES",
-    "FEEDBACKS",
-    "PRESETS",
-    "SETTINGS",
-    "SIMILARITIES",
-    "ExpandedQuery",
-    "FirstStage",
-    "Hits",
-    "QueryLikelihood",
-    "Replay",
-    "Searcher",
-    "WithFeedback",
-    "feedback_options",
-    "first_stage",
-    "make_feedback",
-    "make_retriever",
-    "open_retriever",
-    "parameters_of",
-    "retrieve_all",
-    "similarity_options",
-]

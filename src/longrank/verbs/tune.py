@@ -13,7 +13,7 @@ from typing import Any
 from longrank.collections import read_qrels, read_queries
 from longrank.errors import InputError
 from longrank.evaluation.folds import read_or_make_folds
-from longrank.evaluation.measures import parse_measure
+from longrank.evaluation.names import parse_measure
 from longrank.evaluation.tuning.folder import JOURNAL, check_own, write_outcome
 from longrank.evaluation.tuning.grids import parse_axes
 from longrank.evaluation.tuning.protocols import make_protocol
