@@ -1,7 +1,7 @@
 """Write the pages of ``docs/`` that are made from the code; ``--check`` fails when one is stale.
 
 python docs/generate.py            writes cli.md, names.md and the tables of collections.md and pipelines.md
-python docs/generate.py --check    exit 1 if a page is not what the code says
+python docs/generate.py --check    exit 1 if a page differs from the code
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def names_page() -> str:
         registry: Mapping[str, object] = getattr(import_module(module), attribute)
         options = _OPTIONS.get(title, lambda name, entry: "")
         rows = "".join(f"| `{name}` | {_about(entry)}{options(name, entry)} |\n" for name, entry in registry.items())
-        parts.append(f"\n## {title}\n\n`{module}.{attribute}`\n\n| name | what |\n|---|---|\n{rows}")
+        parts.append(f"\n## {title}\n\n`{module}.{attribute}`\n\n| name | description |\n|---|---|\n{rows}")
     return "".join(parts)
 
 
@@ -152,7 +152,7 @@ CATALOGUE = "## The catalogue\n"
 
 
 def collections_page() -> str:
-    """Return the page of collections: what is written by hand, then the catalogue."""
+    """Return the page of collections: its hand-written part, then the catalogue."""
     from longrank.collections.catalogue import catalogue
 
     by_hand = (DOCS / "collections.md").read_text(encoding="utf-8").partition(CATALOGUE)[0]
@@ -168,7 +168,7 @@ def collections_page() -> str:
             "Folds": f"`{entry.folds}`, {entry.folds_about}" if entry.folds else "",
             "Folder": entry.layout,
         }
-        details.append(f"- `{key}`. " + " ".join(f"{name}: {what}." for name, what in about.items() if what) + "\n")
+        details.append(f"- `{key}`. " + " ".join(f"{name}: {text}." for name, text in about.items() if text) + "\n")
     columns = ("name", "collection", "documents", "queries", "judged", "judgments", "ir_datasets")
     head = f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|\n"
     made = "Made from `src/longrank/collections/catalogue.toml` by `python docs/generate.py`.\n\n"
@@ -189,7 +189,7 @@ def pipelines_page() -> str:
         for row in overview()
     )
     made = f"{PIPELINES} Made from `src/longrank/ranking/pipelines` by `python docs/generate.py`.\n\n"
-    head = "| pipeline | what it does | scorer | aggregation | model |\n|---|---|---|---|---|\n"
+    head = "| pipeline | description | scorer | aggregation | model |\n|---|---|---|---|---|\n"
     return f"{before}{made}{head}{rows}\n{AFTER}{rest.partition(AFTER)[2]}"
 
 

@@ -1,4 +1,4 @@
-"""What every aggregator must keep."""
+"""Contracts of aggregators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every document network promises, run over all of `DOCUMENT_NETWORKS`, on encoders of several families."""
+"""Contracts of document networks: every entry of `DOCUMENT_NETWORKS`, on encoders of several families."""
 
 from __future__ import annotations
 

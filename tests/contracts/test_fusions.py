@@ -1,4 +1,4 @@
-"""What every fusion method must keep."""
+"""Contracts of fusion methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every reader of documents promises, whatever its format."""
+"""Contracts of document readers of every format."""
 
 from __future__ import annotations
 

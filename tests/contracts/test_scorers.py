@@ -1,4 +1,4 @@
-"""What every passage scorer promises, run over all of `PASSAGE_SCORERS`."""
+"""Contracts of passage scorers: every entry of `PASSAGE_SCORERS`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every preset and rule of `longrank.text.segment` must keep."""
+"""Contracts of segmenters: every preset and rule of `longrank.text.segment`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every selector must keep."""
+"""Contracts of selectors."""
 
 from __future__ import annotations
 

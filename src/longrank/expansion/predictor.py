@@ -39,7 +39,7 @@ class Prediction(NamedTuple):
 
 
 class QueryPredictor:
-    """Predicts queries with one model.
+    """Predict queries with a model.
 
     Args:
         model: its files.

@@ -48,9 +48,9 @@ class Cheap:
 
 
 CHEAP_SELECTORS: dict[str, Cheap] = {
-    "bm25": Cheap(("lexical",), "The n (3) best by BM25 of the passage."),
-    "vectors": Cheap(("bi-encoder",), "The n (3) best by a bi-encoder's cosine, of stored vectors where they fit."),
-    "bm25+vectors": Cheap(("lexical", "bi-encoder"), "The n (3) best by the reciprocal ranks of both."),
+    "bm25": Cheap(("lexical",), "The n (3) best passages by BM25."),
+    "vectors": Cheap(("bi-encoder",), "The n (3) best passages by cosine; uses stored vectors if they fit."),
+    "bm25+vectors": Cheap(("lexical", "bi-encoder"), "The n (3) best passages by the sum of reciprocal ranks."),
 }
 """name -> scorers."""
 

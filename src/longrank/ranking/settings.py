@@ -23,12 +23,13 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from longrank.aggregation import find_aggregation
 from longrank.config import Assignments, check_options, load_settings, override, shipped, validated
+from longrank.scoring import scorer_class
 
 DEFAULT_MODEL = "minilm"
 """The default bi-encoder."""
@@ -81,6 +82,15 @@ class Select(_Section):
     model: str | None = None
 
 
+def _known_scorer(name: str) -> str:
+    scorer_class(name)
+    return name
+
+
+ScorerName = Annotated[str, AfterValidator(_known_scorer)]
+"""A key of `longrank.scoring.PASSAGE_SCORERS`."""
+
+
 class Stop(_Section):
     """Early stopping by a calibration (`longrank calibrate`).
 
@@ -88,7 +98,7 @@ class Stop(_Section):
     """
 
     calibration: str
-    scorer: Literal["lexical", "bi-encoder"] = "bi-encoder"
+    scorer: ScorerName = "bi-encoder"
     model: str | None = None
 
 
@@ -99,9 +109,9 @@ class Scorer(_Section):
     note says so.
     """
 
-    name: str
+    name: ScorerName
     model: str | None = None
-    without_model: Literal["bi-encoder"] | None = None
+    without_model: ScorerName | None = None
     options: dict[str, Any] = {}
 
 

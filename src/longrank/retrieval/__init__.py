@@ -73,7 +73,7 @@ def make_retriever(
 
 
 def make_feedback(stage: FirstStage) -> Feedback | None:
-    """Return the feedback model of a first stage, if it has one.
+    """Return the feedback model of a first stage; None: it has none.
 
     Raises:
         InputError: an option out of range.
@@ -104,8 +104,8 @@ def first_stage(preset: str | FirstStage, settings: Mapping[str, Any]) -> FirstS
     for name in values:
         if name not in feedback_options(feedback):
             known = (*SETTINGS, *similarity_options(similarity), *feedback_options(feedback))
-            what = f"similarity '{similarity}' with feedback '{feedback}' has no such setting"
-            raise InputError(what, got=name, fix=suggestion(name, known))
+            stage_name = f"similarity '{similarity}' with feedback '{feedback}'"
+            raise InputError(f"{stage_name} has no such setting", got=name, fix=suggestion(name, known))
     check_options(searcher, f"similarity '{similarity}'", parameters)
     if model is not None:
         check_options(model, f"feedback '{feedback}'", values)

@@ -33,7 +33,7 @@ class FirstStage:
         """The settings in a line."""
         parameters = [f"{name} = {value}" for name, value in self.parameters.items()]
         feedback = [self.feedback] if self.feedback != "none" else []
-        analyzer = [f"of an index with --analyzer {self.analyzer}"] if self.analyzer else []
+        analyzer = [f"for an index with --analyzer {self.analyzer}"] if self.analyzer else []
         return ", ".join([self.similarity.upper(), *parameters, *feedback, *analyzer])
 
 

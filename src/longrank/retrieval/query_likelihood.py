@@ -13,7 +13,9 @@ from longrank.types import Notes
 
 
 class QueryLikelihood(Searcher):
-    """Ranks by ``sum of max(0, w * (ln(1 + tf / (mu * p(t))) + ln(mu / (dl + mu))))`` over the terms of the query.
+    """Ranks by query likelihood with Dirichlet smoothing.
+
+    The score is the sum of ``max(0, w * (ln(1 + tf / (mu * p(t))) + ln(mu / (dl + mu))))`` over the query terms.
 
     Attributes:
         mu: strength of the smoothing with the collection, 1e-6 to 1e12.

@@ -24,5 +24,5 @@ def similarity_options(similarity: str) -> dict[str, Any]:
 
 
 def parameters_of(stage: FirstStage) -> dict[str, Any]:
-    """Return the parameters of a first stage's similarity, with the defaults of those that the stage leaves out."""
+    """Return the parameters of a first stage's similarity, defaults included."""
     return {**similarity_options(stage.similarity), **stage.parameters}

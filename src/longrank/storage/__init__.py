@@ -6,7 +6,8 @@
 - a *journal* (`Journal`, `read_journal`): records with checksums appended to one file; a torn tail is cut
   back to the last commit mark;
 - *values by key* (`longrank.storage.key_values`, imported only when used, because it imports SQLite): added in
-  transactions by several processes.
+  transactions by several processes;
+- an *output folder* (`longrank.storage.workplace`): checked, locked, and resumed only with the same identity.
 """
 
 from longrank.storage.files import atomic_write as atomic_write

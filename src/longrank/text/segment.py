@@ -40,7 +40,7 @@ def windows(
     max_words: Count | None = None,
     tokenizer: OffsetTokenizer | None = None,
 ) -> Segmenter:
-    """Return a segmenter into sliding windows.
+    """Split into sliding windows.
 
     Args:
         unit: the units that windows count.
@@ -81,7 +81,7 @@ def even(
     max_words: Count | None = None,
     tokenizer: OffsetTokenizer | None = None,
 ) -> Segmenter:
-    """Return a segmenter into the fewest parts of equal size that are at most `length` units long (CEDR).
+    """Split into the fewest parts of equal size, of at most `length` units each (CEDR).
 
     Args:
         unit: as in `windows`, as are `splitter`, `language`, `max_words` and `tokenizer`.
@@ -97,13 +97,13 @@ def even(
 
 
 def given(*, max_passages: CountOrZero = 0, overflow: Overflow = "head", seed: CountOrZero = 0) -> Segmenter:
-    """Return a segmenter into the passages that the collection itself defines; options as in `windows`."""
+    """Split into the passages that the collection defines; options as in `windows`."""
     cap, options = _cap(max_passages, overflow, seed)
     return GivenPassages(_fingerprint("given", options), cap)
 
 
 def whole() -> Segmenter:
-    """Return a segmenter into one passage, the whole document; models truncate it and count what they cut."""
+    """Keep the document as one passage; models truncate it, and count truncated documents."""
     return WholeDocument(_fingerprint("whole", {}))
 
 
@@ -226,7 +226,7 @@ def _units(
     if tokenizer is None:
         raise InputError(
             "passages of wordpieces need the tokenizer of a model",
-            fix="use a scorer that has one, or passages that count words",
+            fix="use a scorer with a model, or passages that count words",
         )
     return lambda text: wordpieces(text, tokenizer), {"tokenizer": tokenizer.fingerprint}
 

@@ -41,7 +41,7 @@ def _all(counts: Float32s, n: int) -> NDArray[np.intp]:
 
 
 def _first(counts: Float32s, n: int) -> NDArray[np.intp]:
-    """Keep the first n (Santos' FIRST; n = 10)."""
+    """Keep the first n passages (Santos' FIRST; n = 10)."""
     return np.arange(min(n, len(counts)))
 
 

@@ -37,7 +37,7 @@ class CandidateOptions:
     depth: int = 1000
     in_run: bool = True
     negatives: str = "run"
-    ranks: tuple[int, int] | None = None
+    ranks: Sequence[int] | None = None
     unjudged: bool = True
     dropped: bool = True
 

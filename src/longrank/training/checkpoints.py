@@ -118,7 +118,7 @@ def load(place: Path) -> Checkpoint:
 
 
 def clean(folder: Path, used: Path | None) -> None:
-    """Create the folder, or remove unfinished checkpoints and those later than `used`, which are damaged."""
+    """Create the folder, or remove unfinished checkpoints and checkpoints later than `used`, which are damaged."""
     folder.mkdir(exist_ok=True)
     for path in folder.glob(".*.tmp"):
         shutil.rmtree(path)

@@ -41,7 +41,7 @@ class Doc2QueryTask(PassageTask):
     Args:
         settings: the whole training.
         examples: read once now.
-        dev: development examples; those without a relevant text are left out; empty: no validation.
+        dev: development examples, used if their first text is relevant; empty: no validation.
         notes: counts examples that are left out, and texts and queries that are cut.
 
     Raises:

@@ -232,7 +232,7 @@ def _check_fold(name: str, fold: Fold, queries: Collection[str]) -> None:
 
 
 def _check_dev(name: str, fold: Fold, qrels: Qrels, run: Run) -> None:
-    """Refuse dev queries that are trained on, or that no weights can rank better than others.
+    """Refuse dev queries that are trained on, or that cannot tell better weights from worse.
 
     Raises:
         InputError: such dev queries.

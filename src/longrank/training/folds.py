@@ -195,7 +195,7 @@ def _pooled(folder: Path, folds: Mapping[str, Fold], notes: Notes) -> Run | None
     return pooled
 
 
-def _train(  # noqa: PLR0917 - one training from what the callers have at hand
+def _train(  # noqa: PLR0917 - all are needed, and the callers are below
     experiment: Experiment,
     task: RankingTask,
     run: Mapping[str, Any],

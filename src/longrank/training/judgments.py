@@ -48,7 +48,7 @@ def sample_judgments(
         seed: another seed gives other judgments.
         notes: counts queries of the folds without judgments, and judged queries that are in no train or dev list; both
             are left out.
-        folds: None: one part of all queries.
+        folds: by name; None: a single part of all queries.
 
     Returns:
         floor(r * M) of the M judgments of these queries; the dropped judgments; and the folds, their train and dev
@@ -126,7 +126,7 @@ def _restricted(fold: Fold, sampled: Mapping[str, object]) -> Fold:
     return Fold(train, dev, fold.test)
 
 
-# --- schemes: how many judgments each query keeps ----------------------------------------------
+# --- schemes: number of judgments that each query keeps ----------------------------------------
 
 
 def _deep(parts: Sequence[Sequence[str]], sizes: Mapping[str, int], rate: Fraction, seed: int) -> dict[str, int]:

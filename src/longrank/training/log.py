@@ -32,7 +32,7 @@ class TrainingLog:
         board: folder of TensorBoard's events; None: no events are written.
 
     Raises:
-        MissingExtra: TensorBoard is asked for and not installed.
+        MissingExtra: TensorBoard is not installed.
         LongRankError: writing failed.
     """
 

@@ -106,7 +106,7 @@ def check_loop(settings: LoopSettings, ranks: Ranks, network: torch.nn.Module, *
 
     Raises:
         InputError: as `check_possible`.
-        MissingExtra: TensorBoard is asked for and not installed.
+        MissingExtra: TensorBoard is not installed.
     """
     check_possible(settings, ranks, network)
     if tensorboard:

@@ -75,7 +75,7 @@ class LoopSettings(Section):
         return self.validate_every is not None and (step % self.validate_every == 0 or step == self.steps)
 
     def saves_after(self, step: int) -> bool:
-        """Tell whether a checkpoint follows after `step` steps, apart from those of validations."""
+        """Tell whether a checkpoint follows after `step` steps, apart from the checkpoints of validations."""
         return step == self.steps or (self.checkpoint_every is not None and step % self.checkpoint_every == 0)
 
     def identity(self) -> dict[str, Any]:

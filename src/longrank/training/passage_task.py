@@ -47,7 +47,7 @@ class PassageTask(ABC):
         fingerprint: names the weights that the network begins with.
 
     Raises:
-        InputError: more tokens are asked for than the network can read.
+        InputError: the settings need more tokens than the network can read.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ def check_examples(settings: PassageTraining, examples: ExampleFile) -> None:
     """Refuse examples from which the losses cannot learn; reads every example.
 
     Raises:
-        InputError: an unknown loss, no loss, or a line that holds no example or an unsuitable one; names the line.
+        InputError: an unknown loss, no loss, or a line with no example or an unsuitable example; names the line.
     """
     weighted_loss(settings.loss)
     for term in settings.loss:

@@ -48,7 +48,7 @@ def all_passages(group: Group, counts: Sequence[int], seed: int, n: int) -> list
 
 
 PassageChoice: TypeAlias = Callable[[Group, Sequence[int], int, int], list[Reading]]
-"""(instance, passages of each of its documents, all >= 1, seed, number of the instance) -> readings, one or more."""
+"""(instance, passages of each of its documents, all >= 1, seed, number of the instance) -> readings, at least one."""
 
 PASSAGE_CHOICES: dict[str, Callable[..., list[Reading]]] = {
     "aligned": aligned,

@@ -72,21 +72,13 @@ def make_material(
             teacher lacks.
     """
     notes, options = Notes(), settings.samples
-    candidate_options = CandidateOptions(
-        relevance_level=options.relevance_level,
-        depth=options.depth,
-        in_run=options.in_run,
-        negatives=options.negatives,
-        ranks=None if options.ranks is None else (options.ranks[0], options.ranks[1]),
-        unjudged=options.unjudged,
-        dropped=options.dropped,
-    )
+    own = {"kind", "n_negatives", "model_run", "passages", "keep"}
     qrels = data.qrels if options.in_run else _judged_in_index(data, notes)
     samples = make_samples(
         options.kind,
         data.train,
         Sources(qrels, data.run, data.dropped, data.model_run, data.doc_ids),
-        candidate_options,
+        CandidateOptions(**options.model_dump(exclude=own)),
         seed=settings.loop.seed,
         notes=notes,
         n_negatives=options.n_negatives,
@@ -148,7 +140,8 @@ def taught_scores(
         notes: see above.
 
     Raises:
-        InputError: an unknown aggregator, one that needs options, no evidence file, or scores that a loss cannot learn.
+        InputError: an unknown aggregator, an aggregator that needs options, no evidence file, or scores that a
+            loss cannot learn.
         IntegrityError: the evidence is damaged or unfinished.
     """
     teacher = settings.teacher or TeacherSettings(evidence="")

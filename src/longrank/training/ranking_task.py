@@ -51,7 +51,7 @@ class RankingTask:
         network: to be trained.
         reader: the network with its input.
         fingerprint: names the weights that the network begins with.
-        lineage: the earlier trainings of those weights, from their description.
+        lineage: the earlier trainings of the weights, from their description.
 
     Raises:
         InputError: an unknown loss, measure, choice of passages or option; or as `open_initial`.
@@ -112,7 +112,7 @@ class RankingTask:
     def _represented(self, pairs: Sequence[tuple[str, str]]) -> tuple[torch.Tensor, Sequence[bool]]:
         """Return the representation of each (query, passage), [N, *F], and whether the passage was cut.
 
-        Those of a frozen encoder come from the score cache, if there is one.
+        Representations of a frozen encoder come from the score cache, if there is one.
         """
         if self._settings.network.frozen:
             rows, cut = self.reader.read(pairs)

@@ -1,43 +1,8 @@
 """Settings of a training: one TOML file. The name of its network says what it learns from.
 
-A document network (`longrank.models.DOCUMENT_NETWORKS`) learns from judged rankings of an index's documents:
-
-[network]
-name = "parade-transformer"
-model = "minilm"               # the pretrained model it begins with, or the folder of a document network
-[read]
-passages = "parade-paper"      # see longrank.text.segment.PRESETS
-max_tokens = 256
-[judgments]                    # a sample of the judgments, see longrank.training.judgments; default: all
-scheme = "shallow"
-rate = 0.5
-[samples]                      # see longrank.training.samples
-kind = "pairs"
-[[loss]]                       # one loss or several, added up: see longrank.training.loss_terms
-name = "hinge"
-[loop]                         # steps, batches, learning rates: see longrank.training.loop_settings
-steps = 1000
-batch = 16
-optimizer = { learning_rate = 3e-6 }
-[teacher]                      # for losses that distil: evidence of the samples' documents
-evidence = "teacher.run.evidence"
-[validation]                   # on the queries of the dev fold
-measure = "nDCG@20"
-[test]                         # on the queries of the test fold
-depth = 100
-
-A passage network (`longrank.training.PASSAGE_NETWORKS`) learns from examples (`longrank.training.passage_data`):
-
-[network]
-name = "cross-encoder"
-model = "minilm"
-outputs = 2
-[read]
-max_tokens = 256
-max_query_tokens = 64
-[[loss]] and [loop]            # as above
-[validation]                   # on the texts of each development query
-measure = "RR@10"
+A document network (`longrank.models.DOCUMENT_NETWORKS`) learns from judged rankings of an index's documents, by a
+`DocumentTraining`. A passage network (`longrank.training.PASSAGE_NETWORKS`) learns from examples
+(`longrank.training.passage_data`), by a `PassageTraining`. docs/training.md shows a file of each with all its keys.
 """
 
 from __future__ import annotations

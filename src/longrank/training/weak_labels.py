@@ -73,7 +73,7 @@ class WeakLabelOptions:
         """Check the numbers.
 
         Raises:
-            InputError: one is out of range.
+            InputError: a number is out of range.
         """
         for name in ("relevance_level", "depth", "repeats"):
             if getattr(self, name) < 1:

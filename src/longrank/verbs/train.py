@@ -174,7 +174,7 @@ def _trained(settings: Training, folder: Path, parts: Mapping[str, Path], run: R
 
 @contextmanager
 def _example_file(examples: Any) -> Iterator[Path | None]:
-    """Give the file of examples; those in memory are written to a temporary file."""
+    """Give the file of examples; examples in memory are written to a temporary file."""
     if examples is None or isinstance(examples, str | Path):
         yield None if examples is None else Path(examples)
         return

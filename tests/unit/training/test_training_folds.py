@@ -331,7 +331,7 @@ def test_dev_queries_that_choose_nothing_are_counted(folder: Path, tmp_path: Pat
 def test_without_validation_dev_queries_are_said_to_be_of_no_use(folder: Path, tmp_path: Path) -> None:
     notes, without = Notes(), {"loop": {"validate_every": None}}
     validated(experiment(folder, **without), tmp_path / "t", notes, only=["s1"])
-    assert any("dev queries are not learned from" in line for line in notes.lines())
+    assert any("so dev queries are not used" in line for line in notes.lines())
     notes, folds = Notes(), {"s1": Fold(tuple(IDS[2:]), (), tuple(IDS[:2]))}
     validated(experiment(folder, folds, **without), tmp_path / "u", notes)
     assert not any("dev queries" in line for line in notes.lines())
@@ -405,6 +405,6 @@ def test_a_training_that_ends_in_its_warm_up_says_so(folder: Path, tmp_path: Pat
     notes = Notes()
     slow = {"schedule": {"name": "capreolus", "options": {"epoch_steps": 10}}}
     validated(experiment(folder, loop=slow), tmp_path / "t", notes, only=["s1"])
-    assert any("the learning rate reaches 2.5% of what is set" in line for line in notes.lines())
+    assert any("the learning rate reaches only 2.5% of its setting" in line for line in notes.lines())
     validated(experiment(folder), tmp_path / "u", notes := Notes(), only=["s1"])
     assert not any("learning rate" in line for line in notes.lines())

@@ -67,7 +67,7 @@ def write_examples(examples: Iterable[Example | Mapping[str, Any]], path: Path) 
 class ExampleFile:
     """A JSONL file of examples: ``file[i]`` is the example on line i + 1; needs eight bytes of memory per line.
 
-    Lines are read and checked when they are asked for.
+    A line is read and checked on access.
 
     Raises:
         InputError: no such file, a folder, a packed file, or a file without lines.
