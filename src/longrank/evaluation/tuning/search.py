@@ -188,12 +188,7 @@ def _table(search: Search, settings: Sequence[Setting], values: NDArray[np.float
 
 
 def tabulate(
-    search: Search,
-    axes: Axes,
-    journal: Path,
-    *,
-    workers: int = 1,
-    progress: Callable[[int], object] | None = None,
+    search: Search, axes: Axes, journal: Path, *, workers: int = 1, progress: Callable[[int], object] | None = None
 ) -> GridValues:
     """Return the values of every setting of a grid.
 
