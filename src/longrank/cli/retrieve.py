@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -79,14 +79,10 @@ def retrieve(
         found = rankings(retriever, query_list, k, threads=threads, notes=notes, progress=advance)
         write_rankings(tag, found, output)
     if expanded:
-        _write_expanded(records, expanded)
+        with atomic_write(expanded, "w") as stream:
+            stream.writelines(f"{json.dumps(record)}\n" for record in records)
     for record in records if explain_query else ():
         weighted = " ".join(f"{printable(term)}^{weight:.4g}" for term, weight in record["terms"].items())
         typer.echo(f"{record['query_id']}\t{'expanded' if record['expanded'] else 'as it is'}\t{weighted}")
     console.show_notes(notes)
     console.note(f"{output}: {len(query_list) - notes[NO_RESULTS]} queries with results")
-
-
-def _write_expanded(records: list[dict[str, Any]], path: Path) -> None:
-    with atomic_write(path, "w") as stream:
-        stream.writelines(f"{json.dumps(record)}\n" for record in records)

@@ -179,13 +179,12 @@ def _calculated(
 
     query_ids = list(qrels)
     numbered = {str(number): qrels[query_id] for number, query_id in enumerate(query_ids)}
-    run = {str(number): _strict_scores(rankings[query_id]) for number, query_id in enumerate(query_ids)}
+    run = {
+        str(number): dict(zip(ranking, map(float, range(len(ranking), 0, -1)), strict=True))
+        for number, ranking in enumerate(map(rankings.__getitem__, query_ids))
+    }
     names = {id(measure): str(measure) for measure in measures}
     provider = FallbackProvider([getattr(ir_measures, name) for name in PROVIDERS])
     for metric in provider.evaluator(measures, numbered).iter_calc(run):
         name = names.get(id(metric.measure)) or str(metric.measure)
         yield name, query_ids[int(metric.query_id)], float(metric.value)
-
-
-def _strict_scores(ranking: Sequence[str]) -> dict[str, float]:
-    return {doc_id: float(score) for doc_id, score in zip(ranking, range(len(ranking), 0, -1), strict=True)}

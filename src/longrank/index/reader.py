@@ -71,9 +71,9 @@ class Index:
         self.id_order = self._documents.id_order
 
     @classmethod
-    def open(cls, path: Path | str) -> Index:
-        """Open the index in the folder `path`; raises as the constructor."""
-        return cls(path)
+    def open(cls, index: Index | Path | str) -> Index:
+        """Open the index in a folder; an index that is open is returned. Raises as the constructor."""
+        return index if isinstance(index, Index) else cls(index)
 
     @classmethod
     def build(

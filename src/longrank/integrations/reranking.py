@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -51,7 +52,8 @@ class LazyReranker:
         self._loaded: Reranker | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.pipeline, self.model, self.index, self.assignments)
+        again = partial(LazyReranker, model=self.model, index=self.index, assignments=self.assignments)
+        return again, (self.pipeline,)
 
     def load(self) -> Reranker:
         """Return the loaded reranker; raises as `Reranker` does."""
@@ -76,10 +78,6 @@ class LazyReranker:
         with self._lock:
             ranked = reranker.rank(query, documents, top_n, passages=passages)
         return [(result, evidence_of(result, reranker)) for result in ranked]
-
-
-def _again(pipeline: str | None, model: str | None, index: str | None, assignments: Sequence[str]) -> LazyReranker:
-    return LazyReranker(pipeline, model=model, index=index, assignments=assignments)
 
 
 class RerankerSettings(BaseModel):
