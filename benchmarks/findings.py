@@ -70,24 +70,24 @@ def main() -> None:
 
 def questions() -> dict[str, Iterator[Comparison]]:
     """Return the comparisons by question; p is corrected over a question's comparisons."""
-    readings = {f"MaxP against other readings, {name}": _readings(name) for name in TASKS}
+    readings = {f"MaxP against other aggregations, {name}": _readings(name) for name in TASKS}
     return {
         **readings,
         "PARADE on the frozen encoder against its MaxP": _parade(),
         "PARADE-Transformer against PARADE-Max": _transformer(),
-        "pre-fine-tuned against not": _pre_fine_tuned(),
+        "with and without pre-fine-tuning": _pre_fine_tuned(),
         "sentences against the full text": _sentences(""),
         "sentences against the full text, both fused with BM25 by MAPFuse": _sentences(" + MAPFuse"),
-        "MAPFuse against BM25, of which it is made": _fused(lambda _: "BM25+Porter"),
-        "MAPFuse against the reranked run, of which it is made": _fused(lambda name: name),
+        "MAPFuse against BM25, one of its parts": _fused(lambda _: "BM25+Porter"),
+        "MAPFuse against the reranked run, one of its parts": _fused(lambda name: name),
         "Birch against BM25+RM3": _birch(("1S", "2S", "3S"), lambda _: "BM25+RM3"),
         "Birch's three sentences against one": _birch(("3S",), lambda model: f"{model} 1S"),
         "Birch against BM25 alone": _birch_and_bm25(),
-        "RM3 against none": _rm3(),
+        "with and without RM3": _rm3(),
         "h2oloo's runs": _h2oloo(),
         "passages in training and in use": _passages(),
-        "end to end, first fold of the sections, against what was not trained": _end_to_end(),
-        "what dev chose of these, on all folds": _all_folds(),
+        "end to end, first fold of the sections, against untrained systems": _end_to_end(),
+        "systems that dev chose, on all folds": _all_folds(),
     }
 
 
@@ -232,10 +232,10 @@ def as_markdown(found: list[dict[str, Any]]) -> str:
 
 INTRODUCTION = """# The tests behind the findings
 
-Written by `python -m benchmarks.findings`, from what the commands of [findings](findings.md) have kept. Paired
-two-sided t-tests over queries; Holm's correction is for the comparisons of a table. The first column names a collection
-or a recipe, the next two its runs or rows. SQuAD's questions come in clusters (several on one paragraph), so their p is
-too small.
+Made by `python -m benchmarks.findings` from the results that the commands of [findings](findings.md) leave. Test:
+two-sided paired t-test over queries; Holm's correction is over the comparisons of a table. The first column names a
+collection or a recipe, the next two columns its runs or rows. SQuAD's questions are clustered (several on one
+paragraph), so that their p is too small.
 """
 
 

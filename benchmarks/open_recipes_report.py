@@ -33,7 +33,7 @@ two figures. To repeat a table, run the command below it after `mkdir -p work/op
 page, run `python -m benchmarks.open_recipes DATA --model CROSS-ENCODER`, which also prepares the collections.
 
 - **Folders.** DATA is your folder of collections; `python -m benchmarks.doc2query_path DATA` makes `work/doc2query`.
-- **Models.** CROSS-ENCODER is the model [trained here](results.md#what-training-gains). A table that names a SHA-256
+- **Models.** CROSS-ENCODER is the model [trained here](results.md#gains-of-training). A table that names a SHA-256
   prefix used a second run of that training ([differences](results.md#end-to-end)).
 - **Conditions.** Conditions that would be equal here are run once: TIME has one form of queries.
 - **Queries.** On squad-dev-mixed, squad-dev-sections, qmsum and scifact, only queries that no model was trained on

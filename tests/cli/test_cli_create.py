@@ -85,8 +85,9 @@ def test_rerank_refuses_it_without_permission_and_writes_nothing(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert rerank(folder, tmp_path / "new.run") == 2
-    assert "has never been trained: its scores would be chance; train it, or allow it: --allow-untrained or --set " in (
-        capsys.readouterr().err
+    assert (
+        "has never been trained, so its scores would be random; train it, or allow it: --allow-untrained or --set "
+        in (capsys.readouterr().err)
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -204,7 +205,7 @@ def test_the_encoder_of_another_document_network_is_taken_over(
     model = save_document_network(tmp_path / "a", source)
     assert main(["create", target, "--model", str(model), "-o", str(tmp_path / "b")]) == 0
     part = "classifier" if source == "maxp" else "encoder"
-    assert f"of the document network 'a' ({source}) only the {part} is taken" in capsys.readouterr().err
+    assert f"only the {part} of the document network 'a' ({source}) is used" in capsys.readouterr().err
     one, other = (load_network(path).network for path in (model, tmp_path / "b"))
     weights = one.encoder.state_dict()
     kept = [key for key, values in other.encoder.state_dict().items() if key in weights and values.equal(weights[key])]
@@ -260,7 +261,7 @@ def test_a_student_on_an_encoder_or_another_network_gets_a_new_aggregator(folder
 @pytest.mark.parametrize(
     ("network", "more", "said"),
     [
-        ("knrm", (), "knrm reads every layer of its encoder, so its aggregator fits no other number of them"),
+        ("knrm", (), "knrm reads every layer of its encoder, so its aggregator needs all of them"),
         ("parade-max", ("--set", "outputs=2"), "a student has its teacher's options (got 'outputs'); give none"),
         ("parade-max", ("--preset", "standalone"), "a student has its teacher's options (got 'standalone')"),
         ("parade-max", ("--layers", "3"), "of 2 layers, 1 to 2 can be kept (got 3)"),

@@ -3,7 +3,7 @@
     features [N, L] --encode--> passages [N, *F] --pad--> [B, P, *F], mask [B, P] --aggregate--> scores [B]
 
 To add one, write a `longrank.models.network.DocumentNetwork` whose options are keywords, and add a line to
-`DOCUMENT_NETWORKS`. Everything but tensors (texts, batches, types) is `longrank.scoring`'s. No torch is imported here.
+`DOCUMENT_NETWORKS`. `longrank.models.network_reader` feeds them texts. This package does not import torch.
 """
 
 from __future__ import annotations
@@ -50,5 +50,5 @@ PRESETS: dict[str, Mapping[str, Mapping[str, Any]]] = {
         "cedr-knrm": _KERNELS | {"combine_hidden": 1024},
     },
 }
-"""Options with which published code differs from the papers: ``standalone`` is canjiali/PARADE with BERT (an ELECTRA,
-which has no pooler, wants ``vector = "cls"``), ``capreolus`` is Capreolus. docs/decisions/parade.md explains them."""
+"""Options of published code that differ from the papers: ``standalone`` is canjiali/PARADE with BERT (ELECTRA has no
+pooler and needs ``vector = "cls"``), ``capreolus`` is Capreolus. docs/decisions/parade.md explains them."""

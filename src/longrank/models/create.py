@@ -1,4 +1,4 @@
-"""New document networks by name: their options and presets, and weights drawn by a seed."""
+"""Build document networks by name, with options, presets and seeded random weights."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def create_network(
     preset: str | None = None,
     seed: int = 0,
 ) -> DocumentNetwork:
-    """Build a document network on a pre-trained model; what is not the model's is drawn at random.
+    """Build a document network on a pre-trained model; new weights are random.
 
     Args:
         name: a key of `DOCUMENT_NETWORKS`.
-        model: a transformers model, which becomes a part of the network. Its encoder is taken; the networks of
-            passage scores keep its head, too, if it is a sequence classifier.
+        model: a transformers model, which becomes a part of the network: its encoder, and in networks of passage
+            scores also the head of a sequence classifier.
         options: keyword options of the network.
-        tokenizer: the model's; says which word embedding PARADE-Transformer's [CLS] begins as. Without one
-            that is drawn at random, too.
-        preset: a key of `PRESETS`, whose options hold where `options` says nothing.
-        seed: of the new weights; the same seed gives the same weights.
+        tokenizer: the model's; gives the token whose embedding PARADE-Transformer's [CLS] begins as. Without a
+            tokenizer the start is random.
+        preset: a key of `PRESETS`; `options` override its options.
+        seed: seed of the new weights.
 
     Returns:
-        float32, on the model's device, in evaluation mode; dropout and gradients want ``.train()``.
+        float32, on the model's device, in evaluation mode; ``.train()`` enables dropout.
 
     Raises:
         InputError: no such network, preset or option, or a value of the wrong type or out of range.
@@ -61,18 +61,18 @@ def options_of(name: str) -> dict[str, Any]:
         InputError: no such network.
     """
     kind: type[DocumentNetwork] = lookup(DOCUMENT_NETWORKS, name, "document network")
-    found: dict[str, Any] = {}
-    for one in kind.__mro__:  # a subclass hands on what it does not know, and may have defaults of its own
-        if one is DocumentNetwork:
+    options: dict[str, Any] = {}
+    for ancestor in kind.__mro__:  # a subclass passes other options on, and may have other defaults
+        if ancestor is DocumentNetwork:
             break
-        for parameter in inspect.signature(one).parameters.values():
+        for parameter in inspect.signature(ancestor).parameters.values():
             if parameter.kind is parameter.KEYWORD_ONLY:
-                found.setdefault(parameter.name, parameter.default)
-    return found
+                options.setdefault(parameter.name, parameter.default)
+    return options
 
 
 def checked_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `options`, whole numbers as such where a fraction may stand.
+    """Check options; whole numbers become floats where the default is a float.
 
     Raises:
         InputError: no such network or option, or a value of another type than the default's.
@@ -81,20 +81,20 @@ def checked_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     for option, value in options.items():
         if option not in known:
             raise InputError(f"the network {name} has no option", got=option, fix=suggestion(option, known))
-        wanted = type(known[option])
-        if wanted is float and type(value) is int:
+        kind = type(known[option])
+        if kind is float and type(value) is int:
             value = float(value)  # noqa: PLW2901 - as TOML writes 0
-        if type(value) is not wanted:
-            raise InputError(f"{option} must be of the type {wanted.__name__}", got=value)
+        if type(value) is not kind:
+            raise InputError(f"{option} must be of the type {kind.__name__}", got=value)
         checked[option] = value
     return checked
 
 
 def preset_options(name: str, preset: str | None) -> dict[str, Any]:
-    """Return the options of a preset for a network, none without a preset.
+    """Return the options of a preset for a network; none without a preset.
 
     Raises:
-        InputError: no such preset, or it says nothing of this network.
+        InputError: no such preset, or it does not have this network.
     """
     if preset is None:
         return {}

@@ -1,4 +1,4 @@
-"""What longrank.json in a folder says of the document network there; no torch."""
+"""Read and write longrank.json, the description of a document network; no torch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from longrank.types import Notes
 
 FILE = "longrank.json"
 TRAINED = "training.json"
-"""Beside a model of transformers that was trained here: the record of that."""
+"""Record of the training, in folders of transformers models that LongRank trained."""
 _FORMAT = "longrank document network"
 _VERSION = 1
 
@@ -24,13 +24,13 @@ def description(
     record: Mapping[str, Any] | None,
     lineage: Sequence[Mapping[str, str]] = (),
 ) -> dict[str, Any]:
-    """Return what is to be written of a network.
+    """Return the contents of longrank.json for a network.
 
     Args:
         name: a key of `longrank.models.DOCUMENT_NETWORKS`.
-        options: those that were given.
-        record: of its training; None: it has not been trained.
-        lineage: of an untrained network, what its weights have learned from before (`lineage_of`).
+        options: options of the network that were set.
+        record: record of its training; None: untrained.
+        lineage: earlier trainings of an untrained network's weights (`lineage_of`).
     """
     return {
         "format": _FORMAT,
@@ -45,10 +45,10 @@ def description(
 
 
 def describe(folder: Path) -> dict[str, Any]:
-    """Return what is written of the network in a folder: ``network``, ``options``, ``untrained``, ``record``, ...
+    """Return the description of the network in a folder: ``network``, ``options``, ``untrained``, ``record``, ...
 
     Raises:
-        InputError: no document network in that folder, or one of a later version.
+        InputError: no document network in that folder, or its version is newer.
     """
     path = folder / FILE
     if not path.is_file():
@@ -68,14 +68,14 @@ def describe(folder: Path) -> dict[str, Any]:
     if not (record is None or isinstance(record, dict)):
         raise InputError("lacks the network's training record", path=path)
     if found.get("untrained") is not (record is None):
-        raise InputError("says of an untrained network how it was trained, or nothing of a trained one", path=path)
+        raise InputError("has a training record of an untrained network, or none of a trained network", path=path)
     return found
 
 
 def lineage_of(folder: Path) -> list[dict[str, str]]:
-    """Return the trainings that the weights in a folder come from, the first one first: digests of qrels and fold.
+    """Return the trainings of the weights in a folder, oldest first: digests of qrels and fold.
 
-    Those of a model that is no document network, or of one that was only created, are none.
+    Models that are not document networks, and untrained networks, have none.
 
     Raises:
         InputError: as `describe`.
@@ -89,23 +89,23 @@ def lineage_of(folder: Path) -> list[dict[str, str]]:
 
 
 def check_trained(name: str, folder: Path, allow_untrained: bool, notes: Notes) -> None:
-    """Refuse a document network that has never been trained, or say in `notes` that it has not.
+    """Refuse an untrained document network, or note it.
 
     Args:
-        name: of the model, for the note.
-        folder: of any model; one that is no document network passes.
-        allow_untrained: whether it may be used all the same.
-        notes: of the run.
+        name: the model's name, for the note.
+        folder: folder of any model; models that are not document networks pass.
+        allow_untrained: accept untrained networks, with a note.
+        notes: notes of the run.
 
     Raises:
-        InputError: it is untrained and not allowed; or, as `describe`, damaged.
+        InputError: the network is untrained and `allow_untrained` is false; or as `describe`.
     """
     if not (folder / FILE).is_file() or not describe(folder)["untrained"]:
         return
     if not allow_untrained:
         raise InputError(
-            "the network has never been trained: its scores would be chance",
+            "the network has never been trained, so its scores would be random",
             path=folder / FILE,
             fix="train it, or allow it: --allow-untrained or --set scorer.options.allow_untrained=true",
         )
-    notes.say(f"'{name}' has never been trained: its scores are chance")
+    notes.say(f"'{name}' has never been trained, so its scores are random")

@@ -1,13 +1,13 @@
-"""Document networks on disk: one folder, whole or absent.
+"""Save and load document networks, one folder each.
 
     config.json             the encoder's configuration, as transformers writes it; a classifier's for passage scores
-    model.safetensors       all weights; of networks of passage scores the classifier's, under transformers' names
-    aggregator.safetensors  what a classifier has no place for: the weights of Birch-Passage
+    model.safetensors       all weights; in networks of passage scores the classifier's, with transformers' names
+    aggregator.safetensors  weights outside the classifier: those of Birch-Passage
     tokenizer.json, ...     the tokenizer's files
-    longrank.json           which network with which options, and the record of its training
+    longrank.json           network, options and training record
 
-A folder of passage scores is a model of transformers like any other: sentence-transformers' CrossEncoder reads it, but
-for an ELECTRA with Capreolus' head (`longrank.networks.cls_head`).
+sentence-transformers' CrossEncoder reads the folder of a network of passage scores, except ELECTRA with Capreolus' head
+(`longrank.networks.cls_head`).
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ def save_network(
     record: Mapping[str, Any] | None = None,
     lineage: Sequence[Mapping[str, str]] = (),
 ) -> None:
-    """Write a network and its tokenizer; one of its kind that is there already is replaced.
+    """Write a network and its tokenizer; replaces a document network in the folder.
 
     Args:
-        folder: new, empty, or with nothing but a document network of the kind; the folder above must exist.
-        network: made by `longrank.models.create.create_network` or `load_network`.
-        tokenizer: of transformers.
-        record: of its training, JSON-able; None: it has not been trained.
-        lineage: as of `description`.
+        folder: a new or empty folder, or a document network to replace; its parent must exist.
+        network: from `longrank.models.create.create_network` or `load_network`.
+        tokenizer: a transformers tokenizer.
+        record: record of its training, JSON-able; None: untrained.
+        lineage: see `description`.
 
     Raises:
         InputError: `folder` holds something else, or cannot be written.
@@ -76,7 +76,7 @@ def save_network(
         network.pretrained.config.save_pretrained(new)
         tokenizer.save_pretrained(new)
         for name, module in network.files().items():
-            # Copies, since safetensors refuses what two names share, as tied embeddings do.
+            # Copies, since safetensors refuses tensors that two names share (tied embeddings).
             weights = {key: values.detach().cpu().contiguous().clone() for key, values in module.state_dict().items()}
             save_file(weights, new / name, {"format": "pt"})
             (new / name).chmod((new / "config.json").stat().st_mode)  # else only its owner may read it
@@ -87,15 +87,15 @@ def load_network(folder: Path) -> Loaded:
     """Read a network and its tokenizer: safetensors only, every parameter from the files.
 
     Raises:
-        InputError: no document network; or its files are damaged, or do not fit each other: weights missing or
-            unknown, not finite, or too few for the vocabulary.
+        InputError: not a document network; damaged files; or weights that are missing, unknown, not finite or too few
+            for the vocabulary.
     """
     described = describe(folder)
     with _explained(folder / FILE, "does not name a network known here"):
         name = described.get("network", "")
         kind: type[DocumentNetwork] = lookup(DOCUMENT_NETWORKS, name, "document network")
         options = checked_options(name, described["options"])
-    with torch.random.fork_rng(devices=[]):  # what is drawn here is overwritten
+    with torch.random.fork_rng(devices=[]):  # the random weights are overwritten
         skeleton = _skeleton(folder, kind)
         with _explained(folder / FILE, "does not fit the encoder"):
             network = kind(skeleton, **options)
@@ -108,7 +108,7 @@ def load_network(folder: Path) -> Loaded:
 
 
 def _skeleton(folder: Path, kind: type[DocumentNetwork]) -> Any:
-    """Return the model of transformers that `kind` is built on, its weights still random."""
+    """Return the transformers model that `kind` is built on, with random weights."""
     read_json(folder / "config.json")
     family = transformers.AutoModelForSequenceClassification if kind.from_classifier else transformers.AutoModel
     with _explained(folder / "config.json", "is no configuration of an encoder"):
@@ -122,10 +122,10 @@ def _skeleton(folder: Path, kind: type[DocumentNetwork]) -> Any:
 
 
 def _fill(path: Path, module: torch.nn.Module) -> list[str]:
-    """Set a module's weights from a file; return the names of those that the file lacks.
+    """Set a module's weights from a file; return the names of weights that the file lacks.
 
     Raises:
-        InputError: no such file, a damaged one, or one with weights of other names or shapes.
+        InputError: the file is missing or damaged, or has weights of other names or shapes.
     """
     if not path.is_file():
         raise InputError(f"holds no {path.name}", path=path.parent)
@@ -139,13 +139,13 @@ def _fill(path: Path, module: torch.nn.Module) -> list[str]:
 
 
 @contextmanager
-def _explained(path: Path, what: str) -> Iterator[None]:
-    """Turn whatever goes wrong with a file into one line that names it."""
+def _explained(path: Path, fault: str) -> Iterator[None]:
+    """Turn any error with a file into one line that names the file."""
     try:
         yield
     except MemoryError:
         raise
     except LongRankError as error:
-        raise InputError(f"{what}: {error}", path=path) from None
-    except Exception as error:  # whatever transformers raises on what it cannot read
-        raise InputError(f"{what}: {first_line(error)}", path=path) from error
+        raise InputError(f"{fault}: {error}", path=path) from None
+    except Exception as error:  # transformers raises errors of many types
+        raise InputError(f"{fault}: {first_line(error)}", path=path) from error

@@ -1,12 +1,12 @@
-"""Kernels over similarities of contextual embeddings: KNRM and CEDR-KNRM; and VanillaBERT, where CEDR begins.
+"""KNRM and CEDR-KNRM, kernels over similarities of contextual embeddings; and VanillaBERT, CEDR's baseline.
 
     M^l_ij = cos(q^l_i, d^l_j)                         query token i, passage token j, layer l
     phi^l_ki = sum_j exp(-(M^l_ij - mu_k)^2 / 2 sigma_k^2)    over the tokens j of all passages: soft counts
     f^l_k = c sum_i log(max(phi^l_ki, floor))          over the query's tokens
 
-KNRM (Xiong et al. 2017) scores the f of all layers; CEDR-KNRM (MacAvaney et al. 2019) puts the mean (or, in PARADE's
-experiments, the largest values) of the passages' [CLS] vectors beside them. The soft counts of a document are the sums
-of its passages', so a passage is represented by its own, and a query token by what it is in that passage.
+KNRM (Xiong et al. 2017) scores the f of all layers; CEDR-KNRM (MacAvaney et al. 2019) adds the mean (in PARADE's
+experiments: the maximum) of the passages' [CLS] vectors. A document's soft counts are the sums of its passages' counts,
+so the row of a passage holds its soft counts.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from longrank.models.network import DocumentNetwork, check_choice, check_range, 
 from longrank.models.parade import ParadeAvg
 
 MUS = (-0.9, -0.7, -0.5, -0.3, -0.1, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
-_SIGMA = 0.1  # of all but the last kernel, which counts exact matches
+_SIGMA = 0.1  # of all kernels but the last, which counts exact matches
 
 
 class Knrm(DocumentNetwork):
     """KNRM on contextual embeddings: soft counts of the query's tokens, by similarity, in each layer.
 
-    Features ``query_mask`` and ``passage_mask`` [N, L] say which tokens are the query's and the passage's.
+    Features ``query_mask`` and ``passage_mask`` [N, L] mark the tokens of query and passage.
 
     Args:
-        encoder: a transformers model without head; loses its pooler, and is told to return the hidden states of all
+        encoder: a transformers model without head; its pooler is removed, and it returns the hidden states of all
             layers if they are read.
         layers: ``all``, the embeddings below the first layer included, or ``last``.
-        max_query_tokens: longest query; representations have room for so many tokens.
+        max_query_tokens: longest query; sets the width of rows.
         exact_sigma: width of the kernel for exact matches.
         log_floor: least soft count.
         log_scale: factor c of the logarithms.
         combine_hidden: width of a second linear layer before the score; 0: none.
-        separators: the separators after query and passage count as tokens of them.
-        train_kernels: whether means and widths of the kernels are trained.
+        separators: count the separators after query and passage as their tokens.
+        train_kernels: train means and widths of the kernels.
 
     Raises:
         InputError: no such option value.
@@ -80,14 +80,13 @@ class Knrm(DocumentNetwork):
         self._n_layers = config.num_hidden_layers + 1 if layers == "all" else 1
         width = self._n_layers * len(MUS) + self._more(config.hidden_size)
         sizes = [width, combine_hidden, 1] if combine_hidden else [width, 1]
-        linear = [torch.nn.Linear(one, other) for one, other in pairwise(sizes)]
+        linear = [torch.nn.Linear(inputs, outputs) for inputs, outputs in pairwise(sizes)]
         self.combine = torch.nn.Sequential(*linear)
 
     def encode(self, features: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Return what there is of the query in each passage, [N, F].
+        """Return the row of each passage, [N, F].
 
-        A row holds 1 for each of the query's tokens (`max_query_tokens`), and its soft counts (tokens x layers x
-        kernels).
+        A row holds 1 for each query token (`max_query_tokens` places), and the soft counts (tokens x layers x kernels).
 
         Raises:
             ValueError: a query has more than `max_query_tokens` tokens.
@@ -95,12 +94,12 @@ class Knrm(DocumentNetwork):
         return self._matched(features, self._hidden(features))
 
     def encoded_by(self) -> tuple[object, dict[str, torch.Tensor]]:
-        """Return what rows depend on: the kernels, too."""
+        """Return the identity of rows, which includes the kernels."""
         way = type(self).__name__, self.all_layers, self.max_query_tokens, self._separators
         return way, {**self.encoder.state_dict(prefix="encoder."), "mus": self.mus, "sigmas": self.sigmas}
 
     def _hidden(self, features: Mapping[str, torch.Tensor]) -> Sequence[torch.Tensor]:
-        """Return the hidden states of the layers that are read, [N, L, H] each; the last is the last."""
+        """Return the hidden states of the layers that are read, [N, L, H] each, the last layer's last."""
         outputs = self.encoder(**inputs_of(features))
         return outputs.hidden_states if self.all_layers else (outputs.last_hidden_state,)
 
@@ -113,18 +112,18 @@ class Knrm(DocumentNetwork):
         if tokens > self._room:
             raise ValueError(f"{tokens} tokens of a query, but room for {self._room}")
         places = query.byte().argsort(dim=1, descending=True, stable=True)[:, :tokens]  # the query's tokens, in order
-        asked = query.gather(1, places)
+        present = query.gather(1, places)
         counts = torch.stack([self._soft_counts(states, places, passage) for states in hidden], dim=2)
-        counts = counts * asked[..., None, None]  # [N, tokens, layers, kernels]
+        counts = counts * present[..., None, None]  # [N, tokens, layers, kernels]
         spare = self._room - tokens
         counts = torch.nn.functional.pad(counts, (0, 0, 0, 0, 0, spare))
-        asked = torch.nn.functional.pad(asked, (0, spare))
-        return torch.cat([asked.to(counts.dtype), counts.flatten(1)], dim=1)
+        present = torch.nn.functional.pad(present, (0, spare))
+        return torch.cat([present.to(counts.dtype), counts.flatten(1)], dim=1)
 
     def _soft_counts(self, states: torch.Tensor, places: torch.Tensor, passage: torch.Tensor) -> torch.Tensor:
         """Return phi of one layer, [N, tokens, kernels].
 
-        In float32 whatever the network computes in: next to 1, bf16 has steps of .004, four sigmas of the exact kernel.
+        Always in float32: near 1, bf16 has steps of .004, four sigmas of the exact kernel.
         """
         with torch.autocast(states.device.type, enabled=False):
             states = torch.nn.functional.normalize(states.float(), dim=2, eps=1e-9)
@@ -138,23 +137,23 @@ class Knrm(DocumentNetwork):
         return logits
 
     def _counted(self, passages: torch.Tensor) -> torch.Tensor:
-        """Return f, [B, layers x kernels], of rows that begin as `encode` says."""
-        asked = passages[:, 0, : self._room]  # of all passages the same
+        """Return f, [B, layers x kernels], of rows of `encode`."""
+        present = passages[:, 0, : self._room]  # equal in all passages
         counts = passages[:, :, self._room :].sum(1).view(len(passages), self._room, -1)
         logs = counts.clamp(min=self._floor).log() * self._scale
-        return (logs * asked[..., None]).sum(1)
+        return (logs * present[..., None]).sum(1)
 
     def _more(self, width: int) -> int:
-        """Return how many dimensions there are beside the kernels'."""
+        """Return the number of features besides the kernels'."""
         return 0
 
 
 class CedrKnrm(Knrm):
-    """CEDR-KNRM: KNRM, and the passages' [CLS] vectors beside it.
+    """CEDR-KNRM: KNRM with the passages' [CLS] vectors.
 
     Args:
-        encoder: as of `Knrm`.
-        cls: the document's vector is the ``avg`` of the passages' (CEDR), or the ``max`` of each dimension (PARADE).
+        encoder: see `Knrm`.
+        cls: document vector: ``avg`` of the passages' vectors (CEDR), or ``max`` of each dimension (PARADE).
 
     Raises:
         InputError: as `Knrm`.
@@ -166,7 +165,7 @@ class CedrKnrm(Knrm):
         self._max = cls == "max"
 
     def encode(self, features: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Return `Knrm`'s row of each passage, and its [CLS] vector after it, [N, F + H]."""
+        """Return `Knrm`'s row of each passage followed by its [CLS] vector, [N, F + H]."""
         hidden = self._hidden(features)
         return torch.cat([self._matched(features, hidden), hidden[-1][:, 0]], dim=1)
 
@@ -192,5 +191,5 @@ class VanillaBert(ParadeAvg):
 
 
 def _with_next(mask: torch.Tensor) -> torch.Tensor:
-    """Return a mask [N, L] with the token after each of its tokens."""
+    """Extend a mask [N, L] by the token after each of its tokens."""
     return mask | torch.nn.functional.pad(mask[:, :-1], (1, 0))

@@ -1,7 +1,7 @@
-"""Encoders that keep some of their layers: what a student begins as that learns from the whole one.
+"""Remove layers from an encoder, for a student that learns from the complete encoder.
 
-Layers are taken evenly from the first to the last, as DistilBERT was begun: 0, 2, 4, 7, 9 and 11 of 12. All else of the
-encoder stays.
+The kept layers are spread evenly from the first to the last, as in DistilBERT: 0, 2, 4, 7, 9 and 11 of 12. Other parts
+of the encoder stay.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ _LAYERS = {
     "roberta": "encoder.layer",
     "xlm-roberta": "encoder.layer",
 }
-"""model_type of transformers -> where its encoder has its layers, each with weights of its own."""
+"""model_type of transformers -> path of the layers in its encoder."""
 
 
 def evenly(count: int, of: int) -> list[int]:
-    """Return which of the layers 0 to `of` - 1 are kept: the first, the last, and those between at equal steps.
+    """Return `count` of the layers 0 to `of` - 1: the first, the last, and layers at equal steps between.
 
     Args:
-        count: how many to keep, 1 to `of`; one is the first.
-        of: how many there are.
+        count: number of kept layers, 1 to `of`; 1 keeps the first.
+        of: number of layers.
     """
     steps = max(count - 1, 1)
     return [(2 * i * (of - 1) + steps) // (2 * steps) for i in range(count)]  # halves go up
 
 
 def keep_layers(model: Any, count: int) -> None:
-    """Take layers out of a model of transformers until `count` are left, in place.
+    """Remove layers of a transformers model in place, so that `count` are left.
 
     Args:
         model: an encoder, or a sequence classifier around one.
-        count: how many are left.
+        count: number of kept layers.
 
     Raises:
-        InputError: a family whose layers are not alike and independent, or it has fewer.
+        InputError: an unknown family of models, or `count` is out of range.
     """
     family = model.config.model_type
     if family not in _LAYERS:
         raise InputError(
-            f"layers can be left out of {', '.join(_LAYERS)}",
+            f"layers can be removed only from {', '.join(_LAYERS)}",
             got=family,
             fix="leave --layers out, or take another model",
         )

@@ -1,8 +1,8 @@
-"""What every document network is: an encoder, a way to aggregate its passages, and what each contributed.
+"""Base class of document networks: an encoder, an aggregator of its passages, and their contributions.
 
-A passage is encoded on its own, so its representation can be cached, and an aggregator trained without the encoder.
-Documents of different lengths are padded for aggregation only; padding is replaced by zeros and masked before a
-network sees it, so whatever stands in padding rows never matters.
+Each passage is encoded on its own, so its representation can be cached and the aggregator trained without the encoder.
+Documents of different lengths are padded only for aggregation. Padding is set to zeros and masked before a network
+reads it.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ SCORE_CHANGE = "score change"
 class DocumentNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
     """A network that scores documents by their passages.
 
-    A subclass has an `encoder`, and defines `encode` and `_logits`; `_contributed` where there is something
-    better than leaving passages out.
+    A subclass has an `encoder` and defines `encode` and `_logits`; and `_contributed`, unless contributions are score
+    changes.
 
     Attributes:
         encoder: a transformers model without head.
-        name: the key of `longrank.models.DOCUMENT_NETWORKS` it was created by, and `options`, its options.
-        unit: what a score is: ``logit``; ``logprob`` of two outputs; ``logit_diff``.
+        name: its key in `longrank.models.DOCUMENT_NETWORKS`.
+        options: its options.
+        unit: unit of a score: ``logit``; ``logprob`` of two outputs; ``logit_diff``.
         max_passages: most passages of a document; None: any number.
-        max_query_tokens: most tokens of a query; None: whatever the encoder reads.
-        first_only: `encode` reads nothing but the last hidden state of the first token.
+        max_query_tokens: most tokens of a query; None: the encoder's limit.
+        first_only: `encode` reads only the last hidden state of the first token.
         all_layers: `encode` reads the hidden states of every layer.
-        extra_features: what `encode` needs besides the encoder's own inputs.
-        contribution: what `contributions` are: `SHARE` (they sum to 1), `WEIGHT`, or `SCORE_CHANGE`.
+        extra_features: names of features that `encode` needs besides the encoder's inputs.
+        contribution: kind of the contributions: `SHARE` (they sum to 1), `WEIGHT`, or `SCORE_CHANGE`.
     """
 
     encoder: Any
@@ -74,7 +75,7 @@ class DocumentNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
             mask: bool [B, P]; the valid passages come first, at least one per document.
 
         Raises:
-            ValueError: `mask` is none of that.
+            ValueError: `mask` has another form.
             InputError: a document has more than `max_passages`.
         """
         return self._logits(*self._without_padding(passages, mask))
@@ -88,36 +89,36 @@ class DocumentNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def contributions(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return what each passage contributed to its document's score, [B, P]; 0 for padding.
+        """Return the contribution of each passage to its document's score, [B, P]; 0 for padding.
 
-        A score change is what the score loses when the passage is left out and later ones move up; without its only
-        passage, a document counts as 0.
+        A score change is the loss of score when the passage is left out and later passages move up; a document
+        without passages has the score 0.
 
         Args and Raises: as `logits`.
         """
-        found = mask.new_zeros(mask.shape, dtype=passages.dtype)
+        result = mask.new_zeros(mask.shape, dtype=passages.dtype)
         inner, valid = self._without_padding(passages, mask)
-        found[:, : valid.shape[1]] = self._contributed(inner, valid).masked_fill(~valid, 0)
-        return found
+        result[:, : valid.shape[1]] = self._contributed(inner, valid).masked_fill(~valid, 0)
+        return result
 
     def forward(self, features: Mapping[str, torch.Tensor], sizes: torch.Tensor) -> torch.Tensor:
         """Return the scores of documents, [B], from their encoded passages end to end; for training.
 
         Args:
-            features: as of `encode`.
+            features: see `encode`.
             sizes: int64 [B], passages of each document.
         """
         return self.aggregate(*padded(self.encode(features), sizes))
 
     def encoded_by(self) -> tuple[object, dict[str, torch.Tensor]]:
-        """Return what the rows of `encode` depend on: a name of the way they are made, and weights by name.
+        """Return the identity of `encode`: the name of its method, and weights by name.
 
-        Networks for which both are equal have equal rows.
+        Networks with equal identities encode to equal rows.
         """
         return type(self).__name__, dict(self.encoder.state_dict())
 
     def begin(self, tokenizer: Any) -> None:
-        """Set what a new network takes from its vocabulary; nothing, unless a subclass says otherwise."""
+        """Initialise weights of a new network that depend on the vocabulary; by default none."""
 
     @property
     def pretrained(self) -> Any:
@@ -137,7 +138,7 @@ class DocumentNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
         """As `logits`; padding is zeros, and the longest document fills its row."""
 
     def _contributed(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """As `contributions`, whatever for padding."""
+        """As `contributions`, with any values for padding."""
         whole = _score(self._logits(passages, mask))
         if mask.shape[1] == 1:
             return whole[:, None]
@@ -146,15 +147,15 @@ class DocumentNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
             rest = torch.cat([passages[:, :n], passages[:, n + 1 :]], dim=1)
             kept = torch.cat([mask[:, :n], mask[:, n + 1 :]], dim=1)
             nothing = ~kept[:, 0]
-            kept[:, 0] = True  # what is scored then is not used
+            kept[:, 0] = True  # this score is not used
             changes.append(whole - _score(self._logits(rest, kept)).masked_fill(nothing, 0))
         return torch.stack(changes, dim=1)
 
     def _without_padding(self, passages: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return both, cut to the longest document, and zeros for what is still padding."""
+        """Return passages and mask, cut to the longest document, with zeros for the remaining padding."""
         sizes = mask.sum(1)
         if mask.dtype != torch.bool or not torch.equal(mask, _prefixes(sizes, mask.shape[1])) or not sizes.all():
-            raise ValueError("the mask must be bool [B, P] with a document's passages first, one at least")
+            raise ValueError("the mask must be bool [B, P], with a document's passages first and at least one passage")
         longest = int(sizes.max())
         if self.max_passages is not None and longest > self.max_passages:
             raise InputError(
@@ -167,7 +168,7 @@ class DocumentNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
 
 
 def padded(passages: torch.Tensor, sizes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the passages of documents that lie end to end, [N, *F], one document a row, [B, P, *F], and its mask.
+    """Return passages that lie end to end, [N, *F], with one document per row, [B, P, *F], and the mask.
 
     Args:
         passages: [N, *F].
@@ -207,17 +208,17 @@ def check_choice(option: str, got: object, choices: Sequence[object]) -> None:
     """Refuse a value that is not among the choices of an option.
 
     Raises:
-        InputError: it is not.
+        InputError: the value is refused.
     """
     if got not in choices:
         raise InputError(f"unknown {option}", got=got, fix=suggestion(str(got), map(str, choices)))
 
 
 def check_range(option: str, got: float, least: float = -math.inf, most: float = math.inf) -> None:
-    """Refuse a number out of range, or not finite.
+    """Refuse a number that is out of range or not finite.
 
     Raises:
-        InputError: it is.
+        InputError: the number is refused.
     """
     if not (least <= got <= most and math.isfinite(got)):
         limits = "finite" if least == -math.inf else f"{least} or more"

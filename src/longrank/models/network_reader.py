@@ -1,9 +1,8 @@
-"""A document network with what makes its input: pairs of query and passage in, document scores or rows out.
+"""Feed a document network: pairs of query and passage in, document scores or representations out.
 
-Every passage is read together with the query, as by a cross-encoder; what comes out of the encoder for each
-passage, not a score, is what the network turns into the score of the document (`longrank.models`). Passages of all
-documents share batches, so nothing is spent on documents that are shorter than others; documents are then aggregated
-one by one, without padding.
+The encoder reads every passage together with the query, as a cross-encoder does, and the network aggregates the
+representations of the passages into the document's score (`longrank.models`). Passages of all documents share batches,
+so short documents need no padding; documents are aggregated one by one.
 """
 
 from __future__ import annotations
@@ -29,26 +28,26 @@ if TYPE_CHECKING:
     import torch
 
 Kept = dict[tuple[str, str], tuple[NDArray[np.float32], np.bool_]]
-"""(query, passage) -> its row, and whether the passage was cut."""
+"""(query, passage) -> its row, and true if the passage was cut."""
 
 _KEPT_BYTES = 1 << 29  # in memory: 170,000 passages for PARADE on MiniLM, 25,000 for CEDR with queries of 64 tokens
-_TEXT_BYTES = 1500  # of a query and a passage of 900 characters, with what Python adds
+_TEXT_BYTES = 1500  # a query and a passage of 900 characters as Python strings
 
 
 class NetworkReader:
-    """Reads pairs with a document network, to score documents or to learn.
+    """Reads pairs of query and passage with a document network, for scoring and training.
 
     Args:
         network: a `longrank.models.network.DocumentNetwork`, on its device.
-        tokenizer: of transformers.
-        max_tokens: what is read of query and passage together.
-        max_query_tokens: what is read of the query.
+        tokenizer: a transformers tokenizer.
+        max_tokens: longest query and passage together.
+        max_query_tokens: longest query.
         batch_tokens: padded tokens per batch.
-        notes: counts queries that were cut.
-        path: where the network comes from, for a message.
+        notes: counts cut queries.
+        path: folder of the network, for messages.
 
     Attributes:
-        network: as given.
+        network: the network.
         packer: packs the pairs.
         offset_tokenizer: for windows of wordpieces.
 
@@ -84,7 +83,7 @@ class NetworkReader:
             raise InputError("the model's tokenizer puts no mark between query and passage", path=path)
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
-        """Return, for each document, its score, its passages' scores each on its own, and what each contributed.
+        """Return each document's score, and its passages' single scores and contributions.
 
         Raises:
             InputError: a document has more passages than the network reads.
@@ -107,11 +106,11 @@ class NetworkReader:
         return results
 
     def use_cache(self, path: Path, dtype: str) -> None:
-        """Keep rows in a file from now on, and take from it those that it knows; the encoder must not be trained.
+        """Store rows in a file, and take known rows from it; the encoder must not be trained.
 
         Args:
-            path: the file; made if it is not there.
-            dtype: in which the encoder computes.
+            path: the file; created if missing.
+            dtype: dtype of the encoder's products.
 
         Raises:
             InputError, IntegrityError: as `RowCache`.
@@ -119,15 +118,15 @@ class NetworkReader:
         self._cache = RowCache(path, self.network, dtype, self._notes)
 
     def keep_in_memory(self, kept: Kept) -> None:
-        """Keep rows in memory, too, from now on: a training reads the same passages again and again.
+        """Keep rows in memory, too, since a training reads the same passages repeatedly.
 
         Args:
-            kept: where; may be shared with readers of the same encoder that read alike.
+            kept: the store; readers with the same encoder and options may share it.
         """
         self._kept = kept
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Return the representations of (query, passage) pairs, float32[N, *F], and whether passages were cut, bool[N].
+        """Return the representations of (query, passage) pairs, float32[N, *F], and the cut passages, bool[N].
 
         Raises:
             LongRankError: as `rows`.
@@ -144,19 +143,19 @@ class NetworkReader:
         return np.stack(rows), np.array(cut, dtype=np.bool_)
 
     def packed(self, pairs: Sequence[tuple[str, str]]) -> list[Packed]:
-        """Return (query, passage) pairs packed; a query is tokenised once for the passages that follow it."""
+        """Pack (query, passage) pairs; consecutive pairs of a query tokenise it once."""
         queries = groupby(pairs, key=lambda pair: pair[0])
-        return [one for query, own in queries for one in self.packer.pairs(query, [text for _, text in own])]
+        return [pair for query, own in queries for pair in self.packer.pairs(query, [text for _, text in own])]
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         packed = self.packed(pairs)
-        return self.rows(packed), np.array([one.truncated for one in packed], dtype=np.bool_)
+        return self.rows(packed), np.array([pair.truncated for pair in packed], dtype=np.bool_)
 
     def rows(self, packed: Sequence[Packed]) -> NDArray[np.float32]:
         """Return the representations of pairs, float32[N, *F], without gradients.
 
         Raises:
-            LongRankError: there is no memory for one pair alone.
+            LongRankError: memory does not suffice for a single pair.
         """
         if self._cache is None:
             return self._computed(packed)
@@ -173,7 +172,7 @@ class NetworkReader:
         return self._feeder.rows(packed, self._encode)
 
     def _aggregate(self, rows: NDArray[np.float32]) -> tuple[float, Float32s, Float32s]:
-        """Return the document's score, each passage's on its own [P], and the contributions [P], of rows [P, *F]."""
+        """Return the document's score, the passages' single scores [P] and contributions [P], of rows [P, *F]."""
         import torch
 
         passages = torch.from_numpy(rows).to(self._device)
@@ -195,25 +194,25 @@ class NetworkReader:
         return str(self.network.encoder.device)
 
 
-def query_limit(network: Any, wanted: int | None) -> int:
-    """Return how many tokens of a query are read: `wanted`, or the network's own limit, or the usual 64.
+def query_limit(network: Any, requested: int | None) -> int:
+    """Return the longest query in tokens: `requested`, or the network's limit, or 64.
 
     Raises:
-        InputError: more is wanted than the network was made for, or less than 1.
+        InputError: `requested` is below 1 or above the network's limit.
     """
     limit: int | None = network.max_query_tokens
-    if wanted is None:
+    if requested is None:
         return limit or DEFAULT_MAX_QUERY_TOKENS
-    check_at_least("max_query_tokens", wanted, 1)
-    if limit is not None and wanted > limit:
-        raise InputError(f"the network was made for queries of {limit} tokens at most", got=wanted)
-    return wanted
+    check_at_least("max_query_tokens", requested, 1)
+    if limit is not None and requested > limit:
+        raise InputError(f"the network was made for queries of {limit} tokens at most", got=requested)
+    return requested
 
 
 def pair_masks(
     features: dict[str, torch.Tensor], specials: tuple[int, int, int], separator: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return which tokens of pairs are the query's, and which the passage's, bool [N, L] each.
+    """Return masks of the query's and the passage's tokens in pairs, bool [N, L] each.
 
     Args:
         features: ``input_ids`` and ``attention_mask``, [N, L], padded at the end.

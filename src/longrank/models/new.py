@@ -1,4 +1,4 @@
-"""A new document network in a folder of its own: a pretrained encoder, and an aggregator that is still random."""
+"""Create document networks: a pretrained encoder and a random aggregator."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ def create_folder(
     seed: int = 0,
     layers: int | None = None,
 ) -> None:
-    """Write a document network that begins with the weights of a pretrained model; marked as untrained.
+    """Write an untrained document network with the encoder of a pretrained model.
 
     Args:
         name: a key of `longrank.models.DOCUMENT_NETWORKS`.
-        model: an encoder, a bi-encoder or a cross-encoder; networks of passage scores keep a cross-encoder's head. Or
-            another document network, whose encoder is taken.
-        folder: where it goes.
-        notes: says what is taken of the model that one would not expect.
-        options: of the network.
+        model: an encoder, a bi-encoder, a cross-encoder (networks of passage scores keep its head), or another
+            document network, whose encoder is used.
+        folder: the new folder.
+        notes: tells if only a part of the model is used.
+        options: options of the network.
         preset: a key of `longrank.models.PRESETS`.
-        seed: of the new weights.
-        layers: how many of the encoder's are kept, see `longrank.models.layers`; None: all. Of a network of the same
-            name the aggregator is kept, too: it begins as a student.
+        seed: seed of the new weights.
+        layers: number of the encoder's layers to keep, see `longrank.models.layers`; None: all. With a network of the
+            same name as `model`, the aggregator is kept, too, and the result is a student.
 
     Raises:
-        InputError: no such network, option or preset; a model that cannot be read, or lacks what the network reads, or
-            whose layers cannot be left out; or a folder that holds something else, or a network that has been trained.
+        InputError: no such network, option or preset; a model that cannot be read, lacks parameters that the network
+            needs, or whose layers cannot be removed; or `folder` holds a trained network or something else.
         MissingExtra: torch or transformers are not installed.
     """
     if (folder / FILE).is_file() and not describe(folder)["untrained"]:
@@ -71,7 +71,7 @@ def new_network(
     seed: int = 0,
     layers: int | None = None,
 ) -> tuple[Any, Any]:
-    """Return a document network that begins with the weights of a pretrained model, and the tokenizer.
+    """Return an untrained document network with the encoder of a pretrained model, and the tokenizer.
 
     Args and Raises: as `create_folder`, without the folder.
     """
@@ -91,7 +91,7 @@ def new_network(
 
 
 def _student(model: Model, layers: int) -> tuple[Any, Any]:
-    """Return a document network with some of its encoder's layers and its aggregator, and the tokenizer."""
+    """Return a document network with fewer encoder layers and the same aggregator, and the tokenizer."""
     with loading(model):
         from longrank.models.folders import load_network
         from longrank.models.layers import keep_layers
@@ -99,25 +99,25 @@ def _student(model: Model, layers: int) -> tuple[Any, Any]:
         network, tokenizer, _ = load_network(model.path)
         if network.all_layers:
             raise InputError(
-                f"{network.name} reads every layer of its encoder, so its aggregator fits no other number of them",
+                f"{network.name} reads every layer of its encoder, so its aggregator needs all of them",
                 path=model.path,
-                fix="first make vanilla-bert of it with --layers, then this network on that",
+                fix="first create vanilla-bert from it with --layers, then this network from the result",
             )
         keep_layers(network.pretrained, layers)
     return network, tokenizer
 
 
 def _pretrained(model: Model, notes: Notes) -> Pretrained:
-    """Return what a network can be built on: a model of transformers, or that inside another document network."""
+    """Return the transformers model that the network is built on, possibly from another document network."""
     if (model.path / FILE).is_file():
         from longrank.models.folders import load_network
 
         network, tokenizer, _ = load_network(model.path)
-        what = "classifier" if network.from_classifier else "encoder"
-        notes.say(f"of the document network '{model.name}' ({network.name}) only the {what} is taken")
+        part = "classifier" if network.from_classifier else "encoder"
+        notes.say(f"only the {part} of the document network '{model.name}' ({network.name}) is used")
         return Pretrained(network.pretrained, tokenizer, [])
     architectures = read_json(model.network / "config.json").get("architectures") or []
     for head, load in _HEADS.items():
-        if any(str(one).endswith(head) for one in architectures):
+        if any(str(name).endswith(head) for name in architectures):
             return load(model, notes)
     return load_pretrained(model, "AutoModel")

@@ -8,7 +8,7 @@
     CNN          layers of convolutions halve p_1..p_P until one vector is left; a feed-forward net scores each
     Transformer  d = first output of two layers of self-attention over ([CLS], p_1..p_P)
 
-Passages that are padding take no part. What published code does otherwise is an option; docs/decisions/parade.md.
+Padding passages are masked. Differences of published code are options (docs/decisions/parade.md).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _CNN_LAYERS = 4  # 16 -> 8 -> 4 -> 2 -> 1
 
 
 class Parade(DocumentNetwork):
-    """The part that all have in common: the encoder's vectors, and a linear layer on the document's vector.
+    """Base of all PARADE networks: the encoder's vectors, and a linear layer on the document's vector.
 
     Args:
-        encoder: a transformers model without head; it loses its pooler where that is not read.
-        vector: what represents a passage: ``cls``, the last hidden state of [CLS], or ``pooled``, what the
-            encoder's pooler (a tanh layer) makes of it.
-        outputs: 1, the score; or 2, whose log-softmax gives the score.
-        dropout: before the linear layer, when training.
+        encoder: a transformers model without head; its pooler is removed if it is not read.
+        vector: vector of a passage: ``cls``, the last hidden state of [CLS], or ``pooled``, the output of the
+            encoder's pooler (a tanh layer).
+        outputs: 1, the score; or 2, with the log-softmax of the second as score.
+        dropout: dropout before the linear layer in training.
 
     Raises:
         InputError: no such option value, or the encoder has no pooler.
@@ -61,7 +61,7 @@ class Parade(DocumentNetwork):
         return vectors
 
     def encoded_by(self) -> tuple[object, dict[str, torch.Tensor]]:
-        """Return what rows depend on; the same for all aggregators."""
+        """Return the identity of rows, equal for all aggregators."""
         return f"PARADE {self._vector}", dict(self.encoder.state_dict())
 
     def drawn(self, module: torch.nn.Module) -> torch.nn.Module:
@@ -75,7 +75,7 @@ class Parade(DocumentNetwork):
 
 
 class OneVector(Parade):
-    """Those that make one vector of a document, which the linear layer scores."""
+    """Networks that aggregate passages into one vector, which the linear layer scores."""
 
     @abstractmethod
     def represent(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -137,12 +137,12 @@ class ParadeCNN(Parade):
     """PARADE-CNN: convolutions join neighbouring passages, layer by layer; every vector they give is scored.
 
     r^0 = p; r^j_i = convolution of (r^(j-1)_(2i-1), r^(j-1)_(2i)), a linear map; s^j_i = FFN(r^j_i), one hidden layer.
-    A vector is valid if one of the two it is made of is; the others are zeros, and are not scored.
+    A vector is valid if one of its two inputs is; others are zeros and are not scored.
 
     Args:
-        encoder: as of `Parade`.
-        shared: the layers share their weights, and there are as many as a document needs to come down to one vector,
-            one at least (survey); else four, each with weights of its own, of 16 passages at most (paper).
+        encoder: see `Parade`.
+        shared: true: layers share weights, and their number depends on the document's length, at least one (survey);
+            false: four layers with own weights, for at most 16 passages (paper).
         score: ``sum`` of all s^j_i, j >= 1 (paper); or ``layer_max``: sum over j >= 0 of max_i s^j_i (survey).
 
     Raises:
@@ -166,21 +166,21 @@ class ParadeCNN(Parade):
             scores = self.head(self.dropout(self.hidden(vectors).relu()))
             if self._reading == "sum":
                 parts.append(scores.masked_fill(invalid, 0).sum(1))
-            else:  # 0 for a document that has come down to one vector before this layer
+            else:  # 0 for a document that earlier layers reduced to one vector
                 best = scores.masked_fill(invalid, -torch.inf).amax(1)
                 parts.append(best.masked_fill(~valid[:, :1], 0))
         return torch.stack(parts).sum(0)
 
     def _layers(self, passages: torch.Tensor, mask: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Yield the vectors of each layer, [B, P / 2^j, H], and which are valid, the passages first."""
-        wanted = CNN_PASSAGES
+        """Yield the vectors of each layer, [B, P / 2^j, H], and the mask of valid ones, beginning with the passages."""
+        places = CNN_PASSAGES
         if self._shared:
-            wanted = 2 ** max(1, (mask.shape[1] - 1).bit_length())
-        extra = wanted - mask.shape[1]
+            places = 2 ** max(1, (mask.shape[1] - 1).bit_length())
+        extra = places - mask.shape[1]
         vectors = torch.nn.functional.pad(passages, (0, 0, 0, extra))
         valid = torch.nn.functional.pad(mask, (0, extra))
         yield vectors, valid
-        for n in range(wanted.bit_length() - 1):
+        for n in range(places.bit_length() - 1):
             if self._shared and n:  # further layers are for documents of two vectors or more
                 valid = valid & valid[:, 1:2]
             layer = self.convolutions[0 if self._shared else n]
@@ -190,20 +190,20 @@ class ParadeCNN(Parade):
 
 
 class ParadeTransformer(OneVector):
-    """PARADE-Transformer: two layers of self-attention over the passages' vectors and a [CLS] of its own.
+    """PARADE-Transformer: two layers of self-attention over the passages' vectors and a separate [CLS].
 
     The layers have the encoder's dimensions and are post-norm, as BERT's: h = LN(x + MHA(x)), x' = LN(h + FFN(h)).
 
     Args:
-        encoder: as of `Parade`.
-        activation: of the FFN, ``relu`` (paper) or ``gelu`` (released code).
-        start: which token's word embedding the aggregator's [CLS] begins as: ``cls`` (paper), or ``sep``, which
-            the standalone release takes instead.
-        start_trained: whether the aggregator's [CLS] is trained; the encoder's embedding is another in any case.
-        positions: passages for which there are position embeddings, and most of a document; 0: none, and any number.
+        encoder: see `Parade`.
+        activation: activation of the FFN, ``relu`` (paper) or ``gelu`` (released code).
+        start: token whose word embedding the aggregator's [CLS] begins as: ``cls`` (paper) or ``sep`` (standalone
+            release).
+        start_trained: train the aggregator's [CLS], which is separate from the encoder's embedding.
+        positions: number of position embeddings, and of passages at most; 0: none, and any number of passages.
 
     Raises:
-        InputError: as `Parade`; or the encoder's embeddings are narrower than its vectors in a way not known here.
+        InputError: as `Parade`; or the encoder's embeddings are narrower than its vectors and it has no projection.
     """
 
     def __init__(
@@ -262,7 +262,7 @@ class ParadeTransformer(OneVector):
 
 
 def _widened(encoder: Any, embedding: torch.Tensor) -> torch.Tensor:
-    """Return a word embedding, [E], as wide as the encoder's vectors, [H], by the encoder's own projection."""
+    """Project a word embedding, [E], to the width of the encoder's vectors, [H], by the encoder's projection."""
     width = encoder.config.hidden_size
     if len(embedding) == width:
         return embedding

@@ -3,8 +3,8 @@
     MaxP, FirstP, SumP, AvgP    Dai and Callan 2019; Zhang, Yates and Lin 2021
     Birch-Passage               sum_j w_j s_(j), s_(1) >= .. >= s_(k): the k best, with learned weights (Li et al. 2020)
 
-The network inside is a sequence classifier of transformers, and is saved as one: sentence-transformers' CrossEncoder
-reads its passage scores, but for ELECTRAs with Capreolus' head (`longrank.networks.cls_head`).
+The network inside is saved as a sequence classifier of transformers, whose passage scores sentence-transformers'
+CrossEncoder computes, except ELECTRA with Capreolus' head (`longrank.networks.cls_head`).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class PassageScoreNetwork(DocumentNetwork):
     Args:
         model: a transformers model: an encoder, which gets a new head; or a sequence classifier with the stock head, or
             an ELECTRA with a `ClsHead`.
-        outputs: of the head, 1 or 2; 0: those of the classifier, 1 for an encoder.
-        score: of two outputs, ``logit``, the second, which means relevant; or ``logit_diff``, that less the first.
+        outputs: number of outputs, 1 or 2; 0: as the classifier, 1 for an encoder.
+        score: with two outputs ``logit``, the second (relevant), or ``logit_diff``, the second less the first.
 
     Raises:
         InputError: no such option value; or the model's head is not the stock one, or has another number of outputs.
@@ -58,9 +58,9 @@ class PassageScoreNetwork(DocumentNetwork):
         return scores
 
     def encoded_by(self) -> tuple[object, dict[str, torch.Tensor]]:
-        """Return what rows depend on; the same for all ways to aggregate scores.
+        """Return the identity of rows, equal for all aggregations of scores.
 
-        Caches of before may hold rows that were computed with the dropout of the head: they have another name.
+        The name differs from that of older caches, whose rows may have been computed with dropout.
         """
         return f"score without dropout {self.unit}", dict(self.classifier.state_dict())
 
@@ -70,7 +70,7 @@ class PassageScoreNetwork(DocumentNetwork):
         return self.classifier
 
     def files(self) -> dict[str, torch.nn.Module]:
-        """Return the classifier alone: it is all there is to learn."""
+        """Return the classifier alone, since nothing else is trained."""
         return {"model.safetensors": self.classifier}
 
 
@@ -113,11 +113,11 @@ class AvgP(PassageScoreNetwork):
 
 
 class BirchPassage(PassageScoreNetwork):
-    """Birch-Passage: the k best passages' scores with learned weights; of fewer, the worst stands for the missing.
+    """Birch-Passage: the k best passages' scores with learned weights; with fewer passages the worst is repeated.
 
     Args:
-        model: as of `PassageScoreNetwork`.
-        k: how many.
+        model: see `PassageScoreNetwork`.
+        k: number of passages.
         initial: the weights before training, ``mean`` (1/k each: PARADE, Capreolus) or ``ones`` (survey).
 
     Raises:
@@ -142,12 +142,12 @@ class BirchPassage(PassageScoreNetwork):
         return logits
 
     def _contributed(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the weight of each passage: of a missing one, too, where it stands for that."""
+        """Return the weight of each passage; a repeated passage has the sum of its weights."""
         weights = self.best.weight.expand(len(passages), -1)
         return torch.zeros_like(passages).scatter_add(1, self._chosen(passages, mask), weights)
 
     def _chosen(self, passages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return which passages are the k best, best first, [B, k]; the last valid one again if there are fewer."""
+        """Return the indices of the k best passages, best first, [B, k]; the last is repeated if there are fewer."""
         order = passages.masked_fill(~mask, -torch.inf).argsort(dim=1, descending=True, stable=True)
         ranks = torch.arange(self.best.in_features, device=passages.device)
         return order.gather(1, torch.minimum(ranks, mask.sum(1, keepdim=True) - 1))
@@ -157,7 +157,7 @@ def _stock(model: Any, outputs: int) -> Any:
     """Return a classifier as it is.
 
     Raises:
-        InputError: transformers would make another network of its configuration, or it has other outputs.
+        InputError: the head is not the stock one, or has another number of outputs.
     """
     family = transformers.AutoModelForSequenceClassification
     with torch.device("meta"):
@@ -170,11 +170,11 @@ def _stock(model: Any, outputs: int) -> Any:
             got=type(model).__name__,
             fix="begin with its encoder, which gets a new head",
         )
-    found = model.config.num_labels
-    if found != (outputs or found) or found > 2:
+    n_labels = model.config.num_labels
+    if n_labels != (outputs or n_labels) or n_labels > 2:
         raise InputError(
             f"the head of {model.name_or_path!r} has another number of outputs than {outputs or '1 or 2'}",
-            got=found,
+            got=n_labels,
             fix="begin with its encoder, which gets a new head; or change `outputs` (network.options.outputs, of "
             "train-passages network.outputs) and with it the loss",
         )
@@ -182,22 +182,22 @@ def _stock(model: Any, outputs: int) -> Any:
 
 
 def _with_new_head(encoder: Any, outputs: int) -> Any:
-    """Return a classifier around an encoder, its head drawn at random.
+    """Return a classifier around an encoder, with a random head.
 
-    A pooler is a part of the head where the classifier has one: the encoder's, if it has one; and else left out.
+    If the classifier has a pooler, it is the encoder's if there is one.
 
     Raises:
-        InputError: the classifier's encoder is another.
+        InputError: the classifier has another encoder.
     """
     config = copy.deepcopy(encoder.config)
     config.num_labels = outputs
     classifier = transformers.AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
-    wanted = _shapes(classifier)
+    expected = _shapes(classifier)
     pooler = getattr(classifier.base_model, "pooler", None)
     if (getattr(encoder, "pooler", None) is None) != (pooler is None):
         encoder.pooler = pooler
     setattr(classifier, classifier.base_model_prefix, encoder)
-    if _shapes(classifier) != wanted:
+    if _shapes(classifier) != expected:
         raise InputError("the encoder is not that of its architecture's classifier", got=type(encoder).__name__)
     return classifier
 

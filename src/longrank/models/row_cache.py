@@ -1,12 +1,11 @@
-"""What an encoder made of passages, kept in a file for other runs and trainings.
+"""Cache of passage representations in a file, shared by runs and trainings.
 
-    key     SHA-256 of what rows depend on (weights, configuration, the way of reading, dtype), and of the token ids of
-            the pair with the segment of each
+    key     SHA-256 of weights, configuration, method and dtype of the encoder, and of the pair's token ids and segments
     value   the row, float32
 
-All networks on one encoder share the rows: other aggregators score, or are trained, without reading a passage again.
-A row is 4 F bytes, 1.5 KB for PARADE on MiniLM. Which rows are known decides which others share a batch, so the
-last bits of a row depend on what was known before, as in `longrank.scoring.score_cache`.
+All networks on one encoder share the rows, so other aggregators can score and train without reading passages again.
+A row has 4 F bytes, 1.5 KB for PARADE on MiniLM. Only missing rows are computed, in batches of their own, so the last
+bits of a row depend on the cache, as in `longrank.scoring.score_cache`.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ from longrank.types import Notes
 Rows = NDArray[np.float32]
 
 _OF_NO_EFFECT = ("_name_or_path", "architectures", "dtype", "torch_dtype", "transformers_version")
-"""Keys of a configuration that say where a model comes from; dropout, too, is nothing to rows that are kept."""
+"""Keys of a configuration that do not change rows; neither does dropout."""
 
 
 class RowCache:
     """Rows of a network's encoder in a file; those of one call are stored together, or not at all.
 
     Args:
-        path: the file; made if it is not there.
-        network: a `longrank.models.network.DocumentNetwork`; its weights are looked at now.
-        dtype: in which its encoder computes.
-        notes: counts what was known and what was not.
+        path: the file; created if missing.
+        network: a `longrank.models.network.DocumentNetwork`; its weights are hashed now.
+        dtype: dtype of the encoder's products.
+        notes: counts passages with and without a row.
 
     Raises:
-        InputError: the file is something else, or cannot be written.
-        IntegrityError: it is damaged.
+        InputError: the file is not a score cache, or cannot be written.
+        IntegrityError: the file is damaged.
     """
 
     def __init__(self, path: Path, network: Any, dtype: str, notes: Notes) -> None:
@@ -48,7 +47,7 @@ class RowCache:
         self._begun = hashlib.sha256(f"{_depends_on(network)} {dtype}".encode())
 
     def rows(self, packed: Sequence[Packed], compute: Callable[[Sequence[Packed]], Rows]) -> Rows:
-        """Return the rows [N, *F] of pairs: those known, and those that are computed and stored now.
+        """Return the rows [N, *F] of pairs; missing rows are computed and stored.
 
         Raises:
             LongRankError: as `compute`; or the file cannot be read or written, or is damaged.
@@ -78,7 +77,7 @@ def _decoded(entries: Mapping[bytes, bytes]) -> dict[bytes, Rows]:
 
 
 def _depends_on(network: Any) -> str:
-    """Return a digest of the way rows are made, the encoder's configuration, and all weights that they depend on."""
+    """Return a digest of the method, the configuration and the weights that rows depend on."""
     way, weights = network.encoded_by()
     known = network.pretrained.config.to_dict()
     config = {key: value for key, value in known.items() if key not in _OF_NO_EFFECT and "dropout" not in key}

@@ -96,7 +96,7 @@ class Workbench:
 
     @property
     def dry(self) -> bool:
-        """Whether commands are only listed, so that their results do not exist."""
+        """True if commands are only listed, so that their results do not exist."""
         return self._phases.dry
 
     @property

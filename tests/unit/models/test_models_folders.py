@@ -142,7 +142,7 @@ def without_tokenizer(folder: Path) -> None:
         (change("longrank.json", network=None), r"longrank.json: lacks the network's name"),
         (change("longrank.json", options={"vectr": 1}), r"longrank.json: .*has no option \(got 'vectr'\)"),
         (change("longrank.json", options=3), r"lacks the network's name or its options"),
-        (change("longrank.json", untrained=False), r"says of an untrained network"),
+        (change("longrank.json", untrained=False), r"has a training record of an untrained network, or none"),
         (change("longrank.json", record=None), r"longrank.json: lacks the network's training record"),
         (change("longrank.json", options={"outputs": 1}), r"model.safetensors: .*no place.*got 'head.\w+ \[2"),
         (change("longrank.json", network="parade-cnn"), r"model.safetensors: the network has no place for a tensor"),

@@ -69,5 +69,5 @@ def test_families_whose_layers_are_shared_or_differ_are_refused(family: str, tmp
 
     from longrank.models.layers import keep_layers
 
-    with pytest.raises(InputError, match=rf"layers can be left out of bert, .* \(got '{family}'\)"):
+    with pytest.raises(InputError, match=rf"layers can be removed only from bert, .* \(got '{family}'\)"):
         keep_layers(AutoModel.from_pretrained(save_cross_encoder(tmp_path / "c", family)), 1)

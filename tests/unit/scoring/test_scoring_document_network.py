@@ -133,7 +133,7 @@ def test_an_untrained_network_is_refused_unless_it_is_allowed(folders: dict[str,
         scorer_of(folders["parade-max"], allow_untrained=False)
     notes = Notes()
     scorer_of(folders["parade-max"], notes=notes)
-    assert any("has never been trained: its scores are chance" in line for line in notes.lines())
+    assert any("has never been trained, so its scores are random" in line for line in notes.lines())
 
 
 def test_as_a_cross_encoder_it_is_refused_as_well(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_as_a_cross_encoder_it_is_refused_as_well(tmp_path: Path) -> None:
         CrossEncoder(model)
     notes = Notes()
     CrossEncoder(model, allow_untrained=True, notes=notes)
-    assert notes.lines() == ["'m' has never been trained: its scores are chance"]
+    assert notes.lines() == ["'m' has never been trained, so its scores are random"]
 
 
 def test_a_dtype_that_it_is_not_computed_in_is_refused(folders: dict[str, Path]) -> None:

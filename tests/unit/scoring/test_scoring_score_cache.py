@@ -125,7 +125,7 @@ def ranked(folder: Path, run: str, kill: str = "") -> None:
     class DyingFile(KeyValues):
         def add(self, values):  # type: ignore[no-untyped-def]
             if kill == "within" and Dying.calls == 2:
-                self._found = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment,return-value,method-assign]
+                self._stored = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment,return-value,method-assign]
             found = super().add(values)
             if kill == "after" and Dying.calls == 2:
                 os.kill(os.getpid(), signal.SIGKILL)
