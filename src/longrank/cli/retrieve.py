@@ -63,8 +63,9 @@ def retrieve(
     from longrank.collections import places, read_queries
     from longrank.config import override
     from longrank.formats.trec import write_rankings
+    from longrank.retrieval import first_stage, open_retriever
     from longrank.types import Notes
-    from longrank.verbs.retrieve import NO_RESULTS, expanded_queries, open_first_stage, rankings
+    from longrank.verbs.retrieve import NO_RESULTS, expanded_queries, rankings
 
     notes = Notes()
     output_file(output, *places(queries, "queries"), index, expanded)
@@ -72,7 +73,7 @@ def retrieve(
         output_file(expanded, *places(queries, "queries"), index)
     options = {"similarity": similarity, "k1": k1, "b": b, "mu": mu, "doc_lengths": doc_lengths, "feedback": feedback}
     settings = override(options, assignments or ())
-    retriever = open_first_stage(index, settings.pop("preset", preset), settings, notes=notes)
+    retriever = open_retriever(index, first_stage(settings.pop("preset", preset), settings), notes=notes)
     query_list = read_queries(queries, notes, format=query_format, field=field, allow_empty=allow_empty_query)
     records = expanded_queries(retriever, query_list) if explain_query or expanded else []
     with console.progress("retrieving", len(query_list), "queries") as advance:

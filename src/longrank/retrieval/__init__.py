@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longrank.config import check_options, defaults_of, lookup, suggestion
@@ -18,7 +19,6 @@ from longrank.retrieval.presets import SETTINGS as SETTINGS
 from longrank.retrieval.presets import FirstStage as FirstStage
 from longrank.retrieval.query_likelihood import QueryLikelihood as QueryLikelihood
 from longrank.retrieval.replay import Replay as Replay
-from longrank.retrieval.searcher import ExpandedQuery as ExpandedQuery
 from longrank.retrieval.searcher import Hits as Hits
 from longrank.retrieval.searcher import Searcher as Searcher
 from longrank.retrieval.similarities import SIMILARITIES as SIMILARITIES
@@ -34,14 +34,14 @@ ENGINES: dict[str, type[LuceneRetriever] | str] = {"lucene": "longrank.retrieval
 
 
 def open_retriever(
-    source: str, stage: FirstStage, *, notes: Notes | None = None
+    source: Index | Path | str, stage: FirstStage, *, notes: Notes | None = None
 ) -> Searcher | WithFeedback | LuceneRetriever:
     """Return the retriever of a first stage over a LongRank index, or over another engine's (``lucene:PATH``).
 
     Raises:
         InputError: as `make_retriever`, `Index.open` or the engine.
     """
-    engine, _, path = source.partition(":")
+    engine, _, path = ("", "", "") if isinstance(source, Index) else str(source).partition(":")
     if path and engine in ENGINES:
         return lookup(ENGINES, engine, "engine")(path, stage, notes=notes)
     return make_retriever(Index.open(source), stage, notes=notes)
@@ -85,9 +85,9 @@ def first_stage(preset: str | FirstStage, settings: Mapping[str, Any]) -> FirstS
     """Return a preset with some settings replaced.
 
     Args:
-        preset: a key of `PRESETS`, or a first stage. settings: `SETTINGS`, and options of the similarity (``k1``) and
-        of the feedback model (``fb_docs``); None stands
-            for the preset's value.
+        preset: a key of `PRESETS`, or a first stage.
+        settings: `SETTINGS`, and options of the similarity (``k1``) and of the feedback model (``fb_docs``); None
+            stands for the preset's value.
 
     Raises:
         InputError: unknown preset, similarity or feedback model, a setting that they do not have (suggests the
