@@ -22,11 +22,6 @@ rows = typer.Typer(help="Make training rows of Microblog, MS MARCO and CAR.", ri
 Output = Annotated[Path, typer.Option("-o", "--output", help="Output file, JSONL.")]
 
 
-@rows.callback()
-def _group() -> None:
-    """Make training rows of Microblog, MS MARCO and CAR."""
-
-
 @rows.command("microblog")
 def microblog(
     sources: Annotated[
