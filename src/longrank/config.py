@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 
@@ -49,6 +50,16 @@ def lookup(registry: Mapping[str, T | str], name: str, kind: str) -> T:
         module, _, attribute = entry.partition(":")
         return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
     return entry
+
+
+def check_at_least(name: str, value: object, least: int) -> None:
+    """Refuse an option that is not an integer of `least` or more.
+
+    Raises:
+        InputError: names the option.
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise InputError(f"{name} must be {least} or more", got=value)
 
 
 def keyword_options(entry: Callable[..., object]) -> dict[str, inspect.Parameter]:

@@ -110,10 +110,10 @@ def test_positions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["positions", "e", "--level", "2"], "level is an option of qrels (got 2); give qrels"),
+        (["positions", "e", "--level", "2"], "--level is an option of --qrels (got 2); give --qrels"),
         (
             ["relevant-passages", "c", "--document-level", "2"],
-            "document_level is an option of qrels (got 2); give qrels",
+            "--document-level is an option of --qrels (got 2); give --qrels",
         ),
         (["latency", "--size", "tiny", "-o", "costs.txt"], "the output file must end in .json"),
     ],
@@ -235,14 +235,14 @@ def test_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["relevant-passages", "c", "--document-level", "0"], "Input should be greater than or equal to 1"),
         (["relevant-passages", "c", "--level", "9"], "no relevant document has a relevant passage"),
         (["positions", "first.run"], "first.run: does not begin with a JSON header line"),
-        (["positions", "e", "-k", "0"], "k must be at least 1 (got 0)"),
-        (["positions", "e", "--run", "first.run"], "the run ranks the first k documents, and k is not given"),
+        (["positions", "e", "-k", "0"], "k must be 1 or more (got 0)"),
+        (["positions", "e", "--run", "first.run"], "the run ranks the first k documents, and -k is not given"),
         (["sentences", "e", "c", "--counts", "1,x"], "--counts takes numbers between commas (got '1,x')"),
         (["sentences", "e", "c", "--counts", "1.5"], "--counts takes whole numbers of at least 1 (got '1.5')"),
         (["sentences", "e", "c", "-a", "birch"], "aggregator 'birch' needs weights"),
-        (["sentences", "e", "c", "--weights", "1"], "weights is an option of the aggregator birch"),
+        (["sentences", "e", "c", "--weights", "1"], "--weights is an option of the aggregator birch"),
         (["sentences", "e", "c", "--rule", "frist"], "unknown rule (got 'frist'); did you mean 'first'?"),
-        (["sentences", "e", "c", "--normalize", "minmax"], "normalize has an effect on interpolation only"),
+        (["sentences", "e", "c", "--normalize", "minmax"], "--normalize has an effect on interpolation only"),
         (
             ["sentences", "stopped", "c"],
             "stopped: early stopping left this evidence incomplete: its bound holds for maxp only",

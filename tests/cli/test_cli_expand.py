@@ -130,7 +130,7 @@ def test_interrupted_work_goes_on_to_the_same_bytes(
         ("gone.jsonl", "m/t5", [], "gone.jsonl"),
         ("empty.jsonl", "m/t5", [], "empty.jsonl: holds no document"),
         ("docs.jsonl", "m/t5", ["--method", "nucleus"], "method must be one of topk, beam (got 'nucleus')"),
-        ("docs.jsonl", "m/t5", ["--method", "beam", "--k", "5"], "k is for method topk (got 5)"),
+        ("docs.jsonl", "m/t5", ["--method", "beam", "--k", "5"], "--k is for method topk (got 5)"),
         ("docs.jsonl", "m/t5", ["--k", "0"], "k must be 1 or more (got 0)"),
         ("docs.jsonl", "m/t5", ["--max-query-tokens", "7"], "max_query_tokens must be 8 or more (got 7)"),
         ("index", "m/t5", ["--fields", "title"], "index: format and fields are for documents, not for an index"),

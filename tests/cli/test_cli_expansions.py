@@ -84,7 +84,7 @@ def test_original_copies_raise_the_weight_of_the_text(folder: Path) -> None:
         (["--expansions", "other.jsonl"], "other.jsonl: none of its ids is in the collection (got 'd9')"),
         (["--expansions", "cut.jsonl"], "cut.jsonl:1: is not JSON"),
         (["--expansions", "."], "is a folder"),
-        (["--original-copies", "2"], "original_copies is out of range"),
+        (["--original-copies", "2"], "--original-copies is out of range"),
         (["--expansions", "d2q.jsonl", "--original-copies", "0"], "--original-copies"),
         (["--expansions", "more.jsonl.gz", "--max-uncompressed", "9"], "unpacks to more than 9 bytes"),
     ],

@@ -78,7 +78,7 @@ def test_mapfuse_over_folds(folder: Path) -> None:
     [
         (["--method", "rff"], "did you mean 'rrf'"),
         (["--method", "rrf", "--weights", "1,1"], "fusion method 'rrf' has no option 'weights'"),
-        (["--method", "linear", "--map", "1,1"], "maps is an option of fusion method 'mapfuse' (got 'linear')"),
+        (["--method", "linear", "--map", "1,1"], "--map is an option of fusion method 'mapfuse' (got 'linear')"),
         (["--method", "linear", "--weights", "0,0"], "all weights are 0"),
         (["--method", "linear", "--weights", "1"], "1 weights for 2 runs"),
         (["--method", "linear", "--weights", "1,b"], "takes numbers"),

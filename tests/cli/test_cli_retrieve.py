@@ -87,7 +87,7 @@ def test_queries_are_shown_and_written_as_they_are_searched_for(at: Path, capsys
         (["--set", "preset=5"], "unknown preset (got 5)"),
         (["--set", "preset=[1]"], "unknown preset (got [1])"),
         (["--set", "k1=high"], "k1 of similarity 'bm25' should be a valid number (got 'high')"),
-        (["-k", "0"], "k must be at least 1"),
+        (["-k", "0"], "k must be 1 or more"),
         (["--expanded-queries", "queries.tsv"], "is also an input"),
         (["--expanded-queries", "run"], "is also an input"),
         (["--expanded-queries", "index/manifest.json"], "lies inside an input"),

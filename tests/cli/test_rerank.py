@@ -149,7 +149,7 @@ def test_30_of_1000_reranked_keeps_the_rest_and_its_share_of_map(tmp_path: Path)
         (["--depth", "0"], "final.depth"),
         (["--missing", "drop"], "missing takes error or keep"),
         (["--tail", "cut"], "final.tail"),
-        (["--model", "minilm"], "takes no --model"),
+        (["--model", "minilm"], "takes no model"),
         (["--set", "aggregate.name=maxpp"], "did you mean 'maxp'"),
         (["--set", "aggregate.name=document"], "scores passages, not documents"),
         (["--set", "passages.preset=window"], "did you mean 'windows'"),

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import signal
 import sys
 import threading
@@ -20,7 +21,7 @@ import typer
 
 from longrank.cli import console
 from longrank.config import suggestion
-from longrank.errors import LongRankError, printable
+from longrank.errors import InputError, LongRankError, printable
 from longrank.storage.cache import use_cache_folder
 
 COMMANDS = {
@@ -111,6 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
     use_cache_folder(console.cache_folder())
+    app = None
     try:
         app = build_app([command] if command else list(COMMANDS))
         result = app(args=arguments or ["--help"], standalone_mode=False)
@@ -118,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise KeyboardInterrupt
         return result if isinstance(result, int) else 0
     except Exception as error:  # all errors end here
-        return _report(error)
+        return _report(error, app, arguments)
     except KeyboardInterrupt:
         return _fail("interrupted; run the same command to go on (index starts afresh)", 130)
     except SystemExit as stop:
@@ -129,11 +131,11 @@ def _terminated(signum: int, frame: FrameType | None) -> None:
     raise SystemExit(143)
 
 
-def _report(error: Exception) -> int:
+def _report(error: Exception, app: typer.Typer | None, arguments: Sequence[str]) -> int:
     if console.debug():
         traceback.print_exception(error)
     if isinstance(error, LongRankError):
-        return _fail(str(error), error.exit_code)
+        return _fail(str(_with_options(error, app, arguments)), error.exit_code)
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # a usage error of the parser
         page = " ".join(["longrank", *_subcommands(getattr(error, "ctx", None))])
         return _fail(f"{error.format_message().rstrip('.')}; see {page} --help", int(error.exit_code))
@@ -143,6 +145,24 @@ def _report(error: Exception) -> int:
         place = f"{error.filename}: " if isinstance(error.filename, str) else ""
         return _fail(f"{place}{error.strerror}", 2 if error.errno in _FAULTS_OF_NAMES else 1)
     return _fail(f"{type(error).__name__}: {error} (--debug shows where)", 1)
+
+
+def _with_options(error: Exception, app: typer.Typer | None, arguments: Sequence[str]) -> Exception:
+    """Name the options of the command where a message names keywords of Python: ``choose_by`` is ``--choose-by``."""
+    if app is None or not isinstance(error, InputError):
+        return error
+    command: Any = typer.main.get_command(app)
+    for word in arguments:
+        command = getattr(command, "commands", {}).get(word, command)
+    options: dict[str, str] = {}
+    for parameter in command.params:
+        option = max(parameter.opts, key=len)
+        options[option.strip("-").replace("-", "_")] = options[parameter.name] = option
+    what, fix = (
+        re.sub(r"`(\w+)`", lambda match: options.get(match[1], match[1]), text or "")
+        for text in (error.what, error.fix)
+    )
+    return InputError(what, path=error.path, line=error.line, got=error.got, fix=fix or None)
 
 
 def _subcommands(context: Any) -> list[str]:

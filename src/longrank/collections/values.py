@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.types import column_names, is_frame
+from longrank.types import Run, column_names, is_frame
 
 EMPTY = "the list is empty, or its iterator was read before"
 
@@ -15,7 +15,7 @@ def rows(source: Any, kind: str, fix: str) -> Iterator[Any]:
     """Yield the items of an iterable, the (key, value) pairs of a mapping, or the rows of a table as mappings.
 
     Raises:
-        InputError: another kind of value, or a text or bytes, whose items would be its characters.
+        InputError: another kind of value, or a text, bytes or a run: their items are characters or query ids.
     """
     if is_frame(source):
         names = column_names(source)
@@ -23,6 +23,6 @@ def rows(source: Any, kind: str, fix: str) -> Iterator[Any]:
         return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
     if isinstance(source, Mapping):
         return iter(source.items())
-    if isinstance(source, str | bytes | bytearray) or not isinstance(source, Iterable):
+    if isinstance(source, str | bytes | bytearray | Run) or not isinstance(source, Iterable):
         raise InputError(f"no {kind} can be read from a {type(source).__name__}", got=source, fix=fix)
     return iter(source)

@@ -40,16 +40,14 @@ def read_systems(runs: Any, notes: Notes, baseline: Any = None) -> list[System]:
     Raises:
         InputError: no run, or as `read_run`.
     """
-    sources: dict[object, tuple[str | None, Any]] = {}
     pairs = list(_pairs(runs))
-    if baseline is not None:
-        first = next((pair for pair in pairs if isinstance(baseline, str) and pair[0] == baseline), (None, baseline))
-        key = _identity(first[1])
-        sources[key] = next((pair for pair in pairs if _identity(pair[1]) == key), first)
-    for name, source in pairs:
-        sources.setdefault(_identity(source), (name, source))
     if not pairs:
         raise InputError("there is no run", fix=_FIX)
+    if baseline is not None:
+        named = [pair for pair in pairs if isinstance(baseline, str) and pair[0] == baseline]
+        same = [pair for pair in pairs if _identity(pair[1]) == _identity(baseline)]
+        pairs = [*named, *same, (None, baseline)][:1] + pairs
+    sources = {(name, _identity(source)): (name, source) for name, source in pairs}
     return _named([(name, read_run(source, notes), place_of(source, "")) for name, source in sources.values()])
 
 

@@ -180,7 +180,7 @@ def _checked(values: Iterable[Any]) -> Iterator[Evidence]:
     n = 0
     for n, value in enumerate(values, 1):
         if not isinstance(value, Evidence):
-            raise InputError(f"item {n} is no evidence", got=repr(value), fix=_SOURCES)
+            raise InputError(f"item {n} is no evidence", got=value, fix=_SOURCES)
         yield value
     if n == 0:
         raise InputError("there is no evidence", fix="the list is empty, or its iterator was read before")

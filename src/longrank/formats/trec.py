@@ -205,6 +205,8 @@ def write_run(run: Run, path: Path | str) -> None:
         InputError: the folder does not exist or cannot be written to, or the tag or an id is not one word.
         LongRankError: writing failed (no space left, ...).
     """
+    if not isinstance(run, Run):
+        raise InputError("only a Run can be written", got=run, fix="read_run makes a Run of a mapping or a table")
     write_rankings(run.tag, (run[query_id] for query_id in run), Path(path))
 
 

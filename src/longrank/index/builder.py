@@ -47,7 +47,7 @@ def write_index(
         raise InputError("unknown analyzer", got=options.analyzer, fix=f"one of {', '.join(sorted(ANALYZERS))}")
     if not 1 <= options.original_copies <= (1 if expansions is None else _MOST_COPIES):
         fix = f"1 to {_MOST_COPIES} with expansions, else 1"
-        raise InputError("original_copies is out of range", got=options.original_copies, fix=fix)
+        raise InputError("`original_copies` is out of range", got=options.original_copies, fix=fix)
     located: Iterable[Located] = locate_documents(documents, notes)
     try:
         with building(folder) as work:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.models.row_cache import RowCache
 from longrank.networks.feeding import DEFAULT_MAX_QUERY_TOKENS, Feeder, check_finite, count_cut_queries
-from longrank.networks.loading import check_at_least
 from longrank.networks.parallel import side_by_side
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.text.packing import Packed

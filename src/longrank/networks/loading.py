@@ -114,13 +114,3 @@ def choose_max_tokens(model: Model, requested: int | None, *limits: int | None) 
             "scorer.options.max_tokens of a pipeline)",
         )
     return limit if requested is None else requested
-
-
-def check_at_least(name: str, value: int, least: int) -> None:
-    """Refuse an option below `least`.
-
-    Raises:
-        InputError: the option is too small.
-    """
-    if value < least:
-        raise InputError(f"{name} must be {least} or more", got=value)

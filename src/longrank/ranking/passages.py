@@ -248,13 +248,13 @@ def _choose_scorer(
     """Return name, model and options of the pipeline's scorer, or of its substitute if there is no model."""
     if not scorer_class(scorer.name).needs_model:
         if model is not None:
-            raise InputError(f"the {scorer.name} scorer takes no --model", got=model)
+            raise InputError(f"the {scorer.name} scorer takes no model", got=model)
         return scorer.name, None, scorer.options
     model = model or scorer.model
     if model is not None:
         return scorer.name, model, scorer.options
     if scorer.without_model is None:
-        raise InputError(f"this pipeline's {scorer.name} needs a model", fix="name one with --model")
+        raise InputError(f"this pipeline's {scorer.name} needs a model", fix="name it with `model`")
     notes.say(f"no model given: the {scorer.without_model} {DEFAULT_MODEL} scores the passages, not a {scorer.name}")
     own, stand_in = (keyword_options(scorer_class(name)) for name in (scorer.name, scorer.without_model))
     options = {name: value for name, value in scorer.options.items() if name in stand_in or name not in own}

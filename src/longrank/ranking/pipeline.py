@@ -191,7 +191,7 @@ def rerank(
         examples = ", ".join(sorted(absent)[:5])
         raise InputError(
             f"documents of the run that are not in the index: {len(absent)} ({examples})",
-            fix="--missing keep ranks them last",
+            fix="`missing`=keep ranks them last",
         )
     notes.add("documents not in the index, ranked last", min(absent, default=""), len(absent))
     header = _header(pipeline, pipeline.scorer, queries, first_stage, absent)

@@ -9,7 +9,7 @@ Documents are read passage by passage, whole. The pipeline's first stage and int
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from longrank.aggregation import find_aggregation, make_aggregator
-from longrank.config import Assignments
+from longrank.config import Assignments, check_at_least
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.protocols import Aggregator, Candidate
@@ -33,7 +33,7 @@ from longrank.storage import digest_of
 from longrank.text.analysis import ANALYZERS
 from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
 from longrank.text.words import readable
-from longrank.types import Document, Evidence, Float32s, Notes, Query
+from longrank.types import Document, Evidence, Float32s, Notes, Query, is_frame
 
 _ANALYZER = ANALYZERS["porter"]
 _CHARACTERS_PER_TOKEN = 100  # most tokens are shorter; only a beginning of the text is tokenised
@@ -119,7 +119,7 @@ class Reranker:
     def rank(
         self,
         query: str,
-        documents: Sequence[str | Document],
+        documents: Iterable[str | Document],
         k: int | None = None,
         *,
         passages: int = 3,
@@ -138,13 +138,13 @@ class Reranker:
             InputError: the query is empty, there is no document, or `k` is below 1.
             LongRankError: a score is not finite.
         """
-        if k is not None and k < 1:
-            raise InputError("k must be at least 1", got=k)
+        if k is not None:
+            check_at_least("k", k, 1)
         prepared = self.prepare(query, documents, limits or TextLimits())
         evidence = self.scorer.finish(prepared.block, self.scorer.scorer.score(prepared.block.tasks))
         return Results(query, self.ranked(prepared, evidence, k=k, passages=passages), self.notes)
 
-    def predict(self, pairs: Sequence[tuple[str, str | Document]]) -> Any:
+    def predict(self, pairs: Iterable[tuple[str, str | Document]]) -> Any:
         """Score (query, document) pairs, as `predict` of sentence-transformers' CrossEncoder does.
 
         Args:
@@ -157,11 +157,12 @@ class Reranker:
             InputError: an item is not a pair, or a query is empty.
             LongRankError: a score is not finite.
         """
-        single = len(pairs) == 2 and isinstance(pairs[0], str)
-        items: list[Any] = [pairs] if single else list(pairs)
+        items = _listed(pairs, "pairs of query and text")
+        single = len(items) == 2 and isinstance(items[0], str)
+        items = [items] if single else items
         places: dict[str, list[int]] = {}
         for n, pair in enumerate(items):
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
+            if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], str):
                 raise InputError("predict takes (query, text) pairs", got=pair)
             places.setdefault(pair[0], []).append(n)
         prepared = [self.prepare(query, [items[n][1] for n in ns], TextLimits()) for query, ns in places.items()]
@@ -172,7 +173,7 @@ class Reranker:
             scores[ns] = [self.aggregator(document) for document in evidence]
         return scores[0] if single else scores
 
-    def prepare(self, query: str, documents: Sequence[str | Document], limits: TextLimits) -> PreparedTexts:
+    def prepare(self, query: str, documents: Iterable[str | Document], limits: TextLimits) -> PreparedTexts:
         """Split documents into passages, and select the passages to score. The pipeline's scorer is not called.
 
         Raises:
@@ -180,9 +181,8 @@ class Reranker:
         """
         if not isinstance(query, str) or not query.strip():
             raise InputError("the query is empty" if isinstance(query, str) else "the query is not a text", got=query)
-        if isinstance(documents, str):
-            raise InputError("documents must be a list of texts", got=documents)
-        if not len(documents):
+        documents = _listed(documents, "texts")
+        if not documents:
             raise InputError("list of documents must not be empty")
         text, query_cut = self._shortened(readable(query), limits.query_tokens)
         candidates, cut = [], []
@@ -283,6 +283,12 @@ def _id_of(title: str, text: str) -> str:
     Ids of an index have no blank, so this id never finds vectors stored with an index.
     """
     return f"text {digest_of([title, text])}"
+
+
+def _listed(values: Any, kind: str) -> list[Any]:
+    if isinstance(values, str | bytes | Mapping) or is_frame(values) or not isinstance(values, Iterable):
+        raise InputError(f"a list of {kind} is needed, not a {type(values).__name__}", got=values)
+    return list(values)
 
 
 def _document(document: Any) -> Document:

@@ -15,7 +15,7 @@ from copy import copy
 from pathlib import Path
 from typing import Any, Self
 
-from longrank.config import suggestion
+from longrank.config import check_at_least, suggestion
 from longrank.errors import InputError
 from longrank.retrieval.anserini import SEARCHER, anserini
 from longrank.retrieval.feedback import FEEDBACKS
@@ -84,8 +84,7 @@ class LuceneRetriever:
         Raises:
             InputError: k < 1, or Lucene refuses the query (more than 1024 distinct terms).
         """
-        if k < 1:
-            raise InputError("k must be at least 1", got=k)
+        check_at_least("k", k, 1)
         text = query.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # no unpaired surrogates
         with self._refusals(f"query {query.query_id!r}: "):
             rows = self._java.call(self._search, text, max(k + 1, self._least))

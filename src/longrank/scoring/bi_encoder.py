@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.config import check_at_least
 from longrank.errors import LongRankError
 from longrank.index.vectors import PassageVectors
 from longrank.networks.acceleration import accelerate_by, computed_by
 from longrank.networks.backends import check_backend
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder, check_finite
-from longrank.networks.loading import check_at_least, choose_device, choose_max_tokens, loading
+from longrank.networks.loading import choose_device, choose_max_tokens, loading
 from longrank.networks.model_files import Model
 from longrank.networks.sentence_encoder import limits_of, load_sentence_encoder, prompts_of, unit_rows
 from longrank.protocols import PassageScores, ScoringTask

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.models.description import FILE, TRAINED, check_trained, describe
 from longrank.networks.acceleration import accelerate_by, computed_by
 from longrank.networks.backends import check_backend
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, DEFAULT_MAX_QUERY_TOKENS, Feeder, count_cut_queries
 from longrank.networks.heads import load_classifier, n_outputs
-from longrank.networks.loading import check_at_least, choose_device, choose_max_tokens, loading, position_limit
+from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.scoring.long_context import choose_global_attention, global_attention_mask

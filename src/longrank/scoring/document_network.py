@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.models.description import check_trained, describe
 from longrank.models.network_reader import NetworkReader, query_limit
 from longrank.networks.acceleration import accelerate, check_dtype
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
-from longrank.networks.loading import check_at_least, choose_device, choose_max_tokens, loading, position_limit
+from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_network
 from longrank.protocols import PassageScores, ScoringTask

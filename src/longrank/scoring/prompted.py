@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import suggestion
+from longrank.config import check_at_least, suggestion
 from longrank.errors import InputError
 from longrank.networks.acceleration import check_dtype, to_bf16
 from longrank.networks.checks import check_weights
 from longrank.networks.dense import use_onednn
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder, count_cut_queries
-from longrank.networks.loading import check_at_least, choose_device, choose_max_tokens, loading, position_limit
+from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
 from longrank.networks.pretrained import load_pretrained

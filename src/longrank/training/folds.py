@@ -77,9 +77,9 @@ def folds_of(
     if isinstance(folds, int):
         groups = None if group_by is None else _groups(judged, group_by)
         return make_folds([query.query_id for query in judged], folds, FOLD_SEED if seed is None else seed, groups)
-    for option, value in (("--group-by", group_by), ("--fold-seed", seed)):
+    for option, value in (("group_by", group_by), ("fold_seed", seed)):
         if value is not None:
-            raise InputError(f"{option} belongs to --make-folds", got=value)
+            raise InputError(f"`{option}` belongs to folds that are made", got=value)
     return read_folds(Path(folds), notes) if isinstance(folds, str | Path) else folds
 
 

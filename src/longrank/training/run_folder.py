@@ -59,7 +59,7 @@ def check_begun(folder: Path, identity: Mapping[str, Any]) -> None:
     """
     path = folder / _RUN
     if (folder / FOLDS).exists() and not path.exists():
-        fix = "give --make-folds or --folds, or choose a new folder"
+        fix = "give the folds, or choose a new folder"
         raise InputError("was begun with folds", path=folder, fix=fix)
     check_own(folder, "training", begun=path.exists())
     if path.exists():

@@ -55,7 +55,7 @@ def aggregate(
     """
     notes = Notes() if notes is None else notes
     if normalize != "none" and interpolate is None:
-        raise InputError("normalize has an effect on interpolation only", got=normalize, fix="give interpolate")
+        raise InputError("`normalize` has an effect on interpolation only", got=normalize, fix="give `interpolate`")
     header, records = open_evidence(evidence)
     check_complete(header, evidence, aggregator if interpolate is None else None)
     function = make_aggregator(aggregator, **options)

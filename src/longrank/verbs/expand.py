@@ -79,7 +79,7 @@ def expand(
         >>> longrank.expand("my.index", "./doc2query", "d2q.jsonl", n=5)
     """
     if method == "beam" and k is not None:
-        raise InputError("k is for method topk", got=k, fix="a beam is as wide as n")
+        raise InputError("`k` is for method topk", got=k, fix="a beam is as wide as n")
     notes = Notes() if notes is None else notes
     predictor = QueryPredictor(
         find_model(model),

@@ -62,7 +62,7 @@ def fuse(
     if method == "mapfuse":
         _check_sources(given)
     elif given:
-        raise InputError(f"{given[0]} is an option of fusion method 'mapfuse'", got=method)
+        raise InputError(f"`{given[0]}` is an option of fusion method 'mapfuse'", got=method)
     if isinstance(runs, str) or not isinstance(runs, Sequence):
         raise InputError("fusion needs a list of two runs or more", got=type(runs).__name__)
     loaded = [read_run(run, notes) for run in runs]
@@ -82,10 +82,10 @@ def _check_sources(given: Sequence[str]) -> None:
         raise InputError(
             "mapfuse needs the MAP of each system on other queries, from one source",
             got=" ".join(sources) or "none",
-            fix="give maps, heldout, or folds with qrels",
+            fix="give `maps`, `heldout`, or `folds` with `qrels`",
         )
     if ("folds" in given) != ("qrels" in given):
-        raise InputError("mapfuse: folds and qrels go together", got=" ".join(given))
+        raise InputError("mapfuse: `folds` and `qrels` go together", got=" ".join(given))
 
 
 def _heldout_maps(heldout: Sequence[Any], runs: Sequence[Run], notes: Notes) -> list[float]:

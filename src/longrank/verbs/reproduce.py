@@ -29,8 +29,8 @@ def reproduce(
     *,
     models: Mapping[str, str | Path] | None = None,
     settings: Assignments = (),
-    run: RunCommand = run_in_new_process,
-    tell: Tell = lambda line: None,
+    run: RunCommand | None = None,
+    tell: Tell | None = None,
     notes: Notes | None = None,
 ) -> Reproduction:
     """Obtain tables and figures of papers, and write a report beside the published figures.
@@ -41,7 +41,7 @@ def reproduce(
         output: folder for everything; the same call again resumes.
         models: role -> a folder or Hugging Face name to use instead of the published model.
         settings: settings of the recipes, as ``key=value`` or ``{key: value}``; each recipe takes those it has.
-        run: runs the arguments of one ``longrank`` command; the default starts a new Python process.
+        run: runs the arguments of one ``longrank`` command; None: each starts a new Python process.
         tell: called with each line of progress.
         notes: collects remarks on accepted input.
 
@@ -56,10 +56,10 @@ def reproduce(
     Example:
         >>> longrank.reproduce("birch/results-robust04", "robust04=disks45", "out", models={"MB": "birch-mb"})
     """
-    folder, notes = Path(output), Notes() if notes is None else notes
+    folder, notes, tell = Path(output), Notes() if notes is None else notes, tell or _silent
     selected, place = _selected(recipes, collection, models, settings, tell)
     check_apart(folder, *place.sources, *place.queries, *place.qrels, *map(str, (models or {}).values()))
-    return run_recipes(selected, folder, place, run, tell=tell, notes=notes)
+    return run_recipes(selected, folder, place, run or run_in_new_process, tell=tell, notes=notes)
 
 
 def reproduction_script(
@@ -69,7 +69,7 @@ def reproduction_script(
     *,
     models: Mapping[str, str | Path] | None = None,
     settings: Assignments = (),
-    tell: Tell = lambda line: None,
+    tell: Tell | None = None,
 ) -> str:
     """Return the commands that `reproduce` would run, as a shell script; nothing is run or written.
 
@@ -82,6 +82,7 @@ def reproduction_script(
     Raises:
         InputError: as `reproduce`.
     """
+    tell = tell or _silent
     selected, place = _selected(recipes, collection, models, settings, tell)
     lines = dict.fromkeys(["# queries, judgments and folds are written by the same command without --dry-run"])
     for recipe in selected:
@@ -96,6 +97,10 @@ def reproduction_script(
         lines.update(dict.fromkeys([f"# {recipe.name}", *commands]))
         tell_notes(notes, tell)
     return "".join(f"{line}\n" for line in lines)
+
+
+def _silent(line: str) -> None:
+    pass
 
 
 def _selected(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from longrank.collections import read_queries
+from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.processes import cores
@@ -89,8 +90,7 @@ def rankings(
     Raises:
         InputError: `k` is below 1.
     """
-    if k < 1:
-        raise InputError("k must be at least 1", got=k)
+    check_at_least("k", k, 1)
     for query, ranking in zip(queries, retrieve_all(retriever, queries, k, threads or cores()), strict=True):
         if ranking:
             yield ranking

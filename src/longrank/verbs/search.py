@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from longrank.config import Assignments, listed
+from longrank.config import Assignments, check_at_least, listed
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.ranking.explain import Result
@@ -60,8 +60,7 @@ def search(
         raise InputError("search takes one query, a text", got=type(query).__name__, fix="rerank takes many")
     if not query.strip():
         raise InputError("the query is empty")
-    if k < 1:
-        raise InputError("k must be at least 1", got=k)
+    check_at_least("k", k, 1)
     notes = Notes() if notes is None else notes
     opened = open_pipeline(
         index,

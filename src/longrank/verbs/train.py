@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +73,7 @@ def train(
     format: str | None = None,
     field: str | None = None,
     notes: Notes | None = None,
-    progress: Progress = lambda fold, steps: lambda n: None,
+    progress: Progress | None = None,
 ) -> Trained:
     """Train a network, or go on with a training that was interrupted, to the same bytes.
 
@@ -113,7 +113,7 @@ def train(
     notes = Notes() if notes is None else notes
     settings = load_training(training if isinstance(training, Mapping) else str(training), listed(assignments))
     rankings = {"queries": queries, "qrels": qrels, "run": run}
-    options: dict[str, Any] = {"progress": progress, "notes": notes, "tensorboard": tensorboard}
+    options: dict[str, Any] = {"progress": progress or _silent, "notes": notes, "tensorboard": tensorboard}
     if isinstance(settings, PassageTraining):
         extras = {"folds": folds, "group_by": group_by, "only": only or None, "score_cache": score_cache}
         _refuse(settings, "examples", {**rankings, **extras, "format": format, "field": field})
@@ -129,7 +129,7 @@ def train(
     judged = read_qrels(qrels, notes)
     chosen = folds_of(known, judged, folds, group_by=group_by, seed=fold_seed, notes=notes)
     if only and chosen is None:
-        raise InputError("--fold chooses among folds", got=only[0], fix="give --folds or --make-folds")
+        raise InputError("`only` chooses among folds", got=only[0], fix="give `folds`")
     experiment = open_experiment(
         settings,
         Index.open(data),
@@ -145,6 +145,10 @@ def train(
         return _trained(settings, Path(output), {"training": Path(output)}, None, notes)
     pooled = cross_validate(experiment, Path(output), only=only, **options)
     return _trained(settings, Path(output), {name: Path(output) / name for name in chosen}, pooled, notes)
+
+
+def _silent(fold: str, steps: int) -> Callable[[int], object]:
+    return lambda n: None
 
 
 def _on_examples(

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from longrank.collections import read_qrels, read_queries
-from longrank.errors import InputError
+from longrank.config import check_at_least
 from longrank.evaluation.folds import read_or_make_folds
 from longrank.evaluation.names import parse_measure
 from longrank.evaluation.tuning.folder import JOURNAL, check_own, write_outcome
@@ -89,8 +89,7 @@ def tune(
         >>> tune("my.index", "topics.jsonl", "qrels.txt", {"b": "0.3:0.9:0.1"}, folds=5).settings  # doctest: +SKIP
     """
     notes = Notes() if notes is None else notes
-    if k < 1:
-        raise InputError("k must be at least 1", got=k)
+    check_at_least("k", k, 1)
     if folder is not None:
         check_own(Path(folder))
     axes = parse_axes(grid, tunable(preset, settings or {}))

@@ -79,7 +79,7 @@ def weigh(
     """
     notes = Notes() if notes is None else notes
     if seed is not None and not isinstance(folds, int):
-        raise InputError("seed is an option of folds that are made", got=seed, fix="give a number of folds")
+        raise InputError("`seed` is an option of folds that are made", got=seed, fix="give a number of folds")
     if folder is not None:
         check_own(Path(folder), WEIGHTS, "weigh")
     axes = parse_axes(grid, dict.fromkeys((ALPHA, *PASSAGES), float), "weight")
@@ -96,7 +96,7 @@ def weigh(
         outcome = protocol.conclude(table, protocol.choose(table), here.figure)
         way: Mapping[str, object] = protocol.about()
     elif folds is not None or choose_by is not None:
-        raise InputError("learn_on and folds are two ways to learn: give one of them")
+        raise InputError("`learn_on` and `folds` are two ways to learn: give one of them")
     else:
         way, table, outcome = _learn_on(learn_on, here, axes, depth=depth, progress=progress, notes=notes)
     about = {"protocol": way, **here.about()}
@@ -122,7 +122,7 @@ def _learn_on(
     """Choose weights on another judged set."""
     places = ",".join(place_of(source, "memory") for source in sources)
     if isinstance(sources, str) or len(sources) < 3:
-        raise InputError("learn_on takes judgments, a first stage and its evidence", got=places)
+        raise InputError("`learn_on` takes judgments, a first stage and its evidence", got=places)
     qrels, run, *evidence = sources
     reranked = open_reranked(run, evidence if len(evidence) > 1 else evidence[0], depth=depth, notes=notes)
     there = replace(here, reranked=reranked, qrels=read_qrels(qrels, notes))

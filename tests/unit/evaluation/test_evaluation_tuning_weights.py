@@ -180,7 +180,7 @@ def test_what_has_no_value_is_counted(tmp_path: Path) -> None:
         ({"alpha": (0.5,)}, "birch", "none", "the weights of birch are learned; add"),
         ({"alpha": (0.5,)}, "mxp", "none", "unknown aggregator .*did you mean 'maxp'"),
         ({"alpha": (0.5,)}, None, "mimax", "unknown normalisation .*did you mean 'minmax'"),
-        ({"w2": (0.5,)}, None, "minmax", "normalize has an effect on interpolation only"),
+        ({"w2": (0.5,)}, None, "minmax", "`normalize` has an effect on interpolation only"),
     ],
 )
 def test_a_grid_that_makes_no_score_is_refused(

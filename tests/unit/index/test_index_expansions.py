@@ -213,10 +213,10 @@ def test_documents_are_read_as_they_are_needed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("copies", [0, -1, 101])
 def test_a_text_counts_once_to_a_hundred_times(tmp_path: Path, copies: int) -> None:
-    with pytest.raises(InputError, match="original_copies is out of range"):
+    with pytest.raises(InputError, match="`original_copies` is out of range"):
         build_index(located(ABC), tmp_path / "index", options=IndexOptions(original_copies=copies), expansions=[])
 
 
 def test_without_expansions_a_text_counts_once(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="original_copies is out of range"):
+    with pytest.raises(InputError, match="`original_copies` is out of range"):
         build_index(located(ABC), tmp_path / "index", options=IndexOptions(original_copies=2))

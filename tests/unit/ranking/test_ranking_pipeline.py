@@ -307,7 +307,7 @@ def test_a_pipeline_without_a_scorer_refuses_a_model_and_reranking(index: Index,
 
 
 def test_birch_without_a_model_says_how_to_name_one(index: Index) -> None:
-    with pytest.raises(InputError, match="needs a model; name one with --model"):
+    with pytest.raises(InputError, match="needs a model; name it with `model`"):
         open_pipeline(index, "birch", notes=Notes())
 
 

@@ -257,5 +257,5 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_k_must_be_positive(pyserini: Pyserini, folder: Path) -> None:
-    with pytest.raises(InputError, match="k must be at least 1"):
+    with pytest.raises(InputError, match="k must be 1 or more"):
         LuceneRetriever(folder).retrieve(Query("q", "x"), 0)

@@ -382,7 +382,7 @@ def test_a_folder_that_was_begun_with_folds_is_called_so(folder: Path, tmp_path:
 
     validated(experiment(folder), tmp_path / "t", only=["s1"])
     of = experiment(folder, None, loop={"validate_every": None})
-    with pytest.raises(InputError, match=r"was begun with folds.*give --make-folds or --folds"):
+    with pytest.raises(InputError, match=r"was begun with folds.*give the folds, or"):
         train_once(of, tmp_path / "t", progress=no_progress, notes=Notes(), tensorboard=False)
 
 

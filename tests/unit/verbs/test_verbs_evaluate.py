@@ -113,6 +113,12 @@ def test_a_frame_has_a_row_for_each_system() -> None:
     assert frame.loc["maxp", "RR"] == 1.0
 
 
+@pytest.mark.parametrize("baseline", ["b", BM25])
+def test_a_run_under_two_names_has_two_rows(baseline: Any) -> None:
+    result = evaluate(QRELS, {"a": MAXP, "b": BM25, "c": BM25}, "RR", baseline=baseline)
+    assert ([row.name for row in result.rows], result.baseline) == (["b", "a", "c"], "b")
+
+
 def test_runs_of_one_tag_in_memory_are_told_apart() -> None:
     other = Run("bm25", MAXP.rows())
     assert [row.name for row in evaluate(QRELS, [BM25, other]).rows] == ["run 1", "run 2"]

@@ -170,6 +170,16 @@ def test_remarks_are_attached_to_the_results(index: longrank.Index) -> None:
     [
         (lambda index: longrank.retrieve(index, 7), "quer"),
         (lambda index: longrank.retrieve(7, QUERIES), "index"),
+        (lambda index: longrank.retrieve(None, QUERIES), "an index is a folder; give its path"),
+        (lambda index: longrank.retrieve(index, longrank.read_run(RUN)), "no queries can be read from a Run"),
+        (lambda index: longrank.search(index, "bees", pipeline="lexical", k="2"), "k must be 1 or more"),
+        (lambda index: longrank.Reranker("lexical").rank("bees", None), "a list of texts is needed, not a NoneType"),
+        (lambda index: longrank.Reranker("lexical").rank("bees", {"1": "a"}), "a list of texts is needed, not a dict"),
+        (lambda index: longrank.Reranker("lexical").predict(None), "a list of pairs of query and text is needed"),
+        (lambda index: longrank.Reranker("lexical").predict([(["bees"], "a")]), "predict takes"),
+        (lambda index: longrank.Reranker("birch"), "needs a model; name it with `model`"),
+        (lambda index: longrank.write_run("bees.run", RUN), "only a Run can be written"),
+        (lambda index: longrank.aggregate(longrank.read_run(RUN)), r"item 1 is no evidence \(got '1'\)"),
         (lambda index: longrank.rerank(index, QUERIES, 7), "run"),
         (lambda index: longrank.rerank(index, QUERIES, RUN, missing="drop"), "missing takes error or keep"),
         (lambda index: longrank.rerank(index, QUERIES, {"1": {"wax": 1.0}}, pipeline="lexical"), "not in the index"),
@@ -177,12 +187,12 @@ def test_remarks_are_attached_to_the_results(index: longrank.Index) -> None:
         (lambda index: longrank.search(index, " ", pipeline="lexical"), "the query is empty"),
         (lambda index: longrank.search(index, "bees", pipeline="lexicl"), "did you mean 'lexical'"),
         (lambda index: longrank.retrieve(index, QUERIES, k0=1), "no such setting"),
-        (lambda index: longrank.retrieve(index, QUERIES, k=0), "k must be at least 1"),
-        (lambda index: longrank.search(index, "bees", pipeline="lexical", k=0), "k must be at least 1"),
-        (lambda index: longrank.Reranker("lexical").rank("bees", ["bees"], k=0), "k must be at least 1"),
+        (lambda index: longrank.retrieve(index, QUERIES, k=0), "k must be 1 or more"),
+        (lambda index: longrank.search(index, "bees", pipeline="lexical", k=0), "k must be 1 or more"),
+        (lambda index: longrank.Reranker("lexical").rank("bees", ["bees"], k=0), "k must be 1 or more"),
         (lambda index: longrank.search(index, "bees", pipeline=7), "a pipeline is a name or a TOML file"),
         (lambda index: longrank.Reranker("bm25"), "no passage scorer"),
-        (lambda index: longrank.Reranker("lexical").rank("bees", "bees"), "documents must be a list"),
+        (lambda index: longrank.Reranker("lexical").rank("bees", "bees"), "a list of texts is needed, not a str"),
         (lambda index: longrank.Reranker("lexical").rank("bees", [7]), "a text or a Document"),
         (lambda index: longrank.Reranker("lexical").predict(["bees", "eat", "honey"]), "pairs"),
     ],
@@ -190,6 +200,14 @@ def test_remarks_are_attached_to_the_results(index: longrank.Index) -> None:
 def test_wrong_input_is_a_sentence(index: longrank.Index, call: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         call(index)
+
+
+def test_iterators_of_texts_and_pairs_are_ranked_as_lists() -> None:
+    reranker = longrank.Reranker("lexical")
+    texts = ["Bread is baked.", "Bees eat honey."]
+    assert reranker.rank("bees", iter(texts))[0].index == 1
+    pairs = [("bees", text) for text in texts]
+    assert reranker.predict(iter(pairs)).tolist() == reranker.predict(pairs).tolist()
 
 
 def test_predict_scores_pairs_in_their_order_as_rank_does() -> None:

@@ -49,9 +49,9 @@ def test_maps_come_from_heldout_runs_or_from_folds() -> None:
         ([A, 3], {}, "no run can be read from a int"),
         ([A, B], {"method": "rff"}, "did you mean 'rrf'"),
         ([A, B], {"weights": [1, 1]}, "fusion method 'rrf' has no option 'weights'"),
-        ([A, B], {"method": "linear", "maps": [1, 1]}, "maps is an option of fusion method 'mapfuse'"),
+        ([A, B], {"method": "linear", "maps": [1, 1]}, "`maps` is an option of fusion method 'mapfuse'"),
         ([A, B], {"method": "mapfuse"}, "from one source"),
-        ([A, B], {"method": "mapfuse", "folds": {}}, "folds and qrels go together"),
+        ([A, B], {"method": "mapfuse", "folds": {}}, "`folds` and `qrels` go together"),
     ],
 )
 def test_a_wrong_type_or_option_is_one_sentence(runs: Any, options: dict[str, Any], message: str) -> None:

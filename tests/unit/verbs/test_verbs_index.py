@@ -109,7 +109,7 @@ def test_check_counts_files_and_names_a_damaged_one(tmp_path: Path) -> None:
 
 
 def test_copies_without_expansions_are_refused_before_anything_is_written(docs: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="original_copies is out of range"):
+    with pytest.raises(InputError, match="`original_copies` is out of range"):
         longrank.Index.build(docs, tmp_path / "index", original_copies=2)
     assert not (tmp_path / "index").exists()
 

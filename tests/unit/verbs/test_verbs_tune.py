@@ -74,9 +74,9 @@ def test_a_number_of_folds_makes_folds(inputs: Path) -> None:
     [
         ({"grid": {"bb": [1]}}, "no setting to tune"),
         ({"grid": {}}, "the grid is empty"),
-        ({"k": 0}, "k must be at least 1"),
-        ({"samples": 2}, "protocol 'samples' needs sample_size"),
-        ({"protocol": "all", "folds": 2}, "folds is an option of protocol 'folds'"),
+        ({"k": 0}, "k must be 1 or more"),
+        ({"samples": 2}, "protocol 'samples' needs `sample_size`"),
+        ({"protocol": "all", "folds": 2}, "`folds` is an option of protocol 'folds'"),
         ({"folds": 3.5}, "holds no folds"),
         ({"qrels": 3}, "no judgments can be read from a int"),
         ({"index": 3}, "an index is a folder"),
@@ -124,9 +124,9 @@ def test_weights_of_another_set_in_memory_are_kept() -> None:
     ("options", "message"),
     [
         ({"evidence": 3}, "no run can be read from a int"),
-        ({"seed": 3}, "seed is an option of folds that are made"),
-        ({"learn_on": "abc"}, "learn_on takes judgments"),
-        ({"choose_by": "dev"}, "protocol 'folds' needs folds"),
+        ({"seed": 3}, "`seed` is an option of folds that are made"),
+        ({"learn_on": "abc"}, "`learn_on` takes judgments"),
+        ({"choose_by": "dev"}, "protocol 'folds' needs `folds`"),
     ],
 )
 def test_a_wrong_option_of_weigh_is_one_sentence(options: dict[str, Any], message: str) -> None:

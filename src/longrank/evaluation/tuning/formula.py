@@ -109,7 +109,7 @@ def make_formula(axes: Axes, aggregator: str | None, normalize: str) -> Formula:
         check_alpha(float(alpha))
     lookup(NORMALIZERS, normalize, "normalisation")
     if normalize != "none" and ALPHA not in axes:
-        raise InputError("normalize has an effect on interpolation only", got=normalize, fix="add --grid alpha=...")
+        raise InputError("`normalize` has an effect on interpolation only", got=normalize, fix="add --grid alpha=...")
     weighed = [name for name in PASSAGES if name in axes]
     for expected, name in zip(PASSAGES, weighed, strict=False):
         if expected != name:

@@ -221,15 +221,15 @@ def make_protocol(
     lookup(PROTOCOLS, name, "protocol")
     for option in given:
         if owner[option] != name:
-            raise InputError(f"{option} is an option of protocol '{owner[option]}'", got=name)
+            raise InputError(f"`{option}` is an option of protocol '{owner[option]}'", got=name)
     if name == "folds":
         if folds is None:
-            raise InputError("protocol 'folds' needs folds", fix="give a file of folds, or a number of folds to make")
+            raise InputError("protocol 'folds' needs `folds`", fix="give a file of folds, or a number of folds to make")
         lookup(RULES, choose_by or "rest", "rule to choose by")
         return OnFolds(folds, choose_by or "rest", notes)
     if name == "samples":
         if sample_size is None:
-            raise InputError("protocol 'samples' needs sample_size", fix="the queries of no sample are tested on")
+            raise InputError("protocol 'samples' needs `sample_size`", fix="the queries of no sample are tested on")
         return OnSamples(5 if samples is None else samples, sample_size, seed)
     return OnAll()
 

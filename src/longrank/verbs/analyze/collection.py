@@ -120,7 +120,7 @@ def relevant_passages(
     """
     notes = Notes() if notes is None else notes
     if document_level is not None and qrels is None:
-        raise InputError("document_level is an option of qrels", got=document_level, fix="give qrels")
+        raise InputError("`document_level` is an option of `qrels`", got=document_level, fix="give `qrels`")
     document_level = 1 if document_level is None else document_level
     if isinstance(passage_qrels, str | Path):
         judged = read_judgments(places(passage_qrels, "passage_qrels"), notes)

@@ -46,11 +46,11 @@ def positions(
     """
     notes, top = Notes() if notes is None else notes, list(top)
     if any(k < 1 for k in top):
-        raise InputError("k must be at least 1", got=min(top))
+        raise InputError("k must be 1 or more", got=min(top))
     if run is not None and not top:
-        raise InputError("the run ranks the first k documents, and k is not given", fix="give k, or no run")
+        raise InputError("the run ranks the first k documents, and `k` is not given", fix="give `k`, or no run")
     if level is not None and qrels is None:
-        raise InputError("level is an option of qrels", got=level, fix="give qrels")
+        raise InputError("`level` is an option of `qrels`", got=level, fix="give `qrels`")
     level = 1 if level is None else level
     best = places.winners(open_evidence(evidence)[1])
     groups = {"all reranked": best}
@@ -146,10 +146,10 @@ def _open(
     """Return what is the same at every point, and the evidence; refuse evidence of early stopping."""
     names = dict.fromkeys([aggregators] if isinstance(aggregators, str) else aggregators)
     if normalize != "none" and interpolate is None:
-        raise InputError("normalize has an effect on interpolation only", got=normalize, fix="give interpolate")
+        raise InputError("`normalize` has an effect on interpolation only", got=normalize, fix="give `interpolate`")
     weighted = [name for name in names if "weights" in find_aggregation(name).options]
     if weights is not None and not weighted:
-        raise InputError("weights is an option of the aggregator birch", got=list(weights))
+        raise InputError("`weights` is an option of the aggregator birch", got=list(weights))
     setup = sweeps.Setup(
         {name: make_aggregator(name, weights=weights if name in weighted else None) for name in names},
         read_qrels(qrels, notes),
