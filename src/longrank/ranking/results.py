@@ -92,14 +92,9 @@ def _row(rank: int, document: Result | RankedText) -> str:
         f"<div style='{_SMALL};margin-left:2.6em'>{escape(document.detail)}</div>"
     )
     best, *others = map(_passage, document.passages) if document.passages else [""]
-    more = (
-        f"<details style='{_TEXT}'><summary style='{_SMALL}'>{_more(len(others))}</summary>{''.join(others)}</details>"
-    )
+    hidden = f"{len(others)} more passage{'s' if len(others) > 1 else ''}"
+    more = f"<details style='{_TEXT}'><summary style='{_SMALL}'>{hidden}</summary>{''.join(others)}</details>"
     return f"<div style='{_ROW}'>{head}{best}{more if others else ''}</div>"
-
-
-def _more(n: int) -> str:
-    return f"{n} more passage{'s' if n > 1 else ''}"
 
 
 def _passage(passage: ShownPassage) -> str:
