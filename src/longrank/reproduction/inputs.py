@@ -64,7 +64,9 @@ def inputs_of(
         QRELS: _trec(judged),
         FOLDS: _json(splits),
         TESTED: _trec({query_id: judged[query_id] for fold in splits.values() for query_id in fold.test}),
-        FOLDS_WITHOUT_DEV: _json({name: _without_dev(fold) for name, fold in splits.items()}),
+        FOLDS_WITHOUT_DEV: _json(
+            {name: Fold(train=(*fold.train, *fold.dev), dev=(), test=fold.test) for name, fold in splits.items()}
+        ),
         **({BEFORE: _trec({query_id: before.get(query_id, {}) for query_id in judged})} if before else {}),
     }
 
@@ -92,10 +94,6 @@ def tested(inputs: Mapping[str, str]) -> set[str]:
 def _json(folds: Mapping[str, Fold]) -> str:
     splits = {name: fold._asdict() for name, fold in folds.items()}
     return json.dumps(splits, indent=1, ensure_ascii=False) + "\n"
-
-
-def _without_dev(fold: Fold) -> Fold:
-    return fold._replace(train=(*fold.train, *fold.dev), dev=())
 
 
 def _chosen(queries: list[Query], n: int | None) -> list[Query]:
