@@ -67,7 +67,9 @@ def evaluate(
     lookup(TESTS, test, "test")
     if correction is not None:
         lookup(CORRECTIONS, correction, "correction")
-    parsed = measuring.parse_measures([measures] if isinstance(measures, str) else measures, level)
+    parsed = measuring.parse_measures(
+        [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else measures, level
+    )
     judged_before = judged_documents(read_qrels(source, notes) for source in residual)
     judgments = residual_qrels(read_qrels(qrels, notes), judged_before, notes, place_of(qrels, "the judgments"))
     _note_level(judgments, level, notes)
