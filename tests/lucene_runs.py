@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from longrank.evaluation.measures import evaluate_rankings, parse_measures, summarise
-from longrank.formats.corpora import CorpusOptions
+from longrank.evaluation.measures import evaluate_rankings, summarise
+from longrank.evaluation.names import parse_measures
 from longrank.formats.queries import read_queries
+from longrank.formats.records import CorpusOptions
 from longrank.formats.trec import read_qrels
 from longrank.index import Index, index_files
 from longrank.retrieval import SIMILARITIES, Searcher, WithFeedback, first_stage, make_feedback

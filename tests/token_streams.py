@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from longrank.collections.documents import locate_documents
-from longrank.formats.corpora import CorpusOptions
 from longrank.formats.queries import read_queries
+from longrank.formats.records import CorpusOptions
 from longrank.index import IndexOptions
 from longrank.types import Notes
 

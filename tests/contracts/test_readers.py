@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from longrank.collections.documents import locate_documents
 from longrank.errors import InputError
-from longrank.formats.corpora import READERS, CorpusOptions
+from longrank.formats.corpora import READERS
 from longrank.formats.lines import TextOptions
+from longrank.formats.records import CorpusOptions
 from longrank.types import Document, Notes
 
 HTML = "<html><head><title>{title}</title></head><body><p>{text}</p></body></html>"

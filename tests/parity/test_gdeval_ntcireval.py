@@ -7,7 +7,8 @@ import math
 import pytest
 
 from longrank.errors import InputError
-from longrank.evaluation.measures import evaluate, parse_measure
+from longrank.evaluation.measures import evaluate
+from longrank.evaluation.names import parse_measure
 from longrank.types import Run, ScoredDoc
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from longrank.errors import InputError
-from longrank.evaluation.measures import evaluate, parse_measure, summarise
+from longrank.evaluation.measures import evaluate, summarise
+from longrank.evaluation.names import parse_measure
 from longrank.evaluation.trec_names import TREC_CUT, TREC_NOT_COVERED, TREC_PLAIN
 from longrank.formats.trec import read_qrels, read_run
 from longrank.types import Notes, Run, ScoredDoc

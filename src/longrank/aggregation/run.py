@@ -129,15 +129,11 @@ def first_scores(query_id: str, doc_ids: Collection[str], ranking: Sequence[Scor
 def _stacked(query_id: str, top: Scores, ranking: Sequence[ScoredDoc], last: frozenset[str]) -> Iterator[ScoredDoc]:
     """Yield `top`, then the other documents of `ranking`, with `last` at the end; without `top` scores stay."""
     rows = [row for row in ranking if row.doc_id not in top]
-    above = top or _scores([row for row in rows if row.doc_id not in last] or rows)
+    above = top or {row.doc_id: row.score for row in [row for row in rows if row.doc_id not in last] or rows}
     below = [row.doc_id for row in rows if row.doc_id not in above]
     below.sort(key=last.__contains__)
     yield from (ScoredDoc(query_id, doc_id, score) for doc_id, score in above.items())
     yield from _below(query_id, min(above.values()), below)
-
-
-def _scores(rows: Iterable[ScoredDoc]) -> Scores:
-    return {row.doc_id: row.score for row in rows}
 
 
 def _below(query_id: str, lowest: float, doc_ids: Sequence[str]) -> Iterator[ScoredDoc]:

@@ -1,6 +1,6 @@
 """Draw analyses as SVG files, by the extra ``plots``; a function for each kind of result.
 
-All functions raise `MissingExtra` if matplotlib is not installed, and return the path.
+All functions raise `MissingExtra` if matplotlib is not installed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _panels(path: Path, n: int, width: float = 5.0, height: float = _HIGH) -> It
         saved(figure, path.with_suffix(""), ("svg",))
 
 
-def plot_distributions(path: Path, distributions: Mapping[str, Distribution], units: Mapping[str, str]) -> Path:
+def plot_distributions(path: Path, distributions: Mapping[str, Distribution], units: Mapping[str, str]) -> None:
     """Draw a histogram for each distribution, by name, with mean and median; `units` names the values counted."""
     with _panels(path, len(distributions), 4.0) as panels:
         for panel, (name, lengths) in zip(panels, distributions.items(), strict=True):
@@ -57,10 +57,9 @@ def plot_distributions(path: Path, distributions: Mapping[str, Distribution], un
             panel.set(xlabel=name, ylabel=units[name])
             panel.locator_params(integer=True)
             panel.legend(frameon=False)
-    return path
 
 
-def plot_counts(path: Path, counts: Mapping[int, int], *, title: str, across: str, most: int = 20) -> Path:
+def plot_counts(path: Path, counts: Mapping[int, int], *, title: str, across: str, most: int = 20) -> None:
     """Draw each count's share of all; counts from `most` on are a single bar."""
     top = min(most, max(counts))
     heights = shares([sum(n for value, n in counts.items() if min(value, top) == place) for place in range(1, top + 1)])
@@ -71,10 +70,9 @@ def plot_counts(path: Path, counts: Mapping[int, int], *, title: str, across: st
         labels[-1] = f"{top}+" if max(counts) > top else str(top)
         panel.set_xticks(range(1, top + 1), labels, fontsize=7)
         panel.set(title=title, xlabel=across, ylabel="share")
-    return path
 
 
-def plot_tenths(path: Path, groups: Mapping[str, Sequence[float]]) -> Path:
+def plot_tenths(path: Path, groups: Mapping[str, Sequence[float]]) -> None:
     """Draw the share of the best passages in each tenth of their documents, by group; dotted: uniform positions."""
     with _panels(path, 1) as (panel,):
         for (name, tenths), mark in zip(groups.items(), cycle(_MARKS), strict=False):
@@ -87,10 +85,9 @@ def plot_tenths(path: Path, groups: Mapping[str, Sequence[float]]) -> Path:
         panel.set_ylim(bottom=0)
         if groups:
             panel.legend(frameon=False)
-    return path
 
 
-def plot_lines(path: Path, measures: Mapping[str, Mapping[str, Mapping[int, float]]], across: str) -> Path:
+def plot_lines(path: Path, measures: Mapping[str, Mapping[str, Mapping[int, float]]], across: str) -> None:
     """Draw a panel for each measure: name -> (x -> value), a line for each name."""
     with _panels(path, len(measures)) as panels:
         for panel, (measure, lines) in zip(panels, measures.items(), strict=True):
@@ -101,10 +98,9 @@ def plot_lines(path: Path, measures: Mapping[str, Mapping[str, Mapping[int, floa
             panel.set(title=measure, xlabel=across, ylabel=measure)
             panel.grid(alpha=0.3)
             panel.legend(frameon=False)
-    return path
 
 
-def plot_costs(path: Path, costs: Mapping[str, tuple[float, float]], title: str) -> Path:
+def plot_costs(path: Path, costs: Mapping[str, tuple[float, float]], title: str) -> None:
     """Draw milliseconds per document by 1e9 operations per document, a point for each size of an encoder."""
     with _panels(path, 1) as (panel,):
         for n, (name, point) in enumerate(sorted(costs.items(), key=itemgetter(1))):
@@ -115,10 +111,9 @@ def plot_costs(path: Path, costs: Mapping[str, tuple[float, float]], title: str)
         panel.set_yscale("log")
         panel.margins(0.2)
         panel.set(title=title, xlabel="billion operations per document", ylabel="milliseconds")
-    return path
 
 
-def plot_deltas(path: Path, values: Sequence[float], title: str) -> Path:
+def plot_deltas(path: Path, values: Sequence[float], title: str) -> None:
     """Draw a bar for each query's difference, in this order."""
     with _panels(path, 1, width=7.0) as (panel,):
         panel.stairs(np.maximum(values, 0), fill=True, color=_BLUE)  # a single shape for all queries
@@ -126,10 +121,9 @@ def plot_deltas(path: Path, values: Sequence[float], title: str) -> Path:
         panel.axhline(0, color="black", lw=0.6)
         panel.set(title=plain(title), xlabel="queries, best for the run first", ylabel="difference")
         panel.set_xlim(0, len(values))
-    return path
 
 
-def plot_matrices(path: Path, names: Sequence[str], matrices: Mapping[str, Any]) -> Path:
+def plot_matrices(path: Path, names: Sequence[str], matrices: Mapping[str, Any]) -> None:
     """Draw a map for each matrix of runs by runs, float64[n, n] with NaN for missing values."""
     size = 1.9 + 0.55 * len(names)
     with _panels(path, len(matrices), size + 0.6, size) as panels:
@@ -141,4 +135,3 @@ def plot_matrices(path: Path, names: Sequence[str], matrices: Mapping[str, Any])
             panel.set_xticks(range(len(names)), [*map(plain, names)], rotation=45, ha="right")
             panel.set_yticks(range(len(names)), [*map(plain, names)])
             panel.set_title(measure)
-    return path

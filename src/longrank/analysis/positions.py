@@ -116,10 +116,7 @@ def relevant(winners: Iterable[Winner], qrels: Qrels, level: int = 1) -> list[Wi
 
 def top(winners: Collection[Winner], k: int, run: Run | None = None) -> list[Winner]:
     """Return the winners of each query's first `k` documents, ranked by a run, or by their best passages."""
-    ranking = _by_score(winners) if run is None else run
-    first = {(row.query_id, row.doc_id) for query_id in ranking for row in ranking[query_id][:k]}
+    if run is None:
+        run = Run("", (ScoredDoc(winner.query_id, winner.doc_id, winner.score) for winner in winners))
+    first = {(row.query_id, row.doc_id) for query_id in run for row in run[query_id][:k]}
     return [winner for winner in winners if (winner.query_id, winner.doc_id) in first]
-
-
-def _by_score(winners: Iterable[Winner]) -> Run:
-    return Run("", (ScoredDoc(winner.query_id, winner.doc_id, winner.score) for winner in winners))

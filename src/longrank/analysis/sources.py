@@ -50,7 +50,7 @@ def open_source(source: Any, notes: Notes) -> Source:
         return Source(lambda: documents, {"words": words, "terms": _terms})
     if not isinstance(source, Index) and (str(source).startswith(IRDS) or documents_of(Path(source)) is not None):
         return _of_collection(open_collection(source), notes)
-    index = source if isinstance(source, Index) else Index.open(source)
+    index = Index.open(source)
     if index.options.expansions:
         notes.say("terms include the predicted queries that were indexed with the documents")
     return Source(lambda: index, {"words": words, "terms": lambda number, _: int(index.lengths[number])})

@@ -192,11 +192,7 @@ def by_depth(
 
 
 def _note_depth(
-    evidence: Sequence[Evidence],
-    rank: Mapping[tuple[str, str], int],
-    deepest: int,
-    last: frozenset[str],
-    notes: Notes,
+    evidence: Sequence[Evidence], rank: Mapping[tuple[str, str], int], deepest: int, last: frozenset[str], notes: Notes
 ) -> None:
     """Note how many of the first documents have evidence, if some of them have none."""
     known = {(each.query_id, each.doc_id) for each in evidence}

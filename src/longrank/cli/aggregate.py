@@ -27,9 +27,7 @@ def aggregate(
     interpolate: Interpolate = None,
     normalize: Normalize = "none",
     first_stage: FirstStage = None,
-    tail: Annotated[
-        str, typer.Option("--tail", help="Documents of the first stage without evidence: keep or drop.")
-    ] = "keep",
+    tail: Annotated[str, typer.Option(help="Documents of the first stage without evidence: keep or drop.")] = "keep",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the evidence, one JSON object per document; write no run.")
     ] = False,

@@ -13,22 +13,16 @@ from longrank.cli.analyze_runs import agreement, deltas, judged
 
 analyze = typer.Typer(help="Analyse collections, evidence, runs, and costs.", rich_markup_mode=None)
 
-
-@analyze.callback()
-def _group() -> None:
-    """Analyse collections, evidence, runs, and costs."""
-
-
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "collection": collection,
-    "relevant-passages": relevant_passages,
-    "positions": positions,
-    "sentences": sentences,
-    "depth": depth,
-    "deltas": deltas,
-    "judged": judged,
-    "agreement": agreement,
-    "latency": latency,
-}
-for _name, _command in _COMMANDS.items():
-    analyze.command(_name)(_command)
+_COMMANDS: tuple[Callable[..., None], ...] = (
+    collection,
+    relevant_passages,
+    positions,
+    sentences,
+    depth,
+    deltas,
+    judged,
+    agreement,
+    latency,
+)
+for _command in _COMMANDS:
+    analyze.command(_command.__name__.replace("_", "-"))(_command)

@@ -21,14 +21,14 @@ def collection(
         str | None, typer.Argument(help="Judgments. [default: those of the collection]", metavar="QRELS")
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", help="Model whose wordpieces are counted: minilm, a name, or a folder.")
+        str | None, typer.Option(help="Model whose wordpieces are counted: minilm, a name, or a folder.")
     ] = None,
     level: Level = 1,
     field: Field = None,
     show_text: Annotated[
         bool, typer.Option("--show-text", help="Print the query and 300 characters of each example.")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the examples.")] = 42,
+    seed: Annotated[int, typer.Option(help="Seed of the examples.")] = 42,
     output: Output = None,
 ) -> None:
     """Count documents, queries, their lengths and judgments.
@@ -65,18 +65,14 @@ def relevant_passages(
             metavar="PASSAGE_QRELS",
         ),
     ],
-    separator: Annotated[
-        str, typer.Option("--separator", help="Text between document and passage number; _ in FiRA.")
-    ] = "#",
+    separator: Annotated[str, typer.Option(help="Text between document and passage number; _ in FiRA.")] = "#",
     mapping: Annotated[
-        Path | None, typer.Option("--mapping", help="TSV file of passage and document ids, if they are unrelated.")
+        Path | None, typer.Option(help="TSV file of passage and document ids, if they are unrelated.")
     ] = None,
     level: Level = 1,
-    qrels: Annotated[
-        str | None, typer.Option("--qrels", help="Judgments of documents; only relevant documents count.")
-    ] = None,
+    qrels: Annotated[str | None, typer.Option(help="Judgments of documents; only relevant documents count.")] = None,
     document_level: Annotated[
-        int | None, typer.Option("--document-level", min=1, help="Lowest relevant grade of --qrels. [default: 1]")
+        int | None, typer.Option(min=1, help="Lowest relevant grade of --qrels. [default: 1]")
     ] = None,
     output: Output = None,
 ) -> None:

@@ -12,21 +12,20 @@ from longrank.cli.analyze_output import Output, check_output, deliver
 from longrank.cli.options import Complete, EvidenceFile, FirstStage, Interpolate, Measures, Normalize, Qrels, Weights
 
 Aggregators = Annotated[
-    list[str] | None,
-    typer.Option("-a", "--aggregator", help=f"Repeatable: {', '.join(AGGREGATORS)}. [default: maxp]"),
+    list[str] | None, typer.Option("-a", "--aggregator", help=f"Repeatable: {', '.join(AGGREGATORS)}. [default: maxp]")
 ]
 
 
 def positions(
     evidence: EvidenceFile,
-    qrels: Annotated[str | None, typer.Option("--qrels", help="Judgments; adds a row of relevant documents.")] = None,
+    qrels: Annotated[str | None, typer.Option(help="Judgments; adds a row of relevant documents.")] = None,
     level: Annotated[
         int | None, typer.Option("-l", "--level", min=1, help="Lowest relevant grade of --qrels. [default: 1]")
     ] = None,
     top: Annotated[
         list[int] | None, typer.Option("-k", help="Repeatable; adds a row of each query's first K documents.")
     ] = None,
-    run: Annotated[Path | None, typer.Option("--run", help="Ranking for -k. [default: by the best passages]")] = None,
+    run: Annotated[Path | None, typer.Option(help="Ranking for -k. [default: by the best passages]")] = None,
     output: Output = None,
 ) -> None:
     """Show where in its document the best passage stands.
@@ -46,10 +45,10 @@ def sentences(
     evidence: EvidenceFile,
     qrels: Qrels,
     counts: Annotated[
-        str, typer.Option("--counts", help="Numbers of passages per document, separated by commas.")
+        str, typer.Option(help="Numbers of passages per document, separated by commas.")
     ] = "8,16,24,32,40,48,56,64",
     rule: Annotated[
-        str, typer.Option("--rule", help="Passages to keep: first, termf (most words of the query), or first+termf.")
+        str, typer.Option(help="Passages to keep: first, termf (most words of the query), or first+termf.")
     ] = "first",
     aggregators: Aggregators = None,
     weights: Weights = None,
@@ -79,7 +78,7 @@ def depth(
     first_stage: Annotated[Path, typer.Argument(help="Run that was reranked.", metavar="RUN")],
     qrels: Qrels,
     depths: Annotated[
-        str, typer.Option("--depths", help="Numbers of documents per query, separated by commas.")
+        str, typer.Option(help="Numbers of documents per query, separated by commas.")
     ] = "10,20,30,50,100",
     aggregators: Aggregators = None,
     weights: Weights = None,

@@ -11,22 +11,19 @@ from longrank.cli.analyze_output import Output, check_output, deliver
 
 
 def latency(
-    network: Annotated[str, typer.Option("--network", help="Document network; docs/names.md lists all.")] = (
-        "parade-transformer"
-    ),
+    network: Annotated[str, typer.Option(help="Document network; docs/names.md lists all.")] = ("parade-transformer"),
     sizes: Annotated[
         list[str] | None,
         typer.Option(
-            "--size",
-            help="Repeatable: large, base, 10/768, 8/768, medium, small, mini, 2/512, tiny. [default: all]",
+            "--size", help="Repeatable: large, base, 10/768, 8/768, medium, small, mini, 2/512, tiny. [default: all]"
         ),
     ] = None,
-    passages: Annotated[int, typer.Option("--passages", min=1, help="Passages per document.")] = 16,
-    tokens: Annotated[int, typer.Option("--tokens", min=8, help="Tokens per passage, the query's included.")] = 256,
-    dtype: Annotated[str, typer.Option("--dtype", help="Number format: float32 or bf16.")] = "float32",
-    device: Annotated[str, typer.Option("--device", help="Torch device, or auto.")] = "auto",
-    threads: Annotated[int | None, typer.Option("--threads", min=1, help="CPU threads. [default: all cores]")] = None,
-    seconds: Annotated[float, typer.Option("--seconds", min=0, help="Seconds to measure each size, at least.")] = 5.0,
+    passages: Annotated[int, typer.Option(min=1, help="Passages per document.")] = 16,
+    tokens: Annotated[int, typer.Option(min=8, help="Tokens per passage, the query's included.")] = 256,
+    dtype: Annotated[str, typer.Option(help="Number format: float32 or bf16.")] = "float32",
+    device: Annotated[str, typer.Option(help="Torch device, or auto.")] = "auto",
+    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads. [default: all cores]")] = None,
+    seconds: Annotated[float, typer.Option(min=0, help="Seconds to measure each size, at least.")] = 5.0,
     output: Output = None,
 ) -> None:
     """Measure the cost of a document network by the size of its encoder.

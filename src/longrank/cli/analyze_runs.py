@@ -14,7 +14,7 @@ from longrank.cli.options import Qrels, Runs
 def deltas(
     qrels: Qrels,
     run: Annotated[Path, typer.Argument(help="TREC run.", metavar="RUN")],
-    baseline: Annotated[Path, typer.Option("--baseline", help="Run to compare with.", metavar="RUN")],
+    baseline: Annotated[Path, typer.Option(help="Run to compare with.", metavar="RUN")],
     measure: Annotated[
         str, typer.Option("-m", "--measure", help="Measure to compare, a name of ir_measures or trec_eval.")
     ] = "nDCG@10",
@@ -62,7 +62,7 @@ def agreement(
     p: Annotated[
         float, typer.Option("-p", help="Weight of each next rank in rank-biased overlap, above 0 and below 1.")
     ] = 0.9,
-    depth: Annotated[int | None, typer.Option("--depth", help="Ranks compared by tau and RBO. [default: all]")] = None,
+    depth: Annotated[int | None, typer.Option(help="Ranks compared by tau and RBO. [default: all]")] = None,
     output: Output = None,
 ) -> None:
     """Measure how alike the rankings of two or more runs are.

@@ -18,19 +18,17 @@ if TYPE_CHECKING:
 
 def bench(
     model: ModelName,
-    scorer: Annotated[str, typer.Option("--scorer", help="Passage scorer.")] = "bi-encoder",
+    scorer: Annotated[str, typer.Option(help="Passage scorer.")] = "bi-encoder",
     lengths: Annotated[
         list[int] | None, typer.Option("--length", help="Tokens per passage; repeatable. [default: 64, 128, 256]")
     ] = None,
     dtypes: Annotated[
         list[str] | None, typer.Option("--dtype", help="float32, bf16 or int8; repeatable. [default: float32]")
     ] = None,
-    backend: Annotated[
-        str, typer.Option("--backend", help="Library that computes the encoder: torch, onnx or openvino.")
-    ] = "torch",
-    device: Annotated[str, typer.Option("--device", help="Torch device, or auto.")] = "auto",
-    threads: Annotated[int | None, typer.Option("--threads", min=1, help="CPU threads. [default: all cores]")] = None,
-    seconds: Annotated[float, typer.Option("--seconds", min=0, help="Seconds per measurement.")] = 5.0,
+    backend: Annotated[str, typer.Option(help="Library that computes the encoder: torch, onnx or openvino.")] = "torch",
+    device: Annotated[str, typer.Option(help="Torch device, or auto.")] = "auto",
+    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads. [default: all cores]")] = None,
+    seconds: Annotated[float, typer.Option(min=0, help="Seconds per measurement.")] = 5.0,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the measurements and the machine's name as JSON.")
     ] = None,

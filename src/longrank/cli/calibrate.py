@@ -18,7 +18,7 @@ def calibrate(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Output file, JSON.")],
     k: Annotated[int, typer.Option("-k", help="Size of the top-k that must be preserved.")] = 10,
-    risk: Annotated[float, typer.Option("--risk", help="Allowed mean share of the true top-k that is missed.")] = 0.05,
+    risk: Annotated[float, typer.Option(help="Allowed mean share of the true top-k that is missed.")] = 0.05,
     aggregator: Annotated[
         str, typer.Option("--aggregator", "-a", help=f"An aggregator without options: {', '.join(AGGREGATORS)}.")
     ] = "maxp",

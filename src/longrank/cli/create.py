@@ -15,20 +15,13 @@ def create(
         str, typer.Argument(help="Network: parade-transformer, ...; docs/names.md lists them.", metavar="NETWORK")
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Output folder.")],
-    model: Annotated[
-        str, typer.Option("--model", help="Pretrained encoder: a Hugging Face name, a folder, or an alias.")
-    ],
-    preset: Annotated[
-        str | None, typer.Option("--preset", help="Options of released code: standalone or capreolus.")
-    ] = None,
-    layers: Annotated[
-        int | None,
-        typer.Option("--layers", help="Number of encoder layers to keep, evenly spaced."),
-    ] = None,
+    model: Annotated[str, typer.Option(help="Pretrained encoder: a Hugging Face name, a folder, or an alias.")],
+    preset: Annotated[str | None, typer.Option(help="Options of released code: standalone or capreolus.")] = None,
+    layers: Annotated[int | None, typer.Option(help="Number of encoder layers to keep, evenly spaced.")] = None,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="option=value: any option of the network.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the new weights.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the new weights.")] = 0,
 ) -> None:
     """Put a document network on a pretrained encoder.
 

@@ -23,12 +23,8 @@ SHOWN = ("py06", "py19", "py22")
 
 
 def demo(
-    folder: Annotated[
-        Path | None, typer.Option("--folder", help="Output folder. [default: a folder in your cache folder]")
-    ] = None,
-    query: Annotated[
-        str | None, typer.Option("--query", help="Your query, instead of the demo's three questions.")
-    ] = None,
+    folder: Annotated[Path | None, typer.Option(help="Output folder. [default: a folder in your cache folder]")] = None,
+    query: Annotated[str | None, typer.Option(help="Your query, instead of the demo's three questions.")] = None,
 ) -> None:
     """Rank Python's own documentation, and evaluate the ranking.
 

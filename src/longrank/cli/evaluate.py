@@ -32,31 +32,22 @@ def evaluate(
     residual: Annotated[
         list[str] | None,
         typer.Option(
-            "--residual",
             metavar="QRELS",
             help="Repeatable; earlier judgments. The documents that they judge are left out, topic by topic.",
         ),
     ] = None,
-    baseline: Annotated[
-        Path | None, typer.Option("--baseline", metavar="RUN", help="Run to compare the other runs with.")
-    ] = None,
-    test: Annotated[
-        str | None, typer.Option("--test", help="Paired two-sided test: t or randomization. [default: t]")
-    ] = None,
-    correction: Annotated[
-        str | None, typer.Option("--correction", help="Correction for several tests: bonferroni or holm.")
-    ] = None,
+    baseline: Annotated[Path | None, typer.Option(metavar="RUN", help="Run to compare the other runs with.")] = None,
+    test: Annotated[str | None, typer.Option(help="Paired two-sided test: t or randomization. [default: t]")] = None,
+    correction: Annotated[str | None, typer.Option(help="Correction for several tests: bonferroni or holm.")] = None,
     threshold: Annotated[
-        float, typer.Option("--threshold", help="Significance level; differences with p below it are marked.")
+        float, typer.Option(help="Significance level; differences with p below it are marked.")
     ] = 0.05,
     per_query: Annotated[
         bool, typer.Option("--per-query", help="Print the values of each topic, as trec_eval -q does.")
     ] = False,
     format: Annotated[
         str,
-        typer.Option(
-            "--format", help="Output format: table, json, csv, latex or markdown; with --per-query table, json or csv."
-        ),
+        typer.Option(help="Output format: table, json, csv, latex or markdown; with --per-query table, json or csv."),
     ] = "table",
 ) -> None:
     """Measure runs against judgments, as trec_eval does.

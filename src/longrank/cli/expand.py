@@ -18,23 +18,20 @@ def expand(
         ),
     ],
     model: Annotated[
-        str,
-        typer.Argument(help="Sequence-to-sequence model: a Hugging Face name or a folder.", metavar="MODEL"),
+        str, typer.Argument(help="Sequence-to-sequence model: a Hugging Face name or a folder.", metavar="MODEL")
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Output file, JSONL.")],
     method: Annotated[
-        str,
-        typer.Option("--method", help="topk: sample from the k likeliest tokens; beam: the n best queries of a beam."),
+        str, typer.Option(help="topk: sample from the k likeliest tokens; beam: the n best queries of a beam.")
     ] = "topk",
-    k: Annotated[int | None, typer.Option("--k", help="With topk: tokens to sample from. [default: 10]")] = None,
+    k: Annotated[int | None, typer.Option(help="With topk: tokens to sample from. [default: 10]")] = None,
     n: Annotated[int, typer.Option("-n", help="Queries per passage.")] = 10,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the sampling.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the sampling.")] = 0,
     preset: Annotated[
         str,
         typer.Option(
-            "--preset",
             help="Text read per document: doct5query (windows of 10 sentences, one every 5, of the first 10,000 "
-            "characters, each after the title) or whole.",
+            "characters, each after the title) or whole."
         ),
     ] = "doct5query",
     assignments: Annotated[
@@ -42,23 +39,15 @@ def expand(
         typer.Option("--set", help="key=value: setting of the preset: title, max_characters, passages.preset, ..."),
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", help="Tokens read per passage. [default: the model's limit, or 512]")
+        int | None, typer.Option(help="Tokens read per passage. [default: the model's limit, or 512]")
     ] = None,
-    max_query_tokens: Annotated[int, typer.Option("--max-query-tokens", help="Maximum tokens of a query.")] = 64,
-    batch: Annotated[int, typer.Option("--batch", help="Queries predicted at a time; increase it on a GPU.")] = 64,
-    device: Annotated[str, typer.Option("--device", help="Torch device; auto: an accelerator if there is one.")] = (
-        "auto"
-    ),
-    dtype: Annotated[str, typer.Option("--dtype", help="float32 or bf16.")] = "float32",
-    format: Annotated[
-        str | None, typer.Option("--format", help="Document format, if the file name does not tell it.")
-    ] = None,
+    max_query_tokens: Annotated[int, typer.Option(help="Maximum tokens of a query.")] = 64,
+    batch: Annotated[int, typer.Option(help="Queries predicted at a time; increase it on a GPU.")] = 64,
+    device: Annotated[str, typer.Option(help="Torch device; auto: an accelerator if there is one.")] = ("auto"),
+    dtype: Annotated[str, typer.Option(help="float32 or bf16.")] = "float32",
+    format: Annotated[str | None, typer.Option(help="Document format, if the file name does not tell it.")] = None,
     fields: Annotated[
-        str | None,
-        typer.Option(
-            "--fields",
-            help="Comma-separated fields to read; not for an index. [default: title,text]",
-        ),
+        str | None, typer.Option(help="Comma-separated fields to read; not for an index. [default: title,text]")
     ] = None,
 ) -> None:
     """Predict queries for documents, to index with them.
@@ -72,7 +61,7 @@ def expand(
     longrank index docs.jsonl -o expanded.index --expansions d2q.jsonl
     """
     from longrank.cli.inputs import output_file
-    from longrank.formats.corpora import CorpusOptions
+    from longrank.formats.records import CorpusOptions
     from longrank.verbs.expand import expand as predict
 
     output_file(output, source, model)

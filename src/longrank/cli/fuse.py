@@ -14,31 +14,28 @@ from longrank.cli.options import RunOutput, Tag
 def fuse(
     runs: Annotated[list[Path], typer.Argument(help="Two TREC runs or more.", metavar="RUN RUN...")],
     output: RunOutput,
-    method: Annotated[str, typer.Option("--method", help="Fusion method: rrf, linear or mapfuse.")],
+    method: Annotated[str, typer.Option(help="Fusion method: rrf, linear or mapfuse.")],
     weights: Annotated[
-        str | None, typer.Option("--weights", help="linear: weight of each run. [default: 1]", metavar="W1,W2,...")
+        str | None, typer.Option(help="linear: weight of each run. [default: 1]", metavar="W1,W2,...")
     ] = None,
     normalize: Annotated[
-        str | None, typer.Option("--normalize", help="linear: none, or minmax per run and query. [default: none]")
+        str | None, typer.Option(help="linear: none, or minmax per run and query. [default: none]")
     ] = None,
-    rrf_k: Annotated[float | None, typer.Option("--rrf-k", help="rrf: k of 1 / (k + rank). [default: 60]")] = None,
+    rrf_k: Annotated[float | None, typer.Option(help="rrf: k of 1 / (k + rank). [default: 60]")] = None,
     maps: Annotated[
-        str | None,
-        typer.Option("--map", help="mapfuse: MAP of each system on other queries.", metavar="M1,M2,..."),
+        str | None, typer.Option("--map", help="mapfuse: MAP of each system on other queries.", metavar="M1,M2,...")
     ] = None,
     heldout: Annotated[
         str | None,
         typer.Option(
-            "--heldout",
             help="mapfuse: judgments and runs of the same systems on other queries, which give the MAPs.",
             metavar="QRELS,RUN1,RUN2,...",
         ),
     ] = None,
     folds: Annotated[
-        Path | None,
-        typer.Option("--folds", help="mapfuse: fold file; each fold's test queries take the MAPs of its others."),
+        Path | None, typer.Option(help="mapfuse: fold file; each fold's test queries take the MAPs of its others.")
     ] = None,
-    qrels: Annotated[Path | None, typer.Option("--qrels", help="mapfuse: judgments, for --folds.")] = None,
+    qrels: Annotated[Path | None, typer.Option(help="mapfuse: judgments, for --folds.")] = None,
     tag: Tag = "longrank",
 ) -> None:
     """Fuse runs by ranks, by scores, or by ranks and MAP.

@@ -10,7 +10,7 @@ import typer
 from longrank.cli import console
 
 if TYPE_CHECKING:
-    from longrank.formats.corpora import CorpusOptions
+    from longrank.formats.records import CorpusOptions
     from longrank.index import Index
     from longrank.types import Notes
 
@@ -27,45 +27,36 @@ def index(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Folder of the index: a new folder, or an index to replace.")
     ] = None,
-    format: Annotated[
-        str | None, typer.Option("--format", help="Document format, if the file names do not tell.")
-    ] = None,
+    format: Annotated[str | None, typer.Option(help="Document format, if the file names do not tell.")] = None,
     fields: Annotated[
-        str,
-        typer.Option(
-            "--fields", help="Fields to index, between commas; without title, titles are stored but not indexed."
-        ),
+        str, typer.Option(help="Fields to index, between commas; without title, titles are stored but not indexed.")
     ] = "title,text",
-    encoding: Annotated[str, typer.Option("--encoding", help="Encoding of the document files.")] = "utf-8",
+    encoding: Annotated[str, typer.Option(help="Encoding of the document files.")] = "utf-8",
     encoding_errors: Annotated[
-        str, typer.Option("--encoding-errors", help="Undecodable bytes: strict (error) or replace (count them).")
+        str, typer.Option(help="Undecodable bytes: strict (error) or replace (count them).")
     ] = "strict",
     max_uncompressed: Annotated[
-        int | None,
-        typer.Option("--max-uncompressed", help="Largest unpacked size of a .gz file, in bytes. [default: no limit]"),
+        int | None, typer.Option(help="Largest unpacked size of a .gz file, in bytes. [default: no limit]")
     ] = None,
     analyzer: Annotated[
-        str,
-        typer.Option("--analyzer", help="Analyzer: porter (stop words and stemming, as Lucene) or none (plain words)."),
+        str, typer.Option(help="Analyzer: porter (stop words and stemming, as Lucene) or none (plain words).")
     ] = "porter",
     expansions: Annotated[
         list[Path] | None,
         typer.Option(
-            "--expansions",
             help="Predicted queries (doc2query) to index with the documents: JSONL of doc_id and queries. Repeat the "
             "option for several files.",
             metavar="FILE",
         ),
     ] = None,
     original_copies: Annotated[
-        int,
-        typer.Option("--original-copies", help="Weight of a document's own words beside --expansions.", min=1),
+        int, typer.Option(help="Weight of a document's own words beside --expansions.", min=1)
     ] = 1,
-    workers: Annotated[int, typer.Option("--workers", help="Processes that analyse text.", min=1)] = 2,
+    workers: Annotated[int, typer.Option(help="Processes that analyse text.", min=1)] = 2,
     vectors: Annotated[
-        str | None, typer.Option("--vectors", help="Bi-encoder whose passage vectors are stored, too, e.g. minilm.")
+        str | None, typer.Option(help="Bi-encoder whose passage vectors are stored, too, e.g. minilm.")
     ] = None,
-    passages: Annotated[str, typer.Option("--passages", help="Passage preset for --vectors.")] = "windows",
+    passages: Annotated[str, typer.Option(help="Passage preset for --vectors.")] = "windows",
 ) -> None:
     """Build an index of documents.
 
@@ -99,8 +90,9 @@ def _corpus(
     format: str | None, fields: tuple[str, ...], encoding: str, errors: str, max_uncompressed: int | None
 ) -> CorpusOptions:
     from longrank.cli.inputs import choice
-    from longrank.formats.corpora import CorpusOptions
-    from longrank.formats.lines import Limits, TextOptions
+    from longrank.formats.lines import TextOptions
+    from longrank.formats.opening import Limits
+    from longrank.formats.records import CorpusOptions
 
     choice("--encoding-errors", errors, ("strict", "replace"))
     return CorpusOptions(format, fields, TextOptions(encoding, errors, Limits(max_uncompressed=max_uncompressed)))
@@ -140,9 +132,7 @@ def _print_expansions(index: Index) -> None:
         print(f"expansions\t{file.used} of {file.lines} lines used, sha256 {file.sha256}")
 
 
-def check(
-    path: Annotated[Path, typer.Argument(help="Index to check.", metavar="INDEX")],
-) -> None:
+def check(path: Annotated[Path, typer.Argument(help="Index to check.", metavar="INDEX")]) -> None:
     """Compare every file of an index with its checksum. Exit code 3 names a damaged file.
 
     Example: longrank check my.index

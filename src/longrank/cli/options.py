@@ -49,8 +49,7 @@ QueryFormat = Annotated[str | None, typer.Option("--query-format", help="Query f
 ModelName = Annotated[str, typer.Argument(help="Model: a Hugging Face name, a folder, or an alias.", metavar="MODEL")]
 Model = Annotated[str | None, typer.Option("--model", help="Model: a Hugging Face name, a folder, or an alias.")]
 ScoreCache = Annotated[
-    Path | None,
-    typer.Option("--score-cache", help="File of passage scores shared between runs; created if absent."),
+    Path | None, typer.Option("--score-cache", help="File of passage scores shared between runs; created if absent.")
 ]
 AllowUntrained = Annotated[bool, typer.Option("--allow-untrained", help="Score with an untrained document network.")]
 PipelineSettings = Annotated[

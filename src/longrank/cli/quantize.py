@@ -17,11 +17,11 @@ def quantize(
     queries: QueriesSource,
     output: Annotated[Path, typer.Option("-o", "--output", help="Output folder, the new model.")],
     scorer: Annotated[
-        str, typer.Option("--scorer", help="Scorer that will use the model: cross-encoder or bi-encoder.")
+        str, typer.Option(help="Scorer that will use the model: cross-encoder or bi-encoder.")
     ] = "cross-encoder",
-    pairs: Annotated[int, typer.Option("--pairs", help="Number of (query, passage) pairs to calibrate on.")] = 300,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the random choice of pairs.")] = 0,
-    passages: Annotated[str, typer.Option("--passages", help="Segmentation preset.")] = "windows",
+    pairs: Annotated[int, typer.Option(help="Number of (query, passage) pairs to calibrate on.")] = 300,
+    seed: Annotated[int, typer.Option(help="Seed of the random choice of pairs.")] = 0,
+    passages: Annotated[str, typer.Option(help="Segmentation preset.")] = "windows",
     query_format: QueryFormat = None,
     field: Field = None,
 ) -> None:

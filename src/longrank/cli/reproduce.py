@@ -19,20 +19,13 @@ _STOPPED = {130, 143}  # exit codes of a process that was told to stop
 def reproduce(
     recipes: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="A recipe, a table (all of its conditions), a paper, or a TOML file.",
-            metavar="RECIPE",
-        ),
+        typer.Argument(help="A recipe, a table (all of its conditions), a paper, or a TOML file.", metavar="RECIPE"),
     ] = None,
-    listed: Annotated[
-        bool,
-        typer.Option("--list", help="List tables and figures with their needs."),
-    ] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List tables and figures with their needs.")] = False,
     collection: Annotated[
         str | None,
         typer.Option(
-            "--collection",
-            help="A collection folder, irds:ID, a collection's name, or NAME=FOLDER, a named collection in a folder.",
+            help="A collection folder, irds:ID, a collection's name, or NAME=FOLDER, a named collection in a folder."
         ),
     ] = None,
     output: Annotated[

@@ -26,18 +26,14 @@ def rerank(
     queries: QueriesSource,
     run: Annotated[Path, typer.Argument(help="The run to rerank, a TREC file from any engine.", metavar="RUN")],
     output: RunOutput,
-    pipeline: Annotated[
-        str, typer.Option("--pipeline", help="Pipeline name or TOML file; its first stage is not used.")
-    ] = "minilm",
+    pipeline: Annotated[str, typer.Option(help="Pipeline name or TOML file; its first stage is not used.")] = "minilm",
     model: Model = None,
-    depth: Annotated[int | None, typer.Option("--depth", help="Documents reranked per query.")] = None,
-    tail: Annotated[str | None, typer.Option("--tail", help="Documents below the depth: keep or drop.")] = None,
+    depth: Annotated[int | None, typer.Option(help="Documents reranked per query.")] = None,
+    tail: Annotated[str | None, typer.Option(help="Documents below the depth: keep or drop.")] = None,
     missing: Annotated[
-        str, typer.Option("--missing", help="Documents that are not in the index: error, or keep them last.")
+        str, typer.Option(help="Documents that are not in the index: error, or keep them last.")
     ] = "error",
-    evidence: Annotated[
-        Path | None, typer.Option("--evidence", help="Evidence file. [default: OUTPUT.evidence]")
-    ] = None,
+    evidence: Annotated[Path | None, typer.Option(help="Evidence file. [default: OUTPUT.evidence]")] = None,
     score_cache: ScoreCache = None,
     query_format: QueryFormat = None,
     field: Field = None,

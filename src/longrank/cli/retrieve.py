@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,18 +20,17 @@ def retrieve(
     output: Annotated[Path, typer.Option("-o", "--output", help="Output file, a TREC run; .gz compresses it.")],
     k: Annotated[int, typer.Option("-k", help="Documents per query.")] = 1000,
     preset: Annotated[
-        str, typer.Option("--preset", help="First stage by name, e.g. bm25-lucene+rm3; docs/names.md lists them.")
+        str, typer.Option(help="First stage by name, e.g. bm25-lucene+rm3; docs/names.md lists them.")
     ] = "bm25-anserini",
-    similarity: Annotated[str | None, typer.Option("--similarity", help="bm25 or ql (query likelihood).")] = None,
-    k1: Annotated[float | None, typer.Option("--k1", help="BM25: term frequency saturation, 0 or more.")] = None,
-    b: Annotated[float | None, typer.Option("--b", help="BM25: document length weight, 0 to 1.")] = None,
-    mu: Annotated[float | None, typer.Option("--mu", help="Query likelihood: smoothing, above 0.")] = None,
+    similarity: Annotated[str | None, typer.Option(help="bm25 or ql (query likelihood).")] = None,
+    k1: Annotated[float | None, typer.Option(help="BM25: term frequency saturation, 0 or more.")] = None,
+    b: Annotated[float | None, typer.Option(help="BM25: document length weight, 0 to 1.")] = None,
+    mu: Annotated[float | None, typer.Option(help="Query likelihood: smoothing, above 0.")] = None,
     doc_lengths: Annotated[
-        str | None,
-        typer.Option("--doc-lengths", help="Document lengths: lucene (8-bit, gives Lucene's scores) or exact."),
+        str | None, typer.Option(help="Document lengths: lucene (8-bit, gives Lucene's scores) or exact.")
     ] = None,
     feedback: Annotated[
-        str | None, typer.Option("--feedback", help="Query expansion: none, rm3, bm25prf, axiomatic or rocchio.")
+        str | None, typer.Option(help="Query expansion: none, rm3, bm25prf, axiomatic or rocchio.")
     ] = None,
     assignments: Annotated[
         list[str] | None,
@@ -45,12 +44,7 @@ def retrieve(
         typer.Option("--expanded-queries", help="Write the weighted terms of each query to this file, as JSON lines."),
     ] = None,
     threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads",
-            help="Search threads. [default: all cores; one below 500,000 documents]",
-            min=1,
-        ),
+        int | None, typer.Option(help="Search threads. [default: all cores; one below 500,000 documents]", min=1)
     ] = None,
     field: Field = None,
     query_format: QueryFormat = None,
@@ -69,8 +63,9 @@ def retrieve(
     from longrank.collections import places, read_queries
     from longrank.config import override
     from longrank.formats.trec import write_rankings
+    from longrank.retrieval import first_stage, open_retriever
     from longrank.types import Notes
-    from longrank.verbs.retrieve import NO_RESULTS, expanded_queries, open_first_stage, rankings
+    from longrank.verbs.retrieve import NO_RESULTS, expanded_queries, rankings
 
     notes = Notes()
     output_file(output, *places(queries, "queries"), index, expanded)
@@ -78,21 +73,17 @@ def retrieve(
         output_file(expanded, *places(queries, "queries"), index)
     options = {"similarity": similarity, "k1": k1, "b": b, "mu": mu, "doc_lengths": doc_lengths, "feedback": feedback}
     settings = override(options, assignments or ())
-    retriever = open_first_stage(index, settings.pop("preset", preset), settings, notes=notes)
+    retriever = open_retriever(index, first_stage(settings.pop("preset", preset), settings), notes=notes)
     query_list = read_queries(queries, notes, format=query_format, field=field, allow_empty=allow_empty_query)
     records = expanded_queries(retriever, query_list) if explain_query or expanded else []
     with console.progress("retrieving", len(query_list), "queries") as advance:
         found = rankings(retriever, query_list, k, threads=threads, notes=notes, progress=advance)
         write_rankings(tag, found, output)
     if expanded:
-        _write_expanded(records, expanded)
+        with atomic_write(expanded, "w") as stream:
+            stream.writelines(f"{json.dumps(record)}\n" for record in records)
     for record in records if explain_query else ():
         weighted = " ".join(f"{printable(term)}^{weight:.4g}" for term, weight in record["terms"].items())
         typer.echo(f"{record['query_id']}\t{'expanded' if record['expanded'] else 'as it is'}\t{weighted}")
     console.show_notes(notes)
     console.note(f"{output}: {len(query_list) - notes[NO_RESULTS]} queries with results")
-
-
-def _write_expanded(records: list[dict[str, Any]], path: Path) -> None:
-    with atomic_write(path, "w") as stream:
-        stream.writelines(f"{json.dumps(record)}\n" for record in records)

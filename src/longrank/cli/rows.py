@@ -22,31 +22,22 @@ rows = typer.Typer(help="Make training rows of Microblog, MS MARCO and CAR.", ri
 Output = Annotated[Path, typer.Option("-o", "--output", help="Output file, JSONL.")]
 
 
-@rows.callback()
-def _group() -> None:
-    """Make training rows of Microblog, MS MARCO and CAR."""
-
-
 @rows.command("microblog")
 def microblog(
     sources: Annotated[
         list[str], typer.Argument(help="Tweets: documents as longrank index reads them, or irds:ID.", metavar="SOURCE")
     ],
-    queries: Annotated[list[Path], typer.Option("--queries", help="Topics of one year; repeatable.")],
-    qrels: Annotated[list[Path], typer.Option("--qrels", help="Judgments of one year; repeatable.")],
+    queries: Annotated[list[Path], typer.Option(help="Topics of one year; repeatable.")],
+    qrels: Annotated[list[Path], typer.Option(help="Judgments of one year; repeatable.")],
     output: Output,
-    dev: Annotated[
-        Path | None, typer.Option("--dev", help="Output file for the rows of the validation queries.")
-    ] = None,
+    dev: Annotated[Path | None, typer.Option(help="Output file for the rows of the validation queries.")] = None,
     dev_queries: Annotated[
-        int | None, typer.Option("--dev-queries", help="With --dev: number of validation queries. [default: 59]")
+        int | None, typer.Option(help="With --dev: number of validation queries. [default: 59]")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help=f"With --dev: seed of their random choice. [default: {_SEED}]")
+        int | None, typer.Option(help=f"With --dev: seed of their random choice. [default: {_SEED}]")
     ] = None,
-    format: Annotated[
-        str | None, typer.Option("--format", help="Format of the tweets, if the file name does not tell it.")
-    ] = None,
+    format: Annotated[str | None, typer.Option(help="Format of the tweets, if the file name does not tell it.")] = None,
 ) -> None:
     """Make one row per judged tweet of TREC Microblog.
 
@@ -126,7 +117,7 @@ def car(
     qrels: Annotated[Path, typer.Argument(help="Automatic judgments of the fold.", metavar="QRELS")],
     run: Annotated[Path, typer.Argument(help="BM25 run of the fold.", metavar="RUN")],
     output: Output,
-    depth: Annotated[int, typer.Option("--depth", help="Paragraphs per query.")] = 10,
+    depth: Annotated[int, typer.Option(help="Paragraphs per query.")] = 10,
 ) -> None:
     """Make one row per paragraph that BM25 ranks best, of TREC CAR.
 
@@ -152,7 +143,7 @@ def car(
 
 def _tweets(sources: list[str], format: str | None, notes: Notes) -> Iterator[Document]:
     from longrank.collections import read_documents
-    from longrank.formats.corpora import CorpusOptions
+    from longrank.formats.records import CorpusOptions
 
     with console.progress("reading", None, "tweets") as advance:
         documents = read_documents(sources, CorpusOptions(format, ("text",)), notes)

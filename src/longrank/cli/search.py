@@ -26,12 +26,11 @@ def search(
     index: Annotated[Path, typer.Argument(help="The index.", metavar="INDEX")],
     query: Annotated[str, typer.Argument(help="The query.", metavar="QUERY")],
     pipeline: Annotated[
-        str | None,
-        typer.Option("--pipeline", help="Pipeline name or TOML file. [default: minilm if installed, else lexical]"),
+        str | None, typer.Option(help="Pipeline name or TOML file. [default: minilm if installed, else lexical]")
     ] = None,
     model: Model = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Number of documents.")] = 10,
-    passages: Annotated[int, typer.Option("--passages", min=0, help="Passages shown per document.")] = 2,
+    passages: Annotated[int, typer.Option(min=0, help="Passages shown per document.")] = 2,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per document, with offsets.")] = False,
     score_cache: ScoreCache = None,
     allow_untrained: AllowUntrained = False,

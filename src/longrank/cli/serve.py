@@ -40,45 +40,37 @@ def serve(
             metavar="NAME[=MODEL]",
         ),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", help="Model (name or folder) for pipelines without =MODEL.")
-    ] = None,
-    host: Annotated[str | None, typer.Option("--host", help="Address to listen on. [default: 127.0.0.1]")] = None,
+    model: Annotated[str | None, typer.Option(help="Model (name or folder) for pipelines without =MODEL.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on. [default: 127.0.0.1]")] = None,
     port: Annotated[
-        int | None,
-        typer.Option("--port", min=0, max=65535, help="Port to listen on; 0: any free port. [default: 8330]"),
+        int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port. [default: 8330]")
     ] = None,
     key_file: Annotated[
-        Path | None,
-        typer.Option("--key-file", help=f"File with the key that clients must send. [default: ${_KEY}, if set]"),
+        Path | None, typer.Option(help=f"File with the key that clients must send. [default: ${_KEY}, if set]")
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", help="Host name that clients may use besides localhost; *: any name. Repeatable."),
+        typer.Option(help="Host name that clients may use besides localhost; *: any name. Repeatable."),
     ] = None,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Allow other machines to use the server without a key.")
     ] = False,
     max_requests: Annotated[
-        int | None, typer.Option("--max-requests", min=1, help="Rankings in flight; more get 429. [default: 64]")
+        int | None, typer.Option(min=1, help="Rankings in flight; more get 429. [default: 64]")
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option(
-            "--max-tokens", min=1, help="Estimated tokens of all rankings in flight; more get 429. [default: 262144]"
-        ),
+        typer.Option(min=1, help="Estimated tokens of all rankings in flight; more get 429. [default: 262144]"),
     ] = None,
     max_body: Annotated[
-        int | None, typer.Option("--max-body", min=1, help="Bytes of a request; more get 413. [default: 2097152]")
+        int | None, typer.Option(min=1, help="Bytes of a request; more get 413. [default: 2097152]")
     ] = None,
     max_documents: Annotated[
-        int | None, typer.Option("--max-documents", min=1, help="Documents of a request; more get 413. [default: 1000]")
+        int | None, typer.Option(min=1, help="Documents of a request; more get 413. [default: 1000]")
     ] = None,
     deadline: Annotated[
         float | None,
-        typer.Option(
-            "--deadline", min=0.1, max=86_400, help="Seconds for an answer; later answers are 504. [default: 30]"
-        ),
+        typer.Option(min=0.1, max=86_400, help="Seconds for an answer; later answers are 504. [default: 30]"),
     ] = None,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="section.key=value: any setting of the pipelines. Repeatable.")
@@ -211,9 +203,5 @@ def _serve(engine: Engine, settings: ServiceSettings, notes: Notes) -> int:
     service = Service(engine, settings, Admission(settings, scheduler, metrics), scheduler, metrics)
     log_to(sys.stderr)
     return serve_app(
-        create_app(service),
-        settings,
-        load=load,
-        say=lambda line: print(line, flush=True),
-        close=scheduler.close,
+        create_app(service), settings, load=load, say=lambda line: print(line, flush=True), close=scheduler.close
     )

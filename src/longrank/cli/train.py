@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from longrank.cli import console
+from longrank.cli.options import QueryFormat
 
 Training = Annotated[
     str, typer.Argument(help="Name of a shipped training, or a TOML file with its settings.", metavar="TRAINING")
@@ -40,25 +41,19 @@ def train(
     ] = None,
     dev: Dev = None,
     folds: Annotated[
-        Path | None,
-        typer.Option("--folds", help="Train once per fold of this file (LongRank, Anserini or Capreolus)."),
+        Path | None, typer.Option(help="Train once per fold of this file (LongRank, Anserini or Capreolus).")
     ] = None,
     n_folds: Annotated[int | None, typer.Option("--make-folds", help="Make this many folds at random.")] = None,
     group_by: Annotated[
-        str | None, typer.Option("--group-by", help="With --make-folds: queries of equal FIELD stay together.")
+        str | None, typer.Option(help="With --make-folds: queries of equal FIELD stay together.")
     ] = None,
-    fold_seed: Annotated[
-        int | None, typer.Option("--fold-seed", help="With --make-folds: seed of the draw. [default: 42]")
-    ] = None,
+    fold_seed: Annotated[int | None, typer.Option(help="With --make-folds: seed of the draw. [default: 42]")] = None,
     only: Annotated[list[str] | None, typer.Option("--fold", help="Train only this fold now; repeatable.")] = None,
     score_cache: Annotated[
-        Path | None,
-        typer.Option("--score-cache", help="Cache file for passage vectors (needs network.frozen = true)."),
+        Path | None, typer.Option(help="Cache file for passage vectors (needs network.frozen = true).")
     ] = None,
-    query_format: Annotated[
-        str | None, typer.Option("--query-format", help="Query format, if it cannot be detected.")
-    ] = None,
-    field: Annotated[str | None, typer.Option("--field", help="Topic field to use: title, description, ...")] = None,
+    query_format: QueryFormat = None,
+    field: Annotated[str | None, typer.Option(help="Topic field to use: title, description, ...")] = None,
     assignments: Assignments = None,
     tensorboard: TensorBoard = False,
 ) -> None:
@@ -72,16 +67,13 @@ def train(
 
     Example: longrank train parade my.index topics.jsonl qrels.txt bm25.run -o parade --make-folds 5
     """
-    from longrank.cli.inputs import output_folder
+    from longrank.cli.inputs import folds_or_number, output_folder
     from longrank.collections import places
-    from longrank.errors import InputError
 
     files = () if queries is None or qrels is None else (*places(queries, "queries"), *places(qrels, "qrels"))
     output_folder(output, *files, run, data, folds, score_cache, dev)
-    if folds is not None and n_folds is not None:
-        raise InputError("--folds and --make-folds are two ways to the same: give one of them")
     options = {"only": only or (), "group_by": group_by, "fold_seed": fold_seed, "score_cache": score_cache}
-    options |= {"folds": n_folds if folds is None else folds, "format": query_format, "field": field}
+    options |= {"folds": folds_or_number(folds, n_folds), "format": query_format, "field": field}
     _train(
         training,
         data,

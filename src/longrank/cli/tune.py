@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longrank.cli import console
-from longrank.cli.options import ChooseBy, Field, Folds, MakeFolds, Measure, Qrels, QueriesSource, TuningFormat
+from longrank.cli.options import (
+    ChooseBy,
+    Field,
+    Folds,
+    MakeFolds,
+    Measure,
+    Qrels,
+    QueriesSource,
+    QueryFormat,
+    TuningFormat,
+)
 from longrank.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -20,20 +30,18 @@ def tune(
     queries: QueriesSource,
     qrels: Qrels,
     output: Annotated[
-        Path,
-        typer.Option("-o", "--output", help="Result folder; repeat the command to resume.", metavar="FOLDER"),
+        Path, typer.Option("-o", "--output", help="Result folder; repeat the command to resume.", metavar="FOLDER")
     ],
     grid: Annotated[
         list[str],
         typer.Option(
-            "--grid",
             metavar="AXIS",
             help="Repeatable; the values of a setting, as NAME=FIRST:LAST:STEP or NAME=VALUE,VALUE,... "
             "NAME is k1, b, mu, or an option of the feedback (fb_docs, ...).",
         ),
     ],
     preset: Annotated[
-        str, typer.Option("--preset", help="First stage to tune, e.g. bm25-anserini+rm3; docs/names.md lists all.")
+        str, typer.Option(help="First stage to tune, e.g. bm25-anserini+rm3; docs/names.md lists all.")
     ] = "bm25-anserini",
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="key=value: a setting with one value for the whole grid.")
@@ -43,25 +51,21 @@ def tune(
     protocol: Annotated[
         str,
         typer.Option(
-            "--protocol",
             help="all: the optimum over all queries, which is no test. samples: the mean of the optima of random "
-            "samples, tested on the other queries. folds: for each fold the optimum of the other folds.",
+            "samples, tested on the other queries. folds: for each fold the optimum of the other folds."
         ),
     ] = "all",
     n_samples: Annotated[int | None, typer.Option("--samples", help="samples: number of samples. [default: 5]")] = None,
-    sample_size: Annotated[int | None, typer.Option("--sample-size", help="samples: queries in each sample.")] = None,
+    sample_size: Annotated[int | None, typer.Option(help="samples: queries in each sample.")] = None,
     folds: Folds = None,
     n_folds: MakeFolds = None,
     rule: ChooseBy = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the samples and of the folds that are made.")] = 42,
+    seed: Annotated[int, typer.Option(help="Seed of the samples and of the folds that are made.")] = 42,
     workers: Annotated[
-        int | None,
-        typer.Option("--workers", help="Processes; any number gives the same result. [default: all cores]", min=1),
+        int | None, typer.Option(help="Processes; any number gives the same result. [default: all cores]", min=1)
     ] = None,
     field: Field = None,
-    query_format: Annotated[
-        str | None, typer.Option("--query-format", help="Query format, if it cannot be detected.")
-    ] = None,
+    query_format: QueryFormat = None,
     allow_empty_query: Annotated[
         bool, typer.Option("--allow-empty-query", help="Accept queries without text; they retrieve no documents.")
     ] = False,

@@ -8,55 +8,42 @@ from typing import Annotated
 import typer
 
 from longrank.cli import console
+from longrank.cli.options import Qrels, QueriesSource, QueryFormat
 from longrank.errors import InputError
 
 
 def weak_labels(
     index: Annotated[Path, typer.Argument(help="The index with the documents' texts.", metavar="INDEX")],
-    queries: Annotated[
-        str,
-        typer.Argument(help="Queries: JSONL, TSV, TREC topics, a collection folder, or irds:ID.", metavar="QUERIES"),
-    ],
-    qrels: Annotated[
-        str, typer.Argument(help="Judgments: a TREC qrels file, a collection folder, or irds:ID.", metavar="QRELS")
-    ],
+    queries: QueriesSource,
+    qrels: Qrels,
     run: Annotated[
         Path, typer.Argument(help="The first stage: a TREC run, whose documents are negatives.", metavar="RUN")
     ],
     evidence: Annotated[
-        Path,
-        typer.Argument(help="Evidence of the un-tuned model on the documents' sentences.", metavar="EVIDENCE"),
+        Path, typer.Argument(help="Evidence of the un-tuned model on the documents' sentences.", metavar="EVIDENCE")
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="File for the training examples.")],
     dev: Annotated[
-        Path | None,
-        typer.Option("--dev", help="File for the validation examples; without it, all examples are to train on."),
+        Path | None, typer.Option(help="File for the validation examples; without it, all examples are to train on.")
     ] = None,
     dev_share: Annotated[
-        float | None,
-        typer.Option("--dev-share", help="With --dev: share of the examples that validates. [default: 0.1]"),
+        float | None, typer.Option(help="With --dev: share of the examples that validates. [default: 0.1]")
     ] = None,
     folds: Annotated[
-        Path | None, typer.Option("--folds", help="File of folds (LongRank, Anserini or Capreolus); with --fold.")
+        Path | None, typer.Option(help="File of folds (LongRank, Anserini or Capreolus); with --fold.")
     ] = None,
     fold: Annotated[
-        str | None, typer.Option("--fold", help="With --folds: label for the train queries of this fold only.")
+        str | None, typer.Option(help="With --folds: label for the train queries of this fold only.")
     ] = None,
-    depth: Annotated[
-        int, typer.Option("--depth", help="First documents, not relevant, that negatives are drawn from.")
-    ] = 50,
-    repeats: Annotated[int, typer.Option("--repeats", help="Examples per relevant document.")] = 5,
+    depth: Annotated[int, typer.Option(help="First documents, not relevant, that negatives are drawn from.")] = 50,
+    repeats: Annotated[int, typer.Option(help="Examples per relevant document.")] = 5,
     unjudged: Annotated[
         bool, typer.Option("--unjudged/--judged-only", help="Allow unjudged documents as negatives.")
     ] = True,
     relevance_level: Annotated[int, typer.Option("--level", "-l", help="Least grade of a relevant document.")] = 1,
-    seed: Annotated[
-        int, typer.Option("--seed", help="Seed of the negatives, their order and the validation share.")
-    ] = 42,
-    query_format: Annotated[
-        str | None, typer.Option("--query-format", help="Query format, if it cannot be detected.")
-    ] = None,
-    field: Annotated[str | None, typer.Option("--field", help="Topic field to use: title, description, ...")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the negatives, their order and the validation share.")] = 42,
+    query_format: QueryFormat = None,
+    field: Annotated[str | None, typer.Option(help="Topic field to use: title, description, ...")] = None,
 ) -> None:
     """Label sentences by judged documents (Santos et al.).
 

@@ -22,7 +22,6 @@ def weigh(
     grid: Annotated[
         list[str] | None,
         typer.Option(
-            "--grid",
             metavar="AXIS",
             help="Repeatable; the values of a weight, as NAME=FIRST:LAST:STEP or NAME=VALUE,VALUE,... NAME is alpha "
             "(first stage) or w2, w3, ... (second best, third best passage). [default: alpha=0:1:0.1]",
@@ -33,19 +32,15 @@ def weigh(
     ] = None,
     normalize: Normalize = "none",
     depth: Annotated[
-        int | None,
-        typer.Option("--depth", help="Documents of each query that the runs reranked. [default: all of the run]"),
+        int | None, typer.Option(help="Documents of each query that the runs reranked. [default: all of the run]")
     ] = None,
     measure: Measure = "AP",
     folds: Folds = None,
     n_folds: MakeFolds = None,
     rule: ChooseBy = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the folds that are made. [default: 42]")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the folds that are made. [default: 42]")] = None,
     learn_on: Annotated[
-        str | None,
-        typer.Option(
-            "--learn-on", help="Another judged set to learn the weights on.", metavar="QRELS,RUN,EVIDENCE,..."
-        ),
+        str | None, typer.Option(help="Another judged set to learn the weights on.", metavar="QRELS,RUN,EVIDENCE,...")
     ] = None,
     format: TuningFormat = "table",
 ) -> None:

@@ -7,20 +7,9 @@ read_documents    files, folders, ``irds:ID``, iterable                    -> st
 open_collection   name of the catalogue, folder, ``irds:ID``               -> places of the parts
 """
 
-from longrank.collections.collection import Collection, open_collection, places
-from longrank.collections.documents import read_documents
-from longrank.collections.judgments import Judgments, read_qrels
-from longrank.collections.queries import Queries, read_queries
-from longrank.collections.runs import read_run
-
-__all__ = [
-    "Collection",
-    "Judgments",
-    "Queries",
-    "open_collection",
-    "places",
-    "read_documents",
-    "read_qrels",
-    "read_queries",
-    "read_run",
-]
+from longrank.collections.collection import open_collection as open_collection
+from longrank.collections.collection import places as places
+from longrank.collections.documents import read_documents as read_documents
+from longrank.collections.judgments import read_qrels as read_qrels
+from longrank.collections.queries import read_queries as read_queries
+from longrank.collections.runs import read_run as read_run

@@ -90,7 +90,7 @@ def write(collection: DemoCollection, folder: Path) -> None:
 
 
 def _refuse_other(folder: Path, digest: str) -> None:
-    if not folder.exists() or (folder.is_dir() and all(_is_leftover(path) for path in folder.iterdir())):
+    if not folder.exists() or (folder.is_dir() and all(path.name.startswith(f".{MARK}.") for path in folder.iterdir())):
         return
     try:
         mark = json.loads((folder / MARK).read_text(encoding="utf-8"))
@@ -100,11 +100,6 @@ def _refuse_other(folder: Path, digest: str) -> None:
     if found != digest:
         what = "is not a demo" if found is None else "is the demo of another Python or LongRank"
         raise InputError(what, path=folder, fix="name a new folder with --folder")
-
-
-def _is_leftover(path: Path) -> bool:
-    """Tell whether a file is a leftover of an interrupted `write`."""
-    return path.name.startswith(f".{MARK}.")
 
 
 def _json(**row: str) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from longrank.config import suggestion
 from longrank.errors import InputError
-from longrank.evaluation.measures import PerQuery, is_count, parse_measure
+from longrank.evaluation.measures import PerQuery, is_count
+from longrank.evaluation.names import parse_measure
 from longrank.types import Notes
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from longrank.draws import digest
 from longrank.errors import InputError
 from longrank.formats.folds import Fold, open_folds
 from longrank.types import Notes
+
+Folds: TypeAlias = Mapping[str, Fold] | None
 
 
 def make_folds(
@@ -40,13 +42,16 @@ def make_folds(
     return {f"s{i + 1}": Fold(train[i], tuple(parts[(i + 1) % n]), tuple(parts[i])) for i in range(n)}
 
 
-def read_or_make_folds(source: Any, query_ids: Sequence[str], seed: int, notes: Notes) -> dict[str, Fold]:
-    """Return the folds of a file or of values in memory; for a number, make that many folds.
+def read_or_make_folds(source: Any, query_ids: Sequence[str], seed: int, notes: Notes) -> tuple[Folds, Folds]:
+    """Return the folds of a file or of values in memory, or that many new folds; and again the folds that are new.
 
     Raises:
         InputError: as `open_folds` and `make_folds`.
     """
-    return make_folds(query_ids, source, seed) if isinstance(source, int) else open_folds(source, notes)
+    if isinstance(source, int):
+        made = make_folds(query_ids, source, seed)
+        return made, made
+    return (None if source is None else open_folds(source, notes)), None
 
 
 def _groups(query_ids: Sequence[str], group_of: Mapping[str, str] | None) -> dict[str, list[str]]:

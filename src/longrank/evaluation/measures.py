@@ -14,22 +14,9 @@ from os import PathLike
 from typing import Literal, NamedTuple, TypeAlias
 
 from longrank.errors import InputError
-from longrank.evaluation.names import PROVIDERS, at_level, parse_measure, parse_measures
+from longrank.evaluation.names import PROVIDERS, at_level, parse_measures
 from longrank.evaluation.own import COUNTS, OWN, Measure, own_value
 from longrank.types import Qrels, Run
-
-__all__ = [
-    "DEFAULT_MEASURES",
-    "Coverage",
-    "PerQuery",
-    "coverage",
-    "evaluate",
-    "evaluate_rankings",
-    "is_count",
-    "parse_measure",
-    "parse_measures",
-    "summarise",
-]
 
 PerQuery: TypeAlias = dict[str, dict[str, float]]
 """measure -> query_id -> value; measures under ir_measures' names, queries in the order of the qrels."""
@@ -192,13 +179,12 @@ def _calculated(
 
     query_ids = list(qrels)
     numbered = {str(number): qrels[query_id] for number, query_id in enumerate(query_ids)}
-    run = {str(number): _strict_scores(rankings[query_id]) for number, query_id in enumerate(query_ids)}
+    run = {
+        str(number): dict(zip(ranking, map(float, range(len(ranking), 0, -1)), strict=True))
+        for number, ranking in enumerate(map(rankings.__getitem__, query_ids))
+    }
     names = {id(measure): str(measure) for measure in measures}
     provider = FallbackProvider([getattr(ir_measures, name) for name in PROVIDERS])
     for metric in provider.evaluator(measures, numbered).iter_calc(run):
         name = names.get(id(metric.measure)) or str(metric.measure)
         yield name, query_ids[int(metric.query_id)], float(metric.value)
-
-
-def _strict_scores(ranking: Sequence[str]) -> dict[str, float]:
-    return {doc_id: float(score) for doc_id, score in zip(ranking, range(len(ranking), 0, -1), strict=True)}

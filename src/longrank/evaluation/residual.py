@@ -38,7 +38,10 @@ def residual_qrels(qrels: Qrels, before: Judged, notes: Notes | None = None, pla
     """
     if not before:
         return qrels
-    rest = {query_id: _without(grades, before.get(query_id, frozenset())) for query_id, grades in qrels.items()}
+    rest = {
+        query_id: {doc_id: grade for doc_id, grade in grades.items() if doc_id not in before.get(query_id, ())}
+        for query_id, grades in qrels.items()
+    }
     kept = {query_id: grades for query_id, grades in rest.items() if grades}
     if qrels and not kept:
         raise InputError("every judged document was judged before", fix="are they the same judgments?")
@@ -61,12 +64,7 @@ def residual_run(run: Run, before: Judged, notes: Notes | None = None, place: st
     """
     if not before:
         return run
-    none: Set[str] = frozenset()
-    rest = Run(run.tag, (row for row in run.rows() if row.doc_id not in before.get(row.query_id, none)))
+    rest = Run(run.tag, (row for row in run.rows() if row.doc_id not in before.get(row.query_id, ())))
     n = sum(len(run[query_id]) - len(rest.get(query_id)) for query_id in run)
     (Notes() if notes is None else notes).say(f"{n} documents of {place} left out: they were judged before")
     return rest
-
-
-def _without(grades: Mapping[str, int], doc_ids: Set[str]) -> dict[str, int]:
-    return {doc_id: grade for doc_id, grade in grades.items() if doc_id not in doc_ids}

@@ -84,9 +84,7 @@ def written(
 
     draws = [_Drawn(keys, decoding)] if decoding.method == "topk" else []
     rows = network.generate(
-        **features,
-        generation_config=_generation(decoding),
-        logits_processor=transformers.LogitsProcessorList(draws),
+        **features, generation_config=_generation(decoding), logits_processor=transformers.LogitsProcessorList(draws)
     ).tolist()
     return [rows[first : first + decoding.n] for first in range(0, len(rows), decoding.n)]
 

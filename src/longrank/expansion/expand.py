@@ -21,8 +21,8 @@ from longrank.errors import InputError
 from longrank.expansion.decoding import TextKey
 from longrank.expansion.predictor import Prediction, QueryPredictor
 from longrank.expansion.reading import Read, Reading
-from longrank.formats.corpora import CorpusOptions
 from longrank.formats.expansions import expansion_line
+from longrank.formats.records import CorpusOptions
 from longrank.index import Index
 from longrank.storage import MANIFEST, Journal, atomic_write, read_journal
 from longrank.storage.workplace import working_on

@@ -14,14 +14,12 @@ from typing import NamedTuple
 from longrank.errors import InputError
 from longrank.formats.documents_jsonl import read_jsonl
 from longrank.formats.html import read_html
-from longrank.formats.lines import open_bytes
-from longrank.formats.records import CorpusOptions, Reader
+from longrank.formats.opening import open_bytes
+from longrank.formats.records import Reader
 from longrank.formats.sgml import read_trectext, read_trecweb
 from longrank.formats.text_files import read_text
 from longrank.formats.tsv import read_msmarco_docs, read_tsv
 from longrank.types import Document
-
-__all__ = ["EXTENSIONS", "READERS", "CorpusOptions", "Located", "format_of", "may_be"]
 
 READERS: dict[str, Reader] = {
     "jsonl": read_jsonl,

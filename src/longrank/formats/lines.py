@@ -14,22 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from longrank.errors import InputError
-from longrank.formats.opening import DEFAULT_LIMITS, LIMITS_IN_MEMORY, Limits, open_bytes, read_bytes, read_chunks
+from longrank.formats.opening import DEFAULT_LIMITS, LIMITS_IN_MEMORY, Limits, read_chunks
 from longrank.types import Notes
-
-__all__ = [
-    "DEFAULT_TEXT",
-    "TEXT_IN_MEMORY",
-    "Block",
-    "Limits",
-    "Line",
-    "TextOptions",
-    "decode",
-    "open_bytes",
-    "read_blocks",
-    "read_bytes",
-    "read_lines",
-]
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from longrank.errors import InputError
-from longrank.formats.lines import Limits, decode
-from longrank.formats.opening import read_chunks
+from longrank.formats.lines import decode
+from longrank.formats.opening import Limits, read_chunks
 from longrank.formats.records import CorpusOptions, Record, SourceFile
 from longrank.types import Notes
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from longrank.collections.documents import locate_documents
 from longrank.errors import InputError
-from longrank.formats.corpora import CorpusOptions
 from longrank.formats.expansions import Expansion, read_expansions
 from longrank.formats.lines import TextOptions
+from longrank.formats.records import CorpusOptions
 from longrank.index.arrays import Array
 from longrank.index.builder import write_index
 from longrank.index.documents import Documents
@@ -71,9 +71,9 @@ class Index:
         self.id_order = self._documents.id_order
 
     @classmethod
-    def open(cls, path: Path | str) -> Index:
-        """Open the index in the folder `path`; raises as the constructor."""
-        return cls(path)
+    def open(cls, index: Index | Path | str) -> Index:
+        """Open the index in a folder; an index that is open is returned. Raises as the constructor."""
+        return index if isinstance(index, Index) else cls(index)
 
     @classmethod
     def build(

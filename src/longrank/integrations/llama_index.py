@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import ConfigDict, PrivateAttr
-
 from longrank.errors import InputError, MissingExtra
-from longrank.integrations.reranking import KEY, LazyReranker, document
+from longrank.integrations.reranking import KEY, RerankerSettings, document
 
 try:
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
@@ -23,36 +21,14 @@ except ImportError:
 _EXCLUDED = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
 
 
-class LongRankPostprocessor(BaseNodePostprocessor):  # type: ignore[misc]  # types of llama_index are not read
+class LongRankPostprocessor(RerankerSettings, BaseNodePostprocessor):  # type: ignore[misc]  # types of llama_index are not read
     """Ranks nodes, best first; ties keep the order of the input.
 
     Each result is a copy whose `score` is between 0 and 1 and whose metadata has the evidence under `longrank`,
     which is hidden from embedding models and language models. Only the node's text is read, not its metadata.
 
-    Attributes:
-        pipeline: a shipped pipeline's name or a TOML file; only its passage scorer and aggregator are used.
-            None: ``maxp`` with a model, ``minilm`` without.
-        model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
-        index: folder of an index whose statistics the ``lexical`` pipeline takes; None: those of each call's documents.
-        assignments: ``section.key=value`` on top of the pipeline.
-        top_n: nodes to return; None: all.
-        passages: passages in the evidence of each node, best first.
+    Attributes: see `RerankerSettings`.
     """
-
-    model_config = ConfigDict(extra="forbid")
-
-    pipeline: str | None = None
-    model: str | None = None
-    index: str | None = None
-    assignments: tuple[str, ...] = ()
-    top_n: int | None = None
-    passages: int = 3
-    _reranker: LazyReranker = PrivateAttr()
-
-    def model_post_init(self, context: Any, /) -> None:
-        """Check the settings; raises InputError for a pipeline or a setting that is unknown or wrong."""
-        super().model_post_init(context)
-        self._reranker = LazyReranker(self.pipeline, model=self.model, index=self.index, assignments=self.assignments)
 
     @classmethod
     def class_name(cls) -> str:

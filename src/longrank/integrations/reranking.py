@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from threading import Lock
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from longrank.errors import InputError
 from longrank.ranking.explain import RankedText
@@ -49,7 +52,8 @@ class LazyReranker:
         self._loaded: Reranker | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.pipeline, self.model, self.index, self.assignments)
+        again = partial(LazyReranker, model=self.model, index=self.index, assignments=self.assignments)
+        return again, (self.pipeline,)
 
     def load(self) -> Reranker:
         """Return the loaded reranker; raises as `Reranker` does."""
@@ -76,8 +80,33 @@ class LazyReranker:
         return [(result, evidence_of(result, reranker)) for result in ranked]
 
 
-def _again(pipeline: str | None, model: str | None, index: str | None, assignments: Sequence[str]) -> LazyReranker:
-    return LazyReranker(pipeline, model=model, index=index, assignments=assignments)
+class RerankerSettings(BaseModel):
+    """Settings of a reranker, as a pydantic model for frameworks whose components are models.
+
+    Attributes:
+        pipeline: a shipped pipeline's name or a TOML file; only its passage scorer and aggregator are used.
+            None: ``maxp`` with a model, ``minilm`` without.
+        model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
+        index: folder of an index whose statistics the ``lexical`` pipeline takes; None: those of each call's documents.
+        assignments: ``section.key=value`` on top of the pipeline.
+        top_n: documents, or nodes, to return; None: all.
+        passages: passages in the evidence of each, best first.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    pipeline: str | None = None
+    model: str | None = None
+    index: str | None = None
+    assignments: tuple[str, ...] = ()
+    top_n: int | None = None
+    passages: int = 3
+    _reranker: LazyReranker = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Check the settings; raises InputError for a pipeline or a setting that is unknown or wrong."""
+        super().model_post_init(context)
+        self._reranker = LazyReranker(self.pipeline, model=self.model, index=self.index, assignments=self.assignments)
 
 
 def document(doc_id: object, text: object, title: object = "") -> Document:

@@ -19,10 +19,7 @@ _VERSION = 1
 
 
 def description(
-    name: str,
-    options: Mapping[str, Any],
-    record: Mapping[str, Any] | None,
-    lineage: Sequence[Mapping[str, str]] = (),
+    name: str, options: Mapping[str, Any], record: Mapping[str, Any] | None, lineage: Sequence[Mapping[str, str]] = ()
 ) -> dict[str, Any]:
     """Return the contents of longrank.json for a network.
 

@@ -67,14 +67,7 @@ class Feeder:
     """
 
     def __init__(
-        self,
-        tokenizer: Any,
-        max_tokens: int,
-        *,
-        max_query_tokens: int,
-        batch_tokens: int,
-        device: str,
-        notes: Notes,
+        self, tokenizer: Any, max_tokens: int, *, max_query_tokens: int, batch_tokens: int, device: str, notes: Notes
     ) -> None:
         backend = copy.deepcopy(tokenizer.backend_tokenizer)  # transformers switches truncation and padding on
         self.tokenizer = backend

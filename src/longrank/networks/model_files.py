@@ -125,9 +125,7 @@ def _module_folders(folder: Path) -> list[Path]:
         package, _, module = kind.partition(".")
         if package != "sentence_transformers" or kind.rpartition(".")[2] not in MODULES or not module:
             raise InputError(
-                f"names a module other than sentence-transformers' {', '.join(MODULES)}",
-                path=path,
-                got=kind,
+                f"names a module other than sentence-transformers' {', '.join(MODULES)}", path=path, got=kind
             )
         if place.startswith("/") or ".." in Path(place).parts:
             raise InputError("module outside the model's folder", path=path, got=place)

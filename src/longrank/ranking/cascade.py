@@ -28,7 +28,7 @@ from longrank.ranking.build import attach_vectors
 from longrank.ranking.settings import DEFAULT_MODEL, Select
 from longrank.scoring import make_scorer, scorer_class
 from longrank.text.select import SELECTORS, make_selector, term_counts
-from longrank.types import Float32s, Notes
+from longrank.types import Notes
 
 Scores = NDArray[np.floating]
 """Scores of one document's passages, float[P]."""
@@ -115,7 +115,10 @@ class CheapSelector:
         for _, group in groupby(range(len(tasks)), key=lambda n: tasks[n].query.query_id):
             of_query = list(group)
             selected += choose([[scores[n] for n in of_query] for scores in by_scorer], self._budget)
-        return [Selected(places, _weights(task, places)) for task, places in zip(tasks, selected, strict=True)]
+        return [
+            Selected(places, term_counts(task.query.text, [task.passages[n].text for n in places.tolist()]))
+            for task, places in zip(tasks, selected, strict=True)
+        ]
 
 
 def choose(by_scorer: Sequence[Sequence[Scores]], budget: Budget) -> list[NDArray[np.intp]]:
@@ -198,7 +201,3 @@ def _reciprocal_ranks(scores: Scores) -> Scores:
 
 def _best_first(scores: Scores) -> NDArray[np.intp]:
     return np.argsort(-scores, kind="stable")
-
-
-def _weights(task: ScoringTask, places: NDArray[np.intp]) -> Float32s:
-    return term_counts(task.query.text, [task.passages[n].text for n in places.tolist()])

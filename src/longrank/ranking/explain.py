@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -48,10 +48,10 @@ class Result:
         score: final score.
         first_stage: first-stage score.
         aggregate: aggregated passage score; None if no passage was scored.
-        passages: best passages, best first.
         n_passages: number of passages of the document.
         n_scored: number of scored passages.
         n_truncated: number of scored passages that the scorer truncated.
+        passages: best passages, best first.
     """
 
     rank: int
@@ -60,10 +60,10 @@ class Result:
     score: float
     first_stage: float
     aggregate: float | None
-    passages: tuple[ShownPassage, ...] = field(repr=False)
     n_passages: int
     n_scored: int
     n_truncated: int
+    passages: tuple[ShownPassage, ...] = field(repr=False)
 
     @property
     def key(self) -> str:
@@ -162,7 +162,7 @@ def _result(  # noqa: PLR0917
 ) -> Result:
     document = pipeline.index.document(row.doc_id)
     if evidence is None:
-        return Result(rank, row.doc_id, document.title, row.score, first_stage, None, (), 0, 0, 0)
+        return Result(rank, row.doc_id, document.title, row.score, first_stage, None, 0, 0, 0, ())
     return Result(
         rank=rank,
         doc_id=row.doc_id,
@@ -212,28 +212,10 @@ def best_passages(
 
 def result_json(result: Result) -> dict[str, Any]:
     """Return a result as plain values for JSON; offsets count code points of the document's text."""
-    return {
-        "rank": result.rank,
-        "doc_id": result.doc_id,
-        "title": result.title,
-        "score": result.score,
-        "first_stage": result.first_stage,
-        "aggregate": result.aggregate,
-        "n_passages": result.n_passages,
-        "n_scored": result.n_scored,
-        "n_truncated": result.n_truncated,
-        "passages": [passage_json(passage) for passage in result.passages],
-    }
+    return asdict(result) | {"passages": [passage_json(passage) for passage in result.passages]}
 
 
 def passage_json(passage: ShownPassage) -> dict[str, Any]:
     """Return a passage as plain values for JSON; offsets count code points of the document's text."""
-    return {
-        "index": passage.index,
-        "start": passage.start,
-        "end": passage.end,
-        "score": passage.score,
-        **({} if passage.contribution is None else {"contribution": passage.contribution}),
-        "text": passage.text,
-        "words": [list(word) for word in passage.words],
-    }
+    values = asdict(passage) | {"words": [list(word) for word in passage.words]}
+    return {name: value for name, value in values.items() if value is not None}

@@ -88,7 +88,7 @@ def open_pipeline(
         InputError: unknown names, settings out of range, a model that cannot be loaded, a scorer that has no cache.
         IntegrityError: stored vectors or the score cache are damaged.
     """
-    index = index if isinstance(index, Index) else Index.open(index)
+    index = Index.open(index)
     if isinstance(pipeline, Pipeline):
         if model is not None or score_cache is not None:
             raise InputError("an open pipeline takes no other model or score cache", fix="give them to open_pipeline")

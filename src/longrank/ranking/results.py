@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from longrank.ranking.explain import ShownPassage
+from longrank.ranking.explain import RankedText, Result, ShownPassage
 from longrank.types import Notes
 from longrank.types.frames import pandas
 
@@ -14,36 +14,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class Ranked(Protocol):
-    """A ranked document, as results show it."""
-
-    @property
-    def key(self) -> str:
-        """Id of the document."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """Title, possibly empty."""
-        ...
-
-    @property
-    def detail(self) -> str:
-        """Parts of the score, and counts, on one line."""
-        ...
-
-    @property
-    def score(self) -> float:
-        """Final score."""
-        ...
-
-    @property
-    def passages(self) -> Sequence[ShownPassage]:
-        """Best passages, best first."""
-        ...
-
-
-T = TypeVar("T", bound=Ranked)
+T = TypeVar("T", bound=Result | RankedText)
 
 
 class Results(Sequence[T], Generic[T]):
@@ -111,7 +82,7 @@ _TEXT = "margin:.25em 0 0 2.2em"
 _MARK = "background:rgba(255,196,0,.35);color:inherit;border-radius:2px;padding:0 .1em"
 
 
-def _row(rank: int, document: Ranked) -> str:
+def _row(rank: int, document: Result | RankedText) -> str:
     key = f"[{escape(document.key)}]"
     name = f"<strong>{escape(document.title)}</strong> <span style='{_SMALL}'>{key}</span>" if document.title else key
     head = (
@@ -121,14 +92,9 @@ def _row(rank: int, document: Ranked) -> str:
         f"<div style='{_SMALL};margin-left:2.6em'>{escape(document.detail)}</div>"
     )
     best, *others = map(_passage, document.passages) if document.passages else [""]
-    more = (
-        f"<details style='{_TEXT}'><summary style='{_SMALL}'>{_more(len(others))}</summary>{''.join(others)}</details>"
-    )
+    hidden = f"{len(others)} more passage{'s' if len(others) > 1 else ''}"
+    more = f"<details style='{_TEXT}'><summary style='{_SMALL}'>{hidden}</summary>{''.join(others)}</details>"
     return f"<div style='{_ROW}'>{head}{best}{more if others else ''}</div>"
-
-
-def _more(n: int) -> str:
-    return f"{n} more passage{'s' if n > 1 else ''}"
 
 
 def _passage(passage: ShownPassage) -> str:

@@ -202,8 +202,6 @@ def overview() -> list[PipelineOverview]:
 
 
 def _overview(name: str, settings: PipelineSettings) -> PipelineOverview:
-    from longrank.scoring import scorer_class
-
     scorer = settings.scorer
     if scorer is None:
         return PipelineOverview(name, settings.about, settings.first_stage.preset, None, None, None, None, False)

@@ -91,7 +91,7 @@ class Reranker:
         notes: Notes | None = None,
     ) -> None:
         self.notes = Notes() if notes is None else notes
-        self._statistics = index if index is None or isinstance(index, Index) else Index.open(index)
+        self._statistics = None if index is None else Index.open(index)
         if isinstance(pipeline, Pipeline):
             if model is not None or index is not None or assignments:
                 raise InputError("an open pipeline takes no other model, index or settings")

@@ -22,7 +22,7 @@ def listing(recipes: Sequence[tuple[str, Recipe]], width: int = 100) -> str:
         of_paper = [(name, recipe) for name, recipe in recipes if recipe.paper == paper]
         lines += ["", f"{paper}: {len(of_paper)} recipe{'s' * (len(of_paper) != 1)}"]
         for name, recipe in of_paper:
-            lines += _entry(name, recipe, width)
+            lines += [f"  {name}  {recipe.item}", *_wrapped(recipe.about, width), *_wrapped(_needs(recipe), width)]
     return "\n".join([*lines[1:], "", *textwrap.wrap(_LEGEND, width)]) + "\n"
 
 
@@ -31,10 +31,6 @@ _LEGEND = (
     "--model ROLE=FOLDER replaces the published model. inputs: settings that name your files or folders, if you have "
     "them (--set); for a file in the collection's folder the name is enough."
 )
-
-
-def _entry(name: str, recipe: Recipe, width: int) -> list[str]:
-    return [f"  {name}  {recipe.item}", *_wrapped(recipe.about, width), *_wrapped(_needs(recipe), width)]
 
 
 def _wrapped(text: str, width: int) -> list[str]:

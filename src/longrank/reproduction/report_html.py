@@ -40,7 +40,8 @@ def as_html(result: Result, script: str, versions: Mapping[str, str], plots: Map
     if recipe.decision:
         decisions = [(each.about, f"{each.text} Here: {each.choice.rstrip('.')}.") for each in recipe.decision]
         parts += [_section("Decisions where the paper is silent or differs from its code", _terms(decisions))]
-    parts += [_section("Commands", f"<pre>{_lines(script)}</pre>")]
+    commands = "\n".join(map(text, script.splitlines()))
+    parts += [_section("Commands", f"<pre>{commands}</pre>")]
     parts += [_section("Settings and models", _terms(settings_of(result).items(), "settings"))]
     parts += [_section("Made by", _terms(versions.items(), "settings"))]
     return page(f"{title(result)}: {recipe.about}", "\n".join(parts))
@@ -64,10 +65,6 @@ def verdict_class(verdict: str) -> str:
 def text(value: str) -> str:
     """Escape text for a page, inside or outside of an attribute."""
     return escape(printable(value))
-
-
-def _lines(script: str) -> str:
-    return "\n".join(map(text, script.splitlines()))
 
 
 def _facts(result: Result) -> str:

@@ -206,14 +206,7 @@ class Workbench:
         options += ("--normalize", normalize) if normalize is not None else ()
         return self.do("aggregate", evidence, "-o", output, "-a", aggregator, *options, output=output)
 
-    def weighed(
-        self,
-        name: str,
-        evidence: Sequence[Path],
-        first: Path,
-        grid: Mapping[str, str],
-        *more: object,
-    ) -> Path:
+    def weighed(self, name: str, evidence: Sequence[Path], first: Path, grid: Mapping[str, str], *more: object) -> Path:
         """Return the run with weights learned on the other folds; with ``--learn-on`` in `more`, on another set."""
         output = self.folder / name
         axes = grid_options(grid)
@@ -275,12 +268,7 @@ class Workbench:
         return ranked_row(name, run, per_query, series, x)
 
     def measured(
-        self,
-        name: str,
-        values: Callable[[], Mapping[str, float]],
-        *,
-        series: str | None = None,
-        x: float | None = None,
+        self, name: str, values: Callable[[], Mapping[str, float]], *, series: str | None = None, x: float | None = None
     ) -> ObtainedRow:
         """Return a row of other quantities; `values` is not called in a dry run."""
         return ObtainedRow(name, {} if self.dry else values(), series=series, x=x)

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longrank.config import check_options, defaults_of, lookup, suggestion
 from longrank.errors import InputError
 from longrank.index import Index
-from longrank.retrieval.batch import retrieve_all
-from longrank.retrieval.bm25 import BM25
-from longrank.retrieval.expanded import WithFeedback
-from longrank.retrieval.feedback import FEEDBACKS, Feedback
-from longrank.retrieval.presets import PRESETS, SETTINGS, FirstStage
-from longrank.retrieval.query_likelihood import QueryLikelihood
-from longrank.retrieval.replay import Replay
-from longrank.retrieval.searcher import ExpandedQuery, Hits, Searcher
-from longrank.retrieval.similarities import SIMILARITIES, parameters_of, similarity_options
+from longrank.retrieval.batch import retrieve_all as retrieve_all
+from longrank.retrieval.bm25 import BM25 as BM25
+from longrank.retrieval.expanded import WithFeedback as WithFeedback
+from longrank.retrieval.feedback import FEEDBACKS as FEEDBACKS
+from longrank.retrieval.feedback import Feedback
+from longrank.retrieval.presets import PRESETS as PRESETS
+from longrank.retrieval.presets import SETTINGS as SETTINGS
+from longrank.retrieval.presets import FirstStage as FirstStage
+from longrank.retrieval.query_likelihood import QueryLikelihood as QueryLikelihood
+from longrank.retrieval.replay import Replay as Replay
+from longrank.retrieval.searcher import Hits as Hits
+from longrank.retrieval.searcher import Searcher as Searcher
+from longrank.retrieval.similarities import SIMILARITIES as SIMILARITIES
+from longrank.retrieval.similarities import parameters_of as parameters_of
+from longrank.retrieval.similarities import similarity_options as similarity_options
 from longrank.types import Notes
 
 if TYPE_CHECKING:
@@ -27,14 +34,14 @@ ENGINES: dict[str, type[LuceneRetriever] | str] = {"lucene": "longrank.retrieval
 
 
 def open_retriever(
-    source: str, stage: FirstStage, *, notes: Notes | None = None
+    source: Index | Path | str, stage: FirstStage, *, notes: Notes | None = None
 ) -> Searcher | WithFeedback | LuceneRetriever:
     """Return the retriever of a first stage over a LongRank index, or over another engine's (``lucene:PATH``).
 
     Raises:
         InputError: as `make_retriever`, `Index.open` or the engine.
     """
-    engine, _, path = source.partition(":")
+    engine, _, path = ("", "", "") if isinstance(source, Index) else str(source).partition(":")
     if path and engine in ENGINES:
         return lookup(ENGINES, engine, "engine")(path, stage, notes=notes)
     return make_retriever(Index.open(source), stage, notes=notes)
@@ -110,28 +117,3 @@ def first_stage(preset: str | FirstStage, settings: Mapping[str, Any]) -> FirstS
 def feedback_options(feedback: str) -> dict[str, Any]:
     """Return the options of a feedback model with their defaults; ``none`` has no options."""
     return {} if feedback == "none" else defaults_of(FEEDBACKS[feedback])
-
-
-__all__ = [
-    "BM25",
-    "ENGINES",
-    "FEEDBACKS",
-    "PRESETS",
-    "SETTINGS",
-    "SIMILARITIES",
-    "ExpandedQuery",
-    "FirstStage",
-    "Hits",
-    "QueryLikelihood",
-    "Replay",
-    "Searcher",
-    "WithFeedback",
-    "feedback_options",
-    "first_stage",
-    "make_feedback",
-    "make_retriever",
-    "open_retriever",
-    "parameters_of",
-    "retrieve_all",
-    "similarity_options",
-]

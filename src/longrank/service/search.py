@@ -120,10 +120,7 @@ def strip(evidence: Evidence | None) -> list[list[float]]:
     if evidence is None:
         return []
     rows = zip(
-        evidence.passage_start.tolist(),
-        evidence.passage_end.tolist(),
-        evidence.passage_score.tolist(),
-        strict=True,
+        evidence.passage_start.tolist(), evidence.passage_end.tolist(), evidence.passage_score.tolist(), strict=True
     )
     return sorted([start, end, score] for start, end, score in rows)
 

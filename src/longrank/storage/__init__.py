@@ -10,33 +10,19 @@
 - an *output folder* (`longrank.storage.workplace`): checked, locked, and resumed only with the same identity.
 """
 
-from longrank.storage.files import atomic_write, check_folder, check_parent, check_writable, lock, sync_folder
-from longrank.storage.journal import Journal, read_header, read_journal
-from longrank.storage.manifests import (
-    MANIFEST,
-    digest_of,
-    open_manifest,
-    read_manifest,
-    sha256_of,
-    verify,
-    write_manifest,
-)
-
-__all__ = [
-    "MANIFEST",
-    "Journal",
-    "atomic_write",
-    "check_folder",
-    "check_parent",
-    "check_writable",
-    "digest_of",
-    "lock",
-    "open_manifest",
-    "read_header",
-    "read_journal",
-    "read_manifest",
-    "sha256_of",
-    "sync_folder",
-    "verify",
-    "write_manifest",
-]
+from longrank.storage.files import atomic_write as atomic_write
+from longrank.storage.files import check_folder as check_folder
+from longrank.storage.files import check_parent as check_parent
+from longrank.storage.files import check_writable as check_writable
+from longrank.storage.files import lock as lock
+from longrank.storage.files import sync_folder as sync_folder
+from longrank.storage.journal import Journal as Journal
+from longrank.storage.journal import read_header as read_header
+from longrank.storage.journal import read_journal as read_journal
+from longrank.storage.manifests import MANIFEST as MANIFEST
+from longrank.storage.manifests import digest_of as digest_of
+from longrank.storage.manifests import open_manifest as open_manifest
+from longrank.storage.manifests import read_manifest as read_manifest
+from longrank.storage.manifests import sha256_of as sha256_of
+from longrank.storage.manifests import verify as verify
+from longrank.storage.manifests import write_manifest as write_manifest

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from longrank.errors import InputError
-from longrank.evaluation.measures import check_grades, parse_measure
+from longrank.evaluation.measures import check_grades
+from longrank.evaluation.names import parse_measure
 from longrank.formats.folds import Fold
 from longrank.formats.trec import read_run
 from longrank.index import Index

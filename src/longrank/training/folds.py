@@ -102,15 +102,8 @@ def train_once(experiment: Experiment, folder: Path, *, progress: Progress, note
     (name,) = experiment.folds
     experiment.check([name])
     task = experiment.task(name, notes)
-    _train(
-        experiment,
-        task,
-        experiment.identity(name, task),
-        folder,
-        progress(name, experiment.settings.loop.steps),
-        notes,
-        tensorboard,
-    )
+    run, advance = experiment.identity(name, task), progress(name, experiment.settings.loop.steps)
+    _train(experiment, task, run, folder, advance, notes, tensorboard)
 
 
 def cross_validate(

@@ -12,7 +12,8 @@ from typing import Any
 import torch
 
 from longrank.errors import InputError
-from longrank.evaluation.measures import evaluate, parse_measure, summarise
+from longrank.evaluation.measures import evaluate, summarise
+from longrank.evaluation.names import parse_measure
 from longrank.models.description import TRAINED
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder
 from longrank.networks.loading import choose_max_tokens, position_limit, quiet

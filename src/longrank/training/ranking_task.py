@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from longrank.evaluation.measures import evaluate, parse_measure, summarise
+from longrank.evaluation.measures import evaluate, summarise
+from longrank.evaluation.names import parse_measure
 from longrank.index import Index
 from longrank.models.folders import save_network
 from longrank.models.network import DocumentNetwork, padded

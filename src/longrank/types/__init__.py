@@ -5,39 +5,20 @@
 Offsets are half-open and count Unicode code points, as Python slices do.
 """
 
-from longrank.types.frames import column_names, columns_of, id_of, is_frame
-from longrank.types.html import html_table
-from longrank.types.notes import Notes
-from longrank.types.run import Run
-from longrank.types.values import (
-    Document,
-    Evidence,
-    Float32s,
-    Int32s,
-    Passage,
-    Qrels,
-    Query,
-    ScoredDoc,
-    Segmentation,
-    scored_docs,
-)
-
-__all__ = [
-    "Document",
-    "Evidence",
-    "Float32s",
-    "Int32s",
-    "Notes",
-    "Passage",
-    "Qrels",
-    "Query",
-    "Run",
-    "ScoredDoc",
-    "Segmentation",
-    "column_names",
-    "columns_of",
-    "html_table",
-    "id_of",
-    "is_frame",
-    "scored_docs",
-]
+from longrank.types.frames import column_names as column_names
+from longrank.types.frames import columns_of as columns_of
+from longrank.types.frames import id_of as id_of
+from longrank.types.frames import is_frame as is_frame
+from longrank.types.html import html_table as html_table
+from longrank.types.notes import Notes as Notes
+from longrank.types.run import Run as Run
+from longrank.types.values import Document as Document
+from longrank.types.values import Evidence as Evidence
+from longrank.types.values import Float32s as Float32s
+from longrank.types.values import Int32s as Int32s
+from longrank.types.values import Passage as Passage
+from longrank.types.values import Qrels as Qrels
+from longrank.types.values import Query as Query
+from longrank.types.values import ScoredDoc as ScoredDoc
+from longrank.types.values import Segmentation as Segmentation
+from longrank.types.values import scored_docs as scored_docs

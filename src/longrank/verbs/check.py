@@ -24,4 +24,4 @@ def check(index: Index | str | Path) -> int:
         >>> check(Index.build([("d1", "Dogs bark.")])) > 0
         True
     """
-    return verify_index(index.path if isinstance(index, Index) else Index(index).path)
+    return verify_index(Index.open(index).path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from longrank.collections import read_qrels
 from longrank.config import lookup
 from longrank.evaluation import measures as measuring
+from longrank.evaluation.names import parse_measures
 from longrank.evaluation.report import Evaluation, compare
 from longrank.evaluation.residual import judged_documents, residual_qrels, residual_run
 from longrank.evaluation.significance import CORRECTIONS, TESTS
@@ -67,9 +68,8 @@ def evaluate(
     lookup(TESTS, test, "test")
     if correction is not None:
         lookup(CORRECTIONS, correction, "correction")
-    parsed = measuring.parse_measures(
-        [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else measures, level
-    )
+    names = [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else measures
+    parsed = parse_measures(names, level)
     judged_before = judged_documents(read_qrels(source, notes) for source in residual)
     judgments = residual_qrels(read_qrels(qrels, notes), judged_before, notes, place_of(qrels, "the judgments"))
     _note_level(judgments, level, notes)

@@ -13,7 +13,7 @@ from longrank.expansion.expand import expand as predict
 from longrank.expansion.expand import open_documents
 from longrank.expansion.predictor import QueryPredictor
 from longrank.expansion.reading import Reading
-from longrank.formats.corpora import CorpusOptions
+from longrank.formats.records import CorpusOptions
 from longrank.networks.model_files import find_model
 from longrank.types import Notes
 

@@ -104,11 +104,7 @@ def _silent(line: str) -> None:
 
 
 def _selected(
-    recipes: Recipes,
-    collection: str | Path,
-    models: Mapping[str, str | Path] | None,
-    settings: Assignments,
-    tell: Tell,
+    recipes: Recipes, collection: str | Path, models: Mapping[str, str | Path] | None, settings: Assignments, tell: Tell
 ) -> tuple[list[SelectedRecipe], Collection]:
     names = [str(name) for name in ([recipes] if isinstance(recipes, str | Path) else recipes)]
     known = select_recipes(named(names), listed(settings), {role: str(model) for role, model in (models or {}).items()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,17 +10,8 @@ from longrank.collections import read_queries
 from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.index import Index
-from longrank.index.folder import folder_path
 from longrank.processes import cores
-from longrank.retrieval import (
-    FirstStage,
-    Searcher,
-    WithFeedback,
-    first_stage,
-    make_retriever,
-    open_retriever,
-    retrieve_all,
-)
+from longrank.retrieval import FirstStage, Searcher, WithFeedback, first_stage, open_retriever, retrieve_all
 from longrank.types import Notes, Query, Run, ScoredDoc
 
 if TYPE_CHECKING:
@@ -78,25 +69,11 @@ def retrieve(
     """
     notes = Notes() if notes is None else notes
     queries = read_queries(queries, notes, format=format, field=field, allow_empty=allow_empty)
-    retriever = open_first_stage(index, preset, settings, notes=notes)
+    retriever = open_retriever(index, first_stage(preset, settings), notes=notes)
     found = rankings(retriever, queries, k, threads=threads, notes=notes, progress=progress)
     run = Run(tag, (row for ranking in found for row in ranking))
     run.notes = notes
     return run
-
-
-def open_first_stage(
-    index: Index | Path | str, preset: str | FirstStage, settings: Mapping[str, Any], *, notes: Notes
-) -> FirstStageRetriever:
-    """Return the retriever of a preset with some of its settings replaced.
-
-    Raises:
-        InputError: as `retrieve`.
-    """
-    stage = first_stage(preset, settings)
-    if isinstance(index, Index):
-        return make_retriever(index, stage, notes=notes)
-    return open_retriever(str(index) if isinstance(index, str) else str(folder_path(index)), stage, notes=notes)
 
 
 def rankings(

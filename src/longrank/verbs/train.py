@@ -133,7 +133,7 @@ def train(
         raise InputError("`only` chooses among folds", got=only[0], fix="give `folds`")
     experiment = open_experiment(
         settings,
-        data if isinstance(data, Index) else Index.open(data),
+        Index.open(data),
         known,
         judged,
         read_run(run, notes),

@@ -12,9 +12,8 @@ from typing import Any
 
 from longrank.collections import read_qrels, read_queries
 from longrank.config import check_at_least
-from longrank.errors import InputError
 from longrank.evaluation.folds import read_or_make_folds
-from longrank.evaluation.measures import parse_measure
+from longrank.evaluation.names import parse_measure
 from longrank.evaluation.tuning.folder import JOURNAL, check_own, write_outcome
 from longrank.evaluation.tuning.grids import parse_axes
 from longrank.evaluation.tuning.protocols import make_protocol
@@ -98,10 +97,9 @@ def tune(
     judgments = read_qrels(qrels, notes)
     judged = judged_queries(read_queries(queries, notes), judgments, notes)
     kept = {query.query_id: judgments[query.query_id] for query in judged}
-    search = Search(_index_path(index), preset, settings or {}, judged, kept, measure, k)
+    search = Search(Index.open(index).path, preset, settings or {}, judged, kept, measure, k)
     check_axes(search, axes)
-    parts = None if folds is None else read_or_make_folds(folds, list(kept), seed, notes)
-    made = parts if isinstance(folds, int) else None
+    parts, made = read_or_make_folds(folds, list(kept), seed, notes)
     way = make_protocol(
         protocol, folds=parts, choose_by=choose_by, samples=samples, sample_size=sample_size, seed=seed, notes=notes
     )
@@ -119,16 +117,7 @@ def tune(
         if folder is None:
             source: Run | Path = Run("longrank", chain.from_iterable(ranked))
         else:
-            given = Path(folds) if isinstance(folds, str | Path) else None
-            write_outcome(place, as_json(table, outcome, about), ranked, made, given)
+            write_outcome(place, as_json(table, outcome, about), ranked, made, folds)
             source = place
     note_edges(table, axes, notes)
     return Tuning(axes, table, outcome, about, made, source, notes)
-
-
-def _index_path(index: object) -> Path:
-    if isinstance(index, Index):
-        return index.path
-    if not isinstance(index, str | Path):
-        raise InputError("an index is a folder or an Index", got=type(index).__name__)
-    return Path(index)

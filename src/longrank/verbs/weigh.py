@@ -10,7 +10,7 @@ from typing import Any
 
 from longrank.collections import read_qrels
 from longrank.errors import InputError
-from longrank.evaluation.folds import read_or_make_folds
+from longrank.evaluation.folds import Folds, read_or_make_folds
 from longrank.evaluation.systems import place_of
 from longrank.evaluation.tuning.folder import check_own, write_outcome
 from longrank.evaluation.tuning.formula import ALPHA, PASSAGES, make_formula
@@ -87,12 +87,9 @@ def weigh(
         notes.say("alpha is not in the grid: the first stage counts nothing")
     formula = make_formula(axes, aggregator, normalize)
     here = Weighing(open_reranked(run, evidence, depth=depth, notes=notes), read_qrels(qrels, notes), formula, measure)
-    made = None
+    made: Folds = None
     if learn_on is None:
-        parts = (
-            None if folds is None else read_or_make_folds(folds, here.query_ids, 42 if seed is None else seed, notes)
-        )
-        made = parts if isinstance(folds, int) else None
+        parts, made = read_or_make_folds(folds, here.query_ids, 42 if seed is None else seed, notes)
         protocol = make_protocol(folds=parts, choose_by=choose_by, notes=notes)
         protocol.choose(here.blank(axes))  # refuses queries that do not fit the protocol, before any work
         table = _values(here, axes, progress, notes)
@@ -106,10 +103,9 @@ def weigh(
     setting_of = outcome.setting_of if outcome.setting is None else dict.fromkeys(here.first_stage, outcome.setting)
     ranked = Run("longrank", chain.from_iterable(weighed_run(here, setting_of)))
     if folder is not None:
-        given = Path(folds) if isinstance(folds, str | Path) else None
         with working_in(Path(folder)):
             write_outcome(
-                Path(folder), as_json(table, outcome, about), map(ranked.get, ranked), made, given, name=WEIGHTS
+                Path(folder), as_json(table, outcome, about), map(ranked.get, ranked), made, folds, name=WEIGHTS
             )
     return Tuning(axes, table, outcome, about, made, ranked, notes)
 

@@ -15,7 +15,7 @@ from longrank.analysis.distribution import distribution
 from longrank.errors import MissingExtra
 
 LENGTHS = {"words": distribution([*range(100), 90_000]), "judgments": distribution([3])}
-DRAWN: dict[str, tuple[Callable[[Path], Path], list[str]]] = {
+DRAWN: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     "distributions": (
         lambda path: plots.plot_distributions(path, LENGTHS, dict.fromkeys(LENGTHS, "documents")),
         ["words", "judgments", "up to 90,000", "median 3.0"],
@@ -55,7 +55,9 @@ def test_a_plot_shows_what_it_is_given_and_is_the_same_each_time(
     mpl = pytest.importorskip("matplotlib", reason="needs the extra plots")
     monkeypatch.setitem(mpl.rcParams, "svg.fonttype", "none")  # text as text
     draw, texts = DRAWN[name]
-    written = [draw(tmp_path / "one.svg"), draw(tmp_path / "two.svg")]
+    written = [tmp_path / "one.svg", tmp_path / "two.svg"]
+    for path in written:
+        draw(path)
     assert written[0].read_bytes() == written[1].read_bytes()
     shown = {"".join(one.itertext()) for one in ElementTree.parse(written[0]).iter() if one.tag.endswith("}text")}
     assert set(texts) <= shown
@@ -66,12 +68,10 @@ def test_names_are_drawn_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(mpl.rcParams, "svg.fonttype", "none")
     names = [r"$\bad$", "_maxp"]
     lines = {"AP": {name: {1: 0.3} for name in names}}
-    written = [
-        plots.plot_lines(tmp_path / "lines.svg", lines, "depth"),
-        plots.plot_matrices(tmp_path / "matrices.svg", names, {"tau": np.eye(2)}),
-        plots.plot_tenths(tmp_path / "tenths.svg", {name: [0.1] * 10 for name in names}),
-    ]
-    for path in written:
+    plots.plot_lines(tmp_path / "lines.svg", lines, "depth")
+    plots.plot_matrices(tmp_path / "matrices.svg", names, {"tau": np.eye(2)})
+    plots.plot_tenths(tmp_path / "tenths.svg", {name: [0.1] * 10 for name in names})
+    for path in tmp_path.iterdir():
         texts = {"".join(one.itertext()).strip() for one in ElementTree.parse(path).iter() if one.tag.endswith("}text")}
         assert set(names) <= texts
 

@@ -10,8 +10,10 @@ import pytest
 
 from longrank.collections.documents import locate_documents
 from longrank.errors import InputError
-from longrank.formats.corpora import CorpusOptions, Located
-from longrank.formats.lines import Limits, TextOptions
+from longrank.formats.corpora import Located
+from longrank.formats.lines import TextOptions
+from longrank.formats.opening import Limits
+from longrank.formats.records import CorpusOptions
 from longrank.types import Document, Notes
 from malformed_documents import CASES, HTML, Case, by_id
 

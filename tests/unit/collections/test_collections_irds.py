@@ -13,7 +13,8 @@ from longrank.collections.collection import Collection, open_collection
 from longrank.collections.documents import locate_documents
 from longrank.collections.irds import irds_qrels, irds_queries
 from longrank.errors import InputError, MissingExtra
-from longrank.formats.corpora import CorpusOptions, Located
+from longrank.formats.corpora import Located
+from longrank.formats.records import CorpusOptions
 from longrank.types import Document, Notes, Query
 
 _NUMBERS = count()

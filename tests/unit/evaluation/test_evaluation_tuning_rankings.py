@@ -7,7 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from longrank.evaluation.measures import evaluate, parse_measure
+from longrank.evaluation.measures import evaluate
+from longrank.evaluation.names import parse_measure
 from longrank.evaluation.tuning.rankings import measured, orders
 from longrank.types import Run, ScoredDoc
 

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from longrank.errors import InputError
-from longrank.evaluation.measures import coverage, evaluate, is_count, parse_measure, summarise
+from longrank.evaluation.measures import coverage, evaluate, is_count, summarise
+from longrank.evaluation.names import parse_measure
 from longrank.evaluation.own import interpolated_precision
 from longrank.types import Run, ScoredDoc
 

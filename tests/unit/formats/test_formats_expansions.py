@@ -9,7 +9,8 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.formats.expansions import Expansion, read_expansions
-from longrank.formats.lines import Limits, TextOptions
+from longrank.formats.lines import TextOptions
+from longrank.formats.opening import Limits
 from longrank.types import Notes
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from longrank.collections.documents import locate_documents
 from longrank.errors import InputError, MissingExtra
-from longrank.formats.corpora import CorpusOptions
 from longrank.formats.html_pages import page_text
 from longrank.formats.lines import TextOptions
+from longrank.formats.records import CorpusOptions
 from longrank.types import Document, Notes
 
 PAGE = """<!DOCTYPE html>

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from longrank.errors import InputError
 from longrank.formats import lines, opening
-from longrank.formats.lines import Limits, Line, TextOptions, decode, read_blocks, read_lines
+from longrank.formats.lines import Line, TextOptions, decode, read_blocks, read_lines
+from longrank.formats.opening import Limits
 from longrank.types import Notes
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.formats.folds import read_folds
-from longrank.formats.lines import Limits, TextOptions
-from longrank.formats.opening import read_chunks
+from longrank.formats.lines import TextOptions
+from longrank.formats.opening import Limits, read_chunks
 from longrank.formats.queries import read_queries
 from longrank.formats.trec import read_qrels, read_run
 from longrank.types import Notes

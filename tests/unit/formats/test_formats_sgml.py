@@ -7,8 +7,9 @@ import pytest
 
 from longrank.collections.documents import locate_documents
 from longrank.errors import InputError
-from longrank.formats.corpora import CorpusOptions
-from longrank.formats.lines import Limits, TextOptions
+from longrank.formats.lines import TextOptions
+from longrank.formats.opening import Limits
+from longrank.formats.records import CorpusOptions
 from longrank.types import Document, Notes
 
 # Invented documents in the shapes of the collections they are named after.

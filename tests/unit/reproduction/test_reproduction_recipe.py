@@ -11,7 +11,7 @@ import pytest
 from longrank.collections.catalogue import catalogue
 from longrank.config import lookup, read_toml
 from longrank.errors import InputError
-from longrank.evaluation.measures import parse_measures
+from longrank.evaluation.names import parse_measures
 from longrank.reproduction.papers import PROGRAMS
 from longrank.reproduction.recipe_files import RECIPES, load_recipe, named, recipe_names
 from longrank.reproduction.selection import for_collection, select_recipes

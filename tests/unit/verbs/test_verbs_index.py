@@ -11,7 +11,7 @@ import pytest
 
 import longrank
 from longrank.errors import InputError, IntegrityError
-from longrank.formats.corpora import CorpusOptions
+from longrank.formats.records import CorpusOptions
 from longrank.types import Document, Notes
 from longrank.verbs.index import add_vectors
 

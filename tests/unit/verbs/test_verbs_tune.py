@@ -79,7 +79,7 @@ def test_a_number_of_folds_makes_folds(inputs: Path) -> None:
         ({"protocol": "all", "folds": 2}, "`folds` is an option of protocol 'folds'"),
         ({"folds": 3.5}, "holds no folds"),
         ({"qrels": 3}, "no judgments can be read from a int"),
-        ({"index": 3}, "an index is a folder or an Index"),
+        ({"index": 3}, "an index is a folder"),
     ],
 )
 def test_a_wrong_type_or_option_is_one_sentence(inputs: Path, options: dict[str, Any], message: str) -> None:

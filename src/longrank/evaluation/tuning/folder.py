@@ -43,7 +43,7 @@ def write_outcome(
     record: str,
     rankings: Iterable[Sequence[ScoredDoc]],
     made: Mapping[str, Fold] | None = None,
-    given: Path | None = None,
+    source: object = None,
     *,
     name: str = TUNING,
 ) -> None:
@@ -54,7 +54,7 @@ def write_outcome(
         record: text of the JSON file.
         rankings: the run.
         made: folds that were made, if any.
-        given: the file that folds were read from, if any; it stays.
+        source: source of the folds; a file stays.
         name: name of the JSON file.
 
     Raises:
@@ -62,7 +62,7 @@ def write_outcome(
     """
     (folder / _UNFINISHED).write_text(name, encoding="utf-8")
     for path in (folder / name, folder / RUN, folder / FOLDS, *sorted(folder.glob("heatmap*"))):
-        if given is None or path.resolve() != given.resolve():
+        if not isinstance(source, str | Path) or path.resolve() != Path(source).resolve():
             path.unlink(missing_ok=True)
     if made is not None:
         write_folds(made, folder / FOLDS)

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError
-from longrank.evaluation.measures import evaluate_rankings, parse_measure, summarise
+from longrank.evaluation.measures import evaluate_rankings, summarise
+from longrank.evaluation.names import parse_measure
 from longrank.evaluation.own import Measure
 from longrank.evaluation.tuning.grids import Axes, Number, Setting, settings_of
 from longrank.evaluation.tuning.values import GridValues, check_size
@@ -187,12 +188,7 @@ def _table(search: Search, settings: Sequence[Setting], values: NDArray[np.float
 
 
 def tabulate(
-    search: Search,
-    axes: Axes,
-    journal: Path,
-    *,
-    workers: int = 1,
-    progress: Callable[[int], object] | None = None,
+    search: Search, axes: Axes, journal: Path, *, workers: int = 1, progress: Callable[[int], object] | None = None
 ) -> GridValues:
     """Return the values of every setting of a grid.
 

@@ -17,7 +17,7 @@ from longrank.aggregation import find_aggregation
 from longrank.aggregation.reranked import comparing_first_stage
 from longrank.aggregation.run import first_scores
 from longrank.errors import InputError
-from longrank.evaluation.measures import parse_measure
+from longrank.evaluation.names import parse_measure
 from longrank.evaluation.tuning.formula import PASSAGES, Formula
 from longrank.evaluation.tuning.grids import Axes, Setting, settings_of
 from longrank.evaluation.tuning.rankings import Floats, measured

@@ -15,13 +15,7 @@ from longrank.errors import InputError
 from longrank.formats.folds import read_folds
 from longrank.formats.trec import read_qrels
 from longrank.reproduction.assignments import Overrides
-from longrank.reproduction.papers.trained import (
-    applied,
-    evidence_of,
-    pooled,
-    train,
-    use_of,
-)
+from longrank.reproduction.papers.trained import applied, evidence_of, pooled, train, use_of
 from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.workbench import Workbench
 from longrank.training.judgments import sample_judgments

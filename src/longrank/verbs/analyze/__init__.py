@@ -23,6 +23,3 @@ class analyze:  # noqa: N801 - read as longrank.analyze.deltas(...)
     judged = staticmethod(judged)
     agreement = staticmethod(agreement)
     latency = staticmethod(latency)
-
-
-__all__ = ["analyze"]

@@ -12,7 +12,8 @@ from longrank.analysis.render import agreement_text, deltas_text, judged_text
 from longrank.analysis.result import Analysis
 from longrank.collections import read_qrels, read_run
 from longrank.errors import InputError
-from longrank.evaluation.measures import evaluate, is_count, parse_measure, summarise
+from longrank.evaluation.measures import evaluate, is_count, summarise
+from longrank.evaluation.names import parse_measure
 from longrank.evaluation.systems import System, note_coverage, place_of, places_of, read_systems
 from longrank.types import Notes
 
