@@ -105,7 +105,7 @@ def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOpt
 def _checked(document: Document, number: int) -> Document:
     for name, value in (("doc_id", document.doc_id), ("title", document.title), ("text", document.text)):
         if not isinstance(value, str):
-            raise InputError(f"{name} is not a string", path=_HERE, line=number, got=repr(value))
+            raise InputError(f"{name} is not a string", path=_HERE, line=number, got=value)
     check_id(document.doc_id, "doc_id", _HERE, number)
     return document
 

@@ -107,5 +107,5 @@ def _id(value: Any, kind: str) -> str:
 
 def _grade(value: Any) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or abs(int(value)) > MAX_GRADE:
-        raise InputError(f"grade is not an integer from -{MAX_GRADE} to {MAX_GRADE}", path=_HERE, got=repr(value))
+        raise InputError(f"grade is not an integer from -{MAX_GRADE} to {MAX_GRADE}", path=_HERE, got=value)
     return int(value)

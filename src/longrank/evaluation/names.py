@@ -49,6 +49,8 @@ def parse_measures(names: Iterable[str], level: int | None = None) -> list[Measu
     """
     measures: dict[str, Measure] = {}
     for name in names:
+        if not isinstance(name, str):
+            raise InputError("a measure is a name, such as nDCG@10", got=name)
         for measure in _expanded(name, level):
             measures.setdefault(str(measure), measure)
     return list(measures.values())

@@ -10,7 +10,7 @@ With two of Anserini's lists, the train list is empty and settings are chosen on
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +30,10 @@ class Fold(NamedTuple):
     train: tuple[str, ...]
     dev: tuple[str, ...]
     test: tuple[str, ...]
+
+    def among(self, query_ids: Container[str]) -> Fold:
+        """Return the fold with only the queries that are in `query_ids`."""
+        return Fold(*(tuple(query_id for query_id in part if query_id in query_ids) for part in self))
 
 
 def read_folds(path: Path, notes: Notes) -> dict[str, Fold]:

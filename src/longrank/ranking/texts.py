@@ -135,11 +135,12 @@ class Reranker:
             limits: limits of reading; None: no limits.
 
         Raises:
-            InputError: the query is empty, there is no document, or `k` is below 1.
+            InputError: the query is empty, there is no document, `k` is below 1, or `passages` below 0.
             LongRankError: a score is not finite.
         """
         if k is not None:
             check_at_least("k", k, 1)
+        check_at_least("passages", passages, 0)
         prepared = self.prepare(query, documents, limits or TextLimits())
         evidence = self.scorer.finish(prepared.block, self.scorer.scorer.score(prepared.block.tasks))
         return Results(query, self.ranked(prepared, evidence, k=k, passages=passages), self.notes)

@@ -110,14 +110,10 @@ def _folds(query_ids: list[str], path: Path | None, n: int, notes: Notes) -> Map
     if path is None:
         return make_folds(query_ids, min(n, len(query_ids)), FOLD_SEED)
     known = set(query_ids)
-    folds = {name: _among(fold, known) for name, fold in read_folds(path, notes).items()}
+    folds = {name: fold.among(known) for name, fold in read_folds(path, notes).items()}
     tested_folds = {name: fold for name, fold in folds.items() if fold.test}
     if not tested_folds:
         raise InputError("the folds test none of the queries", path=path)
     left_out = known.difference(*(fold.test for fold in tested_folds.values()))
     notes.add("judged queries that no fold tests", str(path), len(left_out))
     return tested_folds
-
-
-def _among(fold: Fold, known: set[str]) -> Fold:
-    return type(fold)(*(tuple(query_id for query_id in part if query_id in known) for part in fold))

@@ -107,7 +107,7 @@ def _resolved(path: Path) -> dict[str, Any]:
     named = {name: lookup(paper.decisions, name, f"decision of {beside}") for name in takes.decisions}
     decisions = [{"about": re.sub(r" \([^()]*\)$", "", name), **decision} for name, decision in named.items()]
     own = {key: value for key, value in table.items() if key not in _Table.model_fields}
-    return {"paper": paper.paper, **_merged(group, own), "decision": decisions}
+    return {"paper": paper.paper, **_merged(group, own), "decision": [*decisions, *own.get("decision", ())]}
 
 
 def _merged(group: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,7 +68,9 @@ def sample_judgments(
         raise InputError(f"judgments.rate keeps none of the {sum(sizes.values())} judgments", got=rate)
     kept = choose(parts, sizes, share, seed)
     sampled, dropped = _divided(qrels, {query_id: kept.get(query_id, 0) for query_id in sizes}, seed)
-    return Sampled(sampled, dropped, {name: _restricted(fold, sampled) for name, fold in (folds or {}).items()})
+    return Sampled(
+        sampled, dropped, {name: fold.among(sampled)._replace(test=fold.test) for name, fold in (folds or {}).items()}
+    )
 
 
 def judgments_to_learn(
@@ -119,11 +121,6 @@ def _divided(qrels: Qrels, kept: Mapping[str, int], seed: int) -> tuple[dict[str
         for doc_id, grade in qrels[query_id].items():
             sides[doc_id not in chosen].setdefault(query_id, {})[doc_id] = grade
     return sides
-
-
-def _restricted(fold: Fold, sampled: Mapping[str, object]) -> Fold:
-    train, dev = (tuple(query_id for query_id in part if query_id in sampled) for part in (fold.train, fold.dev))
-    return Fold(train, dev, fold.test)
 
 
 # --- schemes: number of judgments that each query keeps ----------------------------------------

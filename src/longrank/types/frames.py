@@ -58,7 +58,7 @@ def id_of(value: Any, kind: str) -> str:
     if isinstance(value, Integral) and not isinstance(value, bool):
         return str(int(value))
     if not isinstance(value, str):
-        raise InputError(f"{kind} is neither a string nor an integer", got=repr(value))
+        raise InputError(f"{kind} is neither a string nor an integer", got=value)
     return value
 
 

@@ -160,7 +160,7 @@ class _Row:
 
 def _score(value: Any, doc_id: Any) -> float:
     if not isinstance(value, Real) or isinstance(value, bool):
-        raise InputError(f"score of document {doc_id} is not a number", got=repr(value))
+        raise InputError(f"score of document {doc_id} is not a number", got=value)
     return float(value)
 
 

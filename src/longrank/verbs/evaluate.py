@@ -68,7 +68,8 @@ def evaluate(
     lookup(TESTS, test, "test")
     if correction is not None:
         lookup(CORRECTIONS, correction, "correction")
-    parsed = parse_measures([measures] if isinstance(measures, str) else measures, level)
+    names = [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else measures
+    parsed = parse_measures(names, level)
     judged_before = judged_documents(read_qrels(source, notes) for source in residual)
     judgments = residual_qrels(read_qrels(qrels, notes), judged_before, notes, place_of(qrels, "the judgments"))
     _note_level(judgments, level, notes)

@@ -48,7 +48,8 @@ def search(
         HTML, with the query's words marked.
 
     Raises:
-        InputError: an empty query, `k` below 1, an unknown name or setting, a model that cannot be loaded.
+        InputError: an empty query, `k` below 1, `passages` below 0, an unknown name or
+            setting, a model that cannot be loaded.
         MissingExtra: the scorer's libraries are not installed.
         IntegrityError: files of the index or the model are damaged.
 
@@ -61,6 +62,7 @@ def search(
     if not query.strip():
         raise InputError("the query is empty")
     check_at_least("k", k, 1)
+    check_at_least("passages", passages, 0)
     notes = Notes() if notes is None else notes
     opened = open_pipeline(
         index,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +66,7 @@ def train(
     folds: int | str | Path | Mapping[str, Fold] | None = None,
     group_by: str | None = None,
     fold_seed: int | None = None,
-    only: Sequence[str] = (),
+    only: str | Sequence[str] = (),
     score_cache: str | Path | None = None,
     tensorboard: bool = False,
     assignments: Assignments = (),
@@ -92,7 +92,7 @@ def train(
             queries are reranked by its best network.
         group_by: with a number of folds: queries of equal value in this field stay together.
         fold_seed: with a number of folds: seed of the draw; None: 42.
-        only: names of the folds to train now; default: all.
+        only: names of the folds (or a name) to train now; default: all.
         score_cache: file for passage vectors of a frozen encoder (``network.frozen = true``).
         tensorboard: also write a log for TensorBoard.
         assignments: ``{"loop.steps": 50}`` or ``["loop.steps=50"]``: settings of the training.
@@ -112,6 +112,7 @@ def train(
     """
     notes = Notes() if notes is None else notes
     settings = load_training(training if isinstance(training, Mapping) else str(training), listed(assignments))
+    only = [only] if isinstance(only, str) else only
     rankings = {"queries": queries, "qrels": qrels, "run": run}
     options: dict[str, Any] = {"progress": progress or _silent, "notes": notes, "tensorboard": tensorboard}
     if isinstance(settings, PassageTraining):
@@ -182,6 +183,8 @@ def _example_file(examples: Any) -> Iterator[Path | None]:
     if examples is None or isinstance(examples, str | Path):
         yield None if examples is None else Path(examples)
         return
+    if not isinstance(examples, Iterable):
+        raise InputError(f"no examples can be read from a {type(examples).__name__}", got=examples)
     from longrank.training.passage_data.examples import write_examples
 
     with TemporaryDirectory() as folder:

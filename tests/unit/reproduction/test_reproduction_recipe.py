@@ -128,6 +128,14 @@ def test_a_table_takes_what_its_paper_shares_below_its_own_keys(tmp_path: Path) 
     assert [(one.about, one.choice) for one in recipe.decision] == [("folds", "five")]
 
 
+def test_a_table_keeps_its_own_decisions_beside_those_of_its_paper(tmp_path: Path) -> None:
+    (tmp_path / "paper.toml").write_text(SHARED)
+    own = '[[decision]]\nabout = "stop words"\ntext = "Not named."\nchoice = "33"\n'
+    (tmp_path / "table.toml").write_text(TABLE + own)
+    recipe, _ = load_recipe(str(tmp_path / "table.toml"))
+    assert [decision.about for decision in recipe.decision] == ["folds", "stop words"]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [

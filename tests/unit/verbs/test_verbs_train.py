@@ -88,6 +88,9 @@ def test_data_of_another_kind_are_refused(folder: Path, tmp_path: Path) -> None:
         longrank.train(rankings(folder), index, ["a query"], output=output)
     with pytest.raises(InputError, match="parade-max learns from rankings, which take no dev"):
         longrank.train(rankings(folder), index, output=output, dev=[])
+    files = [folder / name for name in ("index", "queries.jsonl", "qrels.txt", "first.run")]
+    with pytest.raises(InputError, match=r"no such fold \(got 's9'\)"):
+        longrank.train(rankings(folder, validate_every=1), *files, output=output, folds=2, only="s9")
     with pytest.raises(InputError, match="cross-encoder learns from examples, which take no folds"):
         longrank.train(examples(folder), [], output=output, folds=3)
     with pytest.raises(InputError, match=r"unknown network .*did you mean 'cross-encoder'"):

@@ -150,12 +150,9 @@ class OnFolds:
             raise InputError(
                 f"no fold tests query '{missing}', which has judgments", fix="give folds that test all queries"
             )
-        folds = {name: Fold(*(self._measured(part, table) for part in fold)) for name, fold in self.folds.items()}
-        return tuple(self._for_fold(name, folds, table) for name in folds)
-
-    def _measured(self, query_ids: Sequence[str], table: GridValues) -> tuple[str, ...]:
         known = set(table.query_ids)
-        return tuple(query_id for query_id in query_ids if query_id in known)
+        folds = {name: fold.among(known) for name, fold in self.folds.items()}
+        return tuple(self._for_fold(name, folds, table) for name in folds)
 
     def _for_fold(self, name: str, folds: Mapping[str, Fold], table: GridValues) -> Choice:
         rule = RULES[self.rule]
