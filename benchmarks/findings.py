@@ -232,10 +232,10 @@ def as_markdown(found: list[dict[str, Any]]) -> str:
 
 INTRODUCTION = """# The tests behind the findings
 
-Made by `python -m benchmarks.findings` from the results that the commands of [findings](findings.md) leave. Test:
+Made by `python -m benchmarks.findings` from the results of the commands of [findings](findings.md). Test:
 two-sided paired t-test over queries; Holm's correction is over the comparisons of a table. The first column names a
 collection or a recipe, the next two columns its runs or rows. SQuAD's questions are clustered (several on one
-paragraph), so that their p is too small.
+paragraph), so their p is too small.
 """
 
 

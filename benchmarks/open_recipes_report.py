@@ -35,15 +35,15 @@ page, run `python -m benchmarks.open_recipes DATA --model CROSS-ENCODER`, which 
 - **Folders.** DATA is your folder of collections; `python -m benchmarks.doc2query_path DATA` makes `work/doc2query`.
 - **Models.** CROSS-ENCODER is the model [trained here](results.md#gains-of-training). A table that names a SHA-256
   prefix used a second run of that training ([differences](results.md#end-to-end)).
-- **Conditions.** Conditions that would be equal here are run once: TIME has one form of queries.
+- **Conditions.** Conditions that are equal on a collection are run once: TIME has one form of queries.
 - **Queries.** On squad-dev-mixed, squad-dev-sections, qmsum and scifact, only queries that no model was trained on
-  count. 150 of scifact's 300 queries were used to choose settings of the cross-encoder's training.
+  count. Of scifact's 300 queries, 150 were used to choose settings of the cross-encoder's training.
 - **time-round2.** TIME with half of the documents judged in an earlier round. Systems learn from that round, and its
   documents are left out of the figures.
-- **Reductions.** The command shows them: fewer documents or steps, a frozen encoder. Nothing is tuned beyond what the
-  recipe tunes. If only ten or twenty documents are reranked, P@20 hardly changes. Trainings of so few steps show that
-  a recipe runs, not how good its systems are. Convergence is unknown where no development queries are used (PARADE's
-  own code: Tables 4, 5, 7, 8 and 10, Figure 3, README).
+- **Reductions.** The command shows them: fewer documents or steps, a frozen encoder. Only the recipe's own settings are
+  tuned. If only ten or twenty documents are reranked, P@20 hardly changes. Trainings of so few steps show that a recipe
+  runs, not the quality of its systems. Without development queries, convergence is unknown (PARADE's own code: Tables
+  4, 5, 7, 8 and 10, Figure 3, README).
 - **Tests.** The papers' own.
 """
 
@@ -52,7 +52,7 @@ NOT_RUN = """## Not run here
 - Equal conditions: descriptions, other collections of a table above, SANTOS' Tables 3 and 4, PARADE's Table 4 for
   2020.
 - Rounds 3 and 4 of TREC-COVID (PARADE's Tables 11 and 12), which resemble round 2.
-- PARADE's Table 9 on passages of TREC and MS MARCO, which we do not have. Its figures for FiRA are among the
+- PARADE's Table 9 on passages of TREC and MS MARCO, which are not available here. Its figures for FiRA are among the
   [analyses](analyses.md#relevant-passages-of-a-document).
 """
 
