@@ -33,7 +33,8 @@ def fuse(
         ),
     ] = None,
     folds: Annotated[
-        Path | None, typer.Option(help="mapfuse: fold file; each fold's test queries take the MAPs of its others.")
+        Path | None,
+        typer.Option(help="mapfuse: fold file; each fold's test queries take the MAPs of its other queries."),
     ] = None,
     qrels: Annotated[Path | None, typer.Option(help="mapfuse: judgments, for --folds.")] = None,
     tag: Tag = "longrank",
