@@ -25,6 +25,9 @@ class Judgments(dict[str, dict[str, int]]):
         super().__init__(qrels)
         self.notes = notes
 
+    def __repr__(self) -> str:
+        return f"Judgments(queries={len(self)}, judgments={sum(map(len, self.values()))})"
+
 
 def read_qrels(source: Any, notes: Notes | None = None) -> Judgments:
     """Read relevance judgments.

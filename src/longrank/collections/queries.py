@@ -29,6 +29,9 @@ class Queries(list[Query]):
         super().__init__(queries)
         self.notes = notes
 
+    def __repr__(self) -> str:
+        return f"Queries({len(self)}, first={self[0]!r})" if self else "Queries(0)"
+
 
 def read_queries(
     source: Any,

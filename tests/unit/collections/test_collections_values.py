@@ -262,3 +262,8 @@ def test_without_pandas_a_table_is_refused_and_the_rest_works(monkeypatch: pytes
     assert "<td" in run._repr_html_()
     with pytest.raises(InputError, match="tables need pandas, which is not installed; pip install pandas"):
         run.to_frame()
+
+
+def test_queries_and_judgments_show_themselves_in_a_line() -> None:
+    assert repr(read_queries(["dogs bark", "cats purr"])).startswith("Queries(2, first=Query(query_id='1', ")
+    assert repr(read_qrels({"1": {"a": 1, "b": 0}, "2": {"a": 2}})) == "Judgments(queries=2, judgments=3)"
