@@ -32,7 +32,7 @@ def test_answers_and_remarks_come_in_the_order_of_the_queries(
 
 def test_an_error_ends_the_work(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searcher, "_MANY", 1)
-    with pytest.raises(Exception, match="k must be 1 or more"):
+    with pytest.raises(Exception, match="k must be at least 1"):
         list(retrieve_all(make_retriever(index), QUERIES, 0, 2))
 
 
