@@ -66,7 +66,7 @@ def test_evidence_is_not_gone_on_with_across_runs_with_and_without_a_cache(
 
 @pytest.mark.parametrize(
     ("pipeline", "said"),
-    [("bm25", "has no passage scorer"), ("lexical", "a score cache needs a scorer that reads query and passage together")],
+    [("bm25", "has no passage scorer"), ("lexical", "a scorer that reads query and passage together")],
 )
 def test_pipelines_that_have_nothing_to_keep_refuse_a_cache(
     pipeline: str, said: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
