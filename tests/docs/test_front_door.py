@@ -29,7 +29,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("call", "shown"),
     [
-        ('longrank.read_qrels("qrels.txt")', "{'a': 1}"),
+        ('longrank.read_qrels("qrels.txt")', "Judgments(queries=2, judgments=2)"),
         ('longrank.Index("my.index")', "documents=2"),
         ('longrank.Index.build("docs.jsonl", "my.index")', "documents=2"),
         ('longrank.Index.build(["docs.jsonl"], "my.index")', "documents=2"),
