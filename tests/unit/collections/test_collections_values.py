@@ -151,6 +151,7 @@ def test_a_table_without_a_column_is_refused_and_shows_its_columns() -> None:
 
 
 def test_runs_in_memory_and_of_a_table() -> None:
+    pytest.importorskip("pandas")
     run = read_run({"q1": {"d1": 1.0, "d2": np.float32(2.0)}, 2: {3: 1}})
     assert list(run.rows()) == [("q1", "d2", 2.0), ("q1", "d1", 1.0), ("2", "3", 1.0)]
     assert read_run(run) is run

@@ -4,6 +4,8 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.training.passage_data.examples import Example, group
+
+pytest.importorskip("torch")
 from longrank.training.passage_task import Development
 
 

@@ -194,7 +194,11 @@ def test_remarks_are_attached_to_the_results(index: longrank.Index) -> None:
         (lambda index: longrank.search(index, "bees", pipeline="lexical", passages=-1), "passages must be 0 or more"),
         (lambda index: longrank.Reranker("lexical").rank("bees", ["a"], passages=-1), "passages must be 0 or more"),
         (lambda index: longrank.evaluate({"1": {"a": 1}}, RUN, 3), r"a measure is a name, .* \(got 3\)"),
-        (lambda index: longrank.train("monobert", 3, output="t"), "no examples can be read from a int"),
+        pytest.param(
+            lambda index: longrank.train("monobert", 3, output="t"),
+            "no examples can be read from a int",
+            marks=pytest.mark.neural,
+        ),
         (lambda index: longrank.Reranker("bm25"), "no passage scorer"),
         (lambda index: longrank.Reranker("lexical").rank("bees", "bees"), "a list of texts is needed, not a str"),
         (lambda index: longrank.Reranker("lexical").rank("bees", [7]), "a text or a Document"),
