@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.config import check_at_least
 from longrank.draws import digest
 from longrank.errors import InputError
 from longrank.index import Index
@@ -67,8 +68,7 @@ def quantize_model(
         MissingExtra: OpenVINO or NNCF are not installed.
         IntegrityError: files of the model or the index are damaged.
     """
-    if pairs < 1:
-        raise InputError("pairs must be 1 or more", got=pairs)
+    check_at_least("pairs", pairs, 1)
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise InputError("exists already", path=output, fix="choose another folder, or remove it")
     with atomic_folder(output) as work:

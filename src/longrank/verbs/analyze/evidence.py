@@ -13,6 +13,7 @@ from longrank.analysis import positions as places
 from longrank.analysis.render import points_text, positions_text
 from longrank.analysis.result import Analysis
 from longrank.collections import read_qrels, read_run
+from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.evaluation.systems import places_of
 from longrank.formats.evidence import check_complete, open_evidence
@@ -45,8 +46,8 @@ def positions(
         InputError: a number below 1, an option without effect, or a fault of an input.
     """
     notes, top = Notes() if notes is None else notes, list(top)
-    if any(k < 1 for k in top):
-        raise InputError("k must be 1 or more", got=min(top))
+    for k in top:
+        check_at_least("k", k, 1)
     if run is not None and not top:
         raise InputError("the run ranks the first k documents, and `k` is not given", fix="give `k`, or no run")
     if level is not None and qrels is None:
