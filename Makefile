@@ -3,7 +3,7 @@
 # make lint   format check, ruff, mypy, layers
 # make test-slow, test-base (no extras), test-spacy   what is heavy or needs another environment
 # make test-clients   other people's HTTP clients against a server, each in the environment that its versions need
-# make model  train the cascade's cross-encoder into the cache folder (most of an hour)
+# make model  train the cascade's cross-encoder into the cache folder (one to two hours)
 # make bench  the measurements of docs/results.md (most of an hour)
 
 PYTHON ?= python3.11
@@ -68,6 +68,7 @@ lint: $(VENV)/.test
 DATA ?= ../shared/data
 MODEL  ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longrank/models/minilm-cross-encoder
 model: $(VENV)/.test
+	@echo "727 steps: about an hour on two cores with bf16 instructions (AVX-512 BF16 or AMX), about two hours without"
 	$(BIN)/python -m benchmarks.pretraining_examples $(DATA) -o work/examples --only cascade
 	$(BIN)/longrank train-passages benchmarks/cross_encoder.toml work/examples/cascade.jsonl -o work/cross-encoder
 	mkdir -p $(dir $(MODEL)) && rm -rf $(MODEL) && cp -r work/cross-encoder/model $(MODEL)

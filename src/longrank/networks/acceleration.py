@@ -80,7 +80,7 @@ def computed_by(dtype: str, backend: str) -> str:
 
 
 def _precision(dtype: str) -> str:
-    return "bf16" if dtype == "bf16" or (dtype == "int8" and _multiplies_bf16("cpu")) else "float32"
+    return "bf16" if dtype == "bf16" or (dtype == "int8" and multiplies_bf16("cpu")) else "float32"
 
 
 def check_dtype(dtype: str, device: str) -> None:
@@ -91,7 +91,7 @@ def check_dtype(dtype: str, device: str) -> None:
     """
     if dtype not in DTYPES:
         raise InputError(f"dtype must be one of {', '.join(DTYPES)}", got=dtype)
-    if dtype == "bf16" and not _multiplies_bf16(device):
+    if dtype == "bf16" and not multiplies_bf16(device):
         raise InputError(
             "this machine has no instructions for products in bf16, so bf16 would be slower than float32",
             got=f"dtype={dtype}, device={device}",
@@ -99,7 +99,8 @@ def check_dtype(dtype: str, device: str) -> None:
         )
 
 
-def _multiplies_bf16(device: str) -> bool:
+def multiplies_bf16(device: str) -> bool:
+    """Tell whether a kind of device (``cpu``, ``cuda``) has instructions for products in bf16."""
     import torch
 
     if device == "cpu":

@@ -27,6 +27,7 @@ from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
 from longrank.training.run_folder import FOLDS, MODEL, TEST_RUN, check_alike
 from longrank.training.settings import DocumentTraining
+from longrank.training.updates import with_precision
 from longrank.types import Notes, Qrels, Query, Run
 
 FOLD_SEED = 42
@@ -137,12 +138,12 @@ def cross_validate(
             `train`.
         LongRankError: as `train`.
     """
-    folds, loop = experiment.folds, experiment.settings.loop
+    folds, ranks = experiment.folds, Ranks()
+    loop = with_precision(experiment.settings.loop, ranks.device.type)
     names = _chosen(folds, only)
     _check_folder(folder, folds)
     experiment.check(names)
     _about_dev(experiment, names, notes)
-    ranks = Ranks()
     for name in names:
         remarks = Notes()
         task = experiment.task(name, remarks)  # nothing is written before the first task is checked

@@ -22,7 +22,7 @@ from longrank.training.log import TrainingLog, check_tensorboard
 from longrank.training.loop_settings import LoopSettings
 from longrank.training.ranks import Ranks
 from longrank.training.schedules import schedule
-from longrank.training.updates import Learner, Updates, check_possible
+from longrank.training.updates import Learner, Updates, check_possible, with_precision
 from longrank.types import Notes
 
 _VERSIONS = ("longrank", "torch", "accelerate", "safetensors")
@@ -79,6 +79,7 @@ def train(
         LongRankError: the loss or a measure is not finite, or writing failed; the training can be resumed.
     """
     ranks, notes = Ranks(), notes if notes is not None else Notes()
+    settings = _here(settings, ranks, notes)
     check_loop(settings, ranks, task.network, tensorboard=tensorboard)
     _about_rates(settings, notes)
     identity = identity_of(settings, run or {}, ranks)
@@ -111,6 +112,14 @@ def check_loop(settings: LoopSettings, ranks: Ranks, network: torch.nn.Module, *
     check_possible(settings, ranks, network)
     if tensorboard:
         check_tensorboard()
+
+
+def _here(settings: LoopSettings, ranks: Ranks, notes: Notes) -> LoopSettings:
+    """Return the settings with the precision that ``auto`` stands for here, and note the choice."""
+    chosen = with_precision(settings, ranks.device.type)
+    if chosen != settings:
+        notes.say(f"loop.precision = auto: {'bf16' if chosen.precision == 'bf16' else 'float32'} on this machine")
+    return chosen
 
 
 def note_best(record: Mapping[str, Any], measure: str, notes: Notes) -> None:

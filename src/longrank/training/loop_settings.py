@@ -42,8 +42,8 @@ class LoopSettings(Section):
     Attributes:
         steps: number of steps, T; ``batch``: instances per step, over all processes.
         micro_batch: instances that go through the network at once; None: all of a process's.
-        precision: of products: ``no`` (float32), ``bf16``, or ``fp16`` with scaled losses (CUDA only). Weights,
-            losses and the optimizer are float32.
+        precision: of products: ``no`` (float32), ``bf16``, ``fp16`` with scaled losses (CUDA only), or ``auto``: bf16
+            where the device has instructions for it, else float32. Weights, losses and the optimizer are float32.
         gradient_checkpointing: compute activations again instead of keeping them: less memory, a quarter more time.
         clip: maximum length of the gradient.
         validate_every: steps between validations; the best weights are kept. None: the last weights are kept.
@@ -55,7 +55,7 @@ class LoopSettings(Section):
     steps: int = Field(ge=1)
     batch: int = Field(ge=1)
     micro_batch: int | None = Field(default=None, ge=1)
-    precision: Literal["no", "bf16", "fp16"] = "no"
+    precision: Literal["no", "bf16", "fp16", "auto"] = "no"
     gradient_checkpointing: bool = False
     clip: float | None = Field(default=None, gt=0)
     validate_every: int | None = Field(default=None, ge=1)

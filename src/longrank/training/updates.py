@@ -15,6 +15,7 @@ import torch
 from longrank.draws import below
 from longrank.errors import InputError, LongRankError
 from longrank.models.network import DocumentNetwork
+from longrank.networks.acceleration import multiplies_bf16
 from longrank.training.dense import use_onednn
 from longrank.training.loop_settings import LoopSettings, OptimizerSettings
 from longrank.training.ranks import Ranks
@@ -134,6 +135,13 @@ class Updates:
                 self._ranks.from_first(values)
 
 
+def with_precision(settings: LoopSettings, device: str) -> LoopSettings:
+    """Return the settings with the precision that ``auto`` stands for on a kind of device (``cpu``, ``cuda``)."""
+    if settings.precision != "auto":
+        return settings
+    return settings.model_copy(update={"precision": "bf16" if multiplies_bf16(device) else "no"})
+
+
 def check_possible(settings: LoopSettings, ranks: Ranks, network: torch.nn.Module) -> None:
     """Refuse settings that this machine, this number of processes or the network does not allow.
 
@@ -144,6 +152,12 @@ def check_possible(settings: LoopSettings, ranks: Ranks, network: torch.nn.Modul
         raise InputError(f"a batch needs an instance for each of the {ranks.n} processes", got=settings.batch)
     if settings.precision == "fp16" and ranks.device.type != "cuda":
         raise InputError("precision fp16 needs a GPU", got=str(ranks.device), fix="use precision = bf16 or no")
+    if settings.precision == "bf16" and not multiplies_bf16(ranks.device.type):
+        raise InputError(
+            "this machine has no instructions for products in bf16: a step would take up to thirty times as long",
+            got="precision = bf16",
+            fix="use precision = auto or no",
+        )
     if settings.gradient_checkpointing and not _recomputing(network):
         raise InputError("the network has no gradient checkpointing", fix="set gradient_checkpointing = false")
     parameter_groups(network, settings.optimizer)

@@ -91,7 +91,7 @@ def test_bf16_is_refused_where_the_machine_has_no_instructions_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = find_model(str(save_cross_encoder(tmp_path / "m")))
-    monkeypatch.setattr(acceleration, "_multiplies_bf16", lambda device: False)
+    monkeypatch.setattr(acceleration, "multiplies_bf16", lambda device: False)
     with pytest.raises(InputError, match=r"no instructions for products in bf16.*got 'dtype=bf16, device=cpu'"):
         CrossEncoder(model, dtype="bf16", device="cpu")
 

@@ -133,7 +133,7 @@ def test_in_bf16_scores_are_close_to_float32_and_are_not_themselves_rounded(bert
 def test_bf16_is_refused_where_the_machine_has_no_instructions_for_it(
     bert: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(acceleration, "_multiplies_bf16", lambda device: False)
+    monkeypatch.setattr(acceleration, "multiplies_bf16", lambda device: False)
     monkeypatch.setattr(backends, "find_spec", lambda package: package)
     with pytest.raises(InputError, match="no instructions for products in bf16"):
         CrossEncoder(find_model(bert), backend="openvino", dtype="bf16")

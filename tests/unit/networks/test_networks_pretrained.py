@@ -9,7 +9,7 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.networks import pretrained
-from longrank.networks.acceleration import _multiplies_bf16
+from longrank.networks.acceleration import multiplies_bf16
 from longrank.networks.model_files import find_model
 from longrank.networks.pretrained import load_pretrained
 from longrank.scoring.bi_encoder import BiEncoder
@@ -116,7 +116,7 @@ LANGUAGE_MODELS = {
 def test_weights_that_are_bf16_are_loaded_so_with_the_same_scores(
     family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not _multiplies_bf16("cpu"):
+    if not multiplies_bf16("cpu"):
         pytest.skip("this processor has no bf16 instructions")
     kind, save = LANGUAGE_MODELS[family]
     model = find_model(str(in_bf16(save(tmp_path / "m"))))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from longrank.errors import InputError
-from longrank.networks.acceleration import _multiplies_bf16
+from longrank.networks.acceleration import multiplies_bf16
 from longrank.networks.model_files import find_model
 from longrank.scoring.decoder import PROMPTS, Decoder
 from tiny_language_models import SHORT_PROMPT, save_decoder
@@ -95,7 +95,7 @@ def test_batches_change_nothing_beyond_float_noise(folders: dict[str, Path], bat
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_bf16_scores_are_close_to_float32_and_are_not_themselves_rounded(folders: dict[str, Path], family: str) -> None:
-    if not _multiplies_bf16("cpu"):
+    if not multiplies_bf16("cpu"):
         pytest.skip("this processor has no bf16 instructions")
     exact, rounded = scorer(folders[family]), scorer(folders[family], dtype="bf16")
     rotary = [one.dtype for name, one in rounded._network.named_buffers() if "inv_freq" in name]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from longrank.errors import InputError
-from longrank.networks.acceleration import _multiplies_bf16
+from longrank.networks.acceleration import multiplies_bf16
 from longrank.networks.model_files import find_model
 from longrank.scoring.monot5 import MonoT5
 from longrank.types import Notes
@@ -57,7 +57,7 @@ def test_scores_are_the_log_softmax_over_true_and_false_of_the_first_step(tmp_pa
 
 
 def test_bf16_scores_are_close_to_float32_and_are_not_themselves_rounded(folder: Path) -> None:
-    if not _multiplies_bf16("cpu"):
+    if not multiplies_bf16("cpu"):
         pytest.skip("this processor has no bf16 instructions")
     exact, rounded = scorer(folder), scorer(folder, dtype="bf16")
     (expected,), (found,) = (one.score([task(QUERY, PASSAGES)]) for one in (exact, rounded))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from longrank.draws import below
+from longrank.errors import InputError
 
 pytestmark = pytest.mark.neural
 
@@ -121,9 +122,12 @@ def test_gradient_checkpointing_changes_memory_not_the_trajectory(tmp_path: Path
     assert losses(tmp_path / "b") == pytest.approx(losses(tmp_path / "a"), abs=1e-6)
 
 
-def test_in_bf16_products_are_rounded_and_weights_are_not(tmp_path: Path, model: Path) -> None:
+def test_in_bf16_products_are_rounded_and_weights_are_not(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import torch
 
+    monkeypatch.setattr("longrank.training.updates.multiplies_bf16", lambda device: True)
     run(tmp_path / "a", Documents(model))
     task = Documents(model)
     run(tmp_path / "b", task, precision="bf16")
@@ -131,6 +135,27 @@ def test_in_bf16_products_are_rounded_and_weights_are_not(tmp_path: Path, model:
     exact, rounded = losses(tmp_path / "a"), losses(tmp_path / "b")
     assert rounded[0] == pytest.approx(exact[0], abs=0.1)
     assert rounded != exact
+
+
+def test_auto_is_bf16_where_the_machine_multiplies_bf16_else_float32(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from training_tasks import contents
+
+    for name, fast in (("bf16", True), ("no", False)):
+        monkeypatch.setattr("longrank.training.updates.multiplies_bf16", lambda device, fast=fast: fast)
+        run(tmp_path / f"{name}-auto", Documents(model), precision="auto")
+        run(tmp_path / name, Documents(model), precision=name)
+        assert contents(tmp_path / f"{name}-auto") == contents(tmp_path / name)
+
+
+def test_bf16_is_refused_where_it_would_be_emulated(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("longrank.training.updates.multiplies_bf16", lambda device: False)
+    with pytest.raises(InputError, match=r"no instructions for products in bf16.*use precision = auto or no"):
+        run(tmp_path / "t", Documents(model), precision="bf16")
+    assert not (tmp_path / "t").exists()
 
 
 def test_of_a_frozen_encoder_nothing_changes_and_nothing_is_kept_in_checkpoints(tmp_path: Path, model: Path) -> None:
