@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ def evidence(  # one document whose passages have these scores
     first_stage: float = 0.0,
     weights: Sequence[float] | None = None,
     document_score: float | None = None,
+    parts: Mapping[str, Sequence[float]] | None = None,
 ) -> Evidence:
     index = np.arange(len(scores), dtype=np.int32)
     return Evidence(
@@ -33,6 +34,7 @@ def evidence(  # one document whose passages have these scores
         n_passages=len(scores),
         n_truncated=0,
         document_score=document_score,
+        passage_parts=None if parts is None else {name: np.array(part, np.float32) for name, part in parts.items()},
     )
 
 

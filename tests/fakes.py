@@ -59,7 +59,7 @@ class CountingScorer:
     fingerprint = "counting"
     needs_model, scores_documents = False, False
 
-    def __init__(self) -> None:
+    def __init__(self, index: Index | None = None) -> None:
         self.n_scored = 0
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:

@@ -16,6 +16,7 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longrank.config import check_options, lookup
 from longrank.errors import InputError
@@ -111,12 +112,22 @@ def make_fusion(method: str, **options: object) -> Callable[..., Run]:
 
 def minmax(scores: Scores) -> dict[str, float]:
     """Scale scores to [0, 1] by (s - min) / (max - min); equal scores become 1, as in Anserini."""
-    if not scores:
-        return {}
-    low, high = min(scores.values()), max(scores.values())
-    if low == high:
-        return dict.fromkeys(scores, 1.0)
-    return {doc_id: (score - low) / (high - low) for doc_id, score in scores.items()}
+    return dict(zip(scores, scaled(np.array([*scores.values()], np.float64)).tolist(), strict=True))
+
+
+def scaled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale each row of scores, [..., N], as `minmax` does."""
+    if not scores.shape[-1]:
+        return scores
+    low, high = scores.min(axis=-1, keepdims=True), scores.max(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        return np.where(low == high, 1.0, (scores - low) / (high - low))
+
+
+def reciprocal_ranks(scores: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return 1 / (60 + rank) of each of N scores; the best has rank 1, and equal scores have equal ranks."""
+    ranks = 1 + len(scores) - np.searchsorted(np.sort(scores), scores, side="right")
+    return 1 / (RRF_K + ranks)
 
 
 NORMALIZERS: dict[str, Callable[[Scores], Scores]] = {"none": dict, "minmax": minmax}

@@ -7,7 +7,7 @@ Query --Retriever--> [ScoredDoc] --DocumentStore--> Document --Segmenter--> [Pas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -121,13 +121,14 @@ class PassageScores(NamedTuple):
     """Scores of a task: float32[P], and bool[P]: True for a truncated text.
 
     A network that aggregates passages itself also gives the document's score, and the contribution of each passage to
-    it, float32[P].
+    it, float32[P]. Of several scorers, `scores` are the main scorer's and ``parts`` has the scores of each, by name.
     """
 
     scores: Float32s
     truncated: NDArray[np.bool_]
     document: float | None = None
     contributions: Float32s | None = None
+    parts: Mapping[str, Float32s] | None = None
 
 
 class PassageScorer(Protocol):

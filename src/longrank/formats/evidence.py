@@ -10,6 +10,7 @@ model, index, query set or option is refused, and the message names the differen
     int32[D]        n_passages, n_truncated, P (scored passages of each document)
     int32[sum P]    passage_index, passage_start, passage_end
     float32[sum P]  passage_score, passage_weight
+    float32[sum P]  passage_parts, once for each name of the header's `parts`; only where scorers are mixed
 
 all little-endian, field after field.
 """
@@ -35,6 +36,8 @@ from longrank.types import Evidence
 FORMAT, VERSION = "longrank-evidence", 1
 STOPPED = "stopped"
 """Header key: the aggregation for which early stopping skipped documents (`longrank.ranking.stopping`)."""
+PARTS, MIX = "parts", "mix"
+"""Header keys: names of the mixed scorers, and method and weights of the mix (`longrank.aggregation.mixing`)."""
 _PER_DOCUMENT = (("first_stage", "<f8"), ("document_score", "<f8"))
 _COUNTS = (("n_passages", "<i4"), ("n_truncated", "<i4"), ("n_scored", "<i4"))
 _PER_PASSAGE = (
@@ -97,6 +100,7 @@ class EvidenceWriter:
 
     def __init__(self, path: Path, header: Mapping[str, object]) -> None:
         self._path, self._header, self._open = path, header, ExitStack()
+        self._parts = _parts_of(header)
 
     def __enter__(self) -> EvidenceWriter:
         """Create the file, or open it to continue.
@@ -126,8 +130,8 @@ class EvidenceWriter:
             LongRankError: a score is NaN or infinite (names query, document and passage).
         """
         for item in evidence:
-            _check(query_id, item)
-        self._journal.append(_pack(query_id, evidence))
+            _check(query_id, item, self._parts)
+        self._journal.append(_pack(query_id, evidence, self._parts))
 
     def commit(self) -> None:
         """End a block of queries: all evidence up to here survives a crash.
@@ -151,7 +155,7 @@ def read_evidence(path: Path | str) -> tuple[dict[str, Any], Iterator[Evidence]]
         raise InputError("is not an evidence file", path=path, fix="longrank rerank writes them")
     if header.get("version") != VERSION:
         raise IntegrityError(f"{path}: evidence of version {header.get('version')}; this longrank reads {VERSION}")
-    return header, _evidence_of(path, int(header["n_queries"]))
+    return header, _evidence_of(path, int(header["n_queries"]), _parts_of(header))
 
 
 def open_evidence(source: Any) -> tuple[Mapping[str, Any], Iterable[Evidence]]:
@@ -211,6 +215,11 @@ def evidence_json(evidence: Evidence) -> dict[str, object]:
     """Return evidence as a JSON object, with its passages as a list of objects; offsets count code points."""
     columns = [getattr(evidence, name).tolist() for name, _ in _PER_PASSAGE]
     names = [name.removeprefix("passage_") for name, _ in _PER_PASSAGE]
+    parts = evidence.passage_parts
+    if parts is not None:
+        names.append("parts")
+        scores = zip(*(part.tolist() for part in parts.values()), strict=True)
+        columns.append([dict(zip(parts, row, strict=True)) for row in scores])
     result: dict[str, object] = {
         "query_id": evidence.query_id,
         "doc_id": evidence.doc_id,
@@ -222,11 +231,15 @@ def evidence_json(evidence: Evidence) -> dict[str, object]:
     return result if evidence.document_score is None else result | {"document_score": evidence.document_score}
 
 
-def _evidence_of(path: Path, n_queries: int) -> Iterator[Evidence]:
+def _parts_of(header: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(header.get(PARTS, ()))
+
+
+def _evidence_of(path: Path, n_queries: int, parts: Sequence[str]) -> Iterator[Evidence]:
     done = 0
     for body in read_journal(path):
         try:
-            rows = _unpack(body)
+            rows = _unpack(body, parts)
         except (ValueError, KeyError, TypeError, struct.error) as error:
             raise IntegrityError(f"{path}: record {done + 1} cannot be read ({error})") from error
         yield from rows
@@ -237,20 +250,23 @@ def _evidence_of(path: Path, n_queries: int) -> Iterator[Evidence]:
         )
 
 
-def _check(query_id: str, evidence: Evidence) -> None:
-    if evidence.query_id != query_id or len({len(getattr(evidence, name)) for name, _ in _PER_PASSAGE} | {0}) != 2:
+def _check(query_id: str, evidence: Evidence, parts: Sequence[str]) -> None:
+    arrays = [getattr(evidence, name) for name, _ in _PER_PASSAGE] + [*(evidence.passage_parts or {}).values()]
+    if [*(evidence.passage_parts or ())] != [*parts]:
+        raise ValueError(f"evidence of query {query_id!r} has parts {[*(evidence.passage_parts or ())]}, not {parts}")
+    if evidence.query_id != query_id or len({len(array) for array in arrays} | {0}) != 2:
         raise ValueError(
             f"evidence of query {evidence.query_id!r}, document {evidence.doc_id!r} has no or uneven arrays"
         )
     about = f"of document {evidence.doc_id!r} for query {query_id!r}"
-    bad = np.flatnonzero(~(np.isfinite(evidence.passage_score) & np.isfinite(evidence.passage_weight)))
+    bad = np.flatnonzero(~np.logical_and.reduce([np.isfinite(array) for array in arrays]))
     if bad.size:
         raise LongRankError(f"score or weight of passage {evidence.passage_index[bad[0]]} {about} is not finite")
     if not math.isfinite(evidence.first_stage) or not math.isfinite(evidence.document_score or 0.0):
         raise LongRankError(f"score {about} is not finite")
 
 
-def _pack(query_id: str, rows: Sequence[Evidence]) -> bytes:
+def _pack(query_id: str, rows: Sequence[Evidence], part_names: Sequence[str]) -> bytes:
     names = json.dumps({"doc_id": [row.doc_id for row in rows], "query_id": query_id}).encode()
     names += b" " * (-(len(names) + 4) % 8)
     columns: dict[str, list[Any]] = {
@@ -263,10 +279,12 @@ def _pack(query_id: str, rows: Sequence[Evidence]) -> bytes:
     parts = [np.array(columns[name], dtype).tobytes() for name, dtype in _PER_DOCUMENT + _COUNTS]
     for name, dtype in _PER_PASSAGE:
         parts.extend(getattr(row, name).astype(dtype).tobytes() for row in rows)
+    for name in part_names:
+        parts.extend(row.passage_parts[name].astype("<f4").tobytes() for row in rows if row.passage_parts)
     return b"".join([struct.pack("<I", len(names)), names, *parts])
 
 
-def _unpack(body: bytes) -> Iterator[Evidence]:
+def _unpack(body: bytes, part_names: Sequence[str]) -> Iterator[Evidence]:
     (length,) = struct.unpack_from("<I", body)
     names = json.loads(body[4 : 4 + length])
     doc_ids, at = names["doc_id"], 4 + length
@@ -275,15 +293,23 @@ def _unpack(body: bytes) -> Iterator[Evidence]:
         column[name] = np.frombuffer(body, dtype, len(doc_ids), at)
         at += column[name].nbytes
     ends = np.cumsum(column["n_scored"])
-    for name, dtype in _PER_PASSAGE:
-        column[name] = np.frombuffer(body, dtype, int(ends[-1]) if len(ends) else 0, at)
-        at += column[name].nbytes
+    parts: dict[str, NDArray[Any]] = {}
+    fields = [(column, *field) for field in _PER_PASSAGE] + [(parts, name, "<f4") for name in part_names]
+    for values, name, dtype in fields:
+        values[name] = np.frombuffer(body, dtype, int(ends[-1]) if len(ends) else 0, at)
+        at += values[name].nbytes
     if at != len(body):
         raise ValueError(f"{len(body) - at} bytes too many")
-    return _rows(names["query_id"], doc_ids, column, ends)
+    return _rows(names["query_id"], doc_ids, column, parts, ends)
 
 
-def _rows(query_id: str, doc_ids: list[str], column: dict[str, NDArray[Any]], ends: NDArray[Any]) -> Iterator[Evidence]:
+def _rows(
+    query_id: str,
+    doc_ids: list[str],
+    column: Mapping[str, NDArray[Any]],
+    parts: Mapping[str, NDArray[Any]],
+    ends: NDArray[Any],
+) -> Iterator[Evidence]:
     for d, doc_id in enumerate(doc_ids):
         span = slice(int(ends[d] - column["n_scored"][d]), int(ends[d]))
         score = float(column["document_score"][d])
@@ -299,4 +325,5 @@ def _rows(query_id: str, doc_ids: list[str], column: dict[str, NDArray[Any]], en
             n_passages=int(column["n_passages"][d]),
             n_truncated=int(column["n_truncated"][d]),
             document_score=None if math.isnan(score) else score,
+            passage_parts={name: values[span] for name, values in parts.items()} or None,
         )

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from longrank.config import lookup
 from longrank.errors import InputError
+from longrank.fusion import reciprocal_ranks
 from longrank.index import Index
 from longrank.protocols import PassageScorer, ScoringTask, Segmenter, Selected, Selector
 from longrank.ranking.build import attach_vectors
@@ -35,8 +36,6 @@ Scores = NDArray[np.floating]
 
 DEFAULT_N = 3
 """Default budget: passages per document."""
-
-_RANK_CONSTANT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +143,13 @@ def choose(by_scorer: Sequence[Sequence[Scores]], budget: Budget) -> list[NDArra
 
 
 class CheapScorers:
-    """Loads cheap scorers, each once."""
+    """Loads cheap scorers, each once; `selects`: a selector may leave out passages that they would score."""
 
-    def __init__(self, index: Index | None, segmenter: Segmenter, *, title: bool, notes: Notes) -> None:
+    def __init__(
+        self, index: Index | None, segmenter: Segmenter, *, title: bool, notes: Notes, selects: bool = False
+    ) -> None:
         self._index, self._segmenter, self._title, self._notes = index, segmenter, title, notes
+        self._selects = selects
         self._open: dict[tuple[str, str | None], PassageScorer] = {}
 
     def open(self, name: str, model: str | None) -> PassageScorer:
@@ -161,7 +163,7 @@ class CheapScorers:
             scorer = make_scorer(name, index=self._index, model=key[1], notes=self._notes)
             if self._index is not None:
                 attach_vectors(
-                    scorer, self._index, self._segmenter, title=self._title, selects=False, notes=self._notes
+                    scorer, self._index, self._segmenter, title=self._title, selects=self._selects, notes=self._notes
                 )
             self._open[key] = scorer
         return self._open[key]
@@ -191,12 +193,7 @@ def open_selector(settings: Select, cheap_scorers: CheapScorers) -> Selector:
 
 def _combined(scores: Sequence[Scores]) -> Scores:
     """Return the scores of a single scorer, or the summed reciprocal ranks of several."""
-    return scores[0] if len(scores) == 1 else np.sum([_reciprocal_ranks(ranked) for ranked in scores], axis=0)
-
-
-def _reciprocal_ranks(scores: Scores) -> Scores:
-    ranks = 1 + len(scores) - np.searchsorted(np.sort(scores), scores, side="right")
-    return 1 / (_RANK_CONSTANT + ranks)
+    return scores[0] if len(scores) == 1 else np.sum([reciprocal_ranks(ranked) for ranked in scores], axis=0)
 
 
 def _best_first(scores: Scores) -> NDArray[np.intp]:

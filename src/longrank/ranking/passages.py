@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.aggregation import find_aggregation, make_aggregator
+from longrank.aggregation.mixing import Mix, remixed
 from longrank.config import keyword_options, toml_value
 from longrank.errors import InputError, LongRankError, shown
 from longrank.index import Index
@@ -34,6 +35,7 @@ from longrank.ranking.settings import Scorer as ScorerSettings
 from longrank.ranking.stopping import open_stopping
 from longrank.scoring import make_scorer, scorer_class
 from longrank.scoring.document_network import DocumentNetworkScorer
+from longrank.scoring.mixed import MixedScorer
 from longrank.scoring.score_cache import ScoreCache
 from longrank.text.segment import make_segmenter
 from longrank.text.select import make_selector
@@ -61,6 +63,7 @@ class PassageDocumentScorer:
 
     def __init__(self, segmenter: Segmenter, selector: Selector, scorer: PassageScorer, *, title: bool) -> None:
         self.segmenter, self.selector, self.scorer, self.title = segmenter, selector, scorer, title
+        self.mix: Mix | None = scorer.mix if isinstance(scorer, MixedScorer) else None
 
     @property
     def unit(self) -> str:
@@ -102,13 +105,16 @@ class PassageDocumentScorer:
     def finish(self, prepared: Prepared, scored: Sequence[PassageScores]) -> list[Evidence]:
         """Return one Evidence per candidate, in order, from the scores of each task.
 
+        The scores of several scorers are mixed over all candidates of a query, so a query's tasks come together.
+
         Raises:
             LongRankError: a score is not finite; names query, document and passage.
         """
-        return [
+        evidence = [
             _evidence(candidate, task, scores, selected.weights, n_passages)
             for candidate, task, selected, n_passages, scores in zip(*prepared, scored, strict=True)
         ]
+        return evidence if self.mix is None else list(remixed(evidence, self.mix))
 
     def _task(
         self, candidate: Candidate, segmentation: Segmentation, statistics: CollectionStatistics | None
@@ -149,6 +155,7 @@ def _evidence(
         n_passages=n_passages,
         n_truncated=int(scores.truncated.sum()),
         document_score=scores.document,
+        passage_parts=scores.parts,
     )
 
 
@@ -191,6 +198,7 @@ def open_document_scorer(
     """
     assert settings.scorer is not None
     name, model, options = _choose_scorer(settings.scorer, model, notes)
+    mix = None if settings.mix is None else settings.mix.of(name)
     scorer = make_scorer(name, index=index, model=model, options=options, notes=notes)
     _about_reading(scorer, settings, notes)
     tokenizer = getattr(scorer, "offset_tokenizer", None)  # for passages counted in a model's wordpieces
@@ -202,6 +210,9 @@ def open_document_scorer(
         scorer.use_cache(score_cache)
     elif score_cache is not None:
         scorer = ScoreCache(scorer, score_cache, notes)
+    if mix is not None:
+        others = CheapScorers(index, segmenter, title=settings.title, notes=notes, selects=selects)
+        scorer = MixedScorer(mix, [scorer, *(others.open(other, None) for other in list(mix.weights)[1:])])
     cheap = CheapScorers(index, segmenter, title=settings.title, notes=notes)
     selecting = PassageDocumentScorer(segmenter, open_selector(settings.select, cheap), scorer, title=settings.title)
     if settings.stop is None:

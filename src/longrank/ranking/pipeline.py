@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from longrank.aggregation import find_aggregation
+from longrank.aggregation.mixing import mix_header
 from longrank.aggregation.run import aggregate_run
 from longrank.aggregation.unread import counting_unread
 from longrank.config import Assignments, listed
@@ -24,7 +25,7 @@ from longrank.errors import InputError
 from longrank.formats.evidence import STOPPED, EvidenceWriter, evidence_header, read_evidence
 from longrank.index import Index
 from longrank.protocols import Aggregator, Candidate, DocumentScorer, Retriever
-from longrank.ranking.passages import open_aggregator, open_document_scorer
+from longrank.ranking.passages import PassageDocumentScorer, open_aggregator, open_document_scorer
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.retrieval import first_stage, make_retriever
 from longrank.storage import digest_of
@@ -268,6 +269,7 @@ def _header(
     pipeline: Pipeline, scorer: DocumentScorer, queries: Sequence[Query], first_stage: Run, absent: set[str]
 ) -> dict[str, object]:
     final, stop = pipeline.settings.final, pipeline.settings.stop
+    mix = scorer.mix if isinstance(scorer, PassageDocumentScorer) else None
     return evidence_header(
         unit=scorer.unit,
         scorer=scorer.fingerprint,
@@ -280,6 +282,7 @@ def _header(
             "block_queries": final.block_queries,
             "missing": sorted(absent),
             **({} if stop is None else {STOPPED: pipeline.settings.aggregate.name}),
+            **({} if mix is None else mix_header(mix)),
         },
     )
 

@@ -10,7 +10,8 @@ def relevance_of(score: float, unit: str, *, bounded: bool = True) -> float:
     """Map a score to a number between 0 and 1. The order is kept; the number is not a probability.
 
     Logits go through the sigmoid, log probabilities through exp, a cosine c becomes (1 + c) / 2, BM25 s >= 0
-    becomes s / (1 + s). If aggregation leaves the unit's range (a sum), x becomes (1 + x / (1 + |x|)) / 2.
+    becomes s / (1 + s). A mixed score is relative to the other passages of the query, and stays as it is. If
+    aggregation leaves the unit's range (a sum), x becomes (1 + x / (1 + |x|)) / 2.
 
     Args:
         score: score of a document or passage.
@@ -27,6 +28,7 @@ def relevance_of(score: float, unit: str, *, bounded: bool = True) -> float:
 
 _RELEVANCE: dict[str, Callable[[float], float]] = {
     "prob": lambda score: score,
+    "mixed": lambda score: score,
     "logprob": math.exp,
     "cosine": lambda score: (1 + score) / 2,
     "bm25": lambda score: score / (1 + score),

@@ -12,6 +12,8 @@ name = "all"
 calibration = "stop.json"
 [scorer]                       # see longrank.scoring.PASSAGE_SCORERS
 name = "cross-encoder"
+[mix]                          # other scorers of the same passages, and their weights; see longrank.aggregation.mixing
+lexical = 0.5
 [aggregate]                    # see longrank.aggregation.AGGREGATORS
 name = "maxp"
 [final]
@@ -28,8 +30,10 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from longrank.aggregation import find_aggregation
-from longrank.config import Assignments, check_options, load_settings, override, shipped, validated
-from longrank.scoring import scorer_class
+from longrank.aggregation.mixing import METHODS, Mix, check_weight, make_mix
+from longrank.config import Assignments, check_options, load_settings, lookup, override, shipped, validated
+from longrank.errors import InputError
+from longrank.scoring import PASSAGE_SCORERS, scorer_class
 
 DEFAULT_MODEL = "minilm"
 """The default bi-encoder."""
@@ -115,6 +119,55 @@ class Scorer(_Section):
     options: dict[str, Any] = {}
 
 
+def _known_method(name: str) -> str:
+    lookup(METHODS, name, "method of mixing")
+    return name
+
+
+class Mixing(_Section):
+    """Other scorers of the passages that the scorer reads, with their weights (``lexical = 0.5``), and the method.
+
+    A bi-encoder is the default model. The scorer of the pipeline has the rest of the weight.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    method: Annotated[str, AfterValidator(_known_method)] = "minmax"
+
+    @model_validator(mode="after")
+    def _check_others(self) -> Self:
+        if not self.weights:
+            raise InputError("the section mix names no scorer", fix="set mix.lexical=0.5, or remove the section")
+        for name, weight in self.weights.items():
+            _check_other(name)
+            check_weight(name, weight)
+        return self
+
+    @property
+    def weights(self) -> dict[str, Any]:
+        """Weights of the other scorers."""
+        return self.model_extra or {}
+
+    def of(self, main: str) -> Mix:
+        """Return the mix with the pipeline's scorer; parts are in the order of `PASSAGE_SCORERS`.
+
+        Raises:
+            InputError: the pipeline's scorer is among the others, or their weights add to more than 1.
+        """
+        if scorer_class(main).scores_documents:
+            raise InputError("scores of a document network cannot be mixed", got=main, fix="remove [mix]")
+        others = [name for name in PASSAGE_SCORERS if name in self.weights]
+        return make_mix([main, *others], self.weights, self.method)
+
+
+def _check_other(name: str) -> None:
+    """Refuse a scorer that cannot be mixed in, since it scores documents or has no default model."""
+    kind: Any = scorer_class(name)
+    if kind.scores_documents or (kind.needs_model and kind.example != DEFAULT_MODEL):
+        what = f"the {name} cannot be mixed in: it has no default model"
+        raise InputError(what, got=f"mix.{name}", fix="make it the scorer of [scorer], and mix others in")
+
+
 class Aggregate(_Section):
     """The aggregator: passage scores to document score. Its options stand beside the name (``k``, ``weights``, ...)."""
 
@@ -156,8 +209,20 @@ class PipelineSettings(_Section):
     select: Select = Select()
     stop: Stop | None = None
     scorer: Scorer | None = None
+    mix: Mixing | None = None
     aggregate: Aggregate = Aggregate()
     final: Final = Final()
+
+    @model_validator(mode="after")
+    def _check_mix(self) -> Self:
+        if self.mix is None:
+            return self
+        if self.scorer is None:
+            raise InputError("this pipeline has no passage scorer to mix others with", got="mix", fix="remove [mix]")
+        if self.stop is not None:
+            raise InputError("early stopping allows no mix", got="mix", fix="remove [stop] or [mix]")
+        self.mix.of(self.scorer.name)
+        return self
 
 
 def shipped_pipelines() -> list[str]:
@@ -211,7 +276,7 @@ def _overview(name: str, settings: PipelineSettings) -> PipelineOverview:
         about=settings.about,
         first_stage=settings.first_stage.preset,
         passages=settings.passages.preset,
-        scorer=scorer.name,
+        scorer=" + ".join([scorer.name, *(settings.mix.weights if settings.mix else ())]),
         aggregator=settings.aggregate.name,
         model=model,
         needs_model=model is None and scorer_class(scorer.name).needs_model,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.service.scheduler import Unit
+from longrank.types import Float32s
 
 CHARACTERS_PER_TOKEN = 4
 """Characters of a token of English prose, for estimates."""
@@ -70,10 +71,17 @@ def joined(tasks: Sequence[ScoringTask], scores: Sequence[PassageScores]) -> lis
 
 
 def _joined(task: ScoringTask, rest: Iterator[PassageScores]) -> PassageScores:
-    parts = [next(rest)]
-    while sum(len(part.scores) for part in parts) < len(task.texts):
-        parts.append(next(rest))
-    if len(parts) == 1:
-        return parts[0]
-    scores = np.concatenate([part.scores for part in parts])
-    return PassageScores(scores, np.concatenate([part.truncated for part in parts]))
+    pieces = [next(rest)]
+    while sum(len(piece.scores) for piece in pieces) < len(task.texts):
+        pieces.append(next(rest))
+    if len(pieces) == 1:
+        return pieces[0]
+    return PassageScores(
+        np.concatenate([piece.scores for piece in pieces]),
+        np.concatenate([piece.truncated for piece in pieces]),
+        parts=_joined_parts([piece.parts for piece in pieces if piece.parts is not None]),
+    )
+
+
+def _joined_parts(pieces: Sequence[Mapping[str, Float32s]]) -> dict[str, Float32s] | None:
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]} if pieces else None

@@ -104,6 +104,8 @@ class Evidence:
         n_passages: passages of the document before a cap or a selection.
         n_truncated: scored passages that the scorer truncated.
         document_score: set only by networks that aggregate passages themselves.
+        passage_parts: set only where several scorers are mixed into `passage_score`: name of the scorer -> its own
+            scores, float32[P]; the main scorer first.
     """
 
     query_id: str
@@ -117,6 +119,7 @@ class Evidence:
     n_passages: int
     n_truncated: int
     document_score: float | None = None
+    passage_parts: Mapping[str, Float32s] | None = None
 
 
 _scored_doc = partial(tuple.__new__, ScoredDoc)  # ScoredDoc._make without a Python call per row

@@ -72,6 +72,48 @@ def write(path: Path, stop: int = 4, **changes: object) -> None:
             todo = todo[2:]
 
 
+def test_the_parts_of_a_mix_come_back_as_written_and_are_shown_by_name(tmp_path: Path) -> None:
+    parts = {name: np.array(scores, np.float32) for name, scores in (("main", [1.5, -0.0]), ("lexical", [0, 3e-39]))}
+    others = {name: scores[:1] for name, scores in parts.items()}
+    written = [
+        evidence("q1", "d1", [0.5, 1.0], passage_parts=parts),
+        evidence("q1", "d2", [0.25], passage_parts=others),
+    ]
+    options = {"parts": [*parts], "mix": {"method": "minmax", "weights": {"lexical": 0.5}}}
+    with EvidenceWriter(tmp_path / "e", header(n_queries=1, options=options)) as writer:
+        writer.write_query("q1", written)
+        writer.commit()
+    read = list(read_evidence(tmp_path / "e")[1])
+    for one, other in zip(read, written, strict=True):
+        assert same(one, other)
+        assert one.passage_parts is not None and other.passage_parts is not None
+        assert {name: part.tobytes() for name, part in one.passage_parts.items()} == {
+            name: part.tobytes() for name, part in other.passage_parts.items()
+        }
+    passages = evidence_json(read[0])["passages"]
+    assert [passage["parts"] for passage in passages] == [  # type: ignore[attr-defined]
+        {"main": 1.5, "lexical": 0.0},
+        {"main": 0.0, "lexical": float(np.float32(3e-39))},
+    ]
+
+
+@pytest.mark.parametrize("parts", [None, {"main": [1.0]}, {"main": [1.0, 2.0], "lexical": [0.0]}])
+def test_evidence_with_other_parts_than_the_header_names_is_not_written(
+    tmp_path: Path, parts: dict[str, list[float]] | None
+) -> None:
+    held = None if parts is None else {name: np.array(part, np.float32) for name, part in parts.items()}
+    writer = EvidenceWriter(tmp_path / "e", header(options={"parts": ["main", "lexical"]}))
+    with writer, pytest.raises(ValueError, match=r"has parts|uneven arrays"):
+        writer.write_query("q1", [evidence("q1", "d1", [0.5], passage_parts=held)])
+
+
+def test_a_part_that_is_not_finite_is_refused_by_passage(tmp_path: Path) -> None:
+    parts = {"main": np.array([0, np.nan], np.float32)}
+    writer = EvidenceWriter(tmp_path / "e", header(options={"parts": ["main"]}))
+    with writer, pytest.raises(LongRankError, match="passage 1 of document 'd1'"):
+        writer.write_query("q1", [evidence("q1", "d1", [0.5, 1.0], passage_parts=parts)])
+
+
 def test_evidence_comes_back_bit_for_bit(tmp_path: Path) -> None:
     write(tmp_path / "e")
     found, rows = read_evidence(tmp_path / "e")

@@ -12,10 +12,12 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 from hypothesis import given
 from hypothesis import strategies as st
 
+from longrank.aggregation.mixing import Mix
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.scoring.document_network import DocumentNetworkScorer
 from longrank.scoring.lexical import LexicalScorer
+from longrank.scoring.mixed import MixedScorer
 from longrank.service.units import joined, tokens_of, units_of, weight_of
 from longrank.types import Passage, Query
 
@@ -73,3 +75,25 @@ def test_only_what_a_network_reads_costs_its_full_price() -> None:
     assert weight_of(scorer_of(Stored()), indexed=False) == 1.0  # texts of a request are in no index
     assert weight_of(scorer_of(Stored()), indexed=True) < 0.1
     assert weight_of(scorer_of(LexicalScorer.__new__(LexicalScorer)), indexed=False) < 0.1
+
+
+def test_the_parts_of_a_mix_are_joined_as_the_scores_are() -> None:
+    mixed = MixedScorer(Mix({"long": 0.5, "again": 0.5}), [Network(), Network()])
+    tasks = [task_of([5, 300, 7]), task_of([9])]
+    units = units_of(scorer_of(mixed), tasks, 60, 1.0)
+    assert len(units) > len(tasks)
+    for one, lengths in zip(joined(tasks, mixed.score([unit.task for unit in units])), ([5, 300, 7], [9]), strict=True):
+        assert one.parts is not None
+        assert {name: part.tolist() for name, part in one.parts.items()} == {"long": lengths, "again": lengths}
+
+
+def test_a_mix_costs_what_its_networks_cost() -> None:
+    class Stored(Network):
+        has_stored_vectors = True
+
+    cheap = LexicalScorer.__new__(LexicalScorer)
+    for networks, full in (([Network()], True), ([Stored(), Network()], True), ([Stored()], False), ([], False)):
+        scorers = [*networks, cheap]
+        mixed = MixedScorer(Mix({f"s{n}": 1 / len(scorers) for n in range(len(scorers))}), scorers)
+        assert (weight_of(scorer_of(mixed), indexed=True) == 1.0) == full
+        assert (weight_of(scorer_of(mixed), indexed=False) == 1.0) == bool(networks)

@@ -20,7 +20,7 @@ from longrank.errors import InputError
 from longrank.evaluation.tuning.grids import Axes, Setting
 from longrank.evaluation.tuning.rankings import Floats
 from longrank.evaluation.tuning.reranked import Reranked
-from longrank.fusion import NORMALIZERS
+from longrank.fusion import NORMALIZERS, scaled
 from longrank.protocols import Aggregator
 from longrank.types import Evidence, Run
 
@@ -73,7 +73,7 @@ class Formula:
         for n in range(1, self.n_passages):
             passages += column(PASSAGES[n - 1]) * parts[:, n]
         if self.normalize == "minmax":
-            first, passages = _minmax(first[None]), _minmax(passages)
+            first, passages = scaled(first[None]), scaled(passages)
         scores: Floats = column(ALPHA) * first + (1 - column(ALPHA)) * passages
         return scores
 
@@ -125,12 +125,3 @@ def make_formula(axes: Axes, aggregator: str | None, normalize: str) -> Formula:
     formula = Formula(1 + len(weighed), "birch" if weighed else aggregator or "maxp", normalize)
     formula.aggregate({name: 0.0 for name in weighed})
     return formula
-
-
-def _minmax(scores: Floats) -> Floats:
-    """Scale rows to [0, 1], as `longrank.fusion.minmax` does: equal scores become 1."""
-    if not scores.shape[1]:
-        return scores
-    low, high = scores.min(axis=1, keepdims=True), scores.max(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore"):
-        return np.where(low == high, 1.0, (scores - low) / (high - low))
