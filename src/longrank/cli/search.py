@@ -89,7 +89,7 @@ def _print_passage(out: Console, passage: ShownPassage) -> None:
     from rich.text import Text
 
     earned = "" if passage.contribution is None else f", contributes {passage.contribution:.4f}"
-    where = f"    passage {passage.index} [{passage.start}:{passage.end}] {passage.score:.4f}{earned}"
+    where = f"    passage {passage.index} [{passage.start}:{passage.end}] {passage.score:.4f}{passage.detail}{earned}"
     out.print(Text(where, style="cyan"))
     for line in _marked(passage, out.is_terminal).wrap(out, out.width - 6):
         line.rstrip()

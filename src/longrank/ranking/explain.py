@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -26,6 +27,7 @@ class ShownPassage:
         contribution: contribution to the document's score in a document network; else None.
         text: the passage.
         words: (start, end) of the query's words, in code points of the document's text.
+        parts: of a mix, name of each scorer -> its own score; else None.
     """
 
     index: int
@@ -35,6 +37,12 @@ class ShownPassage:
     contribution: float | None
     text: str
     words: tuple[tuple[int, int], ...]
+    parts: Mapping[str, float] | None = None
+
+    @property
+    def detail(self) -> str:
+        """Parts of the score, in brackets; empty without a mix."""
+        return f" ({', '.join(f'{name} {score:.4f}' for name, score in self.parts.items())})" if self.parts else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +213,8 @@ def best_passages(
                 contribution=None if contributions is None else float(contributions[i]),
                 text=text,
                 words=words,
+                parts=evidence.passage_parts
+                and {name: float(part[i]) for name, part in evidence.passage_parts.items()},
             )
         )
     return tuple(shown)

@@ -103,7 +103,8 @@ def _passage(passage: ShownPassage) -> str:
         parts.append(_text(passage, end, start) + f"<mark style='{_MARK}'>{_text(passage, start, stop)}</mark>")
         end = stop
     parts.append(_text(passage, end, passage.end))
-    place = f"passage {passage.index} · characters {passage.start} to {passage.end} · {passage.score:.4f}"
+    score = f"{passage.score:.4f}{escape(passage.detail)}"
+    place = f"passage {passage.index} · characters {passage.start} to {passage.end} · {score}"
     return f"<div style='{_TEXT}'><div style='{_SMALL}'>{place}</div>{''.join(parts)}</div>"
 
 

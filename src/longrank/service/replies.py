@@ -22,7 +22,7 @@ class Problem(BaseModel):
 
 
 class ShownPassage(BaseModel):
-    """A passage: ``document[start:end] == text``; `words` are offsets of the query's words."""
+    """A passage: ``document[start:end] == text``; `words` are offsets of the query's words, `parts` scores in a mix."""
 
     index: int
     start: Place
@@ -31,6 +31,7 @@ class ShownPassage(BaseModel):
     contribution: float | None = None
     text: str
     words: list[tuple[int, int]]
+    parts: dict[str, float] | None = None
 
 
 class RelevantPassage(ShownPassage):

@@ -8,13 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import longrank
 from fakes import CountingScorer, documents, index_of, queries
 from longrank.aggregation.mixing import make_mix, mixed
+from longrank.cli.main import main
 from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
 from longrank.index import Index
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.ranking.explain import search
+from longrank.ranking.explain import passage_json, search
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline, open_pipeline, rerank
 from longrank.ranking.settings import load_pipeline, overview
@@ -144,6 +146,26 @@ def test_pairs_of_a_query_are_mixed_together() -> None:
 def test_a_mix_reads_selected_passages_only(index: Index, tmp_path: Path) -> None:
     reranked(index, tmp_path / "e", MIX, "select.name=first", "select.n=1")
     assert all(len(one.passage_score) == 1 for one in read_evidence(tmp_path / "e")[1])
+
+
+def test_a_shown_passage_has_the_scores_of_each_scorer(index: Index, capsys: pytest.CaptureFixture[str]) -> None:
+    query = queries(1)[0].text
+    (best, *_), *_ = (result.passages for result in search(opened(index, MIX), query, k=1))
+    assert best.parts is not None
+    assert list(best.parts) == ["lexical", "counting"]
+    assert best.parts["counting"] == sum(best.text.split().count(word) for word in query.split())
+    results = longrank.search(index, query, pipeline="lexical", assignments=[MIX], k=1)
+    shown = f"{best.score:.4f} (lexical {best.parts['lexical']:.4f}, counting {best.parts['counting']:.4f})"
+    assert shown in results._repr_html_()
+    assert passage_json(best)["parts"] == best.parts
+    assert main(["search", str(index.path), query, "--pipeline", "lexical", "--set", MIX, "-k", "1"]) == 0
+    assert shown in capsys.readouterr().out
+
+
+def test_without_a_mix_a_shown_passage_has_no_parts(index: Index) -> None:
+    (best, *_), *_ = (result.passages for result in search(opened(index), queries(1)[0].text, k=1))
+    assert best.parts is None
+    assert "parts" not in passage_json(best)
 
 
 class Reader(CountingScorer):

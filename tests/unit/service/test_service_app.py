@@ -15,10 +15,12 @@ import pytest
 
 pytest.importorskip("fastapi", reason="needs the extra serve")
 
+from fakes import CountingScorer
 from longrank.aggregation import AGGREGATORS
 from longrank.cli.main import main
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.explain import result_json, search
+from longrank.scoring import PASSAGE_SCORERS
 from longrank.service.engine import PipelineChoice, simple_aggregators
 from longrank.service.rerank import Service
 from longrank.service.settings import ServiceSettings
@@ -532,3 +534,27 @@ def test_no_path_of_the_server_is_told_of_but_in_its_command(tmp_path: Path) -> 
     assert str(tmp_path) not in described.body.decode()
     reply = ask_once(desk, "POST", "/search", {"query": "fox", "pipeline": "mine"}).json
     assert f"--pipeline {own}" in reply["command"]
+
+
+def test_a_mix_is_the_same_over_http_however_requests_are_split(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PASSAGE_SCORERS, "counting", CountingScorer)
+    (tmp_path / "both.toml").write_text('scorer = { name = "lexical" }\nmix = { counting = 0.25 }\n')
+    value = {"query": "fox moon", "documents": [FOX, FILLER, "fox moon"], "evidence": True}
+    replies = []
+    for batch_tokens in (1, 8192):
+        settings = ServiceSettings(batch_tokens=batch_tokens)
+        desk = desk_of(tmp_path / str(batch_tokens), PipelineChoice(str(tmp_path / "both.toml")), settings=settings)
+        found = ask_once(desk, "POST", "/search", {"query": "fox moon"}).json
+        ranked = ask_once(desk, "POST", "/v2/rerank", value).json["results"]
+        replies.append((found["results"], ranked))
+    assert replies[0] == replies[1]
+    assert found["unit"] == "mixed"
+    assert list(found["results"][0]["passages"][0]["parts"]) == ["lexical", "counting"]
+    assert list(ranked[0]["passages"][0]["parts"]) == ["lexical", "counting"]
+    pipeline = desk.engine.served().pipeline
+    assert pipeline is not None
+    assert [(one["doc_id"], one["score"]) for one in found["results"]] == [
+        (one.doc_id, one.score) for one in search(pipeline, "fox moon")
+    ]
