@@ -213,11 +213,15 @@ def best_passages(
                 contribution=None if contributions is None else float(contributions[i]),
                 text=text,
                 words=words,
-                parts=evidence.passage_parts
-                and {name: float(part[i]) for name, part in evidence.passage_parts.items()},
+                parts=_parts_of(evidence, i),
             )
         )
     return tuple(shown)
+
+
+def _parts_of(evidence: Evidence, i: int) -> dict[str, float] | None:
+    parts = evidence.passage_parts
+    return None if parts is None else {name: float(part[i]) for name, part in parts.items()}
 
 
 def result_json(result: Result) -> dict[str, Any]:
