@@ -7,7 +7,7 @@ tabs; if that is too slow, it seeds numpy's RandomState, whose values are frozen
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import numpy as np
@@ -58,3 +58,10 @@ def permutation(n: int, *key: object) -> NDArray[np.int64]:
     order: NDArray[np.int64] = np.arange(n, dtype=np.int64)
     np.random.RandomState(seed).shuffle(order)
     return order
+
+
+def resamples(n: int, samples: int, *key: object) -> Iterator[NDArray[np.int64]]:
+    """Yield samples of the bootstrap: n of the numbers 0, ..., n - 1 with replacement, int64[n] each."""
+    draws = np.random.RandomState(np.frombuffer(digest(*key), dtype="<u4"))
+    for _ in range(samples):
+        yield draws.randint(0, n, n, dtype=np.int64)

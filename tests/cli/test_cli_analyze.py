@@ -97,6 +97,25 @@ def test_relevant_passages(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "1 have none; 1 others have one and are not relevant themselves" in capsys.readouterr().out
 
 
+def test_evidence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "c" / "queries.jsonl").write_text('{"query_id": "1", "text": "river boat", "answers": ["boat"]}\n')
+    (folder / "c" / "passage_qrels.txt").write_text("1 d1 0 9 1\n")
+    (folder / "c" / "docs.jsonl").write_text(
+        '{"doc_id": "d1", "text": "the river and the boat of wood"}\n{"doc_id": "d2", "text": "%s"}\n' % ("money " * 5)
+    )
+    shown = {"query": "river boat", "doc_id": "d1", "passages": [{"start": 4, "end": 9}, {"start": 14, "end": 22}]}
+    (folder / "s.jsonl").write_text(json.dumps(shown))
+    (folder / "c" / "passage_qrels.txt").write_text("1 d1 0 22 1\n")
+    assert analyze("evidence", "e", "s.jsonl", "c", "-k", "2", "-o", "m.json") == 0
+    captured = capsys.readouterr()
+    assert "answers of 1 relevant documents, 1 queries" in captured.out
+    result = written(folder / "m.json")["result"]
+    characters = {name: row["measures"]["characters"]["mean"] for name, row in result["inputs"].items()}
+    assert characters == {"e": 30, "s.jsonl": 5 + 8}  # evidence passages 10:19, 0:9 and 20:29 cut the answer 18:22
+    assert analyze("evidence", "e", "c", "--spans") == 0
+    assert "spans of 1 relevant documents" in capsys.readouterr().out
+
+
 def test_positions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     more = ["--qrels", "c", "-k", "1", "--run", "first.run"]
     assert analyze("positions", "e", *more, "-o", "p.json") == 0
@@ -234,6 +253,10 @@ def test_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["relevant-passages", "c", "--level", "0"], "Input should be greater than or equal to 1"),
         (["relevant-passages", "c", "--document-level", "0"], "Input should be greater than or equal to 1"),
         (["relevant-passages", "c", "--level", "9"], "no relevant document has a relevant passage"),
+        (["evidence", "c"], "there is no evidence: the last argument is the collection (got 'c')"),
+        (["evidence", "e", "c"], "passage_qrels.txt:1: document d1 has no passages of its source (got 0)"),
+        (["evidence", "e", "c", "-k", "0"], "k must be 1 or more (got 0)"),
+        (["evidence", "absent", "c", "--answers"], "the collection has no answers; answers are the field"),
         (["positions", "first.run"], "first.run: does not begin with a JSON header line"),
         (["positions", "e", "-k", "0"], "k must be 1 or more (got 0)"),
         (["positions", "e", "--run", "first.run"], "the run ranks the first k documents, and -k is not given"),

@@ -211,7 +211,7 @@ def test_search_json_offsets_slice_the_document_to_the_passage(
     assert main(["search", str(folder / "index"), "honey", "-k", "2", "--json", "--pipeline", "lexical"]) == 0
     texts = {d.doc_id: d.text for d in documents(60)}
     results = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [result["rank"] for result in results] == [1, 2]
+    assert [(result["query"], result["rank"]) for result in results] == [("honey", 1), ("honey", 2)]
     for result in results:
         for passage in result["passages"]:
             text = texts[result["doc_id"]]

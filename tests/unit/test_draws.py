@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longrank.draws import below, chance, digest, distinct, permutation, shuffled
+from longrank.draws import below, chance, digest, distinct, permutation, resamples, shuffled
 
 
 def test_a_draw_is_sha256_of_the_parts_joined_by_tabs() -> None:
@@ -22,6 +22,7 @@ def test_values_stay_what_they_were() -> None:
     assert [below(10, 42, n) for n in range(8)] == [2, 2, 8, 9, 1, 5, 0, 0]
     assert distinct(10, 4, 42, "q") == [2, 0, 8, 5]
     assert permutation(6, 42, "pass", 0).tolist() == [2, 0, 3, 4, 5, 1]
+    assert [drawn.tolist() for drawn in resamples(4, 2, 42, "b")] == [[0, 0, 1, 2], [1, 0, 1, 2]]
     assert shuffled("abcdef", 42) == ["e", "a", "c", "b", "d", "f"]
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evidences import evidence
 from longrank.errors import InputError, LongRankError
 from longrank.types import Document, Notes, Run, ScoredDoc
 
@@ -138,3 +139,10 @@ def test_a_run_in_a_notebook_is_escaped_and_says_how_many_rows_are_hidden() -> N
     assert "<b>" not in html and "<t>" not in html and "&lt;b&gt;1499" in html
     assert "run &lt;t&gt;: 1 queries, 1,490 more rows" in html
     assert repr(run) == "Run(tag='<t>', queries=1, rows=1500)"
+
+
+def test_passages_are_ordered_by_score_and_of_a_network_by_contribution() -> None:
+    assert evidence("d", [1, 3, 3]).best_first().tolist() == [1, 2, 0]
+    network = evidence("d", [1, 3, 3], weights=[0.5, 0, 0.5], document_score=2.0)
+    assert network.worth.tolist() == [0.5, 0, 0.5]
+    assert network.best_first().tolist() == [0, 2, 1]

@@ -76,9 +76,8 @@ def winners(evidence: Iterable[Evidence]) -> list[Winner]:
 
 
 def _winner(evidence: Evidence) -> Winner:
-    worth = evidence.passage_score if evidence.document_score is None else evidence.passage_weight
-    best = int(np.argmax(worth))
-    score = float(worth[best]) if evidence.document_score is None else evidence.document_score
+    best = int(evidence.best_first()[0])
+    score = float(evidence.passage_score[best]) if evidence.document_score is None else evidence.document_score
     n_scored = len(evidence.passage_index)
     by_chance = float(evidence.passage_index[0] == 0) / n_scored
     index = int(evidence.passage_index[best])

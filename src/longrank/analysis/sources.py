@@ -25,12 +25,14 @@ class Source:
         counts: unit -> length: ``words``, and ``terms`` as the index, or the default index, counts them.
         queries: the collection, if it has queries.
         qrels: the collection, if it has judgments.
+        passage_qrels: the collection, if it has judgments of passages.
     """
 
     documents: Callable[[], Iterable[Document]]
     counts: dict[str, Count]
     queries: Collection | None = None
     qrels: Collection | None = None
+    passage_qrels: Collection | None = None
 
 
 def open_source(source: Any, notes: Notes) -> Source:
@@ -65,8 +67,8 @@ def _of_collection(parts: Collection, notes: Notes) -> Source:
         for located in locate_documents(parts.sources, next(remarks, Notes())):
             yield located.document
 
-    queries, qrels = parts if parts.queries else None, parts if parts.qrels else None
-    return Source(documents, {"words": words, "terms": _terms}, queries, qrels)
+    queries, qrels, passages = (parts if part else None for part in (parts.queries, parts.qrels, parts.passage_qrels))
+    return Source(documents, {"words": words, "terms": _terms}, queries, qrels, passages)
 
 
 def _terms(number: int, document: Document) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import typer
 
 from longrank.cli.analyze_collection import collection, relevant_passages
-from longrank.cli.analyze_evidence import depth, positions, sentences
+from longrank.cli.analyze_evidence import depth, evidence, positions, sentences
 from longrank.cli.analyze_latency import latency
 from longrank.cli.analyze_runs import agreement, deltas, judged
 
@@ -16,6 +16,7 @@ analyze = typer.Typer(help="Analyse collections, evidence, runs, and costs.", ri
 _COMMANDS: tuple[Callable[..., None], ...] = (
     collection,
     relevant_passages,
+    evidence,
     positions,
     sentences,
     depth,

@@ -1,4 +1,4 @@
-"""``longrank analyze positions``, ``sentences`` and ``depth``: analyse stored evidence."""
+"""``longrank analyze evidence``, ``positions``, ``sentences`` and ``depth``: analyse stored evidence."""
 
 from __future__ import annotations
 
@@ -8,12 +8,54 @@ from typing import Annotated, Any
 import typer
 
 from longrank.aggregation import AGGREGATORS
-from longrank.cli.analyze_output import Output, check_output, deliver
+from longrank.cli.analyze_output import Level, Output, check_output, deliver
 from longrank.cli.options import Complete, EvidenceFile, FirstStage, Interpolate, Measures, Normalize, Qrels, Weights
 
 Aggregators = Annotated[
     list[str] | None, typer.Option("-a", "--aggregator", help=f"Repeatable: {', '.join(AGGREGATORS)}. [default: maxp]")
 ]
+
+
+def evidence(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Evidence files, or JSONL files with query_id (or query), doc_id and passages, as longrank search "
+            "--json prints them; then the collection with the gold.",
+            metavar="EVIDENCE... GOLD",
+        ),
+    ],
+    answers: Annotated[
+        bool | None,
+        typer.Option(
+            "--answers/--spans",
+            help="Gold: the answers of queries.jsonl, or the spans of passage_qrels.txt. [default: answers if any]",
+        ),
+    ] = None,
+    k: Annotated[
+        list[int] | None, typer.Option("-k", help="Repeatable; number of best passages. [default: 1, 3, 5]")
+    ] = None,
+    level: Level = 1,
+    index: Annotated[Path | None, typer.Option(help="Index that evidence files must be of.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 42,
+    output: Output = None,
+) -> None:
+    """Measure how well passages show the answer.
+
+    Hits of the best passages, rank of the first hit, characters to read until the answer, overlap with gold spans and
+    coverage, with confidence intervals; hits by document length and by place of the answer.
+
+    Example: longrank analyze evidence lexical.run.evidence minilm.run.evidence squad-dev-mixed -o evidence.json
+    """
+    from longrank.errors import InputError
+    from longrank.verbs.analyze import analyze
+
+    *sources, gold = inputs
+    if not sources:
+        raise InputError("there is no evidence: the last argument is the collection", got=gold)
+    check_output(output, *inputs, index)
+    by = None if answers is None else "answers" if answers else "spans"
+    deliver(analyze.evidence(sources, gold, by=by, k=k or (1, 3, 5), level=level, index=index, seed=seed), output)
 
 
 def positions(

@@ -63,7 +63,7 @@ def search(
     console.show_notes(results.notes)
     if as_json:
         for result in results:
-            typer.echo(json.dumps(result_json(result), ensure_ascii=False))
+            typer.echo(json.dumps({"query": query, **result_json(result)}, ensure_ascii=False))
     else:
         print_results(results)
 

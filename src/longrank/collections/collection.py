@@ -6,8 +6,8 @@
     irds:ID               any dataset of ir_datasets
 
 A folder holds ``docs.jsonl`` or ``docs/`` (the corpus as it is distributed), ``queries.jsonl`` or ``topics*``,
-``qrels.txt`` or ``qrels.*``, and perhaps ``passage_qrels.txt`` (judged ids ``<doc_id>#<0-based passage>``),
-``folds.json`` and ``judged-before.txt``; files may be gzipped (``.gz``).
+``qrels.txt`` or ``qrels.*``, and perhaps ``passage_qrels.txt`` (`longrank.formats.passage_qrels`), ``folds.json`` and
+``judged-before.txt``; files may be gzipped (``.gz``).
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from longrank.formats.topics import Topic, field_among, read_sgml_topics
 from longrank.formats.topics_xml import read_xml_topics
 from longrank.types import Notes, Query
 
-_ID_KEYS = ("query_id", "_id", "id", "qid")
+ID_KEYS = ("query_id", "_id", "id", "qid")
 _LONG_QUERY_CHARACTERS = 10_000
 
 
@@ -28,11 +28,11 @@ def read_jsonl_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Itera
     """Read one object per line with an id (``query_id``, ``_id``, ``id`` or ``qid``); every string is a field."""
     for line in _filled(lines):
         record = parse_object(line, path, notes)
-        query_id = id_of(record, _ID_KEYS, line, path)
+        query_id = id_of(record, ID_KEYS, line, path)
         if "text" in record and not isinstance(record["text"], str):
             what = "'text' is null" if record["text"] is None else "'text' is not a string"
             raise InputError(what, path=path, line=line.number, got=record["text"])
-        texts = {key: value.strip() for key, value in record.items() if isinstance(value, str) and key not in _ID_KEYS}
+        texts = {key: value.strip() for key, value in record.items() if isinstance(value, str) and key not in ID_KEYS}
         yield Topic(line.number, query_id, texts)
 
 
@@ -40,7 +40,7 @@ def read_tsv_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterato
     """Read ``id <tab> text``; a header line with a first column such as ``query_id`` is skipped."""
     for line in _filled(lines):
         columns = line.text.split("\t")
-        if line.number == 1 and columns[0].lower() in (*_ID_KEYS, "query-id"):
+        if line.number == 1 and columns[0].lower() in (*ID_KEYS, "query-id"):
             notes.add("header lines skipped", f"{path}:1")
             continue
         if len(columns) != 2:

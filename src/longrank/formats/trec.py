@@ -78,7 +78,7 @@ def read_qrels(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) ->
     pairs, grades = _Pairs(), array("b")
     for lines, (query_ids, *_, doc_ids, column) in _judgments(path, notes, options):
         pairs.extend(query_ids, doc_ids, lines)
-        grades.extend(_grades(column, lines, path))
+        grades.extend(grades_of(column, lines, path))
     if not grades:
         raise InputError("holds no judgment", path=path)
     qrels: dict[str, dict[str, int]] = {}
@@ -100,7 +100,12 @@ def _judgments(path: Path, notes: Notes, options: TextOptions) -> Iterator[Table
         yield split_columns(body, names, path, comments=True)
 
 
-def _grades(column: Sequence[str], lines: Sequence[int], path: Path) -> list[int]:
+def grades_of(column: Sequence[str], lines: Sequence[int], path: Path) -> list[int]:
+    """Return the grades of a column.
+
+    Raises:
+        InputError: a grade that is not an integer from -127 to 127.
+    """
     grades: list[int] = numbers(column, lines, INTEGER, "grade", path)
     if max(map(abs, grades), default=0) > MAX_GRADE:
         wrong = next(i for i, grade in enumerate(grades) if abs(grade) > MAX_GRADE)

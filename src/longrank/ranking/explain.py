@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
-
 from longrank.ranking.pipeline import Pipeline, RankedQuery, rank_one
 from longrank.text.analysis import Analyzer
 from longrank.text.words import readable
@@ -198,9 +196,8 @@ def best_passages(
         analyzer: finds the terms in the passages.
     """
     contributions = None if evidence.document_score is None else evidence.passage_weight
-    merit = evidence.passage_score if contributions is None else contributions
     shown = []
-    for i in np.argsort(-merit, kind="stable")[:n].tolist():
+    for i in evidence.best_first()[:n].tolist():
         start, end = int(evidence.passage_start[i]), int(evidence.passage_end[i])
         text = document.text[start:end]
         words = tuple((start + a, start + b) for term, a, b in analyzer.spans(text) if term in terms)

@@ -21,4 +21,5 @@ from longrank.types.values import Qrels as Qrels
 from longrank.types.values import Query as Query
 from longrank.types.values import ScoredDoc as ScoredDoc
 from longrank.types.values import Segmentation as Segmentation
+from longrank.types.values import Span as Span
 from longrank.types.values import scored_docs as scored_docs

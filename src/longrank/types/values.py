@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 Float32s: TypeAlias = NDArray[np.float32]
 Int32s: TypeAlias = NDArray[np.int32]
 
+Span: TypeAlias = tuple[int, int]
+"""Half-open (start, end) in code points of a document's text."""
+
 Qrels: TypeAlias = Mapping[str, Mapping[str, int]]
 """query_id -> doc_id -> grade; grades below zero mean "not judged", as trec_eval reads them."""
 
@@ -120,6 +123,15 @@ class Evidence:
     n_truncated: int
     document_score: float | None = None
     passage_parts: Mapping[str, Float32s] | None = None
+
+    @property
+    def worth(self) -> Float32s:
+        """Return the values that order the passages, float32[P]: scores, or contributions in a document network."""
+        return self.passage_score if self.document_score is None else self.passage_weight
+
+    def best_first(self) -> NDArray[np.int64]:
+        """Return the places of the passages in the arrays, int64[P], best first; ties in order of appearance."""
+        return np.argsort(-self.worth, kind="stable")
 
 
 _scored_doc = partial(tuple.__new__, ScoredDoc)  # ScoredDoc._make without a Python call per row

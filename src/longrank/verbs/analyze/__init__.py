@@ -6,6 +6,7 @@ from longrank.verbs.analyze.collection import collection, relevant_passages
 from longrank.verbs.analyze.evidence import depth, positions, sentences
 from longrank.verbs.analyze.latency import latency
 from longrank.verbs.analyze.runs import agreement, deltas, judged
+from longrank.verbs.analyze.shown import evidence
 
 
 class analyze:  # noqa: N801 - read as longrank.analyze.deltas(...)
@@ -16,6 +17,7 @@ class analyze:  # noqa: N801 - read as longrank.analyze.deltas(...)
 
     collection = staticmethod(collection)
     relevant_passages = staticmethod(relevant_passages)
+    evidence = staticmethod(evidence)
     positions = staticmethod(positions)
     sentences = staticmethod(sentences)
     depth = staticmethod(depth)
