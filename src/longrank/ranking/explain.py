@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, TypeVar
 
+from longrank.ranking.highlights import sentences_of
 from longrank.ranking.pipeline import Pipeline, RankedQuery, rank_one
+from longrank.ranking.places import best_places
 from longrank.text.analysis import Analyzer
+from longrank.text.windows import Span
 from longrank.text.words import readable
 from longrank.types import Document, Evidence, Query, ScoredDoc
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPassage:
-    """A passage of a result: ``document.text[start:end] == text``.
+    """A passage of a result, or passages joined to one (`best_places`): ``document.text[start:end] == text``.
 
     Attributes:
-        index: number of the passage in the document, from 0.
+        index: number of the passage in the document, from 0; of joined passages the best one's, as are the scores.
         start: first code point in the document's text.
         end: one past the last.
         score: score of the passage, in the pipeline's unit; from a document network, the score of a document that
@@ -25,6 +28,7 @@ class ShownPassage:
         contribution: contribution to the document's score in a document network; else None.
         text: the passage.
         words: (start, end) of the query's words, in code points of the document's text.
+        highlights: (start, end) of the best sentence, in code points of the document's text; empty if the passage is.
         parts: of a mix, name of each scorer -> its own score; else None.
     """
 
@@ -34,7 +38,8 @@ class ShownPassage:
     score: float
     contribution: float | None
     text: str
-    words: tuple[tuple[int, int], ...]
+    words: tuple[Span, ...]
+    highlights: tuple[Span, ...] = ()
     parts: Mapping[str, float] | None = None
 
     @property
@@ -124,6 +129,9 @@ class RankedText:
         return f"relevance {self.relevance:.4f} | {_counts(self)}"
 
 
+Shown = TypeVar("Shown", Result, RankedText)
+
+
 def _counts(document: Result | RankedText) -> str:
     cut = f" | {document.n_truncated} cut at the length limit" if document.n_truncated else ""
     return f"{document.n_scored} of {document.n_passages} passages read{cut}"
@@ -143,11 +151,12 @@ def search(pipeline: Pipeline, text: str, *, k: int = 10, passages: int = 2) -> 
     """
     query = Query("q", readable(text))
     ranked = rank_one(pipeline, query, k)
-    return explained(pipeline, query, ranked, k=k, passages=passages)
+    results = explained(pipeline, query, ranked, k=k, passages=passages)
+    return highlighted(results, sentences_of(pipeline.scorer, query, results, pipeline.index).find())
 
 
 def explained(pipeline: Pipeline, query: Query, ranked: RankedQuery, *, k: int, passages: int) -> list[Result]:
-    """Return the first `k` documents of a query's ranking as results."""
+    """Return the first `k` documents of a query's ranking as results, without highlights."""
     by_document = {evidence.doc_id: evidence for evidence in ranked.evidence}
     first = {row.doc_id: row.score for row in ranked.first_stage.get(query.query_id)}
     terms = frozenset(pipeline.index.analyzer(query.text))
@@ -186,7 +195,7 @@ def _result(  # noqa: PLR0917
 def best_passages(
     document: Document, evidence: Evidence, terms: frozenset[str], n: int, analyzer: Analyzer
 ) -> tuple[ShownPassage, ...]:
-    """Return the `n` best passages, best first: by contribution in a document network, else by score.
+    """Return the `n` best places of a document, best first: by contribution in a document network, else by score.
 
     Args:
         document: the document.
@@ -196,21 +205,23 @@ def best_passages(
         analyzer: finds the terms in the passages.
     """
     contributions = None if evidence.document_score is None else evidence.passage_weight
+    order = evidence.best_first()
+    spans = list(zip(evidence.passage_start[order].tolist(), evidence.passage_end[order].tolist(), strict=True))
     shown = []
-    for i in evidence.best_first()[:n].tolist():
-        start, end = int(evidence.passage_start[i]), int(evidence.passage_end[i])
+    for start, end, rank, _ in best_places(document.text, spans, n):
+        best = int(order[rank])
         text = document.text[start:end]
         words = tuple((start + a, start + b) for term, a, b in analyzer.spans(text) if term in terms)
         shown.append(
             ShownPassage(
-                index=int(evidence.passage_index[i]),
+                index=int(evidence.passage_index[best]),
                 start=start,
                 end=end,
-                score=float(evidence.passage_score[i]),
-                contribution=None if contributions is None else float(contributions[i]),
+                score=float(evidence.passage_score[best]),
+                contribution=None if contributions is None else float(contributions[best]),
                 text=text,
                 words=words,
-                parts=_parts_of(evidence, i),
+                parts=_parts_of(evidence, best),
             )
         )
     return tuple(shown)
@@ -221,6 +232,15 @@ def _parts_of(evidence: Evidence, i: int) -> dict[str, float] | None:
     return None if parts is None else {name: float(part[i]) for name, part in parts.items()}
 
 
+def highlighted(results: Sequence[Shown], highlights: Iterable[tuple[Span, ...]]) -> list[Shown]:
+    """Return the results with the highlights of their passages, in order."""
+    rest = iter(highlights)
+    return [
+        replace(result, passages=tuple(replace(passage, highlights=next(rest)) for passage in result.passages))
+        for result in results
+    ]
+
+
 def result_json(result: Result) -> dict[str, Any]:
     """Return a result as plain values for JSON; offsets count code points of the document's text."""
     return asdict(result) | {"passages": [passage_json(passage) for passage in result.passages]}
@@ -228,5 +248,6 @@ def result_json(result: Result) -> dict[str, Any]:
 
 def passage_json(passage: ShownPassage) -> dict[str, Any]:
     """Return a passage as plain values for JSON; offsets count code points of the document's text."""
-    values = asdict(passage) | {"words": [list(word) for word in passage.words]}
+    spans = {name: [list(span) for span in getattr(passage, name)] for name in ("words", "highlights")}
+    values = asdict(passage) | spans
     return {name: value for name, value in values.items() if value is not None}

@@ -36,7 +36,7 @@ class StoppingScorer:
     def __init__(
         self, cheap: DocumentScorer, expensive: DocumentScorer, aggregator: Aggregator, calibration: Calibration
     ) -> None:
-        self._cheap, self._expensive, self._aggregator = cheap, expensive, aggregator
+        self._cheap, self.expensive, self._aggregator = cheap, expensive, aggregator
         self._bound, self._k = calibration.bound, calibration.k
         learned = digest_of([self._k, calibration.x, calibration.y, calibration.margin])
         self._name = f"stop(k={self._k} bound={learned[:16]} by {cheap.fingerprint})"
@@ -44,16 +44,16 @@ class StoppingScorer:
     @property
     def unit(self) -> str:
         """Unit of the expensive scorer."""
-        return self._expensive.unit
+        return self.expensive.unit
 
     @property
     def fingerprint(self) -> str:
         """Fingerprints of the expensive scorer, the bound and the cheap scorer."""
-        return f"{self._expensive.fingerprint} | {self._name}"
+        return f"{self.expensive.fingerprint} | {self._name}"
 
     def cuts_query(self, query: str) -> bool:
         """Tell whether the expensive scorer truncates the query."""
-        return self._expensive.cuts_query(query)
+        return self.expensive.cuts_query(query)
 
     def evidence(self, block: Sequence[Candidate]) -> list[Evidence | None]:
         """Return the evidence of each candidate; None if the candidate was skipped."""
@@ -61,7 +61,7 @@ class StoppingScorer:
         walks = self._walks(block)
         while walks:
             places = [n for walk in walks for n in walk.next(self._k)]
-            for n, evidence in zip(places, self._expensive.evidence([block[n] for n in places]), strict=True):
+            for n, evidence in zip(places, self.expensive.evidence([block[n] for n in places]), strict=True):
                 result[n] = evidence
             for walk in walks:
                 walk.scores += [self._aggregator(document) for n in walk.taken if (document := result[n]) is not None]

@@ -22,7 +22,8 @@ from longrank.config import Assignments, check_at_least
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.protocols import Aggregator, Candidate
-from longrank.ranking.explain import RankedText, best_passages
+from longrank.ranking.explain import RankedText, best_passages, highlighted
+from longrank.ranking.highlights import Sentences, sentences_of
 from longrank.ranking.passages import PassageDocumentScorer, Prepared, open_aggregator, open_document_scorer
 from longrank.ranking.pipeline import Pipeline
 from longrank.ranking.relevance import relevance_of
@@ -143,7 +144,9 @@ class Reranker:
         check_at_least("passages", passages, 0)
         prepared = self.prepare(query, documents, limits or TextLimits())
         evidence = self.scorer.finish(prepared.block, self.scorer.scorer.score(prepared.block.tasks))
-        return Results(query, self.ranked(prepared, evidence, k=k, passages=passages), self.notes)
+        results = self.ranked(prepared, evidence, k=k, passages=passages)
+        best = self.sentences(prepared, results).find()
+        return Results(query, highlighted(results, best), self.notes)
 
     def predict(self, pairs: Iterable[tuple[str, str | Document]]) -> Any:
         """Score (query, document) pairs, as `predict` of sentence-transformers' CrossEncoder does.
@@ -206,7 +209,7 @@ class Reranker:
         passages: int,
         aggregator: Aggregate | None = None,
     ) -> list[RankedText]:
-        """Rank the documents by their evidence, best first; ties keep the order of the list.
+        """Rank the documents by their evidence, best first, without highlights; ties keep the order of the list.
 
         Args:
             prepared: the documents.
@@ -238,6 +241,12 @@ class Reranker:
             )
             for n in best
         ]
+
+    def sentences(self, prepared: PreparedTexts, results: Sequence[RankedText]) -> Sentences:
+        """Split the shown passages of results into sentences; `highlighted` takes the best ones."""
+        statistics = prepared.block.tasks[0].statistics
+        assert statistics is not None
+        return sentences_of(self.scorer, prepared.query, results, statistics)
 
     def n_tokens(self, text: str) -> int:
         """Return the number of tokens of a text; words if there is no model."""

@@ -23,6 +23,7 @@ from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.ranking.texts import Reranker, TextLimits
 from longrank.scoring import scorer_class
+from longrank.service.units import tokens_of
 from longrank.types import Notes, Query
 
 _SAMPLE = "Long documents are read whole, passage by passage. " * 300
@@ -46,6 +47,7 @@ class Served:
         pipeline: searches the index; None without an index.
         reranker: reranks texts; None if the pipeline has no passage scorer.
         overlap: characters read per character of a document; more than 1 where passages overlap.
+        passage_tokens: estimated tokens of a passage.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Served:
     pipeline: Pipeline | None
     reranker: Reranker | None
     overlap: float
+    passage_tokens: int = 0
 
     def describe(self) -> dict[str, Any]:
         """Return the entry of ``/info``."""
@@ -168,9 +171,11 @@ class Engine:
         if reranker is None:
             return Served(name, settings, choice.model, pipeline, None, 1.0)
         prepared = reranker.prepare("long documents", [_SAMPLE], TextLimits())
-        read = sum(len(text) for task in prepared.block.tasks for text in task.texts)
+        texts = [text for task in prepared.block.tasks for text in task.texts]
+        read = sum(map(len, texts))
         reranker.rank("long documents", [_SAMPLE[:500]])
-        return Served(name, settings, choice.model, pipeline, reranker, max(1.0, read / len(_SAMPLE)))
+        overlap = max(1.0, read / len(_SAMPLE))
+        return Served(name, settings, choice.model, pipeline, reranker, overlap, tokens_of(*texts) // len(texts))
 
 
 def simple_aggregators() -> list[str]:

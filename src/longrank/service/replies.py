@@ -22,7 +22,10 @@ class Problem(BaseModel):
 
 
 class ShownPassage(BaseModel):
-    """A passage: ``document[start:end] == text``; `words` are offsets of the query's words, `parts` scores in a mix."""
+    """A passage: ``document[start:end] == text``.
+
+    `words` are offsets of the query's words, `highlights` of the best sentence; `parts` are the scores in a mix.
+    """
 
     index: int
     start: Place
@@ -30,7 +33,8 @@ class ShownPassage(BaseModel):
     score: float
     contribution: float | None = None
     text: str
-    words: list[tuple[int, int]]
+    words: list[tuple[Place, Place]]
+    highlights: list[tuple[Place, Place]]
     parts: dict[str, float] | None = None
 
 

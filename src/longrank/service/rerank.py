@@ -11,7 +11,8 @@ from typing import TypeVar
 import numpy as np
 
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.ranking.explain import RankedText
+from longrank.ranking.explain import RankedText, Shown, highlighted
+from longrank.ranking.highlights import Sentences, sentence_scorer
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.settings import Aggregate
 from longrank.ranking.texts import PreparedTexts, Reranker, TextLimits
@@ -96,16 +97,18 @@ async def rerank(service: Service, request: RerankRequest, deadline: float) -> A
     assert reranker is not None
     weight = weight_of(reranker.scorer, indexed=False)
     cost = int(weight * _cost(request, served.overlap))
+    shown = min(len(request.documents), request.top_n or len(request.documents)) * request.passages
 
     def prepare() -> tuple[tuple[PreparedTexts, int], Sequence[ScoringTask]]:
         texts = reranker.prepare(request.query, request.documents, request.limits)
         return (texts, _n_tokens(reranker, texts)), texts.block.tasks
 
-    with service.admission.admit(cost, deadline):
+    with service.admission.admit(cost + min(cost, cost_of_sentences(served, shown)), deadline):
         (texts, n_tokens), scores = await scored(
             service, reranker.scorer, prepare, weight=weight, cost=cost, deadline=deadline
         )
         results, cut = await asyncio.to_thread(_finished, reranker, texts, scores, request)
+        results = await with_highlights(service, results, lambda: reranker.sentences(texts, results), deadline)
     if cut and not request.may_cut:
         raise Refusal(422, "invalid", f"truncation is off, but {'; '.join(cut)}")
     service.metrics.truncated(sum(map(is_truncated, results)))
@@ -147,6 +150,40 @@ async def scored(
     scores = await service.scheduler.scores(units, cost=cost, deadline=deadline)
     ((value, tasks),) = prepared
     return value, joined(tasks, scores)
+
+
+async def with_highlights(
+    service: Service, results: list[Shown], split: Callable[[], Sentences], deadline: float
+) -> list[Shown]:
+    """Return the results with the best sentence of each passage, scored in batches shared with other requests.
+
+    Args:
+        service: the server.
+        results: the results.
+        split: returns the sentences of their passages.
+        deadline: time of `time.monotonic` until which the results are useful.
+
+    Raises:
+        Refusal: as `scored`.
+    """
+    sentences = await asyncio.to_thread(split)
+    if not sentences.tasks:
+        return highlighted(results, sentences.best([]))
+    weight = weight_of(sentences.scorer, indexed=False)
+    cost = int(weight * sum(tokens_of(task.query.text, *task.texts) for task in sentences.tasks))
+
+    def prepare() -> tuple[None, Sequence[ScoringTask]]:
+        return None, sentences.tasks
+
+    _, scores = await scored(service, sentences.scorer, prepare, weight=weight, cost=cost, deadline=deadline)
+    return highlighted(results, sentences.best(scores))
+
+
+def cost_of_sentences(served: Served, n_passages: int) -> int:
+    """Return the estimated cost of the sentences of `n_passages` shown passages."""
+    assert served.reranker is not None
+    weight = weight_of(sentence_scorer(served.reranker.scorer), indexed=False)
+    return int(weight * n_passages * served.passage_tokens)
 
 
 def check_query(settings: ServiceSettings, query: str) -> None:

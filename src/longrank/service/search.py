@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from longrank.protocols import ScoringTask
 from longrank.ranking.explain import Result, explained, result_json, search
+from longrank.ranking.highlights import sentences_of
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.ranking.pipeline import Pipeline, RankedQuery, candidates_for
 from longrank.service.engine import Served, unknown_pipeline
 from longrank.service.errors import Refusal, not_ready
-from longrank.service.rerank import Service, check_query, scored
+from longrank.service.rerank import Service, check_query, cost_of_sentences, scored, with_highlights
 from longrank.service.units import tokens_of, weight_of
 from longrank.types import Document, Evidence, Query
 
@@ -27,7 +28,7 @@ class SearchAnswer:
     results: list[Result]
     evidence: dict[str, Evidence]
     warnings: list[str]
-    seconds: float
+    seconds: float = 0.0
 
 
 async def search_index(
@@ -60,19 +61,17 @@ async def search_index(
                 lambda: search(bound, query, k=k, passages=passages), deadline=deadline
             )
         return SearchAnswer(served, results, {}, [], time.monotonic() - began)
-    ranked = await _reranked(service, served, bound, topic, k=k, deadline=deadline)
-    results = await asyncio.to_thread(explained, bound, topic, ranked, k=k, passages=passages)
-    evidence = {item.doc_id: item for item in ranked.evidence}
-    return SearchAnswer(served, results, evidence, _cuts(results), time.monotonic() - began)
+    answer = await _answered(service, served, bound, topic, k=k, passages=passages, deadline=deadline)
+    return replace(answer, seconds=time.monotonic() - began)
 
 
-async def _reranked(
-    service: Service, served: Served, bound: Pipeline, topic: Query, *, k: int, deadline: float
-) -> RankedQuery:
-    """Retrieve candidates, and score their passages in batches shared with other requests."""
+async def _answered(
+    service: Service, served: Served, bound: Pipeline, topic: Query, *, k: int, passages: int, deadline: float
+) -> SearchAnswer:
+    """Retrieve candidates, and score their passages and the shown sentences in batches shared with other requests."""
     first_stage, candidates = await service.scheduler.run(lambda: candidates_for(bound, topic, k), deadline=deadline)
     if not candidates:
-        return RankedQuery(first_stage, first_stage, [])
+        return SearchAnswer(served, [], {}, [])
     scorer = bound.scorer
     assert isinstance(scorer, PassageDocumentScorer)
     weight = weight_of(scorer, indexed=True)
@@ -82,10 +81,15 @@ async def _reranked(
         prepared = scorer.prepare(candidates)
         return prepared, prepared.tasks
 
-    with service.admission.admit(cost, deadline):
+    with service.admission.admit(cost + cost_of_sentences(served, min(k, len(candidates)) * passages), deadline):
         prepared, scores = await scored(service, scorer, prepare, weight=weight, cost=cost, deadline=deadline)
-    evidence = scorer.finish(prepared, scores)
-    return RankedQuery(bound.run(evidence, first_stage, "search"), first_stage, evidence)
+        evidence = scorer.finish(prepared, scores)
+        ranked = RankedQuery(bound.run(evidence, first_stage, "search"), first_stage, evidence)
+        results = await asyncio.to_thread(explained, bound, topic, ranked, k=k, passages=passages)
+        results = await with_highlights(
+            service, results, lambda: sentences_of(scorer, topic, results, bound.index), deadline
+        )
+    return SearchAnswer(served, results, {item.doc_id: item for item in evidence}, _cuts(results))
 
 
 def reply_json(

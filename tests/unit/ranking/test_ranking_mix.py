@@ -150,7 +150,7 @@ def test_a_mix_reads_selected_passages_only(index: Index, tmp_path: Path) -> Non
 
 def test_a_shown_passage_has_the_scores_of_each_scorer(index: Index, capsys: pytest.CaptureFixture[str]) -> None:
     query = queries(1)[0].text
-    (best, *_), *_ = (result.passages for result in search(opened(index, MIX), query, k=1))
+    (best, *_), *_ = (result.passages for result in search(opened(index, MIX), query, k=1, passages=1))
     assert best.parts is not None
     assert list(best.parts) == ["lexical", "counting"]
     assert best.parts["counting"] == sum(best.text.split().count(word) for word in query.split())

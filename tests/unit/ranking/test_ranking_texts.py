@@ -66,7 +66,7 @@ def test_texts_are_ranked_as_the_same_documents_of_an_index(index: Index, rerank
 def test_every_passage_shown_is_a_slice_of_the_text(reranker: Reranker) -> None:
     for one in reranker.rank("a fox", TEXTS, passages=10):
         assert all(TEXTS[one.index][shown.start : shown.end] == shown.text for shown in one.passages)
-        assert len(one.passages) == one.n_scored == one.n_passages
+        assert len(one.passages) <= one.n_scored == one.n_passages
 
 
 def test_ties_keep_the_order_given_and_top_n_the_best(reranker: Reranker) -> None:

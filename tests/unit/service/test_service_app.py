@@ -183,15 +183,18 @@ def test_evidence_is_what_the_library_says(desk: Service) -> None:
     (one,) = ask_once(desk, "POST", "/v2/rerank", value).json["results"]
     assert one["evidence"] == {"unit": "bm25", "aggregator": "maxp", "n_passages": 4, "n_scored": 4, "n_truncated": 0}
     assert [FOX[shown["start"] : shown["end"]] for shown in one["passages"]] == [s["text"] for s in one["passages"]]
-    assert [[FOX[a:b] for a, b in shown["words"]] for shown in one["passages"]] == [["foxes", "Fox's", "FOX"], ["fox"]]
+    (shown,) = one["passages"]  # the second and the third window of ten words
+    assert [FOX[a:b] for a, b in shown["words"]] == ["fox", "foxes", "Fox's", "FOX"]
+    assert shown["highlights"] == [[shown["start"], shown["end"]]]
     assert one["aggregate"] == one["passages"][0]["score"]
     assert not one["truncated"]
 
 
 def test_another_aggregation_may_be_asked_for(desk: Service) -> None:
     scores = {}
+    document = f"fox {FILLER} {FILLER} fox"  # three windows of ten words; no fox in the second
     for name in ("maxp", "sump"):
-        value = {"query": "fox", "documents": [FOX], "aggregate": name, "evidence": True, "passages": 100}
+        value = {"query": "fox", "documents": [document], "aggregate": name, "evidence": True, "passages": 100}
         (one,) = ask_once(desk, "POST", "/v2/rerank", value).json["results"]
         scores[name] = one["aggregate"], sum(shown["score"] for shown in one["passages"])
         assert one["evidence"]["aggregator"] == name
