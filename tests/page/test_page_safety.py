@@ -13,7 +13,7 @@ from page.payloads import PAYLOADS
 
 Show = Callable[..., Any]
 TAGS = """a article b blockquote button code dd details div dl dt fieldset form h1 h2 h3 header input kbd label legend
-li main mark nav noscript ol option p rect section select span strong summary svg textarea ul"""
+li main mark nav noscript ol option p rect section select span strong summary svg text textarea ul"""
 INSIDE = """() => {
   const all = [...document.body.querySelectorAll("*")];
   return {

@@ -52,7 +52,7 @@ def test_marks_are_the_words_of_the_text_behind_emoji_and_ideographs(
     assert all(texts["story"][start:end] == text for start, end, text in found)
 
 
-def test_a_strip_has_a_bar_for_every_stretch_and_tells_each_passage(show: Show, server: str) -> None:
+def test_a_strip_has_a_bar_for_every_stretch_with_heat_and_tells_each_passage(show: Show, server: str) -> None:
     page = show(f"{server}#search?q=fox&p=lexical")
     page.wait_for_selector(".card[data-doc=story] svg.strip")
     result = next(
@@ -62,11 +62,13 @@ def test_a_strip_has_a_bar_for_every_stretch_and_tells_each_passage(show: Show, 
     )
     cuts = sorted({offset for start, end, _ in result["strip"] for offset in (start, end)})
     bars = page.locator(".card[data-doc=story] .bar").evaluate_all(
-        "all => all.map((one) => [+one.getAttribute('x'), +one.dataset.score])"
+        "all => all.map((one) => [parseFloat(one.getAttribute('x')), +one.dataset.score])"
     )
-    best = [max(s for a, z, s in result["strip"] if a <= cut < z) for cut in cuts[:-1]]
-    assert [score for _, score in bars] == best
-    assert [x for x, _ in bars] == [round(1000 * cut / result["n_characters"], 2) for cut in cuts[:-1]]
+    best = [(cut, max(s for a, z, s in result["strip"] if a <= cut < z)) for cut in cuts[:-1]]
+    assert min(score for _, score in best) == 0
+    warm = [(cut, score) for cut, score in best if score > 0]
+    assert [score for _, score in bars] == [score for _, score in warm]
+    assert [x for x, _ in bars] == [round(100 * cut / result["n_characters"], 2) for cut, _ in warm]
     strip = page.locator(".card[data-doc=story] svg.strip")
     strip.focus()
     page.keyboard.press("Home")

@@ -1,8 +1,9 @@
-// The card of a ranked document: rank, title, scores, strip and best passages.
+// The card of a ranked document: rank, title, best passage, strip, scores, and more passages.
 
 import { h } from "./dom.js";
 import { drawStrip, namesOf } from "./strip.js";
 import { excerpt } from "./passage.js";
+import { placesOf } from "./places.js";
 import * as numbers from "./numbers.js";
 
 const SHOWN = 3; // passages; more are folded
@@ -14,6 +15,11 @@ const EXCERPT = 360; // characters per passage, about
  */
 export function card(result, { scores, scale, href, shown = SHOWN }) {
   const title = result.title || result.doc_id;
+  const places = placesOf(result, scale);
+  const list = (from, to) => {
+    const some = places.slice(from, to).map((item, n) => excerpt(item, from + n + 1, scale, href(item.start), EXCERPT));
+    return some.length > 0 && h("ol", { class: "excerpts", start: from + 1 }, some);
+  };
   const parts = [
     h("header", {},
       h("span", { class: "rank", "aria-hidden": "true" }, String(result.rank)),
@@ -21,13 +27,16 @@ export function card(result, { scores, scale, href, shown = SHOWN }) {
         h("h3", {}, h("a", { href: href(null), dir: "auto" }, title)),
         result.title && h("p", { class: "quiet id", dir: "auto" }, result.doc_id),
         h("p", { class: "places" }))),
-    figures(scores, numbers.read(result)),
+    list(0, 1),
     result.strip.length > 0 && drawStrip({
-      passages: result.strip, length: result.n_characters, scale, names: namesOf(result),
-      label: `Passage scores along ${title}`,
+      passages: result.strip, places: places.slice(0, shown), names: namesOf(result), scale,
+      length: result.n_characters, label: `Passage scores along ${title}`,
       go: (n) => { location.hash = href(result.strip[n][0]); },
     }).element,
-    ...excerpts(result, scale, href, shown),
+    figures(scores, numbers.read(result)),
+    list(1, shown),
+    places.length > shown && h("details", {},
+      h("summary", {}, numbers.plural(places.length - shown, "more passage")), list(shown)),
   ];
   const label = `${result.rank}. ${title}`;
   const attributes = { class: "card", "aria-label": label, "data-doc": result.doc_id, tabindex: -1 };
@@ -39,14 +48,4 @@ export function figures(scores, read) {
   const parts = scores.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, numbers.score(value))));
   const list = parts.length > 0 && h("dl", { class: "scores" }, parts);
   return h("div", { class: "figures" }, list, h("p", { class: "read" }, read));
-}
-
-function excerpts({ passages }, scale, href, shown) {
-  const shorten = (item) => excerpt(item, scale, href(item.start), EXCERPT);
-  const list = (some) => h("ol", { class: "excerpts" }, some.map(shorten));
-  const more = passages.slice(shown);
-  return [
-    passages.length > 0 && list(passages.slice(0, shown)),
-    more.length > 0 && h("details", {}, h("summary", {}, numbers.plural(more.length, "more passage")), list(more)),
-  ];
 }

@@ -1,4 +1,4 @@
-// The document view: the whole text with its passage scores, and steps between the best passages.
+// The document view: the whole text, opened at its best place, with steps between its places.
 
 import { byId, h } from "./dom.js";
 import { ask, search } from "./api.js";
@@ -6,8 +6,10 @@ import { figures } from "./card.js";
 import { lengthOf } from "./codepoints.js";
 import { scaleOf } from "./heat.js";
 import { heatText } from "./heattext.js";
+import { legend } from "./legend.js";
 import * as numbers from "./numbers.js";
 import { excerpt } from "./passage.js";
+import { placesOf, sentencesOf } from "./places.js";
 import { problem, waiting } from "./problem.js";
 import { documentHash, searchHash } from "./route.js";
 import { scoresOf } from "./search.js";
@@ -17,7 +19,7 @@ import { walkBar } from "./walk.js";
 const EXCERPT = 220; // characters per best passage, about
 let bar = null; // bar of the shown document, if it has scores
 
-/** Show the document of `load()`, see fromSearch; at: start of the passage to show, in code points, or null. */
+/** Show the document of `load()`, see fromSearch; at: start of the passage to show, in code points; null: the best. */
 export async function showDocument(load, at) {
   const view = byId("view-document");
   bar = null;
@@ -31,7 +33,7 @@ export async function showDocument(load, at) {
 
 /** Show another passage of the shown document; returns false if there is none. */
 export function showPassage(at) {
-  if (bar === null || at === null) return false;
+  if (bar === null) return false;
   bar.goTo(at);
   return true;
 }
@@ -66,16 +68,17 @@ export async function fromSearch(state) {
 function draw(view, shown, at) {
   const { result } = shown;
   const strip = result?.strip ?? [];
-  const scale = scaleOf([strip]); // scale of this document; results of a search share a scale
+  const scale = scaleOf([strip], shown.unit); // of this document; the results of a search share a scale
   const names = result ? namesOf(result) : [];
+  const places = result ? placesOf(result, scale) : [];
   const heading = h("h1", { tabindex: -1, dir: "auto" }, shown.title);
   const text = h("div", { class: "text", dir: "auto" });
   const words = result?.passages.flatMap((item) => item.words) ?? [];
-  const body = heatText(text, { text: shown.text, strip, names, scale, words });
-  const heat = (on) => text.classList.toggle("plain", !on);
-  if (strip.length) bar = walkBar(shown, { names, scale, show: body.show, heat });
+  const body = heatText(text, { text: shown.text, strip, names, scale, words, sentences: sentencesOf(places) });
+  if (strip.length) bar = walkBar(shown, { places, names, scale, show: body.show });
   document.title = `${shown.title} – LongRank`;
-  view.replaceChildren(...headOf(shown, heading), ...(bar ? [bar.element, bestOf(shown, scale)] : []), text);
+  const tools = bar ? [aside(shown, places, scale, text), bar.element] : [];
+  view.replaceChildren(...headOf(shown, heading), ...tools, text);
   heading.focus({ preventScroll: true });
   if (!showPassage(at)) scrollTo(0, 0);
 }
@@ -98,9 +101,18 @@ function readOf({ result, text, back }) {
   return back ? `not among the results: no passage scores · ${length}` : length;
 }
 
-function bestOf({ result, href }, scale) {
+/** Make the list of places and the legend, which stand beside the text if there is room. */
+function aside({ href }, places, scale, text) {
   const wide = matchMedia("(min-width: 72rem)").matches;
-  const list = result.passages.map((item) => excerpt(item, scale, href(item.start), EXCERPT));
-  return h("details", { class: "best", open: wide },
-    h("summary", {}, "Best passages"), h("ol", { class: "excerpts" }, list));
+  const list = places.map((item, n) => excerpt(item, n + 1, scale, href(item.start), EXCERPT));
+  return h("div", { class: "aside" },
+    h("div", { class: "heat-key" }, legend(scale, "this document"), heatSwitch(text)),
+    h("details", { open: wide }, h("summary", {}, "Best passages"), h("ol", { class: "excerpts" }, list)));
+}
+
+function heatSwitch(text) {
+  const box = h("input", {
+    type: "checkbox", id: "heat", checked: true, change: () => text.classList.toggle("plain", !box.checked),
+  });
+  return h("label", { class: "toggle", for: "heat" }, box, "Heat in the text");
 }

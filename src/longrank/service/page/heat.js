@@ -1,19 +1,25 @@
-// Passage scores as colours: a scale of nine levels, and stretches without overlaps.
+// Heat: the share of the scale that a passage's score fills, in colours of five levels; stretches without overlaps.
 
-export const LEVELS = 9;
+export const LEVELS = 5;
+const NO_ZERO = /^log/; // logit, logit_diff and logprob: only differences have a meaning
 
-/** Return the scale from the lowest to the highest passage score of `strips`. */
-export function scaleOf(strips) {
-  let low = Infinity;
-  let high = -Infinity;
+/**
+ * Return the scale of passage scores: from 0 to the highest score of `strips`; without a zero, from the lowest score.
+ * part(score): heat from 0 (empty, also below 0) to 1; level(score): 0 for no heat, else 1 to LEVELS.
+ */
+export function scaleOf(strips, unit) {
+  let [low, high] = [Infinity, -Infinity];
   for (const strip of strips) {
     for (const [, , score] of strip) {
       low = Math.min(low, score);
       high = Math.max(high, score);
     }
   }
-  const part = (score) => (high > low ? (score - low) / (high - low) : 1);
-  return { low, high, part, level: (score) => Math.min(LEVELS - 1, Math.floor(part(score) * LEVELS)) };
+  const zero = !NO_ZERO.test(unit ?? "");
+  const empty = zero ? 0 : low;
+  const alone = zero ? 0 : 1; // heat of scores that are all equal, or all below 0
+  const part = (score) => (high > empty ? Math.max(0, (score - empty) / (high - empty)) : alone);
+  return { unit, zero, empty, full: high, part, level: (score) => Math.ceil(part(score) * LEVELS) };
 }
 
 /**

@@ -3,6 +3,7 @@
 import { h, showAt } from "./dom.js";
 import { unitsOf } from "./codepoints.js";
 import { stretches } from "./heat.js";
+import { painter } from "./layers.js";
 import { apart } from "./passage.js";
 
 const CHUNK = 8192; // UTF-16 units, about
@@ -10,45 +11,34 @@ const SLICE = 8; // milliseconds of work before the browser handles events
 
 /**
  * Show `text` in `container`.
- * strip: [[start, end, score]]; names: names of its passages; words: [[start, end]]; offsets in code points.
+ * strip: [[start, end, score]]; names: names of its passages; words, sentences: [[start, end]]; offsets in code points.
  * Returns {show(n), done}: show scrolls to the nth passage of the strip; done resolves when all text is drawn.
  */
-export function heatText(container, { text, strip, names, words, scale }) {
+export function heatText(container, { text, strip, names, words, sentences, scale }) {
   const unit = unitsOf(text);
-  const passages = strip.map(([start, end]) => [unit(start), unit(end)]);
+  const inUnits = ([from, to]) => ({ from, to, start: unit(from), end: unit(to) });
+  const passages = strip.map(inUnits);
+  const marks = apart(words).map(inUnits);
   const parts = stretches(strip).map((item) => ({ ...item, start: unit(item.start), end: unit(item.end) }));
-  const marks = apart(words).map(([start, end]) => ({ from: start, to: end, start: unit(start), end: unit(end) }));
+  const [pieces, answers] = [[], []];
+  const keep = (into, node, start, end) => {
+    into.push({ node, start, end });
+    return node;
+  };
+  const paint = painter(text, [
+    { ranges: sentences.map(inUnits), make: (_, ...cut) => keep(answers, h("strong", { class: "answer" }), ...cut) },
+    { ranges: marks, make: ({ from, to }) => h("mark", { "data-start": from, "data-end": to }) },
+    { ranges: parts, make: ({ score }, ...cut) => {
+      return keep(pieces, h("span", { class: `heat h${scale.level(score)}` }), ...cut);
+    } },
+  ]);
   const chunks = chunksOf(text, marks).map(([start, end]) => ({ start, end, element: h("div", { class: "chunk" }) }));
-  const spans = [];
-  let [nextChunk, nextMark, nextPart] = [0, 0, 0];
+  let nextChunk = 0;
   container.replaceChildren(...chunks.map((item) => item.element));
 
-  const colour = (parent, start, end) => {
-    while (start < end) {
-      while (nextPart < parts.length && parts[nextPart].end <= start) nextPart += 1;
-      const part = parts[nextPart];
-      const plain = Math.min(end, part?.start ?? end);
-      if (plain > start) parent.append(text.slice(start, plain));
-      if (plain === end) return;
-      const from = Math.max(start, plain);
-      start = Math.min(end, part.end);
-      const node = h("span", { class: `heat h${scale.level(part.score)}` }, text.slice(from, start));
-      spans.push({ start: from, end: start, node });
-      parent.append(node);
-    }
-  };
   const fillNext = () => {
     const { element, start, end } = chunks[nextChunk++];
-    let position = start;
-    for (; nextMark < marks.length && marks[nextMark].start < end; nextMark += 1) {
-      const item = marks[nextMark];
-      colour(element, position, item.start);
-      const mark = h("mark", { "data-start": item.from, "data-end": item.to });
-      colour(mark, item.start, item.end);
-      element.append(mark);
-      position = item.end;
-    }
-    colour(element, position, end);
+    paint(element, start, end);
   };
   const fillAll = async () => {
     while (nextChunk < chunks.length && container.contains(chunks[0].element)) {
@@ -58,15 +48,19 @@ export function heatText(container, { text, strip, names, words, scale }) {
     }
   };
   const show = (n) => {
-    const [start, end] = passages[n];
+    const { start, end } = passages[n];
     while (nextChunk < chunks.length && chunks[nextChunk].start < end) fillNext();
-    container.querySelectorAll(".begins, .ends").forEach((node) => node.classList.remove("begins", "ends"));
-    const inside = spans.filter((item) => start <= item.start && item.end <= end);
+    const shown = container.querySelectorAll(".begins, .ends, .here");
+    shown.forEach((node) => node.classList.remove("begins", "ends", "here"));
+    const within = (items) => items.filter((item) => start <= item.start && item.end <= end).map((item) => item.node);
+    const [inside, best] = [within(pieces), within(answers)];
     if (!inside.length) return;
-    inside[0].node.dataset.name = names[n];
-    inside[0].node.classList.add("begins");
-    inside.at(-1).node.classList.add("ends");
-    showAt(inside[0].node, "start");
+    inside[0].dataset.name = names[n];
+    inside[0].classList.add("begins");
+    inside.at(-1).classList.add("ends");
+    best.forEach((node) => node.classList.add("here"));
+    if (best.length) showAt(best[0], "center");
+    else showAt(inside[0], "start");
   };
   return { show, done: fillAll() };
 }

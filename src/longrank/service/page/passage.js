@@ -1,52 +1,65 @@
-// The excerpt of a passage: offsets, score, link, and its densest part with the query's words marked.
+// The excerpt of a passage: offsets, scores, link, and its best sentence with the text around it.
 
 import { h } from "./dom.js";
 import { unitsOf } from "./codepoints.js";
+import { painter } from "./layers.js";
 import * as numbers from "./numbers.js";
 
 const NEAR = 30;
 
 /**
- * Make an excerpt of a passage {index, start, end, score, contribution?, text, words}.
- * href: its address; length: characters to show, about.
+ * Make an excerpt of a passage {index, start, end, score, contribution?, parts?, text, words, highlights?}.
+ * number: its rank in the document; href: its address; length: characters to show, about.
  */
-export function excerpt(passage, scale, href, length) {
+export function excerpt(passage, number, scale, href, length) {
   const share = passage.contribution ?? null;
+  const parts = Object.entries(passage.parts ?? {}).map(([name, value]) => ` · ${name} ${numbers.score(value)}`);
   return h("li", { class: "excerpt" },
     h("p", { class: "where" },
-      h("span", { class: `chip s${scale.level(passage.score)}`, "aria-hidden": "true" }),
+      h("span", { class: "rank-of", "aria-hidden": "true" }, String(number)),
       h("a", { href, "data-start": passage.start }, `passage ${passage.index}`),
-      ` · ${numbers.range(passage.start, passage.end)} · `, h("b", {}, numbers.score(passage.score)),
-      share !== null && ` · contributes ${numbers.score(share)}`),
-    h("blockquote", { dir: "auto" }, marked(passage, length)));
+      ` · ${numbers.range(passage.start, passage.end)} · `,
+      h("span", { class: `chip s${scale.level(passage.score)}`, "aria-hidden": "true" }),
+      h("b", {}, numbers.score(passage.score)),
+      share !== null && ` · contributes ${numbers.score(share)}`, ...parts),
+    h("blockquote", { dir: "auto" }, shortened(passage, number, length)));
 }
 
-/** Return about `length` UTF-16 units of the passage with <mark> around the query's words (offsets of the document). */
-function marked({ text, start, words }, length) {
+/** Return about `length` UTF-16 units of the passage around its best sentence, else around the query's words. */
+function shortened({ text, start, words, highlights = [] }, number, length) {
   const unit = unitsOf(text);
-  const marks = apart(words).map(([from, to]) => ({ from, to, a: unit(from - start), z: unit(to - start) }));
-  const [first, last] = densest(text, marks, length);
-  const nodes = [first > 0 && "… "];
-  let done = first;
-  for (const { from, to, a, z } of marks.filter((item) => first <= item.a && item.z <= last)) {
-    nodes.push(text.slice(done, a), h("mark", { "data-start": from, "data-end": to }, text.slice(a, z)));
-    done = z;
-  }
-  return [...nodes, text.slice(done, last), last < text.length && " …"];
+  const inUnits = ([from, to]) => ({ from, to, start: unit(from - start), end: unit(to - start) });
+  const marks = apart(words).map(inUnits);
+  const sentences = apart(highlights).map(inUnits);
+  const centre = highlights.length ? inUnits(highlights[0]) : densest(text, marks, length);
+  const [first, last] = around(text, centre, length);
+  const quote = h("span", { class: "quote" });
+  painter(text, [
+    { ranges: sentences, make: () => h("strong", { class: number === 1 ? "answer here" : "answer" }) },
+    { ranges: marks.filter((item) => first <= item.start && item.end <= last),
+      make: ({ from, to }) => h("mark", { "data-start": from, "data-end": to }) },
+  ])(quote, first, last);
+  return [first > 0 && "… ", quote, last < text.length && " …"];
 }
 
-/** Return the stretch of about `length` with the most different words of the query, cut at blanks. */
+/** Return the stretch with the most different words of the query in about `length`. */
 function densest(text, marks, length) {
-  if (text.length <= length * 1.2) return [0, text.length];
-  let best = { worth: -1, a: 0, z: 0 };
+  let best = { worth: -1, start: 0, end: 0 };
   marks.forEach((item, n) => {
-    const within = marks.slice(n).filter((other) => other.z <= item.a + length * 0.8);
-    const worth = new Set(within.map(({ a, z }) => text.slice(a, z).toLowerCase())).size + within.length / 1000;
-    if (worth > best.worth) best = { worth, a: item.a, z: (within.at(-1) ?? item).z };
+    const within = marks.slice(n).filter((other) => other.end <= item.start + length * 0.8);
+    const different = new Set(within.map(({ start, end }) => text.slice(start, end).toLowerCase()));
+    const worth = different.size + within.length / 1000;
+    if (worth > best.worth) best = { worth, start: item.start, end: (within.at(-1) ?? item).end };
   });
-  const room = Math.max(0, length - (best.z - best.a)) / 2;
-  const first = Math.round(Math.max(0, Math.min(best.a - room, text.length - length)));
-  return [Math.min(best.a, blank(text, first)), Math.max(best.z, blank(text, Math.min(text.length, first + length)))];
+  return best;
+}
+
+/** Return [first, last]: about `length` of the text around a stretch, which stays whole, cut at blanks. */
+function around(text, { start, end }, length) {
+  if (text.length <= length * 1.2) return [0, text.length];
+  const room = Math.max(0, length - (end - start)) / 2;
+  const first = Math.round(Math.max(0, Math.min(start - room, text.length - length)));
+  return [Math.min(start, blank(text, first)), Math.max(end, blank(text, Math.min(text.length, first + length)))];
 }
 
 /** Return the offset after the blank nearest to `at`, or `at` without a near blank; never inside a character. */

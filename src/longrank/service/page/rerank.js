@@ -6,6 +6,7 @@ import { card } from "./card.js";
 import { commandLine } from "./command.js";
 import { lengthOf } from "./codepoints.js";
 import { scaleOf } from "./heat.js";
+import { legend } from "./legend.js";
 import { nothing, problem, waiting } from "./problem.js";
 import { textHash } from "./route.js";
 import { watchFiles } from "./files.js";
@@ -56,12 +57,13 @@ async function run() {
 function show(into, texts, body, answer) {
   const results = answer.results.map((item, n) => asResult(item, n, texts[item.index]));
   const unit = answer.results[0].evidence.unit;
-  const scale = scaleOf(results.map((item) => item.strip));
+  const scale = scaleOf(results.map((item) => item.strip), unit);
   last = { texts, results, unit, warnings: answer.meta?.warnings ?? [] };
   const cardOf = (item) => card(item, { scale, scores: scoresOf(item, unit), href: (at) => textHash(item.index, at) });
   into.replaceChildren(h("section", { class: "column", "aria-label": "Ranking" },
     commandLine(curl(body)),
     ...last.warnings.map((item) => h("p", { class: "warning" }, item)),
+    legend(scale, "this ranking"),
     h("ol", { class: "results" }, results.map(cardOf))));
   announce(`${results.length} documents ranked.`);
   into.scrollIntoView({ block: "start" });

@@ -6,6 +6,7 @@ import { card } from "./card.js";
 import { commandLine } from "./command.js";
 import { comparePlaces } from "./compare.js";
 import { scaleOf } from "./heat.js";
+import { legend } from "./legend.js";
 import * as numbers from "./numbers.js";
 import { nothing, problem, waiting } from "./problem.js";
 import { documentHash, route, searchHash } from "./route.js";
@@ -85,7 +86,8 @@ async function fill(column, columns, state, signal) {
 }
 
 function content(answer, state, n) {
-  const scale = scaleOf(answer.results.map((item) => item.strip));
+  const strips = answer.results.map((item) => item.strip);
+  const scale = scaleOf(strips, answer.unit);
   const cards = answer.results.map((result) => card(result, {
     scale, scores: scoresOf(result, answer.unit), shown: n > 1 ? 1 : 3,
     href: (at) => documentHash(state, result.doc_id, answer.pipeline, at),
@@ -93,6 +95,7 @@ function content(answer, state, n) {
   return [
     commandLine(answer.command),
     ...answer.warnings.map((item) => h("p", { class: "warning" }, item)),
+    ...(strips.some((item) => item.length) ? [legend(scale, "this ranking")] : []),
     cards.length ? h("ol", { class: "results" }, cards) : NOTHING(),
   ];
 }

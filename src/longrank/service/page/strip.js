@@ -4,42 +4,38 @@ import { h, svg } from "./dom.js";
 import { coarser, stretches } from "./heat.js";
 import * as numbers from "./numbers.js";
 
-const WIDTH = 1000;
-const HEIGHT = 32;
+const MOST = 1000; // bars
+const [TOP, HEIGHT] = [14, 44]; // pixels: numbers of places above, bars below
+const NEAR = 4; // per cent of the width that a number needs
 const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 };
 
 /**
  * Draw passage scores along a document.
  * passages: [[start, end, score]] in order, in code points; length: length of the document; scale: see scaleOf;
- * names: names of the passages; go(n): shows passage n. Returns {element, select(n)}.
+ * places: its best passages, see placesOf; names: names of the passages; go(n): shows passage n.
+ * Returns {element, select(n)}.
  */
-export function drawStrip({ passages, length, scale, names, label, go }) {
-  const best = passages.reduce((top, item, n) => (item[2] > passages[top][2] ? n : top), 0);
+export function drawStrip({ passages, places, length, scale, names, label, go }) {
+  const best = Math.max(0, indexOf(passages, places[0]));
   const picture = svg("svg", {
-    class: "strip", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", tabindex: 0, role: "slider",
+    class: "strip", height: HEIGHT, tabindex: 0, role: "slider",
     "aria-label": label, "aria-valuemin": 1, "aria-valuemax": passages.length,
   });
-  const cursor = svg("rect", { class: "cursor", y: 0, height: HEIGHT });
+  const share = (offset) => (100 * offset) / Math.max(1, length);
+  const across = (start, end) => ({ x: percent(share(start)), width: percent(share(end) - share(start)) });
+  const cursor = svg("rect", { class: "cursor", y: TOP, height: HEIGHT - TOP });
   const reading = h("p", { class: "reading" });
-  const x = (offset) => ((WIDTH * offset) / Math.max(1, length)).toFixed(2);
-  const parts = coarser(stretches(passages), length, WIDTH);
-  const bars = parts.map((item) => {
-    const height = 5 + (HEIGHT - 5) * scale.part(item.score);
-    return svg("rect", {
-      class: `bar s${scale.level(item.score)}`, "data-passage": item.passage, "data-score": item.score,
-      x: x(item.start), width: (x(item.end) - x(item.start)).toFixed(2),
-      y: (HEIGHT - height).toFixed(1), height: height.toFixed(1),
-    });
-  });
-  picture.append(svg("rect", { class: "track", x: 0, y: 0, width: WIDTH, height: HEIGHT }), ...bars, cursor);
+  const parts = coarser(stretches(passages), length, MOST);
+  const warm = parts.filter((item) => scale.part(item.score) > 0);
+  picture.append(svg("rect", { class: "track", y: TOP, width: "100%", height: HEIGHT - TOP }),
+    ...warm.map((item) => bar(item, scale, across(item.start, item.end))), ...numbered(places, share), cursor);
 
   let current = best;
   const show = (n, prefix = "") => {
     const [start, end, value] = passages[n];
     const where = `${names[n]} · characters ${numbers.range(start, end)} · `;
     reading.replaceChildren(prefix, where, h("b", {}, numbers.score(value)));
-    cursor.setAttribute("x", x(start));
-    cursor.setAttribute("width", Math.max(3, x(end) - x(start)));
+    for (const [name, size] of Object.entries(across(start, end))) cursor.setAttribute(name, size);
     picture.setAttribute("aria-valuenow", n + 1);
     picture.setAttribute("aria-valuetext", `${names[n]}, characters ${start} to ${end}, score ${numbers.score(value)}`);
   };
@@ -68,6 +64,32 @@ export function drawStrip({ passages, length, scale, names, label, go }) {
   });
   select(best);
   return { element: h("div", { class: "strip-box" }, picture, reading), select };
+}
+
+function bar({ score, passage }, scale, across) {
+  const height = 3 + (HEIGHT - TOP - 3) * scale.part(score);
+  return svg("rect", {
+    class: `bar s${scale.level(score)}`, "data-passage": passage, "data-score": score,
+    ...across, y: (HEIGHT - height).toFixed(1), height: height.toFixed(1),
+  });
+}
+
+/** Write the numbers of places above their bars, from the best on, where there is room. */
+function numbered(places, share) {
+  const taken = [];
+  return places.map(({ start, end }, n) => {
+    const x = Math.min(99, Math.max(1, share((start + end) / 2)));
+    if (taken.some((other) => Math.abs(other - x) < NEAR)) return null;
+    taken.push(x);
+    return svg("text", { class: n ? "number" : "number best-number", x: percent(x), y: TOP - 3 }, String(n + 1));
+  }).filter(Boolean);
+}
+
+const percent = (share) => `${share.toFixed(2)}%`;
+
+/** Return the index of a passage {start, end} in a strip, or -1. */
+export function indexOf(strip, passage) {
+  return strip.findIndex(([start, end]) => start === passage?.start && end === passage.end);
 }
 
 /** Return the names of a strip's passages: the number in the document if known, else in the strip. */

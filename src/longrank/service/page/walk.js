@@ -1,63 +1,48 @@
-// The sticky bar above a document: strip, steps between the best passages, legend.
+// The sticky bar above a document: its strip, and steps between its places.
 
 import { announce, h } from "./dom.js";
-import { LEVELS } from "./heat.js";
 import * as numbers from "./numbers.js";
-import { drawStrip } from "./strip.js";
+import { drawStrip, indexOf } from "./strip.js";
 
 /**
- * Make the bar of a document {result, unit, href} with the `names` of its passages, coloured on `scale`.
- * show(n) scrolls to a passage; heat(on) turns colours on and off.
- * Returns {element, step(by), goTo(at)}: step by ranks of passages, or go to the passage that starts at code point `at`.
+ * Make the bar of a document {text, result, href} with its `places` and the `names` of its passages, on `scale`.
+ * show(n) scrolls to a passage of the strip.
+ * Returns {element, step(by), goTo(at)}: step to the next place, or go to the passage that starts at code point `at`;
+ * null: the best place.
  */
-export function walkBar({ result, unit, href }, { names, scale, show, heat }) {
+export function walkBar({ result, href }, { places, names, scale, show }) {
   const { strip } = result;
-  const order = strip.map((_, n) => n).sort((a, b) => strip[b][2] - strip[a][2] || a - b);
-  const where = h("span", { class: "place-of" }, `– of ${strip.length}`);
-  let rank = null;
+  const where = h("span", { class: "place-of" });
+  let rank = 0;
   const go = (n) => {
-    rank = order.indexOf(n);
+    const [start, end, score] = strip[n];
+    rank = Math.max(0, places.findIndex((item) => item.start < end && start < item.end)); // the best that it touches
     show(n);
     picture.select(n);
-    where.textContent = `${rank + 1} of ${strip.length}`;
-    announce(`${names[n]}, ${rank + 1} of ${strip.length} by score, ${numbers.score(strip[n][2])}`);
-    history.replaceState(null, "", href(strip[n][0]));
+    where.textContent = `${rank + 1} of ${places.length}`;
+    announce(`${names[n]}, place ${rank + 1} of ${places.length}, score ${numbers.score(score)}`);
+    history.replaceState(null, "", href(start));
   };
   const picture = drawStrip({
-    passages: strip, length: result.n_characters, scale, names, label: "Passage scores along the document", go,
+    passages: strip, places, length: result.n_characters, scale, names, label: "Passage scores along the document", go,
   });
-  const step = (by) => {
-    const from = rank ?? (by > 0 ? -1 : 0);
-    go(order[(from + by + order.length) % order.length]);
+  const step = (by) => go(indexOf(strip, places[(rank + by + places.length) % places.length]));
+  const goTo = (at) => {
+    const n = strip.findIndex(([start]) => start === at);
+    go(Math.max(0, n >= 0 ? n : indexOf(strip, places[0])));
   };
-  const tools = h("div", { class: "walk-tools" },
-    h("div", { class: "steps" },
-      stepButton("← Previous", "Previous best passage", "p", () => step(-1)),
-      where,
-      stepButton("Next best →", "Next best passage", "n", () => step(1))),
-    legend(scale, unit),
-    heatSwitch(heat));
   return {
-    element: h("div", { class: "walk", role: "group", "aria-label": "Passages" }, picture.element, tools),
-    step,
-    goTo: (at) => go(Math.max(0, strip.findIndex(([start]) => start === at))),
+    element: h("div", { class: "walk", role: "group", "aria-label": "Passages" },
+      stepButton("Previous best passage", "p", () => step(-1), "← ", words("Previous", "p")),
+      picture.element,
+      stepButton("Next best passage", "n", () => step(1), words("Next best", "n"), " →"),
+      where),
+    step, goTo,
   };
 }
 
-function stepButton(text, label, key, click) {
-  const attributes = { type: "button", click, "aria-label": label, "aria-keyshortcuts": key };
-  return h("button", attributes, `${text} `, h("kbd", {}, key));
+function stepButton(label, key, click, ...content) {
+  return h("button", { type: "button", click, "aria-label": label, "aria-keyshortcuts": key }, ...content);
 }
 
-function heatSwitch(heat) {
-  const box = h("input", { type: "checkbox", id: "heat", checked: true, change: () => heat(box.checked) });
-  return h("label", { class: "toggle", for: "heat" }, box, "Heat");
-}
-
-function legend({ low, high }, unit) {
-  const [least, most] = [numbers.score(low), numbers.score(high)];
-  const ramp = Array.from({ length: LEVELS }, (_, n) => h("span", { class: `swatch h${n}` }));
-  const said = `Colours of passage scores: pale is ${least}, strong is ${most}, in ${unit}`;
-  return h("p", { class: "legend", role: "img", "aria-label": said },
-    h("span", {}, least), h("span", { class: "ramp" }, ramp), h("span", {}, most), h("span", { class: "quiet" }, unit));
-}
+const words = (text, key) => h("span", { class: "words" }, `${text} `, h("kbd", {}, key));
