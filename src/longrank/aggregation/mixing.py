@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby, islice
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import lookup, suggestion
+from longrank.config import listed, lookup, suggestion
 from longrank.errors import InputError
 from longrank.formats.evidence import MIX, PARTS
 from longrank.fusion import reciprocal_ranks, scaled
@@ -106,29 +106,69 @@ def remixed(evidence: Iterable[Evidence], mix: Mix) -> Iterator[Evidence]:
         InputError: evidence without a part of the mix, or the evidence of a query is not together.
     """
     seen: set[str] = set()
-    for query_id, group in groupby(evidence, key=lambda document: document.query_id):
+    for query_id, documents in groupby(evidence, key=lambda document: document.query_id):
         if query_id in seen:
             raise InputError(f"the evidence of query {query_id!r} is not together, so its scores cannot be mixed")
         seen.add(query_id)
-        documents = list(group)
-        scores = mixed([parts_of(document, mix.weights) for document in documents], mix)
-        for document, score in zip(documents, scores, strict=True):
-            yield replace(document, passage_score=score)
+        yield from remixed_query(list(documents), mix)
 
 
-def parts_of(evidence: Evidence, names: Iterable[str]) -> Parts:
-    """Return the parts of a document's passage scores.
+def remixed_query(documents: Sequence[Evidence], mix: Mix) -> list[Evidence]:
+    """Return the evidence of one query with the passage scores of a mix.
 
     Raises:
-        InputError: the evidence lacks one of the parts.
+        InputError: evidence without a part of the mix.
     """
+    scores = mixed([_parts_of(document, mix) for document in documents], mix)
+    return [replace(document, passage_score=score) for document, score in zip(documents, scores, strict=True)]
+
+
+def _parts_of(evidence: Evidence, mix: Mix) -> Parts:
     known = evidence.passage_parts or {}
-    for name in names:
+    for name in mix.weights:
         if name not in known:
-            fault = "this evidence keeps no parts of a mix" if not known else f"this evidence has no part '{name}'"
-            fix = "rerank with [mix] in the pipeline" if not known else suggestion(name, known)
-            raise InputError(fault, got=f"document {evidence.doc_id} of query {evidence.query_id}", fix=fix)
+            fault = f"evidence of document {evidence.doc_id!r} for query {evidence.query_id!r} has no part of a mix"
+            raise InputError(fault, got=name, fix=suggestion(name, known) if known else NO_PARTS)
     return known
+
+
+NO_PARTS = "rerank with [mix] in the pipeline, which keeps the scores of each scorer"
+
+
+def mixed_again(
+    header: Mapping[str, Any],
+    evidence: Iterable[Evidence],
+    weights: Mapping[str, float] | None,
+    method: str | None = None,
+) -> Iterable[Evidence]:
+    """Return evidence with the passage scores of another mix; without weights, the evidence as it is.
+
+    Args:
+        header: of the evidence file; empty for values in memory.
+        evidence: evidence with parts, query by query.
+        weights: as of `make_mix`.
+        method: a name of `METHODS`; None: the method of the file, else ``minmax``.
+
+    Raises:
+        InputError: a method without weights, evidence without parts, or as `make_mix`.
+    """
+    if weights is None:
+        if method is not None:
+            raise InputError("a method of mixing needs weights", got=method, fix="give `mix`, such as lexical=0.3")
+        return evidence
+    names, evidence = parts_in(header, evidence)
+    if not names:
+        raise InputError("this evidence keeps no parts of a mix", got=listed(weights), fix=NO_PARTS)
+    return remixed(evidence, make_mix(names, weights, method or method_in(header)))
+
+
+def parts_in(header: Mapping[str, Any], evidence: Iterable[Evidence]) -> tuple[tuple[str, ...], Iterable[Evidence]]:
+    """Return the names of the parts, by the header or, of values in memory, by the first document; and the evidence."""
+    if header:
+        return tuple(header.get(PARTS, ())), evidence
+    rest = iter(evidence)
+    first = list(islice(rest, 1))
+    return tuple(name for document in first for name in document.passage_parts or ()), chain(first, rest)
 
 
 def mix_header(mix: Mix) -> dict[str, Any]:
@@ -136,6 +176,11 @@ def mix_header(mix: Mix) -> dict[str, Any]:
     main, *others = mix.weights
     about = {"method": mix.method, "weights": {name: mix.weights[name] for name in others}}
     return {PARTS: [main, *others], MIX: about}
+
+
+def method_in(header: Mapping[str, Any]) -> str:
+    """Return the method of the mix in an evidence file, ``minmax`` if there is none."""
+    return str(header.get(MIX, {}).get("method", "minmax"))
 
 
 def mix_of(header: Mapping[str, Any]) -> Mix | None:

@@ -1,7 +1,8 @@
 """Effectiveness by the number of passages or documents read, from stored evidence; no passage is scored again.
 
 `by_passages` keeps fewer passages of each document (Santos et al., figure 2), `by_depth` fewer documents of each query
-(their figure 3; PARADE's extended version). Kept evidence is ranked exactly as by `longrank aggregate`.
+(their figure 3; PARADE's extended version). Kept evidence is ranked exactly as by `longrank aggregate`. Mixed scores
+are mixed again over the passages and documents that are kept, as if the others had not been scored.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from longrank.aggregation.mixing import Mix, remixed
 from longrank.aggregation.run import aggregate_run
 from longrank.config import lookup
 from longrank.errors import InputError
@@ -55,6 +57,7 @@ class Setup:
         normalize: scaling before interpolation, ``none`` or ``minmax``.
         queries: topics that count.
         last: documents that the index lacked; they come after all others.
+        mix: mix of the passage scores; None: no mix, or unknown.
     """
 
     aggregators: Mapping[str, Aggregator]
@@ -65,6 +68,7 @@ class Setup:
     normalize: str = "none"
     queries: Queries = "complete"
     last: frozenset[str] = frozenset()
+    mix: Mix | None = None
 
     def points(self, n: int | None, evidence: Sequence[Evidence]) -> Iterator[Point]:
         """Yield a point for each aggregator.
@@ -72,6 +76,7 @@ class Setup:
         Raises:
             InputError: as `aggregate_run` and `evaluate`.
         """
+        evidence = evidence if self.mix is None else list(remixed(evidence, self.mix))
         for name, aggregator in self.aggregators.items():
             run = aggregate_run(
                 evidence,
@@ -90,6 +95,11 @@ class Setup:
         values = evaluate(self.qrels, run, self.measures, queries=self.queries)
         means = {measure: summarise(measure, per_query.values()) for measure, per_query in values.items()}
         return Point(n, name, means, values)
+
+    def note_mix(self, evidence: Sequence[Evidence], notes: Notes) -> None:
+        """Note that mixed scores stay as they are, if their mix is unknown."""
+        if self.mix is None and any(each.passage_parts for each in evidence):
+            notes.say("mixed scores are relative to all scored passages: the weights of their mix are unknown")
 
     def note_topics(self, query_ids: Iterable[str], notes: Notes) -> None:
         """Note how many judged topics have no ranking."""
@@ -124,6 +134,7 @@ def by_passages(
         fault = "scores of a document network cannot be recomputed with fewer passages"
         raise InputError(fault, fix="rerank with fewer")
     _note_unscored(held, rule, max(counts, default=1), notes)
+    setup.note_mix(held, notes)
     setup.note_topics([*(each.query_id for each in held), *(setup.first_stage or ())], notes)
     points: list[Point] = []
     for n in sorted(counts):
@@ -153,7 +164,7 @@ def kept(evidence: Evidence, rule: str, n: int) -> Evidence:
         n: number of passages, at least 1.
     """
     choose, _ = SELECTORS[rule]
-    chosen = np.sort(choose(evidence.passage_weight, n))
+    chosen, parts = np.sort(choose(evidence.passage_weight, n)), evidence.passage_parts
     return replace(
         evidence,
         passage_index=evidence.passage_index[chosen],
@@ -161,6 +172,7 @@ def kept(evidence: Evidence, rule: str, n: int) -> Evidence:
         passage_end=evidence.passage_end[chosen],
         passage_score=evidence.passage_score[chosen],
         passage_weight=evidence.passage_weight[chosen],
+        passage_parts=None if parts is None else {name: part[chosen] for name, part in parts.items()},
     )
 
 
@@ -184,6 +196,7 @@ def by_depth(
     held, setup = list(evidence), replace(setup, first_stage=first_stage)
     rank = {(row.query_id, row.doc_id): place for q in first_stage for place, row in enumerate(first_stage[q])}
     _note_depth(held, rank, max(depths, default=1), setup.last, notes)
+    setup.note_mix(held, notes)
     setup.note_topics(first_stage, notes)
     points = [setup.point(0, name, first_stage) for name in setup.aggregators]
     for depth in sorted(depths):

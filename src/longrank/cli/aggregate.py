@@ -10,7 +10,7 @@ import typer
 
 from longrank.aggregation import AGGREGATORS, make_aggregator
 from longrank.cli import console
-from longrank.cli.options import EvidenceFile, FirstStage, Interpolate, Normalize, Tag, Weights
+from longrank.cli.options import EvidenceFile, FirstStage, Interpolate, MixMethod, Normalize, Tag, Weights
 
 
 def aggregate(
@@ -26,6 +26,15 @@ def aggregate(
     ] = None,
     interpolate: Interpolate = None,
     normalize: Normalize = "none",
+    mix: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=WEIGHT",
+            help="Weight of another scorer in a mix, such as lexical=0.3; the main scorer has the rest. Repeatable. "
+            "[default: the passage scores as written]",
+        ),
+    ] = None,
+    mix_method: MixMethod = None,
     first_stage: FirstStage = None,
     tail: Annotated[str, typer.Option(help="Documents of the first stage without evidence: keep or drop.")] = "keep",
     as_json: Annotated[
@@ -40,7 +49,7 @@ def aggregate(
     Example: longrank aggregate maxp.run.evidence -o birch.run --aggregator birch --weights 1,0.1,0.1
     --interpolate 0.4 --first-stage bm25.run
     """
-    from longrank.cli.inputs import numbers, output_file
+    from longrank.cli.inputs import named_numbers, numbers, output_file
     from longrank.config import override
     from longrank.errors import InputError
     from longrank.formats.evidence import evidence_json, read_evidence
@@ -63,6 +72,8 @@ def aggregate(
         aggregator,
         interpolate=interpolate,
         normalize=normalize,
+        mix=None if mix is None else named_numbers("--mix", mix),
+        mix_method=mix_method,
         first_stage=first_stage,
         tail=tail,
         tag=tag,

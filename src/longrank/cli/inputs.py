@@ -54,6 +54,25 @@ def numbers(option: str, value: str) -> list[float]:
         raise InputError(f"{option} takes numbers between commas", got=value) from None
 
 
+def named_numbers(option: str, values: Sequence[str]) -> dict[str, float]:
+    """Read a repeated option that takes a name and a number: ``lexical=0.3``.
+
+    Raises:
+        InputError: another shape, or a name given twice.
+    """
+    found: dict[str, float] = {}
+    for value in values:
+        name, equals, number = value.partition("=")
+        try:
+            weight = float(number)
+        except ValueError:
+            equals = ""
+        if not equals or name in found:
+            raise InputError(f"{option} takes NAME=NUMBER, each name once", got=value)
+        found[name] = weight
+    return found
+
+
 def folds_or_number(folds: Path | None, number: int | None) -> Path | int | None:
     """Return --folds or --make-folds.
 

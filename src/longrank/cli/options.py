@@ -30,6 +30,10 @@ Interpolate = Annotated[
     typer.Option("--interpolate", help="ALPHA * first stage + (1 - ALPHA) * passages; 0 to 1.", metavar="ALPHA"),
 ]
 Normalize = Annotated[str, typer.Option("--normalize", help="Scaling before interpolation: none, or minmax per query.")]
+MixMethod = Annotated[
+    str | None,
+    typer.Option("--mix-method", help="Method of the mix: minmax or rrf. [default: as in the evidence]"),
+]
 Complete = Annotated[
     bool,
     typer.Option(

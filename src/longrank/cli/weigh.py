@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from longrank.cli import console
-from longrank.cli.options import ChooseBy, Folds, MakeFolds, Measure, Normalize, Qrels, TuningFormat
+from longrank.cli.options import ChooseBy, Folds, MakeFolds, Measure, MixMethod, Normalize, Qrels, TuningFormat
 
 
 def weigh(
@@ -24,13 +24,15 @@ def weigh(
         typer.Option(
             metavar="AXIS",
             help="Repeatable; the values of a weight, as NAME=FIRST:LAST:STEP or NAME=VALUE,VALUE,... NAME is alpha "
-            "(first stage) or w2, w3, ... (second best, third best passage). [default: alpha=0:1:0.1]",
+            "(first stage), w2, w3, ... (second best, third best passage) or a mixed scorer of the evidence, such as "
+            "lexical. [default: alpha=0:1:0.1]",
         ),
     ] = None,
     aggregator: Annotated[
         str | None, typer.Option("--aggregator", "-a", help="Without w2: aggregator of the passages. [default: maxp]")
     ] = None,
     normalize: Normalize = "none",
+    mix_method: MixMethod = None,
     depth: Annotated[
         int | None, typer.Option(help="Documents of each query that the runs reranked. [default: all of the run]")
     ] = None,
@@ -72,6 +74,7 @@ def weigh(
             grid or ["alpha=0:1:0.1"],
             aggregator=aggregator,
             normalize=normalize,
+            mix_method=mix_method,
             depth=depth,
             measure=measure,
             folds=folds_or_number(folds, n_folds),

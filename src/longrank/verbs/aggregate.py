@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from longrank.aggregation import make_aggregator
+from longrank.aggregation.mixing import mixed_again
 from longrank.aggregation.reranked import comparing_first_stage
 from longrank.aggregation.run import aggregate_run
 from longrank.aggregation.unread import counting_unread
@@ -23,6 +25,8 @@ def aggregate(
     *,
     interpolate: float | None = None,
     normalize: str = "none",
+    mix: Mapping[str, float] | None = None,
+    mix_method: str | None = None,
     first_stage: Any = None,
     tail: str = "keep",
     tag: str = "longrank",
@@ -36,6 +40,9 @@ def aggregate(
         aggregator: a name of `longrank.aggregation.AGGREGATORS`: ``"maxp"``, ``"avgp"``, ``"birch"``, ...
         interpolate: alpha of ``alpha * first stage + (1 - alpha) * passages``, 0 to 1. Default: passages alone.
         normalize: scaling per query before interpolation, ``"none"`` or ``"minmax"``.
+        mix: weights of scorers whose scores the evidence keeps, such as ``{"lexical": 0.3}``; the main scorer has the
+            rest. Default: passage scores as written.
+        mix_method: method of the mix, ``"minmax"`` or ``"rrf"``. Default: as in the evidence.
         first_stage: the run that was reranked: a file, a `Run`, a mapping or a table. Its other documents follow below.
         tail: ``"keep"`` or ``"drop"`` the documents of the first stage without evidence.
         tag: tag of the run.
@@ -47,7 +54,7 @@ def aggregate(
 
     Raises:
         InputError: no evidence, an unknown aggregator or option, a value out of range, or evidence of a document
-            that the first stage lacks.
+            that the first stage lacks; or a mix of evidence without parts or with other parts.
         IntegrityError: the file is damaged or unfinished.
 
     Example:
@@ -59,6 +66,7 @@ def aggregate(
     header, records = open_evidence(evidence)
     check_complete(header, evidence, aggregator if interpolate is None else None)
     function = make_aggregator(aggregator, **options)
+    records = mixed_again(header, records, mix, mix_method)
     stage = None if first_stage is None else read_run(first_stage, notes)
     run = aggregate_run(
         counting_unread(records if stage is None else comparing_first_stage(records, stage, notes), notes),

@@ -36,6 +36,7 @@ def weigh(
     *,
     aggregator: str | None = None,
     normalize: str = "none",
+    mix_method: str | None = None,
     depth: int | None = None,
     measure: str = "AP",
     folds: Any = None,
@@ -48,16 +49,19 @@ def weigh(
 ) -> Tuning:
     """Learn weights: by folds, or on another judged set.
 
-    A document's score is ``alpha * first stage + (1 - alpha) * (best passage + w2 * second best + ...)``. Without
-    folds or another set, the best weights for these queries are reported on them, which is no test.
+    A document's score is ``alpha * first stage + (1 - alpha) * (best passage + w2 * second best + ...)``. A grid may
+    also name mixed scorers of the evidence, to learn their weights. Without folds or another set, the best weights for
+    these queries are reported on them, which is no test.
 
     Args:
         qrels: judgments: a file, a collection folder, ``irds:ID``, a mapping query id -> doc id -> grade, or a table.
         run: the first stage that was reranked: a file, a `Run`, a mapping or a table.
         evidence: an evidence file, `Evidence` values or a reranked run, or a list of files and runs.
-        grid: the values of alpha and of the weights w2, w3, ...: ``{"alpha": "0:1:0.1", "w2": [0, 0.5]}``.
+        grid: the values of alpha, of the weights w2, w3, ... and of mixed scorers:
+            ``{"alpha": "0:1:0.1", "w2": [0, 0.5], "lexical": "0:1:0.1"}``.
         aggregator: without w2: a name of `longrank.aggregation.AGGREGATORS`. Default: ``"maxp"``.
         normalize: scaling per query before interpolation, ``"none"`` or ``"minmax"``.
+        mix_method: method of mixing scorers, ``"minmax"`` or ``"rrf"``. Default: as in the evidence.
         depth: documents of each query that the runs reranked, if others follow below them.
         measure: the measure to maximise, a name of ir_measures or trec_eval.
         folds: a file of folds, name -> fold, or how many folds to make at random.
@@ -82,11 +86,14 @@ def weigh(
         raise InputError("`seed` is an option of folds that are made", got=seed, fix="give a number of folds")
     if folder is not None:
         check_own(Path(folder), WEIGHTS, "weigh")
-    axes = parse_axes(grid, dict.fromkeys((ALPHA, *PASSAGES), float), "weight")
+    reranked = open_reranked(run, evidence, depth=depth, notes=notes)
+    axes = parse_axes(grid, dict.fromkeys((ALPHA, *PASSAGES, *reranked.parts[1:]), float), "weight")
     if ALPHA not in axes:
         notes.say("alpha is not in the grid: the first stage counts nothing")
-    formula = make_formula(axes, aggregator, normalize)
-    here = Weighing(open_reranked(run, evidence, depth=depth, notes=notes), read_qrels(qrels, notes), formula, measure)
+    formula = make_formula(axes, aggregator, normalize, reranked.parts, mix_method or reranked.mix_method)
+    if mix_method is not None and not formula.scorers:
+        raise InputError("no scorer of a mix is in the grid", got=mix_method, fix="add --grid lexical=0:1:0.1")
+    here = Weighing(reranked, read_qrels(qrels, notes), formula, measure)
     made: Folds = None
     if learn_on is None:
         parts, made = read_or_make_folds(folds, here.query_ids, 42 if seed is None else seed, notes)

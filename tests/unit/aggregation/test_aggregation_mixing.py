@@ -118,9 +118,9 @@ def test_evidence_is_mixed_query_by_query() -> None:
 
 def test_evidence_that_cannot_be_mixed_is_refused() -> None:
     plain, known = evidence("d1", [0]), {"main": [1.0], "lexical": [2.0]}
-    with pytest.raises(InputError, match="no parts of a mix"):
+    with pytest.raises(InputError, match="no part of a mix"):
         list(remixed([plain], mix(0.5)))
-    with pytest.raises(InputError, match="no part 'bi-encoder'"):
+    with pytest.raises(InputError, match="got 'bi-encoder'"):
         list(remixed([evidence("d1", [0], parts=known)], make_mix(["main", "bi-encoder"], {"bi-encoder": 0.5})))
     apart = [evidence("d", [0], query_id=query_id, parts=known) for query_id in ("q1", "q2", "q1")]
     with pytest.raises(InputError, match="'q1' is not together"):

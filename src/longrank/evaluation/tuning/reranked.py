@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from longrank.aggregation.mixing import method_in, parts_in
 from longrank.collections import read_run
 from longrank.errors import InputError
 from longrank.evaluation.systems import place_of
@@ -29,12 +30,16 @@ class Reranked:
         sources: evidence files, evidence in memory and reranked runs, each of some of the queries.
         last: documents that the index lacked; they come after all others.
         scorers: fingerprints of the scorers of evidence files.
+        parts: the mixed scorers of all sources, the main scorer first; empty if they differ or if there is no mix.
+        mix_method: method of the mix of the first source.
     """
 
     first_stage: Run
     sources: tuple[Path | Run | tuple[Evidence, ...], ...]
     last: frozenset[str]
     scorers: frozenset[str] = frozenset()
+    parts: tuple[str, ...] = ()
+    mix_method: str = "minmax"
 
     def evidence(self) -> Iterator[Evidence]:
         """Yield the evidence of every document; reads the files again.
@@ -66,6 +71,7 @@ def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: N
     opened: list[Path | Run | tuple[Evidence, ...]] = []
     scorers: set[str] = set()
     last: set[str] = set()
+    mixes: list[tuple[tuple[str, ...], str]] = []
     for source in _separate(sources):
         if isinstance(source, tuple) or (isinstance(source, str | Path) and _is_evidence(Path(source))):
             notes.add("evidence files, which the depth does not limit", place_of(source, ""), int(depth is not None))
@@ -73,11 +79,16 @@ def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: N
             check_complete(header, source)
             last.update(header.get("missing", ()))
             scorers |= {header["scorer"]} if "scorer" in header else set()
+            parts, records = parts_in(header, records)
+            mixes.append((parts, method_in(header)))
             opened.append(tuple(records) if isinstance(source, tuple) else Path(source))
         else:
+            mixes.append(((), "minmax"))
             run = read_run(source, notes)
             opened.append(Run(run.tag, (row for query_id in run for row in run[query_id][:depth])))
-    return Reranked(read_run(first_stage, notes), tuple(opened), frozenset(last), frozenset(scorers))
+    parts, method = mixes[0] if len({parts for parts, _ in mixes}) == 1 else ((), "minmax")
+    first = read_run(first_stage, notes)
+    return Reranked(first, tuple(opened), frozenset(last), frozenset(scorers), parts, method)
 
 
 def _separate(sources: Any) -> list[Any]:

@@ -7,13 +7,15 @@ Evidence is read once. Scores of all settings are computed together from a few n
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from longrank.aggregation import find_aggregation
+from longrank.aggregation.mixing import Mix
 from longrank.aggregation.reranked import comparing_first_stage
 from longrank.aggregation.run import first_scores
 from longrank.errors import InputError
@@ -34,7 +36,7 @@ class Scored(NamedTuple):
     Attributes:
         doc_ids: D reranked documents, ascending.
         first: their scores in the first stage, [D].
-        parts: passage scores to weigh, [D, n_passages].
+        parts: passage scores to weigh, for each of M mixes, [M, D, n_passages]; without a mix, M = 1.
         below: other documents of the first stage, in the order in which they follow.
     """
 
@@ -44,7 +46,9 @@ class Scored(NamedTuple):
     below: tuple[str, ...]
 
 
-def collect(reranked: Reranked, formula: Formula, notes: Notes) -> dict[str, Scored]:
+def collect(
+    reranked: Reranked, formula: Formula, notes: Notes, mixes: Sequence[Mix | None] = (None,)
+) -> dict[str, Scored]:
     """Return the documents of every query of the first stage.
 
     Args:
@@ -52,39 +56,45 @@ def collect(reranked: Reranked, formula: Formula, notes: Notes) -> dict[str, Sco
         formula: the formula of the scores.
         notes: counts documents with an own score that is not used, documents with another first-stage score than in
             the evidence, and queries without evidence.
+        mixes: mixes of the passage scores; None: the scores as written.
 
     Raises:
-        InputError: a document is reranked twice, or is not in the first stage.
+        InputError: a document is reranked twice, or is not in the first stage; or, for a mix, evidence without its
+            parts, or the evidence of a query is not together.
         IntegrityError: an evidence file is damaged or unfinished.
     """
-    parts_of: dict[str, dict[str, list[float]]] = {}
+    parts_of: dict[str, dict[str, Floats]] = {}
     aggregate = formula.aggregate(dict.fromkeys(PASSAGES, 0.0))
     reads_document_score = find_aggregation(formula.aggregator).needs_document_score
-    for evidence in comparing_first_stage(reranked.evidence(), reranked.first_stage, notes):
-        query_id, doc_id = evidence.query_id, evidence.doc_id
-        parts = parts_of.setdefault(query_id, {})
-        if doc_id in parts:
-            fault = f"document {doc_id!r} of query {query_id!r} is reranked twice"
-            raise InputError(fault, fix="give the evidence of each query once")
-        parts[doc_id] = formula.parts(evidence, aggregate)
-        unused = evidence.document_score is not None and not reads_document_score
-        notes.add("documents with an own score that only the aggregator 'document' uses", doc_id, int(unused))
+    records = comparing_first_stage(reranked.evidence(), reranked.first_stage, notes)
+    for query_id, group in groupby(records, key=lambda evidence: evidence.query_id):
+        parts, documents = parts_of.setdefault(query_id, {}), list(group)
+        if parts and formula.scorers:
+            raise InputError(f"the evidence of query {query_id!r} is not together, so its scores cannot be mixed")
+        rows = np.array([formula.parts(documents, aggregate, mix) for mix in mixes], np.float64).swapaxes(0, 1)
+        for evidence, row in zip(documents, rows, strict=True):
+            doc_id = evidence.doc_id
+            if doc_id in parts:
+                fault = f"document {doc_id!r} of query {query_id!r} is reranked twice"
+                raise InputError(fault, fix="give the evidence of each query once")
+            parts[doc_id] = row
+            unused = evidence.document_score is not None and not reads_document_score
+            notes.add("documents with an own score that only the aggregator 'document' uses", doc_id, int(unused))
     for query_id, parts in parts_of.items():
         first_scores(query_id, parts, reranked.first_stage.get(query_id))
     for query_id in reranked.first_stage:
         notes.add("queries without evidence, ranked as in the first stage", query_id, int(query_id not in parts_of))
+    none = np.zeros((len(mixes), 0, formula.n_passages))
     return {
-        query_id: _scored(reranked.first_stage[query_id], parts_of.get(query_id, {}), formula.n_passages, reranked.last)
+        query_id: _scored(reranked.first_stage[query_id], parts_of.get(query_id, {}), none, reranked.last)
         for query_id in reranked.first_stage
     }
 
 
-def _scored(
-    ranking: Sequence[ScoredDoc], parts_of: Mapping[str, Sequence[float]], n_passages: int, last: frozenset[str]
-) -> Scored:
+def _scored(ranking: Sequence[ScoredDoc], parts_of: Mapping[str, Floats], none: Floats, last: frozenset[str]) -> Scored:
     first, doc_ids = {row.doc_id: row.score for row in ranking}, sorted(parts_of)
     below = sorted((doc_id for doc_id in first if doc_id not in parts_of), key=last.__contains__)
-    parts = np.array([parts_of[doc_id] for doc_id in doc_ids], np.float64).reshape(len(doc_ids), n_passages)
+    parts = np.concatenate([none, *(parts_of[doc_id][:, None] for doc_id in doc_ids)], axis=1)
     return Scored(tuple(doc_ids), np.array([first[doc_id] for doc_id in doc_ids]), parts, tuple(below))
 
 
@@ -123,7 +133,7 @@ class Weighing:
 
     def about(self) -> dict[str, Any]:
         """Return measure and formula, as JSON."""
-        return {"measure": str(parse_measure(self.measure)), **asdict(self.formula)}
+        return {"measure": str(parse_measure(self.measure)), **self.formula.about()}
 
     def blank(self, axes: Axes) -> GridValues:
         """Return a table of zeros for the first setting, to check a protocol before any work."""
@@ -151,13 +161,16 @@ class Weighing:
         for query_id in self.qrels:
             lacking = query_id not in self.first_stage
             notes.add("judged queries that the first stage lacks, left out", query_id, int(lacking))
-        documents = collect(self.reranked, self.formula, notes)
+        mixes, places = _by_mix(self.formula, settings)
+        documents = collect(self.reranked, self.formula, notes, mixes)
         values = np.empty((len(settings), len(self.query_ids)))
         for column, query_id in enumerate(self.query_ids):
             scored = documents[query_id]
             value = measured(parsed, self.qrels[query_id], scored.doc_ids, scored.below)
-            for block in _blocks(len(settings), len(scored.doc_ids)):
-                values[block, column] = value(self.formula.scores(scored.first, scored.parts, settings[block]))
+            for parts, own in zip(scored.parts, places, strict=True):
+                for block in _blocks(len(own), len(scored.doc_ids)):
+                    chosen = [settings[n] for n in own[block]]
+                    values[own[block], column] = value(self.formula.scores(scored.first, parts, chosen))
             progress(1)
         return GridValues(str(parsed), settings, self.query_ids, values)
 
@@ -176,6 +189,15 @@ def weighed_run(weighing: Weighing, setting_of: Mapping[str, Setting]) -> Iterat
     runs = [weighing.formula.run(dict(items), weighing.reranked, query_ids) for items, query_ids in groups.items()]
     rankings = {query_id: run[query_id] for run in runs for query_id in run}
     yield from (list(rankings[query_id]) for query_id in weighing.first_stage if query_id in rankings)
+
+
+def _by_mix(formula: Formula, settings: Sequence[Setting]) -> tuple[list[Mix | None], list[list[int]]]:
+    """Return the different mixes of some settings, and the places of the settings of each."""
+    places: dict[tuple[float, ...] | None, list[int]] = {}
+    mixes = [formula.mix(setting) for setting in settings]
+    for n, mix in enumerate(mixes):
+        places.setdefault(None if mix is None else tuple(mix.weights.values()), []).append(n)
+    return [mixes[own[0]] for own in places.values()], list(places.values())
 
 
 def _blocks(n_settings: int, n_documents: int) -> Iterator[slice]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from longrank.aggregation import find_aggregation, make_aggregator
+from longrank.aggregation.mixing import mix_of
 from longrank.aggregation.reranked import comparing_first_stage
 from longrank.analysis import plots, sweeps
 from longrank.analysis import positions as places
@@ -164,7 +165,7 @@ def _open(
     check_complete(header, evidence)
     if setup.first_stage is not None:
         records = comparing_first_stage(records, setup.first_stage, notes)
-    return replace(setup, last=frozenset(header.get("missing", ()))), records
+    return replace(setup, last=frozenset(header.get("missing", ())), mix=mix_of(header)), records
 
 
 def _swept(
