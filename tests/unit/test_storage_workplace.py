@@ -1,5 +1,6 @@
 """The guard of outputs: own, lock, resume."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,13 @@ def test_the_first_setting_that_differs_is_named() -> None:
         refuse_changed(Path("f"), {"a": 1, "b": 2}, {"b": 3, "a": 1})
     with pytest.raises(InputError, match="was begun with other c: 1 then, null now"):
         refuse_changed(Path("f"), {"c": 1}, {})
+
+
+def test_of_two_fingerprints_the_option_that_differs_is_named() -> None:
+    fingerprint = "bi-encoder(sha256=1) | windows(unit=sentence,splitter=rules 2.0.0 lines-1,language=en) | all()"
+    for option in ("splitter=rules 1.0.32 plain", "language=de"):
+        begun = re.sub(f"{option.partition('=')[0]}=[^,)]*", option, fingerprint)
+        with pytest.raises(InputError, match=f'was begun with other scorer: "{option}" then, '):
+            refuse_changed(Path("f"), {"scorer": begun}, {"scorer": fingerprint})
+    with pytest.raises(InputError, match=r'other scorer: "lexical\(k1=2\)" then, "bi-encoder'):
+        refuse_changed(Path("f"), {"scorer": "lexical(k1=2)"}, {"scorer": fingerprint})

@@ -136,12 +136,24 @@ def refuse_changed(path: Path, begun: Mapping[str, Any], now: Mapping[str, Any],
         fix: cure for the message.
 
     Raises:
-        InputError: the settings differ; names the first key that does.
+        InputError: the settings differ; names the first key that does, and of two fingerprints that differ in their
+            options only the first such option.
     """
     for key in dict.fromkeys([*now, *begun]):
         if begun.get(key) != now.get(key):
-            then, today = _short(begun.get(key)), _short(now.get(key))
+            then, today = map(_short, _first_option(begun.get(key), now.get(key)))
             raise InputError(f"was begun with other {key}: {then} then, {today} now", path=path, fix=fix)
+
+
+_OPTION = re.compile(r"\b\w+=[^,()|]*")
+
+
+def _first_option(then: Any, now: Any) -> tuple[Any, Any]:
+    """Return the first ``name=value`` that differs, if two texts differ in such options only; else both values."""
+    if isinstance(then, str) and isinstance(now, str) and _OPTION.sub("=", then) == _OPTION.sub("=", now):
+        pairs = zip(_OPTION.findall(then), _OPTION.findall(now), strict=True)
+        return next(pair for pair in pairs if pair[0] != pair[1])
+    return then, now
 
 
 def _short(value: object) -> str:
