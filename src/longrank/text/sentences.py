@@ -1,8 +1,14 @@
 """Sentence splitters by name; offsets are exact code points.
 
-    sentencex      Wikimedia's rule-based splitter, more than 200 languages
+    sentencex      Wikimedia's rule-based splitter, more than 200 languages, without its pairs (see below)
     spacy          spaCy's rule-based sentencizer (extra ``spacy``)
     pretokenized   text whose sentences end with `` . ``, see `longrank.text.pretokenized`
+
+Lines and paragraphs bound sentences in every splitter, except where prose is hard-wrapped: see `longrank.text.lines`.
+
+sentencex does not split between paired quotation marks or brackets, however long the pair. It therefore reads blanks in
+their place, and in place of the periods in brackets that hold part of a sentence: at most 200 code points, the last of
+them no period, ``?`` or ``!``.
 
 A splitter reads a long text in pieces, to limit memory. The last sentence of a piece may continue in the next piece, so
 the next piece begins with it; only a sentence longer than a piece is cut.
@@ -13,9 +19,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
+from itertools import pairwise
 
 from longrank.config import lookup
 from longrank.errors import InputError, MissingExtra
+from longrank.text.lines import RULE, blocks
 from longrank.text.windows import Span, Units, piece_end, trimmed, whitespace_words
 from longrank.text.words import readable
 
@@ -26,18 +34,26 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z]+)*")
 _PIECE = 1 << 16  # code points per call of a splitter
 _LINE_ENDS = dict.fromkeys(map(ord, "\x85\u2028\u2029"), "\n")
 _BLANKS = re.compile(r"[^\S\x00-\x7f]")
+_NUMBER = re.compile(r"\A(\s*(?:\d{1,3}(?:\.\d{1,3})*|[IVXLC]+))\.(?=\s)")
+# References [3]; a mark that does not end a sentence, as in "Why?" he asked; quotation marks and rare brackets.
+_MARKS = re.compile(
+    r"""\[\d+\]|[.?!]+(?=["”’»“'`)\]]+\W*[a-zß-ÿа-я])|["`“”‘«»„‚‹›{}<>（）「」《》]|(?<!\w)['’]|['’](?!\w)"""
+)
+_BRACKETS = re.compile(r"[(\[][^()\[\]]{0,200}[^()\[\].?!\s]\s*[)\]]|[()\[\]]")
+_NO_BRACKETS = dict.fromkeys(map(ord, "()[].?!"), " ")
+_OPENING = re.compile(r"""(?<!\S)(?:["'“‘«„‚‹(\[{<`]+|[«“„]\s)\Z""")
 
 
 class SentenceSplitter:
     """A splitter with a fingerprint.
 
     Args:
-        fingerprint: names the rule and its version.
+        fingerprint: names the rule and its version; the version of the rule for lines is added.
         split: the rule.
     """
 
     def __init__(self, fingerprint: str, split: Split) -> None:
-        self.fingerprint, self._split = fingerprint, split
+        self.fingerprint, self._split = f"{fingerprint} {RULE}", split
 
     def sentences(self, text: str, max_words: int) -> Units:
         """Return the trimmed sentences of a text, without blank sentences.
@@ -45,16 +61,18 @@ class SentenceSplitter:
         A sentence of more than `max_words` words is cut into chunks of `max_words` words; the last chunk may be shorter
         (Birch's released code drops it).
         """
-        return Units.of(chunk for span in self._spans(text) for chunk in _chunks(text, span, max_words))
+        spans = (span for start, end in blocks(text) for span in self._spans(text[start:end], start))
+        return Units.of(chunk for span in spans for chunk in _chunks(text, span, max_words))
 
-    def _spans(self, text: str) -> Iterator[Span]:
+    def _spans(self, text: str, offset: int) -> Iterator[Span]:
+        """Yield the trimmed sentences of a block, which begins at `offset`."""
         start = 0
         while start < len(text):
             end = piece_end(text, start, _PIECE)
             spans = [span for a, b in self._split(text[start:end]) if (span := trimmed(text, start + a, start + b))]
             if end < len(text) and len(spans) > 1:
                 end = spans.pop()[0]
-            yield from spans
+            yield from ((offset + a, offset + b) for a, b in spans)
             start = end
 
 
@@ -91,14 +109,29 @@ def _sentencex(language: str) -> SentenceSplitter:
         raise InputError("language must be an ISO 639 code, e.g. en", got=language)
 
     def split(text: str) -> list[Span]:
-        return [(b["start_index"], b["end_index"]) for b in get_sentence_boundaries(language, _plain(text))]
+        found = [(b["start_index"], b["end_index"]) for b in get_sentence_boundaries(language, _plain(text))]
+        ends = (_before_opening_marks(text, *span) for span in found[:-1])
+        return list(pairwise([0, *ends, len(text)]))
 
-    return SentenceSplitter(f"sentencex-{version('sentencex')} plain blanks", split)
+    return SentenceSplitter(f"sentencex-{version('sentencex')} pairs-1", split)
 
 
 def _plain(text: str) -> str:
-    """Return a text of the same length that sentencex can read: it fails on ``A``, a non-ASCII blank and a period."""
-    return text if text.isascii() else readable(_BLANKS.sub(" ", text.translate(_LINE_ENDS)))
+    """Return a text of the same length that sentencex can read.
+
+    It fails on ``A``, a non-ASCII blank and a period, does not split between paired marks, and takes the number of a
+    heading for a sentence.
+    """
+    if not text.isascii():
+        text = readable(_BLANKS.sub(" ", text.translate(_LINE_ENDS)))
+    text = _MARKS.sub(lambda match: " " * len(match[0]), _NUMBER.sub(r"\1 ", text))
+    return _BRACKETS.sub(lambda match: match[0].translate(_NO_BRACKETS), text)
+
+
+def _before_opening_marks(text: str, start: int, end: int) -> int:
+    """Return the end of a sentence without opening marks at its end: they belong to the next sentence."""
+    opening = _OPENING.search(text, start, end)
+    return opening.start() if opening else end
 
 
 def _spacy(language: str) -> SentenceSplitter:
@@ -113,7 +146,7 @@ def _spacy(language: str) -> SentenceSplitter:
     pipe.add_pipe("sentencizer")
 
     def split(text: str) -> list[Span]:
-        return [(sentence.start_char, sentence.end_char) for sentence in pipe(text).sents]
+        return [(sentence.start_char, sentence.end_char) for sentence in pipe(readable(text)).sents]
 
     return SentenceSplitter(f"spacy-{spacy.__version__}", split)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -152,6 +153,21 @@ def test_every_setting_that_can_change_evidence_is_in_its_header(
             continue
         with pytest.raises(InputError, match="was begun with other"):
             rerank(pipeline, queries(2), run, tmp_path / "e", tag="t", notes=Notes())
+
+
+def test_evidence_of_an_older_sentence_splitter_names_the_splitter(
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rule, raised in (("plain", nullcontext()), ("lines-1", pytest.raises(InputError, match=_OTHER_SPLITTER))):
+        monkeypatch.setattr("longrank.text.sentences.RULE", rule)
+        pipeline = open_pipeline(index, "lexical", assignments=["passages.preset='santos'"], notes=Notes())
+        with raised:
+            rerank(pipeline, queries(2), first_stage(index, 2), tmp_path / "e", tag="t", notes=Notes())
+
+
+_OTHER_SPLITTER = (
+    r'other scorer: "splitter=sentencex-\S+ pairs-1 plain" then, "splitter=sentencex-\S+ pairs-1 lines-1" now'
+)
 
 
 def test_other_scores_of_the_first_stage_are_other_evidence(index: Index, tmp_path: Path) -> None:

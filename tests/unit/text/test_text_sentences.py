@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,12 @@ from hypothesis import strategies as st
 from longrank.errors import InputError, MissingExtra
 from longrank.text import sentences as module
 from longrank.text.pretokenized import split
-from longrank.text.sentences import make_splitter
+from longrank.text.sentences import SPLITTERS, make_splitter
 
 GOLD = json.loads(Path(__file__).with_name("time_sentences.json").read_text())
 """TIME: doc_id -> [start, end] of every sentence, fifteen whole documents, checked by reading them."""
+
+INSTALLED = [name for name in SPLITTERS if name != "spacy" or find_spec("spacy")]
 
 WITH_FAULTS = {"17", "250", "300"}
 """A quotation mark that was never closed, or a unit at the end of a sentence: what the rule gets wrong."""
@@ -50,30 +53,73 @@ def test_half_a_surrogate_pair_is_a_letter_like_others() -> None:
     assert sentences("One \ud800 here. Two.") == ["One \ud800 here.", "Two."]
 
 
-@given(text=st.text(alphabet="AaB. \u00a0\u2009\u3000\u2028\x85😀é\ud800\n!?", max_size=60))
-@settings(max_examples=200, deadline=None)
-def test_any_text_is_split_into_slices_of_it(text: str) -> None:
-    units = make_splitter("sentencex").sentences(text, 512)
-    left = list(text)
-    for start, end in zip(units.starts, units.ends, strict=True):
-        left[start:end] = [" "] * (end - start)
-    assert "".join(left).strip() == ""
-
-
-@pytest.mark.parametrize("splitter", ["sentencex", "pretokenized"])
-@given(
-    text=st.lists(st.sampled_from(["a", "B.", ".", '"', "/", "?", "\n\n", "😀", "U.S", "Mr.", " ", "THE"]), max_size=80)
+HARD_TEXT = st.lists(
+    st.one_of(
+        st.sampled_from(
+            ["a", "B.", ".", '"', "/", "?", "\n\n", "U.S", "Mr.", " ", "THE", "1.", "- ", "(", ")", "«", "”", "'s", "…"]
+        ),
+        st.sampled_from(["\r\n", "\r", "\u2028", "\u2029", "\x85", "\x0c", "\u00a0", "\u2009", "\u3000", "\u200b"]),
+        st.sampled_from(["\ud800", "\udc00", "😀", "𝒳", "e\u0301", "\u0301", "ß", "。", "🏴󠁧󠁢󠁳󠁣󠁴󠁿"]),
+        st.text(max_size=3),
+        st.text(alphabet="Ab. ", min_size=40, max_size=80),
+    ),
+    max_size=60,
 )
-@settings(max_examples=50, deadline=None)
-def test_sentences_follow_each_other_and_leave_out_nothing_but_blanks(splitter: str, text: list[str]) -> None:
-    joined = " ".join(text)
-    units = make_splitter(splitter).sentences(joined, 512)
+
+
+@pytest.mark.parametrize("splitter", INSTALLED)
+@given(parts=HARD_TEXT, blank=st.sampled_from(["", " "]))
+@settings(max_examples=300, deadline=None)
+def test_sentences_follow_each_other_and_leave_out_nothing_but_blanks(
+    splitter: str, parts: list[str], blank: str
+) -> None:
+    text = blank.join(parts)
+    units = make_splitter(splitter).sentences(text, 512)
     at = 0
     for start, end in zip(units.starts, units.ends, strict=True):
-        assert joined[at:start].strip() == ""
-        assert joined[start:end] == joined[start:end].strip() != ""
+        assert text[at:start].strip() == ""
+        assert text[start:end] == text[start:end].strip() != ""
         at = end
-    assert joined[at:].strip() == ""
+    assert text[at:].strip() == ""
+
+
+@pytest.mark.parametrize("splitter", INSTALLED)
+def test_a_blank_line_ends_a_sentence_in_every_splitter(splitter: str) -> None:
+    assert sentences("a heading\n\nand (text\n \nwithout) a period", splitter) == [
+        "a heading",
+        "and (text",
+        "without) a period",
+    ]
+
+
+@pytest.mark.parametrize("pair", ["()", "[]", "{}", '""', "“”", "‘’", "''", "«»", "„“", "「」", "(]", "<>"])
+def test_sentences_between_a_long_pair_of_marks_are_split(pair: str) -> None:
+    inner = [f"This is sentence {word} of them." for word in ["one", "two", "three"] * 4]
+    first, *others, last = inner
+    assert sentences(f"{pair[0]}{' '.join(inner)}{pair[1]} It was long.") == [
+        f"{pair[0]}{first}",
+        *others,
+        f"{last}{pair[1]}",
+        "It was long.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'He asked: "Why? | Tell me." | Then he left.',
+        '"Why not?" he asked. | "Because!" | She left.',
+        "He came. | (She did not. | Nobody knew.) | «Viens. | Bien», dit-il. | “Dr. Hill came.” | So?",
+        "It fell (Hill et al. 2010; cf. Fig. 3 and St. Mary). | It rose (p < 0.05). | So did others.[3] | Who?",
+        'It was there. | ("The end is near.") | \'Tis so.',
+    ],
+)
+def test_marks_stand_beside_the_words_that_they_enclose(text: str) -> None:
+    assert sentences(text.replace(" | ", " ")) == text.split(" | ")
+
+
+def test_the_number_of_a_heading_is_no_sentence() -> None:
+    assert sentences("2.1. The method\nIt works.\nIV. Results") == ["2.1. The method", "It works.", "IV. Results"]
 
 
 @pytest.mark.parametrize(("n", "sizes"), [(511, [511]), (512, [512]), (513, [512, 1]), (1024, [512, 512])])
