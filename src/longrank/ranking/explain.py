@@ -10,9 +10,8 @@ from longrank.ranking.highlights import sentences_of
 from longrank.ranking.pipeline import Pipeline, RankedQuery, rank_one
 from longrank.ranking.places import best_places
 from longrank.text.analysis import Analyzer
-from longrank.text.windows import Span
 from longrank.text.words import readable
-from longrank.types import Document, Evidence, Query, ScoredDoc
+from longrank.types import Document, Evidence, Query, ScoredDoc, Span
 
 
 @dataclass(frozen=True, slots=True)

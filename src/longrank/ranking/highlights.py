@@ -19,8 +19,7 @@ from longrank.scoring.lexical import LexicalScorer
 from longrank.text.segment import make_segmenter
 from longrank.text.select import make_selector
 from longrank.text.sentences import make_splitter
-from longrank.text.windows import Span
-from longrank.types import Document, Query
+from longrank.types import Document, Query, Span
 
 if TYPE_CHECKING:
     from longrank.ranking.explain import RankedText, Result, ShownPassage

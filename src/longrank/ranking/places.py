@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from longrank.text.windows import Span
+from longrank.types import Span
 
 _LONGEST = 2  # times the length of the best passage
 _BLANKS = re.compile(r"\s*")

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from longrank.errors import InputError
-from longrank.text.windows import Span, Units, sampled, trimmed, windows_over
-from longrank.types import Document, Passage, Segmentation
+from longrank.text.windows import Units, sampled, trimmed, windows_over
+from longrank.types import Document, Passage, Segmentation, Span
 
 
 class UnitFinder(Protocol):

@@ -24,8 +24,9 @@ from itertools import pairwise
 from longrank.config import lookup
 from longrank.errors import InputError, MissingExtra
 from longrank.text.lines import RULE, blocks
-from longrank.text.windows import Span, Units, piece_end, trimmed, whitespace_words
+from longrank.text.windows import Units, piece_end, trimmed, whitespace_words
 from longrank.text.words import readable
+from longrank.types import Span
 
 Split = Callable[[str], list[Span]]
 """Text -> offsets of its sentences; white space at their ends is trimmed later."""

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 
 from longrank.draws import shuffled
-from longrank.types import Int32s
-
-Span: TypeAlias = tuple[int, int]
-"""Half-open offsets in code points."""
+from longrank.types import Int32s, Span
 
 _PIECE = 1 << 16  # code points per step, or per call of a tokenizer
 _LAST_SPACE = 0x3000  # the ideographic space

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longrank.ranking.places import best_places
-from longrank.text.windows import Span
+from longrank.types import Span
 
 TEXT = "abcdefghi " * 10
 """Ten words of nine letters; word n is at 10 n."""
