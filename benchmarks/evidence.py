@@ -1,0 +1,207 @@
+"""Measure how well the passages of each scorer and segmenter show the answers, or the judged spans.
+
+    python -m benchmarks.evidence DATA [--only squad-dev-mixed] [--folder work/evidence] [--results docs/results]
+
+On each collection of `TASKS`, the relevant documents of the drawn questions are scored, found by a search or not:
+
+    lexical, minilm, mixed    the pipelines, on each segmentation of `SEGMENTATIONS`
+    as shown                  windows of `mixed` joined to places, as a search shows them
+    marked sentence           the sentence that a search marks in the best place
+    document order, random    windows as they stand in the document, and in random order: what no scorer knows
+
+No model has learned from these questions (`benchmarks.gains_tasks`). Index and evidence are kept in the folder, and
+remade with --again. RESULTS/evidence-COLLECTION.json has all figures; a table of each collection is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.gains_tasks import Task, evaluated_queries, run, write_queries
+from benchmarks.training_examples import sample
+from longrank.analysis.estimates import Estimate
+from longrank.analysis.shown_result import Shown, ShownResult
+from longrank.collections import read_gold_spans, read_qrels, read_queries
+from longrank.collections.documents import locate_documents
+from longrank.draws import permutation
+from longrank.formats.evidence import read_evidence
+from longrank.ranking.explain import Result, best_passages
+from longrank.ranking.highlights import sentences_of
+from longrank.ranking.pipeline import open_pipeline
+from longrank.scoring.speed import machine, use_threads
+from longrank.types import Document, Evidence, Notes, Query, Span
+from longrank.verbs.analyze import analyze
+
+SEED = 42
+SCORERS = ("lexical", "minilm", "mixed")
+SEGMENTATIONS = ("windows", "sentences", "given")
+FIRST = "lexical, windows"
+"""The row from which differences are taken."""
+
+
+class Measured(NamedTuple):
+    """A collection: its gold, and the number of its questions and of their documents that are drawn."""
+
+    collection: str
+    gold: str
+    n_queries: int
+    n_documents: int
+
+
+TASKS = (
+    Measured("squad-dev-mixed", "answers", 500, 60),
+    Measured("squad-dev-sections", "answers", 500, 60),
+    Measured("squad-dev-v1.1", "answers", 500, 12),
+    Measured("qmsum", "spans", 500, 12),
+    Measured("scifact", "spans", 500, 250),
+)
+
+
+class Prepared:
+    """The folder of a collection: queries.jsonl, gold.run (relevant documents), read.jsonl (their texts), index."""
+
+    def __init__(self, data: Path, task: Measured, folder: Path) -> None:
+        self.task, self.folder, self.gold = task, folder / task.collection, data / task.collection
+        self.folder.mkdir(parents=True, exist_ok=True)
+        spans = {(row.query_id, row.doc_id) for row in read_gold_spans(self.gold)}
+        judged, queries = read_qrels(self.gold), evaluated_queries(data, Task(task.collection, "", 0, None, ""))
+        pairs = [(q, d) for q in queries for d in judged.get(q.query_id, {}) if (q.query_id, d) in spans]
+        kept = set(sample(dict.fromkeys(d for _, d in pairs), task.n_documents, SEED, str))
+        pairs = [(q, d) for q, d in pairs if d in kept]
+        chosen = sample(dict.fromkeys(q.query_id for q, _ in pairs), task.n_queries, SEED, str)
+        self._write([(q, d) for q, d in pairs if q.query_id in set(chosen)])
+
+    def _write(self, pairs: list[tuple[Query, str]]) -> None:
+        write_queries(list({q.query_id: q for q, _ in pairs}.values()), self["queries.jsonl"])
+        self["gold.run"].write_text("".join(f"{q.query_id} Q0 {d} 1 1 gold\n" for q, d in pairs), encoding="utf-8")
+        wanted = {d for _, d in pairs}
+        every = (located.document for located in locate_documents([str(self.gold / "docs.jsonl.gz")], Notes()))
+        self["read.jsonl"].write_text("".join(map(_line, (d for d in every if d.doc_id in wanted))), encoding="utf-8")
+
+    def __getitem__(self, name: str) -> Path:
+        return self.folder / name
+
+    def index(self, segmentation: str) -> Path:
+        """Return an index of the documents that are read, with MiniLM's vectors of a segmentation."""
+        if not self["index"].exists():
+            run("index", self["read.jsonl"], "-o", self["index"])
+        run("index", self["index"], "--vectors", "minilm", "--passages", segmentation)
+        return self["index"]
+
+    def evidence(self, scorer: str, segmentation: str) -> Path:
+        """Return the evidence of a pipeline on a segmentation."""
+        output = self[f"{scorer}.{segmentation}.run"]
+        inputs = (self.index(segmentation), self["queries.jsonl"], self["gold.run"])
+        run("rerank", *inputs, "-o", output, "--pipeline", scorer, "--set", f"passages.preset={segmentation}")
+        return output.with_name(f"{output.name}.evidence")
+
+
+def _line(document: Document) -> str:
+    row = {"doc_id": document.doc_id, "title": document.title, "text": document.text, "passages": document.passages}
+    return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def inputs_of(prepared: Prepared) -> dict[str, Any]:
+    """Return the inputs of the table by name, `FIRST` first."""
+    pairs = [(scorer, segmentation) for segmentation in SEGMENTATIONS for scorer in SCORERS]
+    found: dict[str, Any] = {f"{scorer}, {how}": prepared.evidence(scorer, how) for scorer, how in pairs}
+    shown, marked = _shown(prepared, found["mixed, windows"])
+    found |= {"mixed, as shown": shown, "mixed, marked sentence": marked}
+    return found | {name: list(_ordered(found[FIRST], name)) for name in ("document order", "random")}
+
+
+def _shown(prepared: Prepared, path: Path) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """Return the five best places of each document, and the sentence that is marked in the best place."""
+    pipeline = open_pipeline(prepared["index"], "mixed")
+    queries = {query.query_id: query for query in read_queries(prepared["queries.jsonl"])}
+    shown, marked = [], []
+    for evidence in read_evidence(path)[1]:
+        document, query = pipeline.index.document(evidence.doc_id), queries[evidence.query_id]
+        passages = best_passages(document, evidence, frozenset(), 5, pipeline.index.analyzer)
+        best = Result(1, document.doc_id, document.title, 0.0, 0.0, None, 0, 0, 0, passages[:1])
+        (sentence,) = sentences_of(pipeline.scorer, query, [best], pipeline.index).find()
+        shown.append(_record(evidence, [(passage.start, passage.end) for passage in passages]))
+        marked.append(_record(evidence, sentence))
+    return shown, marked
+
+
+def _record(evidence: Evidence, spans: Sequence[Span]) -> Mapping[str, Any]:
+    passages = [{"start": start, "end": end} for start, end in spans]
+    return {"query_id": evidence.query_id, "doc_id": evidence.doc_id, "passages": passages}
+
+
+def _ordered(path: Path, name: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the passages of evidence in the order of the document, or in random order."""
+    for evidence in read_evidence(path)[1]:
+        order = np.arange(len(evidence.passage_start))
+        if name == "random":
+            order = permutation(len(order), SEED, evidence.query_id, evidence.doc_id)
+        spans = zip(evidence.passage_start[order].tolist(), evidence.passage_end[order].tolist(), strict=True)
+        yield _record(evidence, list(spans))
+
+
+def table(result: ShownResult) -> str:
+    """Return the measures as a table in markdown, with their confidence intervals."""
+    names = [*(f"hit@{k}" for k in result.cutoffs), "RR", "characters", "F1"]
+    lines = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
+    for name, shown in result.inputs.items():
+        lines.append(f"| {name} | {' | '.join(_cell(measure, shown) for measure in names)} |")
+    return "\n".join(lines)
+
+
+def _cell(measure: str, shown: Shown) -> str:
+    estimate = shown.measures[measure]
+    if estimate is None:
+        return "-"
+    if measure == "characters":
+        return f"{estimate.mean:,.0f} ± {_half(estimate):,.0f}"
+    if measure == "RR":
+        return f"{estimate.mean:.3f} ± {_half(estimate):.3f}"
+    return f"{100 * estimate.mean:.1f} ± {100 * _half(estimate):.1f}"
+
+
+def _half(estimate: Estimate) -> float:
+    return (estimate.high - estimate.low) / 2
+
+
+def main() -> None:
+    """Score and measure each collection."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--only", choices=[task.collection for task in TASKS], action="append")
+    parser.add_argument("--folder", type=Path, default=Path("work/evidence"))
+    parser.add_argument("--results", type=Path, default=Path("docs/results"))
+    parser.add_argument("--again", action="store_true", help="remove what an earlier call kept")
+    args = parser.parse_args()
+    use_threads(1)
+    for task in TASKS:
+        if args.only is None or task.collection in args.only:
+            if args.again:
+                shutil.rmtree(args.folder / task.collection, ignore_errors=True)
+            start = time.process_time()
+            prepared = Prepared(args.data, task, args.folder)
+            analysis = analyze.evidence(inputs_of(prepared), prepared.gold, by=task.gold)
+            output = args.results / f"evidence-{task.collection}.json"
+            analysis.write(output)
+            record = json.loads(output.read_text(encoding="utf-8"))
+            command = f"python -m benchmarks.evidence DATA --only {task.collection}"
+            record = {"command": command, "machine": machine(), "cpu_seconds": time.process_time() - start} | record
+            record["gold"] = task.collection
+            output.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            print(
+                f"\n{task.collection}\n\n{analysis.text}\n\n{table(analysis.values)}\n",
+                *analysis.notes.lines(),
+                sep="\n",
+            )
+
+
+if __name__ == "__main__":
+    main()
