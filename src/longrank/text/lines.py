@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from longrank.text.windows import Span
+from longrank.types import Span
 
 RULE = "lines-1"
 """Name and version of the rule, for fingerprints."""
