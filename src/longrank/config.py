@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 M = TypeVar("M", bound="BaseModel")
 _SECTIONS = ("model_type", "dict_type")
-NO_OPTIONS = ("notes", "tokenizer")
+NO_OPTIONS = ("notes", "tokenizer", "title")
 """Keyword-only parameters of entries that are set by code, not by users."""
 
 _NOT_TOML = re.compile(r"[+-]?(\.\d+|\d+\.)|True|False")  # Python's notation

@@ -21,7 +21,7 @@ PIECE = re.compile(r"\w{1,4}|[^\w\s]")
 class PieceTokenizer:
     """Cuts words into pieces of four letters, as a wordpiece tokenizer might."""
 
-    fingerprint = "pieces-of-four"
+    fingerprint, room = "pieces-of-four", 300
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         assert len(text) <= 1 << 16, "a tokenizer never sees a whole long document"

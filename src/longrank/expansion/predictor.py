@@ -11,7 +11,7 @@ from longrank.expansion.decoding import Decoding, TextKey, end_tokens, first_log
 from longrank.expansion.network import open_seq2seq
 from longrank.networks.acceleration import check_dtype, to_bf16
 from longrank.networks.backoff import halving
-from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder
+from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder, OffsetTokenizer
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
@@ -95,7 +95,7 @@ class QueryPredictor:
             device=self._device,
             notes=notes,
         )
-        self.offset_tokenizer = self._feeder.offset_tokenizer
+        self.offset_tokenizer = OffsetTokenizer(self._feeder.tokenizer, self._feeder.packer.text_room)
         settings = " ".join(f"{name}={value}" for name, value in decoding._asdict().items())
         self.fingerprint = (
             f"{model.fingerprint} {settings} read={self.max_tokens} batch={batch} "

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from longrank.config import Assignments, lookup, override, validated
 from longrank.protocols import Segmenter
-from longrank.ranking.passages import text_read
+from longrank.ranking.passages import texts_read
 from longrank.ranking.settings import Passages
 from longrank.text.segment import make_segmenter
 from longrank.text.windows import OffsetTokenizer
@@ -66,7 +66,9 @@ class Reading:
         data: dict[str, Any] = lookup(READINGS, preset, "reading preset")
         self._settings = validated(ReadingSettings, override(data, assignments), preset)
         passages = self._settings.passages
-        self._segmenter: Segmenter = make_segmenter(passages.preset, passages.options, tokenizer)
+        self._segmenter: Segmenter = make_segmenter(
+            passages.preset, passages.options, tokenizer, title=self._settings.title
+        )
         self.fingerprint = (
             f"{self._segmenter.fingerprint} max_characters={self._settings.max_characters} title={self._settings.title}"
         )
@@ -80,10 +82,12 @@ class Reading:
             remarks[f"documents read to character {self._settings.max_characters:,}"] = 1
         if left_out := segmentation.n_passages - len(segmentation.passages):
             remarks["passages left out"] = left_out
-        title = self._settings.title
+        if segmentation.title is not None:
+            remarks["titles cut"] = 1
         passages = segmentation.passages
-        texts = tuple(text_read(cut, passage.text, title=title) if passage.text else "" for passage in passages)
-        return Read(texts, tuple(passage.index for passage in passages), remarks)
+        texts = texts_read(cut, segmentation, title=self._settings.title)
+        filled = tuple(text if passage.text else "" for text, passage in zip(texts, passages, strict=True))
+        return Read(filled, tuple(passage.index for passage in passages), remarks)
 
     def _cut(self, document: Document) -> Document:
         """Return the document with its text and its own passages cut at the last character that is read."""

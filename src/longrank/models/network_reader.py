@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.models.row_cache import RowCache
-from longrank.networks.feeding import DEFAULT_MAX_QUERY_TOKENS, Feeder, check_finite, count_cut_queries
+from longrank.networks.feeding import (
+    DEFAULT_MAX_QUERY_TOKENS,
+    Feeder,
+    OffsetTokenizer,
+    check_finite,
+    count_cut_queries,
+)
 from longrank.networks.parallel import side_by_side
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.text.packing import Packed
@@ -78,7 +84,8 @@ class NetworkReader:
             device=self._device,
             notes=notes,
         )
-        self.offset_tokenizer, self.packer = self._feeder.offset_tokenizer, self._feeder.packer
+        self.packer = self._feeder.packer
+        self.offset_tokenizer = OffsetTokenizer(self._feeder.tokenizer, self.packer.passage_room)
         if self._separator is None or not self.packer.pair_specials[1]:
             raise InputError("the model's tokenizer puts no mark between query and passage", path=path)
 

@@ -35,9 +35,9 @@ DEFAULT_MAX_QUERY_TOKENS = 64
 class OffsetTokenizer:
     """A model's tokenizer for windows of wordpieces."""
 
-    def __init__(self, tokenizer: Any) -> None:
-        """Take a ``tokenizers.Tokenizer`` whose truncation and padding are off."""
-        self._tokenizer = tokenizer
+    def __init__(self, tokenizer: Any, room: int) -> None:
+        """Take a ``tokenizers.Tokenizer`` whose truncation and padding are off, and the room for a passage."""
+        self._tokenizer, self.room = tokenizer, room
 
     @property
     def fingerprint(self) -> str:
@@ -63,7 +63,6 @@ class Feeder:
     Attributes:
         tokenizer: a copy of the ``tokenizers.Tokenizer``, its truncation and padding switched off.
         packer: packs texts with that copy.
-        offset_tokenizer: the same copy, for windows of wordpieces.
     """
 
     def __init__(
@@ -72,7 +71,6 @@ class Feeder:
         backend = copy.deepcopy(tokenizer.backend_tokenizer)  # transformers switches truncation and padding on
         self.tokenizer = backend
         self.packer = Packer(backend, max_tokens, max_query_tokens)
-        self.offset_tokenizer = OffsetTokenizer(backend)
         self._inputs = frozenset(tokenizer.model_input_names)
         self._padding = int(tokenizer.pad_token_id or 0)
         self._batch_tokens, self._device, self._notes = batch_tokens, device, notes

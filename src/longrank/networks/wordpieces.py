@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 from longrank.errors import InputError
@@ -31,5 +32,5 @@ def wordpiece_counter(name: str) -> Callable[[str], int]:
             raise InputError("the model's tokenizer has no tokenizer.json and cannot be converted", path=model.path)
     backend.no_truncation()
     backend.no_padding()
-    tokenizer = OffsetTokenizer(backend)
+    tokenizer = OffsetTokenizer(backend, room=sys.maxsize)
     return lambda text: len(wordpieces(text, tokenizer))

@@ -49,6 +49,7 @@ class Prepared(NamedTuple):
     tasks: Sequence[ScoringTask]
     selected: Sequence[Selected]
     n_passages: Sequence[int]
+    title_cut: Sequence[bool]
 
 
 class PassageDocumentScorer:
@@ -100,7 +101,9 @@ class PassageDocumentScorer:
         tasks = [self._task(candidate, segmented[candidate.document.doc_id], statistics) for candidate in block]
         selected = self.selector.select(tasks)
         narrowed = [_narrowed(task, chosen.positions) for task, chosen in zip(tasks, selected, strict=True)]
-        return Prepared(block, narrowed, selected, [segmented[task.doc_id].n_passages for task in tasks])
+        segmentations = [segmented[task.doc_id] for task in tasks]
+        n_passages = [segmentation.n_passages for segmentation in segmentations]
+        return Prepared(block, narrowed, selected, n_passages, [one.title is not None for one in segmentations])
 
     def finish(self, prepared: Prepared, scored: Sequence[PassageScores]) -> list[Evidence]:
         """Return one Evidence per candidate, in order, from the scores of each task.
@@ -111,23 +114,23 @@ class PassageDocumentScorer:
             LongRankError: a score is not finite; names query, document and passage.
         """
         evidence = [
-            _evidence(candidate, task, scores, selected.weights, n_passages)
-            for candidate, task, selected, n_passages, scores in zip(*prepared, scored, strict=True)
+            _evidence(candidate, task, scores, selected.weights, n_passages, title_cut)
+            for candidate, task, selected, n_passages, title_cut, scores in zip(*prepared, scored, strict=True)
         ]
         return evidence if self.mix is None else list(remixed(evidence, self.mix))
 
     def _task(
         self, candidate: Candidate, segmentation: Segmentation, statistics: CollectionStatistics | None
     ) -> ScoringTask:
-        texts = tuple(
-            text_read(candidate.document, passage.text, title=self.title) for passage in segmentation.passages
-        )
+        texts = texts_read(candidate.document, segmentation, title=self.title)
         return ScoringTask(candidate.query, candidate.document.doc_id, segmentation.passages, texts, statistics)
 
 
-def text_read(document: Document, passage: str, *, title: bool) -> str:
-    """Return the text that the scorer reads: the passage, after the title if `title` is true and there is a title."""
-    return f"{document.title} {passage}".strip() if title and document.title else passage
+def texts_read(document: Document, segmentation: Segmentation, *, title: bool) -> tuple[str, ...]:
+    """Return the text that the scorer reads of each passage: with `title`, after the document's title."""
+    before = document.title if segmentation.title is None else segmentation.title
+    passages = (passage.text for passage in segmentation.passages)
+    return tuple(f"{before} {text}".strip() for text in passages) if title and before else tuple(passages)
 
 
 def _narrowed(task: ScoringTask, positions: NDArray[np.intp]) -> ScoringTask:
@@ -135,8 +138,13 @@ def _narrowed(task: ScoringTask, positions: NDArray[np.intp]) -> ScoringTask:
     return task._replace(passages=tuple(task.passages[n] for n in places), texts=tuple(task.texts[n] for n in places))
 
 
-def _evidence(
-    candidate: Candidate, task: ScoringTask, scores: PassageScores, weight: np.ndarray, n_passages: int
+def _evidence(  # noqa: PLR0917
+    candidate: Candidate,
+    task: ScoringTask,
+    scores: PassageScores,
+    weight: np.ndarray,
+    n_passages: int,
+    title_cut: bool,
 ) -> Evidence:
     if not np.isfinite(scores.scores).all():
         bad = task.passages[int(np.flatnonzero(~np.isfinite(scores.scores))[0])]
@@ -153,7 +161,7 @@ def _evidence(
         passage_score=scores.scores,
         passage_weight=weight if scores.contributions is None else scores.contributions,
         n_passages=n_passages,
-        n_truncated=int(scores.truncated.sum()),
+        n_truncated=len(task.passages) if title_cut else int(scores.truncated.sum()),
         document_score=scores.document,
         passage_parts=scores.parts,
     )
@@ -202,7 +210,8 @@ def open_document_scorer(
     scorer = make_scorer(name, index=index, model=model, options=options, notes=notes)
     _about_reading(scorer, settings, notes)
     tokenizer = getattr(scorer, "offset_tokenizer", None)  # for passages counted in a model's wordpieces
-    segmenter = make_segmenter(settings.passages.preset, settings.passages.options, tokenizer)
+    passages = settings.passages
+    segmenter = make_segmenter(passages.preset, passages.options, tokenizer, title=settings.title)
     selects = settings.select.name != "all"
     if index is not None:
         attach_vectors(scorer, index, segmenter, title=settings.title, selects=selects, notes=notes)

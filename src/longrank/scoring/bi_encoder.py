@@ -20,12 +20,13 @@ from longrank.errors import LongRankError
 from longrank.index.vectors import PassageVectors
 from longrank.networks.acceleration import accelerate_by, computed_by
 from longrank.networks.backends import check_backend
-from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder, check_finite
+from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder, OffsetTokenizer, check_finite
 from longrank.networks.loading import choose_device, choose_max_tokens, loading
 from longrank.networks.model_files import Model
 from longrank.networks.sentence_encoder import limits_of, load_sentence_encoder, prompts_of, unit_rows
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.scoring.vectors import KeptVectors, Vectors, cosines, key_of
+from longrank.text.packing import SEAM
 from longrank.types import Float32s, Notes
 
 if TYPE_CHECKING:
@@ -89,7 +90,9 @@ class BiEncoder:
         self._options = (
             f"max_tokens={self.max_tokens} batch_tokens={batch_tokens} device={where} {computed_by(dtype, backend)}"
         )
-        self.offset_tokenizer = self._feeder.offset_tokenizer
+        packer, prompt = self._feeder.packer, self._prompts.document
+        room = packer.text_room - (packer.leading_tokens(prompt) + SEAM if prompt else 0)
+        self.offset_tokenizer = OffsetTokenizer(self._feeder.tokenizer, max(1, room))
         self._stored: PassageVectors | None = None
         self._stored_note = ""
         self._kept = KeptVectors(_KEPT_BYTES)

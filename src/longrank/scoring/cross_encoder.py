@@ -19,7 +19,13 @@ from longrank.errors import InputError
 from longrank.models.description import FILE, TRAINED, check_trained, describe
 from longrank.networks.acceleration import accelerate_by, computed_by
 from longrank.networks.backends import check_backend
-from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, DEFAULT_MAX_QUERY_TOKENS, Feeder, count_cut_queries
+from longrank.networks.feeding import (
+    DEFAULT_BATCH_TOKENS,
+    DEFAULT_MAX_QUERY_TOKENS,
+    Feeder,
+    OffsetTokenizer,
+    count_cut_queries,
+)
 from longrank.networks.heads import load_classifier, n_outputs
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model
@@ -104,7 +110,8 @@ class CrossEncoder:
             device=str(where),
             notes=self._notes,
         )
-        self.offset_tokenizer, self.packer = self._feeder.offset_tokenizer, self._feeder.packer
+        self.packer = self._feeder.packer
+        self.offset_tokenizer = OffsetTokenizer(self._feeder.tokenizer, self.packer.passage_room)
         attention = f"global_attention={self._global} " if self._global else ""
         self.fingerprint = (
             f"cross-encoder {model.fingerprint} score={self.unit} relevant={relevant} max_tokens={self.max_tokens} "

@@ -19,7 +19,7 @@ from longrank.errors import InputError
 from longrank.networks.acceleration import check_dtype, to_bf16
 from longrank.networks.checks import check_weights
 from longrank.networks.dense import use_onednn
-from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder, count_cut_queries
+from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder, OffsetTokenizer, count_cut_queries
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
@@ -110,8 +110,8 @@ class PromptedScorer(ABC):
         )
         words = (chosen.negative if negative is None else negative, chosen.positive if positive is None else positive)
         raw = self._feeder.tokenizer
-        self.offset_tokenizer = self._feeder.offset_tokenizer
         self._packer = PromptPacker(raw, chosen.template, self.max_tokens, max_query_tokens)
+        self.offset_tokenizer = OffsetTokenizer(raw, self._packer.passage_room)
         _keep_answers(self._network, _tokens_of(model, raw, tokenizer.unk_token_id, words), dtype)
         self.fingerprint = (
             f"{self.name} {model.fingerprint} prompt={chosen.template!r} words={'/'.join(words)} score={self.unit} "

@@ -28,6 +28,9 @@ tokenizer takes about a hundred bytes per token."""
 SLACK = 16
 """Tokens at the end of a text's beginning that more text could change."""
 
+SEAM = 4
+"""Tokens that two texts, joined, may have more than both alone."""
+
 _LIKELY_CHARACTERS = 16  # per token; prose has 4 to 6
 _BEGINNING = re.compile(r"(?s:.*)[^ \t\r\n](?=[ \t\r\n])")  # these characters are blanks for every tokenizer
 
@@ -104,10 +107,23 @@ class Packer:
             raise ValueError(f"{max_tokens} tokens with {max_query_tokens} for the query are too few")
         self.max_tokens, self.max_query_tokens = max_tokens, min(max_query_tokens, room - 1)
 
+    @property
+    def text_room(self) -> int:
+        """Largest number of tokens of a text that is not truncated."""
+        return self.max_tokens - self._text.n_special
+
+    @property
+    def passage_room(self) -> int:
+        """Largest number of tokens of a passage that is not truncated, whatever the query; at least half of the input.
+
+        Where `max_query_tokens` is more than half of the input, a longer query may truncate such a passage.
+        """
+        room = self.max_tokens - self._pair.n_special
+        return room - min(self.max_query_tokens, room // 2)
+
     def texts(self, texts: Sequence[str]) -> Iterator[Packed]:
         """Yield each text, truncated if necessary."""
-        room = self.max_tokens - self._text.n_special
-        for ids, cut in self._tokenised(texts, room):
+        for ids, cut in self._tokenised(texts, self.text_room):
             yield self._text.filled([ids], cut)
 
     def leading_tokens(self, prompt: str) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError
-from longrank.text.packing import MAX_CHARACTERS_PER_TOKEN, SLACK, Packed, at_once, beginning, token_ids
+from longrank.text.packing import MAX_CHARACTERS_PER_TOKEN, SEAM, SLACK, Packed, at_once, beginning, token_ids
 
 _BLANK = re.compile(r"(?<=[^ \t\r\n])[ \t\r\n]")
 _LAST_CHARACTERS = 100  # of a passage; several words
@@ -112,6 +112,12 @@ class PromptPacker:
                 got=max_tokens,
             )
         self.max_tokens, self.max_query_tokens = max_tokens, min(max_query_tokens, room)
+
+    @property
+    def passage_room(self) -> int:
+        """Largest number of tokens of a passage that is not truncated, as of `longrank.text.packing.Packer`."""
+        room = self.max_tokens - self._length("")
+        return max(1, room - min(self.max_query_tokens, room // 2) - 2 * SEAM)
 
     def prompts(self, query: str, passages: Sequence[str]) -> Iterator[Packed]:
         """Yield the prompt for each passage; ``truncated`` refers to the passage."""

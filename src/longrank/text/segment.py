@@ -16,6 +16,8 @@ from annotated_types import Ge
 from longrank.config import check_options, keyword_options, lookup
 from longrank.errors import InputError
 from longrank.protocols import Segmenter
+from longrank.text.fitted import FittedWindows
+from longrank.text.packing import SLACK
 from longrank.text.segmenters import Cap, EvenSplit, GivenPassages, SlidingWindows, UnitFinder, WholeDocument
 from longrank.text.sentences import make_splitter
 from longrank.text.windows import OffsetTokenizer, whitespace_words, wordpieces
@@ -60,15 +62,51 @@ def windows(
         InputError: options that contradict each other, or no tokenizer.
         MissingExtra: the sentence splitter's package is not installed.
     """
-    if stride > length:
-        raise InputError(
-            f"stride {stride} is longer than the window of {length}: text between windows would never be read",
-            fix="give a stride of at most the length",
-        )
+    _check_stride(stride, length)
     units, unit_options = _units(unit, splitter, language, max_words, tokenizer)
     cap, cap_options = _cap(max_passages, overflow, seed)
     options = {"unit": unit, "length": length, "stride": stride, "tail": tail, **cap_options, **unit_options}
     return SlidingWindows(_fingerprint("windows", options), units, length, stride, tail == "drop_contained", cap)
+
+
+def tokens(
+    *,
+    length: Count = 200,
+    stride: Count = 100,
+    border: Literal["sentence", "word"] = "sentence",
+    max_passages: CountOrZero = 0,
+    overflow: Overflow = "head",
+    seed: CountOrZero = 0,
+    splitter: str | None = None,
+    language: str | None = None,
+    tokenizer: OffsetTokenizer | None = None,
+    title: bool = False,
+) -> Segmenter:
+    """Split into windows that fit the scorer's input, so that nothing is cut.
+
+    Args:
+        length: wordpieces in a window at most; the scorer's room if that is less.
+        stride: a window begins at the last border within `stride` wordpieces of the beginning of the window before, or
+            where that window ends.
+        border: windows begin and end at sentences or at words. A sentence longer than a window is split at words, a
+            word longer than a window at wordpieces.
+        max_passages: as in `windows`, as are `overflow`, `seed`, `splitter` and `language`.
+        tokenizer: the scorer's; names its room.
+        title: true if the scorer reads the title before each passage.
+
+    Raises:
+        InputError, MissingExtra: as `windows`.
+    """
+    _check_stride(stride, length)
+    if tokenizer is None:
+        raise _no_tokenizer()
+    borders, border_options = _units(border, splitter, language, None, None)
+    cap, cap_options = _cap(max_passages, overflow, seed)
+    options = {"length": length, "stride": stride, "border": border, **cap_options, **border_options}
+    if title or length + SLACK > tokenizer.room:
+        options |= {"room": tokenizer.room, "title": title}
+    fingerprint = _fingerprint("tokens", {**options, "tokenizer": tokenizer.fingerprint})
+    return FittedWindows(fingerprint, tokenizer, borders, length, stride, title, cap)
 
 
 def even(
@@ -109,6 +147,7 @@ def whole() -> Segmenter:
 
 RULES: dict[str, Callable[..., Segmenter]] = {
     "windows": windows,
+    "tokens": tokens,
     "even": even,
     "given": given,
     "whole": whole,
@@ -177,7 +216,11 @@ PRESETS |= {name: {"rule": name} for name in RULES if name not in PRESETS}
 
 
 def make_segmenter(
-    name: str, options: Mapping[str, Any] | None = None, tokenizer: OffsetTokenizer | None = None
+    name: str,
+    options: Mapping[str, Any] | None = None,
+    tokenizer: OffsetTokenizer | None = None,
+    *,
+    title: bool = False,
 ) -> Segmenter:
     """Return the segmenter of a preset, with `options` replacing the preset's own.
 
@@ -185,6 +228,7 @@ def make_segmenter(
         name: one of `PRESETS`.
         options: options of the preset's rule, or ``rule`` and its options.
         tokenizer: needed where the unit is the wordpiece.
+        title: true if the scorer reads the title before each passage.
 
     Raises:
         InputError: unknown preset, rule or option; a value of a wrong type or out of range; options that contradict
@@ -196,9 +240,17 @@ def make_segmenter(
     declared = keyword_options(rule)
     options = {option: value for option, value in preset.items() if option in declared} | options
     check_options(rule, f"passage preset '{name}'", options)
-    if "tokenizer" in inspect.signature(rule).parameters:
-        options["tokenizer"] = tokenizer
-    return rule(**options)
+    from_code = {"tokenizer": tokenizer, "title": title}
+    parameters = inspect.signature(rule).parameters
+    return rule(**options, **{name: value for name, value in from_code.items() if name in parameters})
+
+
+def _check_stride(stride: int, length: int) -> None:
+    if stride > length:
+        raise InputError(
+            f"stride {stride} is longer than the window of {length}: text between windows would never be read",
+            fix="give a stride of at most the length",
+        )
 
 
 def _cap(max_passages: int, overflow: str, seed: int) -> tuple[Cap, dict[str, Any]]:
@@ -224,11 +276,15 @@ def _units(
     if unit == "word":
         return whitespace_words, {}
     if tokenizer is None:
-        raise InputError(
-            "passages of wordpieces need the tokenizer of a model",
-            fix="use a scorer with a model, or passages that count words",
-        )
+        raise _no_tokenizer()
     return lambda text: wordpieces(text, tokenizer), {"tokenizer": tokenizer.fingerprint}
+
+
+def _no_tokenizer() -> InputError:
+    return InputError(
+        "passages of wordpieces need the tokenizer of a model",
+        fix="use a scorer with a model, or passages that count words",
+    )
 
 
 def _fingerprint(rule: str, options: Mapping[str, Any]) -> str:

@@ -55,7 +55,7 @@ class SlidingWindows:
         spans = (
             (i, units.span(firsts[i], firsts[i] + self.length)) for i in self.cap.choose(len(firsts), document.doc_id)
         )
-        return _segmentation(document, spans, len(firsts))
+        return segmentation_of(document, spans, len(firsts))
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class EvenSplit:
         size = _ceil_div(read, _ceil_div(read, self.length)) if read else 1
         bounds = [*range(0, read, size), read]
         spans = (((i, units.span(a, b))) for i, (a, b) in enumerate(pairwise(bounds)))
-        return _segmentation(document, spans, _ceil_div(len(units), size))
+        return segmentation_of(document, spans, _ceil_div(len(units), size))
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class GivenPassages:
                 )
         passages = document.passages or (trimmed(text, 0, len(text)) or (0, 0),)
         spans = ((i, passages[i]) for i in self.cap.choose(len(passages), document.doc_id))
-        return _segmentation(document, spans, len(passages))
+        return segmentation_of(document, spans, len(passages))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +113,10 @@ class WholeDocument:
     def segment(self, document: Document) -> Segmentation:
         """Return the document as a passage."""
         span = trimmed(document.text, 0, len(document.text))
-        return _segmentation(document, [(0, span)] if span else [], 1)
+        return segmentation_of(document, [(0, span)] if span else [], 1)
 
 
-def _segmentation(document: Document, spans: Iterable[tuple[int, Span]], n_passages: int) -> Segmentation:
+def segmentation_of(document: Document, spans: Iterable[tuple[int, Span]], n_passages: int) -> Segmentation:
     """Cut the passages out of the text; a document without units is one empty passage."""
     passages = tuple(
         Passage(document.doc_id, index, document.text[start:end], start, end) for index, (start, end) in spans

@@ -54,6 +54,11 @@ class OffsetTokenizer(Protocol):
         """Names the vocabulary; equal fingerprints mean equal offsets."""
         ...
 
+    @property
+    def room(self) -> int:
+        """Largest number of tokens of a text (a title and a passage) that the model never cuts, whatever the query."""
+        ...
+
     def offsets(self, text: str) -> list[Span]:
         """Return (start, end) in code points of every token of `text`, without special tokens or truncation."""
         ...
@@ -74,12 +79,16 @@ def whitespace_words(text: str) -> Units:
 
 
 def wordpieces(text: str, tokenizer: OffsetTokenizer) -> Units:
-    """Return a tokenizer's tokens; the text is tokenized in pieces that end before white space."""
+    """Return a tokenizer's tokens, without tokens of no characters."""
+    tokens = token_offsets(text, tokenizer)
+    some = tokens.ends > tokens.starts
+    return Units(tokens.starts[some], tokens.ends[some])
+
+
+def token_offsets(text: str, tokenizer: OffsetTokenizer) -> Units:
+    """Return all tokens of a text, which is tokenised in pieces that end before white space."""
     return Units.of(
-        (start + a, start + b)
-        for start, end in pieces(text, _PIECE)
-        for a, b in tokenizer.offsets(text[start:end])
-        if b > a
+        (start + a, start + b) for start, end in pieces(text, _PIECE) for a, b in tokenizer.offsets(text[start:end])
     )
 
 

@@ -51,7 +51,8 @@ def open_initial(settings: DocumentTraining, notes: Notes) -> Initial:
     network.to(Ranks().device)  # before the reader asks for the device
     check_outputs(settings, 2 if network.unit == "logprob" else 1)
     reader = _reader(settings, model, network, tokenizer)
-    segmenter = make_segmenter(settings.read.passages, settings.read.options, reader.offset_tokenizer)
+    read = settings.read
+    segmenter = make_segmenter(read.passages, read.options, reader.offset_tokenizer, title=read.title)
     _check_passages(network, segmenter)
     return Initial(reader, tokenizer, segmenter, model.fingerprint, lineage_of(model.path))
 

@@ -11,11 +11,10 @@ import torch
 
 from longrank.evaluation.measures import evaluate, summarise
 from longrank.evaluation.names import parse_measure
-from longrank.index import Index
 from longrank.models.folders import save_network
 from longrank.models.network import DocumentNetwork, padded
 from longrank.protocols import Segmenter
-from longrank.ranking.passages import text_read
+from longrank.ranking.passages import texts_read
 from longrank.training.cuts import Cuts
 from longrank.training.initial_network import open_initial
 from longrank.training.loss_terms import loss_kind, weighted_loss
@@ -23,7 +22,7 @@ from longrank.training.losses import log_probabilities
 from longrank.training.passages import Reading, make_passage_choice
 from longrank.training.ranking_data import Data, Material, learns_two_outputs
 from longrank.training.settings import DocumentTraining
-from longrank.types import Notes, Run, ScoredDoc
+from longrank.types import Document, Notes, Run, ScoredDoc
 
 _KEPT_DOCUMENTS = 4096  # documents whose passages are kept in memory
 
@@ -71,8 +70,14 @@ class RankingTask:
         self._choice = make_passage_choice(settings.samples.passages, keep=settings.samples.keep)
         self._measure = parse_measure(settings.validation.measure)
         self._texts: Callable[[str], tuple[str, ...]] = lru_cache(_KEPT_DOCUMENTS)(
-            lambda doc_id: _texts_of(data.index, segmenter, doc_id, settings.read.title)
+            lambda doc_id: self._read(data.index.document(doc_id), segmenter)
         )
+
+    def _read(self, document: Document, segmenter: Segmenter) -> tuple[str, ...]:
+        """Return the text that the network reads of each passage of a document."""
+        segmentation = segmenter.segment(document)
+        self._cuts.add("documents whose title is cut", document.doc_id, segmentation.title is not None)
+        return texts_read(document, segmentation, title=self._settings.read.title)
 
     def _note_queries(self, notes: Notes) -> None:
         """Count dev queries that choose nothing, and queries that are cut."""
@@ -166,12 +171,6 @@ class RankingTask:
     def save(self, folder: Path, record: Mapping[str, Any]) -> None:
         """Write the network with its tokenizer and the record of its training."""
         save_network(folder, self.network, self._tokenizer, record)
-
-
-def _texts_of(index: Index, segmenter: Segmenter, doc_id: str, title: bool) -> tuple[str, ...]:
-    """Return the text that the network reads of each passage of a document."""
-    document = index.document(doc_id)
-    return tuple(text_read(document, passage.text, title=title) for passage in segmenter.segment(document).passages)
 
 
 def _some(texts: Sequence[Sequence[str]], places: Reading) -> list[list[str]]:

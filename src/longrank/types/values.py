@@ -75,11 +75,13 @@ class Passage:
 class Segmentation(NamedTuple):
     """The passages of a document: at least one, in order of appearance.
 
-    ``n_passages`` counts the passages before a cap, so ``n_passages - len(passages)`` were left out.
+    ``n_passages`` counts the passages before a cap, so ``n_passages - len(passages)`` were left out. ``title`` is the
+    beginning of a title that is too long to be read before each passage; None: the title is not cut.
     """
 
     passages: tuple[Passage, ...]
     n_passages: int
+    title: str | None = None
 
 
 class ScoredDoc(NamedTuple):

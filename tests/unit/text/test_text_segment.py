@@ -206,7 +206,7 @@ def test_a_document_that_names_no_passages_is_one_given_passage_without_the_blan
 
 def test_a_whole_document_is_one_passage_without_the_blanks_around_it() -> None:
     text = "  one two\n" * 5000
-    (passage,), n_passages = make_segmenter("whole").segment(Document("d", "title", text, ((0, 3),)))
+    (passage,), n_passages, _ = make_segmenter("whole").segment(Document("d", "title", text, ((0, 3),)))
     assert (passage.start, passage.end, n_passages) == (2, len(text) - 1, 1)
     assert make_segmenter("whole").segment(Document("e", "title", " \n")).passages[0].text == ""
     with pytest.raises(InputError, match="has no option 'length'"):
