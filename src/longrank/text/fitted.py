@@ -24,7 +24,6 @@ from longrank.text.packing import MAX_CHARACTERS_PER_TOKEN, SLACK
 from longrank.text.segmenters import Cap, UnitFinder, segmentation_of
 from longrank.text.windows import (
     OffsetTokenizer,
-    Span,
     Units,
     piece_end,
     pieces,
@@ -32,7 +31,7 @@ from longrank.text.windows import (
     trimmed,
     whitespace_words,
 )
-from longrank.types import Document, Int32s, Segmentation
+from longrank.types import Document, Int32s, Segmentation, Span
 
 
 @dataclass(frozen=True)
