@@ -57,11 +57,11 @@ class Measured(NamedTuple):
 
 
 TASKS = (
-    Measured("squad-dev-mixed", "answers", 500, 60),
-    Measured("squad-dev-sections", "answers", 500, 60),
-    Measured("squad-dev-v1.1", "answers", 500, 12),
-    Measured("qmsum", "spans", 500, 12),
-    Measured("scifact", "spans", 500, 250),
+    Measured("squad-dev-mixed", "answers", 500, 40),
+    Measured("squad-dev-sections", "answers", 500, 40),
+    Measured("squad-dev-v1.1", "answers", 500, 8),
+    Measured("qmsum", "spans", 500, 8),
+    Measured("scifact", "spans", 500, 200),
 )
 
 
