@@ -29,15 +29,14 @@ from benchmarks.gains_tasks import Task, evaluated_queries, run, write_queries
 from benchmarks.training_examples import sample
 from longrank.analysis.estimates import Estimate
 from longrank.analysis.shown_result import Shown, ShownResult
-from longrank.collections import read_gold_spans, read_qrels, read_queries
-from longrank.collections.documents import locate_documents
+from longrank.collections import read_documents, read_gold_spans, read_qrels, read_queries
 from longrank.draws import permutation
 from longrank.formats.evidence import read_evidence
 from longrank.ranking.explain import Result, best_passages
 from longrank.ranking.highlights import sentences_of
 from longrank.ranking.pipeline import open_pipeline
 from longrank.scoring.speed import machine, use_threads
-from longrank.types import Document, Evidence, Notes, Query, Span
+from longrank.types import Document, Evidence, Query, Span
 from longrank.verbs.analyze import analyze
 
 SEED = 42
@@ -83,8 +82,8 @@ class Prepared:
         write_queries(list({q.query_id: q for q, _ in pairs}.values()), self["queries.jsonl"])
         self["gold.run"].write_text("".join(f"{q.query_id} Q0 {d} 1 1 gold\n" for q, d in pairs), encoding="utf-8")
         wanted = {d for _, d in pairs}
-        every = (located.document for located in locate_documents([str(self.gold / "docs.jsonl.gz")], Notes()))
-        self["read.jsonl"].write_text("".join(map(_line, (d for d in every if d.doc_id in wanted))), encoding="utf-8")
+        lines = [_line(document) for document in read_documents(self.gold) if document.doc_id in wanted]
+        self["read.jsonl"].write_text("".join(lines), encoding="utf-8")
 
     def __getitem__(self, name: str) -> Path:
         return self.folder / name
