@@ -4,7 +4,7 @@
 
 On each collection of `TASKS`, the relevant documents of the drawn questions are scored, found by a search or not:
 
-    lexical, minilm, mixed    the pipelines, on each segmentation of `SEGMENTATIONS`
+    lexical, minilm, mixed    the pipelines, on each segmentation of `SEGMENTATIONS`; tokens are those of a model
     as shown                  windows of `mixed` joined to places, as a search shows them
     marked sentence           the sentence that a search marks in the best place
     document order, random    windows as they stand in the document, and in random order: what no scorer knows
@@ -41,7 +41,7 @@ from longrank.verbs.analyze import analyze
 
 SEED = 42
 SCORERS = ("lexical", "minilm", "mixed")
-SEGMENTATIONS = ("windows", "sentences", "given")
+SEGMENTATIONS = ("windows", "tokens", "sentences", "given")
 FIRST = "lexical, windows"
 """The row from which differences are taken."""
 
@@ -110,7 +110,7 @@ def _line(document: Document) -> str:
 
 def inputs_of(prepared: Prepared) -> dict[str, Any]:
     """Return the inputs of the table by name, `FIRST` first."""
-    pairs = [(scorer, segmentation) for segmentation in SEGMENTATIONS for scorer in SCORERS]
+    pairs = [(scorer, how) for how in SEGMENTATIONS for scorer in SCORERS if (scorer, how) != ("lexical", "tokens")]
     found: dict[str, Any] = {f"{scorer}, {how}": prepared.evidence(scorer, how) for scorer, how in pairs}
     shown, marked = _shown(prepared, found["mixed, windows"])
     found |= {"mixed, as shown": shown, "mixed, marked sentence": marked}
