@@ -103,6 +103,12 @@ def make_splitter(name: str, language: str = "en") -> SentenceSplitter:
     return lookup(SPLITTERS, name, "sentence splitter")(language)
 
 
+def splitter_in(fingerprint: str) -> str | None:
+    """Return the fingerprint of the splitter that a segmenter's fingerprint names; None if it names none."""
+    match = re.search(r"\bsplitter=([^,()]*)", fingerprint)
+    return match[1] if match else None
+
+
 def _sentencex(language: str) -> SentenceSplitter:
     from sentencex import get_sentence_boundaries
 

@@ -162,6 +162,7 @@ class Experiment:
         teacher = self.settings.teacher
         return {
             **({"lineage": task.lineage} if task.lineage else {}),
+            **({"splitter": task.splitter} if task.splitter else {}),
             "training": self.settings.model_dump(exclude={"loop"}),
             "model": task.fingerprint,
             **self._digests,

@@ -15,6 +15,7 @@ from longrank.models.folders import save_network
 from longrank.models.network import DocumentNetwork, padded
 from longrank.protocols import Segmenter
 from longrank.ranking.passages import texts_read
+from longrank.text.sentences import splitter_in
 from longrank.training.cuts import Cuts
 from longrank.training.initial_network import open_initial
 from longrank.training.loss_terms import loss_kind, weighted_loss
@@ -51,6 +52,7 @@ class RankingTask:
         reader: the network with its input.
         fingerprint: names the weights that the network begins with.
         lineage: the earlier trainings of the weights, from their description.
+        splitter: names the sentence splitter and its version; None if the passages count no sentences.
 
     Raises:
         InputError: an unknown loss, measure, choice of passages or option; or as `open_initial`.
@@ -59,6 +61,7 @@ class RankingTask:
 
     def __init__(self, settings: DocumentTraining, data: Data, material: Material, notes: Notes) -> None:
         self.reader, self._tokenizer, segmenter, self.fingerprint, self.lineage = open_initial(settings, notes)
+        self.splitter = splitter_in(segmenter.fingerprint)
         self.network: DocumentNetwork = self.reader.network
         notes.merge(material.notes)
         self._samples, self._data, self._settings, self._taught = material.samples, data, settings, material.taught

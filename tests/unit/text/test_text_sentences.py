@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from longrank.errors import InputError, MissingExtra
 from longrank.text import sentences as module
 from longrank.text.pretokenized import split
-from longrank.text.sentences import SPLITTERS, make_splitter
+from longrank.text.segment import make_segmenter
+from longrank.text.sentences import SPLITTERS, make_splitter, splitter_in
 
 GOLD = json.loads(Path(__file__).with_name("time_sentences.json").read_text())
 """TIME: doc_id -> [start, end] of every sentence, fifteen whole documents, checked by reading them."""
@@ -81,6 +82,13 @@ def test_sentences_follow_each_other_and_leave_out_nothing_but_blanks(
         assert text[start:end] == text[start:end].strip() != ""
         at = end
     assert text[at:].strip() == ""
+
+
+@pytest.mark.parametrize("splitter", INSTALLED)
+def test_a_segmenters_fingerprint_tells_its_splitter(splitter: str) -> None:
+    segmenter = make_segmenter("birch", {"splitter": splitter})
+    assert splitter_in(f"model | {segmenter.fingerprint} | all()") == make_splitter(splitter).fingerprint
+    assert splitter_in(make_segmenter("windows").fingerprint) is None
 
 
 @pytest.mark.parametrize("splitter", INSTALLED)

@@ -302,6 +302,18 @@ def test_other_sampled_judgments_or_another_models_run_are_not_resumed_with(fold
         validated(experiment(folder, sections=hard), tmp_path / "h", only=["s1"])
 
 
+def test_another_sentence_splitter_is_not_resumed_with_and_is_named(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sections = {"read": {"passages": "sentences", "options": {"max_passages": 4}, "max_tokens": 32}}
+    validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
+    monkeypatch.setattr("longrank.text.sentences.RULE", "lines-0")
+    with pytest.raises(
+        InputError, match=r'other run.splitter: "sentencex-\S+ \S+ lines-1" then, "sentencex-\S+ \S+ lines-0"'
+    ):
+        validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
+
+
 def test_another_teacher_under_the_same_name_is_not_resumed_with(folder: Path, tmp_path: Path) -> None:
     from training_collections import write_teacher
 
