@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from longrank.ranking.explain import Result, ShownPassage
+    from longrank.ranking.explain import Marked, Result, ShownPassage
 
 
 def search(
@@ -69,7 +70,7 @@ def search(
 
 
 def print_results(results: Sequence[Result]) -> None:
-    """Print title, scores and best passages of each result, with the query's words marked."""
+    """Print title, scores and best passages of each result, with the best sentence and the query's words marked."""
     from rich.console import Console
     from rich.text import Text
 
@@ -86,31 +87,40 @@ def print_results(results: Sequence[Result]) -> None:
 
 
 def _print_passage(out: Console, passage: ShownPassage) -> None:
+    """Print a passage; the best sentence is bold on a terminal, else on lines of its own behind a sign."""
     from rich.text import Text
+
+    from longrank.ranking.explain import marked
 
     earned = "" if passage.contribution is None else f", contributes {passage.contribution:.4f}"
     where = f"    passage {passage.index} [{passage.start}:{passage.end}] {passage.score:.4f}{passage.detail}{earned}"
     out.print(Text(where, style="cyan"))
-    for line in _marked(passage, out.is_terminal).wrap(out, out.width - 6):
-        line.rstrip()
-        out.print(Text("      ").append_text(line), soft_wrap=True)
+    parts = marked(passage)
+    if out.is_terminal:
+        _print_text(out, "      ", Text.assemble(*map(_styled, parts)))
+        return
+    for best, some in groupby(parts, key=lambda part: part.best):
+        text = "".join(f"*{_flat(part.text)}*" if part.word else _flat(part.text) for part in some).strip()
+        if text:
+            _print_text(out, "    > " if best else "      ", Text(text))
 
 
-def _marked(passage: ShownPassage, in_colour: bool) -> Text:
-    """Return the passage with the query's words marked: in colour on a terminal, else between stars."""
+def _print_text(out: Console, margin: str, text: Text) -> None:
     from rich.text import Text
 
-    marked, done = Text(), passage.start
-    for start, end in passage.words:
-        word = _flat(passage, start, end)
-        marked.append(_flat(passage, done, start)).append(word if in_colour else f"*{word}*", style="bold yellow")
-        done = end
-    return marked.append(_flat(passage, done, passage.end))
+    for line in text.wrap(out, out.width - len(margin)):
+        line.rstrip()
+        out.print(Text(margin).append_text(line), soft_wrap=True)
 
 
-def _flat(passage: ShownPassage, start: int, end: int) -> str:
-    """Return a part of the document, with white space collapsed and control characters escaped."""
-    return _harmless(re.sub(r"\s+", " ", passage.text[start - passage.start : end - passage.start]))
+def _styled(part: Marked) -> tuple[str, str]:
+    styles = ["bold yellow"] if part.word else []
+    return _flat(part.text), " ".join([*styles, "bold underline"] if part.best else styles)
+
+
+def _flat(text: str) -> str:
+    """Return a text with white space collapsed and control characters escaped."""
+    return _harmless(re.sub(r"\s+", " ", text))
 
 
 def _harmless(text: str) -> str:

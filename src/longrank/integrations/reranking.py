@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from longrank.errors import InputError
-from longrank.ranking.explain import RankedText
+from longrank.ranking.explain import RankedText, passage_json
 from longrank.ranking.settings import load_pipeline
 from longrank.ranking.texts import Reranker
 from longrank.types import Document
@@ -123,9 +123,11 @@ def document(doc_id: object, text: object, title: object = "") -> Document:
 def evidence_of(result: RankedText, reranker: Reranker) -> dict[str, Any]:
     """Return a document's score and best passages as JSON values; ``text[start:end]`` is a passage.
 
-    The score is in the scorer's unit; `truncated` is True if some tokens of the document were not read.
+    `highlights` are the offsets of a passage's best sentence in the same text. The score is in the scorer's unit;
+    `truncated` is True if some tokens of the document were not read.
     """
-    shown = [{"start": p.start, "end": p.end, "score": p.score, "text": p.text} for p in result.passages]
+    names = ("start", "end", "score", "text", "highlights")
+    shown = [{name: passage_json(passage)[name] for name in names} for passage in result.passages]
     return {
         "score": result.score,
         "unit": reranker.unit,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, TypeVar
+from itertools import chain, pairwise
+from typing import Any, NamedTuple, TypeVar
 
 from longrank.ranking.highlights import sentences_of
 from longrank.ranking.pipeline import Pipeline, RankedQuery, rank_one
@@ -40,6 +41,11 @@ class ShownPassage:
     words: tuple[Span, ...]
     highlights: tuple[Span, ...] = ()
     parts: Mapping[str, float] | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The best sentence; empty if the passage is."""
+        return " ".join(self.text[start - self.start : end - self.start] for start, end in self.highlights)
 
     @property
     def detail(self) -> str:
@@ -238,6 +244,22 @@ def highlighted(results: Sequence[Shown], highlights: Iterable[tuple[Span, ...]]
         replace(result, passages=tuple(replace(passage, highlights=next(rest)) for passage in result.passages))
         for result in results
     ]
+
+
+class Marked(NamedTuple):
+    """A part of a shown passage: text, True for a word of the query, True within the best sentence."""
+
+    text: str
+    word: bool
+    best: bool
+
+
+def marked(passage: ShownPassage) -> Iterator[Marked]:
+    """Yield the parts of a passage between the borders of its words and highlights, in order."""
+    cuts = {passage.start, passage.end, *chain(*passage.words, *passage.highlights)}
+    for start, end in pairwise(sorted(cuts)):
+        word, best = (any(a <= start < b for a, b in spans) for spans in (passage.words, passage.highlights))
+        yield Marked(passage.text[start - passage.start : end - passage.start], word, best)
 
 
 def result_json(result: Result) -> dict[str, Any]:

@@ -48,7 +48,9 @@ class Sentences(NamedTuple):
 
     def find(self) -> list[tuple[Span, ...]]:
         """Score the sentences, and return the best of each shown passage (`best`)."""
-        return self.best(self.scorer.scorer.score(self.tasks))
+        with self.scorer.notes.paused():  # the scorer has counted a cut query before
+            scores = self.scorer.scorer.score(self.tasks)
+        return self.best(scores)
 
     def best(self, scores: Sequence[PassageScores]) -> list[tuple[Span, ...]]:
         """Return the best sentence of each shown passage; nothing for an empty passage. Ties go to the earlier one.
@@ -112,4 +114,4 @@ def sentence_scorer(scorer: DocumentScorer | None) -> PassageDocumentScorer:
         scorer = scorer.expensive
     if not isinstance(scorer, PassageDocumentScorer) or scorer.scorer.scores_documents:
         return PassageDocumentScorer(_GIVEN, _ALL, LexicalScorer(None), title=False)
-    return PassageDocumentScorer(_GIVEN, _ALL, scorer.scorer, title=scorer.title)
+    return PassageDocumentScorer(_GIVEN, _ALL, scorer.scorer, title=scorer.title, notes=scorer.notes)

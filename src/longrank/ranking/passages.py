@@ -60,10 +60,20 @@ class PassageDocumentScorer:
         selector: selects the passages to score.
         scorer: scores passages.
         title: true if the scorer reads the document's title before each passage.
+        notes: remarks of the scorer.
     """
 
-    def __init__(self, segmenter: Segmenter, selector: Selector, scorer: PassageScorer, *, title: bool) -> None:
+    def __init__(
+        self,
+        segmenter: Segmenter,
+        selector: Selector,
+        scorer: PassageScorer,
+        *,
+        title: bool,
+        notes: Notes | None = None,
+    ) -> None:
         self.segmenter, self.selector, self.scorer, self.title = segmenter, selector, scorer, title
+        self.notes = Notes() if notes is None else notes
         self.mix: Mix | None = scorer.mix if isinstance(scorer, MixedScorer) else None
 
     @property
@@ -223,7 +233,8 @@ def open_document_scorer(
         others = CheapScorers(index, segmenter, title=settings.title, notes=notes, selects=selects)
         scorer = MixedScorer(mix, [scorer, *(others.open(other, None) for other in list(mix.weights)[1:])])
     cheap = CheapScorers(index, segmenter, title=settings.title, notes=notes)
-    selecting = PassageDocumentScorer(segmenter, open_selector(settings.select, cheap), scorer, title=settings.title)
+    selector = open_selector(settings.select, cheap)
+    selecting = PassageDocumentScorer(segmenter, selector, scorer, title=settings.title, notes=notes)
     if settings.stop is None:
         return selecting
     scoring_all = PassageDocumentScorer(

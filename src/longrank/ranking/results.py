@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from longrank.ranking.explain import RankedText, Result, ShownPassage
+from longrank.ranking.explain import Marked, RankedText, Result, ShownPassage, marked
 from longrank.types import Notes
 from longrank.types.frames import pandas
 
@@ -50,7 +50,7 @@ class Results(Sequence[T], Generic[T]):
         return f"Results(query={self.query!r}, documents={len(self)}{best})"
 
     def to_frame(self) -> DataFrame:
-        """Return a pandas table with the columns query, docno, title, score, rank (from 0) and passage (the best).
+        """Return a pandas table: query, docno, title, score, rank (from 0), the best passage and its best sentence.
 
         Raises:
             InputError: pandas is not installed.
@@ -62,6 +62,7 @@ class Results(Sequence[T], Generic[T]):
             "score": [document.score for document in self],
             "rank": range(len(self)),
             "passage": [document.passages[0].text if document.passages else "" for document in self],
+            "sentence": [document.passages[0].sentence if document.passages else "" for document in self],
         }
         return pandas().DataFrame(columns)
 
@@ -79,6 +80,7 @@ _HEAD = "display:flex;justify-content:space-between;gap:1.5em;align-items:baseli
 _SCORE = "font-variant-numeric:tabular-nums;white-space:nowrap;font-weight:600"
 _SMALL = "font-size:.85em;opacity:.7;font-variant-numeric:tabular-nums"
 _TEXT = "margin:.25em 0 0 2.2em"
+_BEST = "border-bottom:2px solid rgba(255,196,0,.75)"
 _MARK = "background:rgba(255,196,0,.35);color:inherit;border-radius:2px;padding:0 .1em"
 
 
@@ -98,15 +100,12 @@ def _row(rank: int, document: Result | RankedText) -> str:
 
 
 def _passage(passage: ShownPassage) -> str:
-    parts, end = [], passage.start
-    for start, stop in passage.words:
-        parts.append(_text(passage, end, start) + f"<mark style='{_MARK}'>{_text(passage, start, stop)}</mark>")
-        end = stop
-    parts.append(_text(passage, end, passage.end))
-    score = f"{passage.score:.4f}{escape(passage.detail)}"
-    place = f"passage {passage.index} · characters {passage.start} to {passage.end} · {score}"
-    return f"<div style='{_TEXT}'><div style='{_SMALL}'>{place}</div>{''.join(parts)}</div>"
+    place = f"passage {passage.index} · characters {passage.start} to {passage.end} · {passage.score:.4f}"
+    place += escape(passage.detail)
+    return f"<div style='{_TEXT}'><div style='{_SMALL}'>{place}</div>{''.join(map(_part, marked(passage)))}</div>"
 
 
-def _text(passage: ShownPassage, start: int, end: int) -> str:
-    return escape(passage.text[start - passage.start : end - passage.start])
+def _part(part: Marked) -> str:
+    text = escape(part.text)
+    text = f"<mark style='{_MARK}'>{text}</mark>" if part.word else text
+    return f"<span style='{_BEST}'>{text}</span>" if part.best else text

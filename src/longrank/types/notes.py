@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class Notes:
     """Counts remarks on accepted input, so that nothing is skipped, capped or repaired silently.
@@ -23,6 +26,15 @@ class Notes:
     def say(self, kind: str) -> None:
         """Keep a remark without a count, such as a choice made for the user."""
         self._counts.setdefault(kind, 0)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Forget the remarks that are made inside: they would repeat earlier remarks."""
+        counts, first = dict(self._counts), dict(self._first)
+        try:
+            yield
+        finally:
+            self._counts, self._first = counts, first
 
     def merge(self, later: Notes, part: str = "") -> None:
         """Add all remarks of `later`, after the remarks so far; `part` is put before each."""
