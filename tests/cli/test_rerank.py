@@ -19,7 +19,7 @@ from longrank.cli.main import main
 from longrank.evaluation.measures import evaluate
 from longrank.formats.trec import read_qrels, read_run
 from longrank.ranking.settings import load_pipeline, shipped_pipelines
-from longrank.types import Notes
+from longrank.types import Document, Notes
 
 
 @pytest.fixture(scope="module")
@@ -205,6 +205,16 @@ def test_search_prints_passages_with_the_words_of_the_query_marked(
     assert out.count("title ") == 3
 
 
+def test_search_prints_the_best_sentence_on_lines_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "The bread is\nnew. Bees make honey\tof pollen. A house is old."
+    index_of([Document("a", "", text)], tmp_path / "index")
+    assert main(["search", str(tmp_path / "index"), "what do bees make", "--pipeline", "lexical"]) == 0
+    shown = capsys.readouterr().out.splitlines()[3:]
+    assert shown == ["      The bread is new.", "    > *Bees* *make* honey of pollen.", "      A house is old.", ""]
+
+
 def test_search_json_offsets_slice_the_document_to_the_passage(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -217,6 +227,8 @@ def test_search_json_offsets_slice_the_document_to_the_passage(
             text = texts[result["doc_id"]]
             assert text[passage["start"] : passage["end"]] == passage["text"]
             assert {text[a:b] for a, b in passage["words"]} == {"honey"}
+            assert all(passage["start"] <= a < b <= passage["end"] for a, b in passage["highlights"])
+            assert len(passage["highlights"]) == 1
 
 
 def test_search_without_a_match_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,6 +40,20 @@ def test_the_python_of_the_readme_prints_what_the_readme_says(clone: Path) -> No
     assert printed.getvalue() == blocks(ROOT / "README.md", "text")[0]
 
 
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="printed scores are those of one Python version")
+def test_the_search_of_the_pipelines_page_prints_what_the_page_says(
+    clone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = ROOT / "docs" / "pipelines.md"
+    command, *_ = [
+        line for block in blocks(page, "sh") for line in block.splitlines() if "search examples.index" in line
+    ]
+    assert main(["index", "examples/docs.jsonl", "-o", "examples.index"]) == 0
+    capsys.readouterr()
+    assert main(shlex.split(command)[1:]) == 0
+    assert capsys.readouterr().out.rstrip() == blocks(page, "text")[0].rstrip()
+
+
 @pytest.mark.neural
 def test_the_shell_lines_of_the_readme_run(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = next(block for block in blocks(ROOT / "README.md", "sh") if "longrank retrieve" in block).splitlines()

@@ -27,6 +27,7 @@ def test_evidence_is_the_passages_of_the_text_that_was_given(index: str) -> None
     best, second = evidence["passages"]
     assert ANSWER in best["text"] == LONG[best["start"] : best["end"]]
     assert evidence["score"] == best["score"] > second["score"]
+    assert [LONG[start:end] for start, end in best["highlights"]] == [ANSWER]
 
 
 def test_a_reranker_is_loaded_once_and_its_copies_load_their_own(index: str) -> None:

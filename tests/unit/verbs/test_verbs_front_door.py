@@ -266,11 +266,13 @@ def test_results_show_as_escaped_html_with_the_words_marked(results: Any) -> Non
     html = results._repr_html_()
     assert "bees &amp; &lt;water&gt;" in html
     assert ">Bees</mark>" in html
+    assert "<span style='border-bottom:2px solid rgba(255,196,0,.75)'>" in html
     assert "<water>" not in html
 
 
 def test_results_become_a_table(results: Any) -> None:
     pytest.importorskip("pandas")
     frame = results.to_frame()
-    assert list(frame.columns) == ["query", "docno", "title", "score", "rank", "passage"]
+    assert list(frame.columns) == ["query", "docno", "title", "score", "rank", "passage", "sentence"]
     assert frame["docno"][0] == "bees"
+    assert frame["sentence"][0] == results[0].passages[0].sentence in frame["passage"][0]
