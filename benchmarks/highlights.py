@@ -1,15 +1,16 @@
 """Compare rules for the marked sentence of a passage, and time the highlights of a search.
 
-    python -m benchmarks.highlights quality INDEX DATA/squad-dev-mixed [--queries 3000]
+    python -m benchmarks.highlights quality INDEX DATA/squad-dev-mixed [--queries 3000] [--rules bi-encoder BM25 both]
     python -m benchmarks.highlights cost INDEX DATA/squad-dev-mixed [--queries 200]
 
 INDEX is an index of the collection with stored vectors: `longrank index DATA/squad-dev-mixed -o INDEX`, then
 `longrank index --vectors minilm INDEX`.
 
 quality: the best window of MiniLM in each query's relevant document, and its best sentence by each rule. Printed are
-the shares of answers that lie wholly in the window, in half of it (the mean of both halves) and in the sentence, with
-the mean number of characters. Articles are sorted by name: the rule is chosen on the queries of every second article
-(dev), and reported on the queries of the other articles (test).
+the shares of answers that lie wholly in the window, in its halves and in the sentence, and the mean number of
+characters. Rules: the cosine of the sentence; the cosine of the sentence with the sentences beside it; BM25 of the
+sentence; the sum of cosine and BM25, each scaled to 0 to 1 within the window. Articles are sorted by name: the rule is
+chosen on the queries of every second article (dev), and reported on the queries of the other articles (test).
 
 cost: milliseconds of a search with ten documents and two passages of each, with and without highlights. No query comes
 twice, so no vector of a sentence is in memory unless another query showed the same passage.
@@ -69,17 +70,21 @@ def main() -> None:
     parser.add_argument("index", type=Path)
     parser.add_argument("collection", type=Path)
     parser.add_argument("--queries", type=int, default=3000, help="sampled by SHA-256 of their ids")
+    parser.add_argument("--rules", nargs="+", choices=list(RULES), default=list(RULES), help="of quality; default: all")
     args = parser.parse_args()
     pipeline = open_pipeline(args.index, "minilm", notes=Notes())
     queries = sampled(read_queries(open_collection(args.collection), Notes()), args.queries)
-    (quality if args.task == "quality" else cost)(pipeline, args.collection, queries)
+    if args.task == "quality":
+        quality(pipeline, args.collection, queries, args.rules)
+    else:
+        cost(pipeline, queries)
 
 
-def quality(pipeline: Pipeline, collection: Path, queries: Sequence[Query]) -> None:
+def quality(pipeline: Pipeline, collection: Path, queries: Sequence[Query], rules: Sequence[str]) -> None:
     """Print a table for dev and a table for test."""
     articles, relevant = articles_of(collection)
     windows = list(best_windows(pipeline, queries, relevant))
-    marks = {name: rule(pipeline, windows) for name, rule in RULES.items()}
+    marks = {name: RULES[name](pipeline, windows) for name in rules}
     for part, place in (("dev", 0), ("test", 1)):
         chosen = {name for name, number in articles.items() if number % 2 == place}
         print(f"{part}: {sum(window.query.query_id in chosen for window in windows)} queries")
@@ -142,9 +147,9 @@ def _scores(scorer: Any, windows: Sequence[Window], beside: int) -> list[Scores]
 
 RULES: dict[str, Rule] = {
     "bi-encoder": cosines(0),
-    "bi-encoder with neighbours": cosines(1),
+    "neighbours": cosines(1),
     "BM25": bm25,
-    "half and half": mixed,
+    "both": mixed,
 }
 
 
@@ -177,23 +182,32 @@ def _lines(rows: Iterable[tuple[Window, Span]]) -> list[dict[str, Any]]:
     ]
 
 
-def cost(pipeline: Pipeline, collection: Path, queries: Sequence[Query]) -> None:
-    """Print the median and the 95th percentile of the milliseconds, and the sentences of a query."""
-    times: dict[str, list[float]] = {"search": [], "highlights": []}
+def cost(pipeline: Pipeline, queries: Sequence[Query]) -> None:
+    """Print the number of sentences, and milliseconds of the clock and of the processor."""
+    taken: dict[str, list[tuple[float, float]]] = {"search": [], "highlights": []}
     n_sentences = []
     for query in queries:
-        start = time.perf_counter()
+        start = _now()
         results = explained(pipeline, query, rank_one(pipeline, query, 10), k=10, passages=2)
-        times["search"].append(time.perf_counter() - start)
-        start = time.perf_counter()
+        taken["search"].append(_since(start))
+        start = _now()
         sentences = sentences_of(pipeline.scorer, query, results, pipeline.index)
         highlighted(results, sentences.find())
-        times["highlights"].append(time.perf_counter() - start)
+        taken["highlights"].append(_since(start))
         n_sentences.append(sum(map(len, sentences.spans)))
     print(f"{len(queries)} queries, {statistics.mean(n_sentences):.0f} sentences each")
-    for name, taken in times.items():
-        rest = [1000 * seconds for seconds in taken[10:]]  # the first ones compile
-        print(f"{name}: median {statistics.median(rest):.1f} ms, 95th percentile {np.quantile(rest, 0.95):.1f} ms")
+    for name, times in taken.items():
+        clock, processor = (np.quantile(values, [0.5, 0.95]) for values in zip(*times[10:], strict=True))
+        print(f"{name}: median {clock[0]:.1f} ms, 95th percentile {clock[1]:.1f} ms")
+        print(f"    of the processor: median {processor[0]:.1f} ms, 95th percentile {processor[1]:.1f} ms")
+
+
+def _now() -> tuple[float, float]:
+    return time.perf_counter(), time.process_time()
+
+
+def _since(start: tuple[float, float]) -> tuple[float, float]:
+    return 1000 * (time.perf_counter() - start[0]), 1000 * (time.process_time() - start[1])
 
 
 if __name__ == "__main__":

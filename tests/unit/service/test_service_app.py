@@ -297,6 +297,7 @@ def test_the_command_that_is_told_finds_the_same(desk: Service, query: str, caps
     name, *words = shlex.split(reply["command"])
     assert (name, main(["search", "--json", *words[1:]])) == ("longrank", 0)
     printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert all(one.pop("query") == query for one in printed)
     shown = [{name: one[name] for name in printed[0]} for one in reply["results"]] if printed else []
     assert shown == printed
 
