@@ -38,7 +38,8 @@ _BLANKS = re.compile(r"[^\S\x00-\x7f]")
 _NUMBER = re.compile(r"\A(\s*(?:\d{1,3}(?:\.\d{1,3})*|[IVXLC]+))\.(?=\s)")
 # References [3]; a mark that does not end a sentence, as in "Why?" he asked; quotation marks and rare brackets.
 _MARKS = re.compile(
-    r"""\[\d+\]|[.?!]+(?=["”’»“'`)\]]+\W*[a-zß-ÿа-я])|["`“”‘«»„‚‹›{}<>（）「」《》]|(?<!\w)['’]|['’](?!\w)"""
+    r"""\[\d+\]|(?<![.?!])[.?!]++(?=["”’»“'`)\]]{1,4}\W{0,4}[a-zß-ÿа-я])"""
+    r"""|["`“”‘«»„‚‹›{}<>（）「」《》]|(?<!\w)['’]|['’](?!\w)"""
 )
 _BRACKETS = re.compile(r"[(\[][^()\[\]]{0,200}[^()\[\].?!\s]\s*[)\]]|[()\[\]]")
 _NO_BRACKETS = dict.fromkeys(map(ord, "()[].?!"), " ")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -48,6 +49,13 @@ def test_a_long_text_is_split_as_its_parts_are(splitter: str, monkeypatch: pytes
 def test_a_letter_a_wide_blank_and_a_period_are_split(blank: str) -> None:
     """What sentencex itself fails on; offsets are of the text as it is."""
     assert "It rains." in sentences(f"Of group G{blank}. Then so. It rains.")
+
+
+@pytest.mark.parametrize("part", [".", ".)", '."', "(", "(a. ", "[1]", "« ", "«a. ", "?!", "{", "1. "])
+def test_long_runs_of_marks_take_seconds_not_minutes(part: str) -> None:
+    start = time.process_time()
+    make_splitter("sentencex").sentences(part * ((1 << 16) // len(part)), 512)
+    assert time.process_time() - start < 10
 
 
 def test_half_a_surrogate_pair_is_a_letter_like_others() -> None:
