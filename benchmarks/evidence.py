@@ -119,7 +119,7 @@ def inputs_of(prepared: Prepared) -> dict[str, Any]:
 
 def _shown(prepared: Prepared, path: Path) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
     """Return the five best places of each document, and the sentence that is marked in the best place."""
-    pipeline = open_pipeline(prepared["index"], "mixed")
+    pipeline = open_pipeline(prepared["index"], "mixed", assignments=["passages.preset=windows"])
     queries = {query.query_id: query for query in read_queries(prepared["queries.jsonl"])}
     shown, marked = [], []
     for evidence in read_evidence(path)[1]:

@@ -118,11 +118,11 @@ class Prepared:
         return output / "run.txt"
 
     def bi_encoded(self) -> Path:
-        """Return the run of MiniLM's vectors, MaxP, interpolated with BM25: the pipeline minilm."""
-        output = self["minilm.run"]
+        """Return the run of MiniLM's vectors, MaxP, interpolated with BM25: the pipeline minilm, 150-word windows."""
+        output, windows = self["minilm.run"], ("--set", "passages.preset=windows")
         run("index", self.index, "--vectors", "minilm", "--passages", "windows")
         inputs = (self.index, self["queries.jsonl"], self["bm25.run"])
-        run("rerank", *inputs, "-o", output, "--pipeline", "minilm", "--depth", self.task.depth)
+        run("rerank", *inputs, "-o", output, "--pipeline", "minilm", *windows, "--depth", self.task.depth)
         return output
 
 

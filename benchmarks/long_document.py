@@ -91,6 +91,7 @@ def main() -> None:
     args.folder.mkdir(parents=True, exist_ok=True)
     index = Index.open(indexed(args.folder, args.bytes, args.seed))
     assignments = [
+        "passages.preset=windows",
         f"scorer.name={'cross-encoder' if args.model else 'bi-encoder'}",
         f"scorer.options.dtype={args.dtype}",
     ]

@@ -4,7 +4,7 @@
     python -m benchmarks.passages DATA squad-dev-mixed --queries 500 --measure RR@10 --alpha 0.5
 
 DATA is a folder of collection folders (docs.jsonl.gz, queries.jsonl, qrels.txt). For both BM25 settings
-the top 100 are reranked by 150/75-word windows with MiniLM; every aggregation is computed from one
+the top 100 are reranked with MiniLM by the passages of its pipeline; every aggregation is computed from one
 evidence file, alone and mixed with the first stage (min-max, fixed alpha: nothing is tuned here).
 """
 
@@ -25,6 +25,7 @@ from longrank.formats.evidence import read_evidence
 from longrank.index import Index, index_files
 from longrank.ranking.build import add_vectors
 from longrank.ranking.pipeline import open_pipeline, rerank
+from longrank.ranking.settings import load_pipeline
 from longrank.retrieval import make_retriever
 from longrank.types import Notes, Qrels, Query, Run
 
@@ -54,7 +55,7 @@ def main() -> None:
 def _measure(args: argparse.Namespace, work: Path) -> None:
     notes, folder = Notes(), open_collection(args.data / args.collection)
     index_files(folder, work / "index", notes=notes)
-    add_vectors(work / "index", "minilm", "windows", notes, lambda n: None)
+    add_vectors(work / "index", "minilm", load_pipeline("minilm").passages.preset, notes, lambda n: None)
     index = Index.open(work / "index")
     queries = sampled(read_queries(folder, notes), args.queries)
     wanted = {query.query_id for query in queries}

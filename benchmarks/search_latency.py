@@ -24,6 +24,7 @@ from benchmarks.million import documents, queries
 from longrank.index import Index, index_files
 from longrank.index.vectors import DocumentVectors, VectorsKey, find_vectors, write_vectors
 from longrank.networks.model_files import find_model
+from longrank.protocols import Segmenter
 from longrank.ranking.explain import search
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.scoring.bi_encoder import BiEncoder
@@ -58,20 +59,22 @@ def prepared(folder: Path, n_docs: int, n_words: int) -> Index:
         with source.open("w") as stream:
             stream.writelines(documents(n_docs, 1, n_words))
         index_files([str(source)], path)
-    index, encoder, segmenter = Index.open(path), BiEncoder(find_model("minilm")), make_segmenter("windows")
+    index, encoder = Index.open(path), BiEncoder(find_model("minilm"))
+    segmenter = make_segmenter("tokens", tokenizer=encoder.offset_tokenizer)
     key = VectorsKey(encoder.encoder_fingerprint, segmenter.fingerprint)
     if find_vectors(index, key)[0] is None:
-        write_vectors(index, "minilm-windows", key, encoder.dimension, vectors(index, encoder.dimension))
+        write_vectors(index, "minilm-tokens", key, encoder.dimension, vectors(index, segmenter, encoder.dimension))
     return index
 
 
-def vectors(index: Index, dimension: int) -> Iterator[DocumentVectors]:
-    segmenter, rng = make_segmenter("windows"), np.random.default_rng(1)
+def vectors(index: Index, segmenter: Segmenter, dimension: int) -> Iterator[DocumentVectors]:
+    rng = np.random.default_rng(1)
     for document in index:
-        n = len(segmenter.segment(document).passages)
+        segmentation = segmenter.segment(document)
+        n = len(segmentation.passages)
         rows = rng.standard_normal((n, dimension), np.float32)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        yield DocumentVectors(np.arange(n, dtype=np.int32), rows, np.zeros(n, np.bool_))
+        yield DocumentVectors(segmentation, rows, np.zeros(n, np.bool_))
 
 
 def milliseconds(pipeline: Pipeline, text: str) -> float:

@@ -71,9 +71,10 @@ def _prepare(collection: DemoCollection, folder: Path, name: str, notes: Notes) 
     index = open_index(collection, folder)
     if name == "minilm":
         from longrank.ranking.build import add_vectors
+        from longrank.ranking.settings import load_pipeline
 
         with console.progress("encoding passages", index.n_docs, "documents") as advance:
-            add_vectors(index.path, "minilm", "windows", notes, advance)
+            add_vectors(index.path, "minilm", load_pipeline(name).passages.preset, notes, advance)
     # One block: the lexical scorer analyses the passages of a block once.
     return open_pipeline(index, name, assignments=["final.block_queries=100"], notes=notes)
 

@@ -56,7 +56,7 @@ def index(
     vectors: Annotated[
         str | None, typer.Option(help="Bi-encoder whose passage vectors are stored, too, e.g. minilm.")
     ] = None,
-    passages: Annotated[str, typer.Option(help="Passage preset for --vectors.")] = "windows",
+    passages: Annotated[str, typer.Option(help="Passage preset for --vectors.")] = "tokens",
 ) -> None:
     """Build an index of documents.
 

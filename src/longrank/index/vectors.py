@@ -4,9 +4,13 @@
         vectors     float32[n, H]   unit vectors (or zeros) of all passages, document after document
         truncated   uint8[n]        1: the model could not read the passage to its end
         passages    int32[n]        index of each passage in its document
+        starts      int32[n]        first code point of each passage in the document's text (*)
+        ends        int32[n]        one past the last (*)
+        numbers     int32[D]        passages of each document before a cap (*)
         offsets     uint64[D + 1]   first passage of each document; documents by number
         manifest.json               the `VectorsKey`, and a checksum of each file; written last
 
+Files marked (*) tell the passages without splitting the document again; vectors written by version 0.1 lack them.
 Vectors are written to a hidden folder, which is renamed when whole. They are used only if encoder, passages, title
 and index are the same.
 """
@@ -15,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +31,7 @@ from longrank.index.arrays import ArrayWriter, mapped
 from longrank.index.folder import VECTORS, building, discard
 from longrank.index.reader import Index
 from longrank.storage import MANIFEST, open_manifest, read_manifest, sync_folder, write_manifest
-from longrank.types import Passage
+from longrank.types import Document, Passage, Segmentation
 
 FORMAT, VERSION = "longrank passage vectors", 1
 
@@ -46,9 +51,9 @@ class VectorsKey(NamedTuple):
 
 
 class DocumentVectors(NamedTuple):
-    """Vectors of a document: passage indices int32[P], vectors float32[P, H], and bool[P]: truncated."""
+    """Vectors of a document: its passages, vectors float32[P, H], and bool[P]: truncated."""
 
-    passages: NDArray[np.int32]
+    segmentation: Segmentation
     vectors: NDArray[np.float32]
     truncated: NDArray[np.bool_]
 
@@ -63,11 +68,25 @@ class PassageVectors:
         self._truncated = mapped(folder / "truncated", "u1")
         self._passages = mapped(folder / "passages", "<i4")
         self._offsets = mapped(folder / "offsets", "<u8")
+        self._spans: tuple[NDArray[np.int32], ...] | None = None
+        if "starts" in manifest["files"]:
+            self._spans = tuple(mapped(folder / name, "<i4") for name in ("starts", "ends", "numbers"))
         if not len(self._vectors) == len(self._truncated) == len(self._passages) == self._offsets[-1]:
             raise IntegrityError(f"{folder}: files of different lengths; remove the folder and store them again")
 
     def __len__(self) -> int:
         return len(self._vectors)
+
+    def segmentation(self, document: Document) -> Segmentation | None:
+        """Return the passages of a document of the index; None if it is another document, or no passages are stored."""
+        if self._spans is None or document.doc_id not in self._index:
+            return None
+        number = self._index.number(document.doc_id)
+        first, last = self._offsets[number : number + 2].tolist()
+        starts, ends, numbers = self._spans
+        rows = zip(*(values[first:last].tolist() for values in (self._passages, starts, ends)), strict=True)
+        passages = (Passage(document.doc_id, n, document.text[start:end], start, end) for n, start, end in rows)
+        return Segmentation(tuple(passages), int(numbers[number]))
 
     def rows(self, doc_id: str, passages: Sequence[Passage]) -> tuple[NDArray[np.float32], NDArray[np.bool_]] | None:
         """Return float32[P, H] and bool[P] (truncated) of some passages of a document.
@@ -138,16 +157,17 @@ def write_vectors(
 
 def _write_arrays(folder: Path, documents: Iterable[DocumentVectors]) -> None:
     offset = 0
-    with (
-        ArrayWriter(folder / "vectors", "<f4") as vectors,
-        ArrayWriter(folder / "truncated", "u1") as truncated,
-        ArrayWriter(folder / "passages", "<i4") as passages,
-        ArrayWriter(folder / "offsets", "<u8") as offsets,
-    ):
+    types = {"vectors": "<f4", "truncated": "u1", "passages": "<i4", "starts": "<i4", "ends": "<i4", "numbers": "<i4"}
+    with ExitStack() as stack:
+        files = {name: stack.enter_context(ArrayWriter(folder / name, kind)) for name, kind in types.items()}
+        offsets = stack.enter_context(ArrayWriter(folder / "offsets", "<u8"))
         offsets.append([0])
-        for document in documents:
-            vectors.append(document.vectors)
-            truncated.append(document.truncated)
-            passages.append(document.passages)
-            offset += len(document.passages)
+        for (passages, n_passages, _), vectors, truncated in documents:
+            files["vectors"].append(vectors)
+            files["truncated"].append(truncated)
+            files["passages"].append([passage.index for passage in passages])
+            files["starts"].append([passage.start for passage in passages])
+            files["ends"].append([passage.end for passage in passages])
+            files["numbers"].append([n_passages])
+            offset += len(passages)
             offsets.append([offset])

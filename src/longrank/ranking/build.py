@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
-
 from longrank.errors import IntegrityError
 from longrank.index import Index
 from longrank.index.vectors import DocumentVectors, PassageVectors, VectorsKey, find_vectors, write_vectors
 from longrank.networks.model_files import find_model
 from longrank.protocols import PassageScorer, Segmenter
+from longrank.ranking.known_passages import KnownPassages
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.text.segment import make_segmenter
 from longrank.types import Notes
@@ -71,9 +70,11 @@ def _stored(index: Index, key: VectorsKey, notes: Notes) -> PassageVectors | Non
 
 
 def attach_vectors(
-    scorer: PassageScorer, index: Index, segmenter: Segmenter, *, title: bool, selects: bool, notes: Notes
+    scorer: PassageScorer, index: Index, segmenter: KnownPassages, *, title: bool, selects: bool, notes: Notes
 ) -> None:
-    """Give a bi-encoder the vectors stored with the index. If they do not fit, a note says so.
+    """Give a bi-encoder the vectors stored with the index, and the segmenter their passages.
+
+    If the vectors do not fit, a note says so.
 
     Args:
         scorer: any scorer; only bi-encoders use vectors.
@@ -91,6 +92,7 @@ def attach_vectors(
     vectors, reason = find_vectors(index, VectorsKey(scorer.encoder_fingerprint, segmenter.fingerprint, title))
     if vectors is not None:
         scorer.use_vectors(vectors, selects=selects)
+        segmenter.use(vectors)
     elif reason:
         notes.add("passages are encoded, since the stored vectors do not fit", reason)
 
@@ -100,9 +102,9 @@ def _encoded(
 ) -> Iterator[DocumentVectors]:
     documents = iter(index)
     while batch := list(islice(documents, _AT_ONCE)):
-        by_document = {document.doc_id: segmenter.segment(document).passages for document in batch}
-        encoded = scorer.encode({doc_id: [passage.text for passage in by_document[doc_id]] for doc_id in by_document})
-        for (doc_id, passages), (vectors, truncated) in zip(by_document.items(), encoded, strict=True):
+        split = {document.doc_id: segmenter.segment(document) for document in batch}
+        encoded = scorer.encode({doc_id: [passage.text for passage in split[doc_id].passages] for doc_id in split})
+        for (doc_id, segmentation), (vectors, truncated) in zip(split.items(), encoded, strict=True):
             notes.add("passages cut at the encoder's length limit", f"document {doc_id}", int(truncated.sum()))
-            yield DocumentVectors(np.array([one.index for one in passages], dtype=np.int32), vectors, truncated)
+            yield DocumentVectors(segmentation, vectors, truncated)
         progress(len(batch))

@@ -24,8 +24,9 @@ from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.fusion import reciprocal_ranks
 from longrank.index import Index
-from longrank.protocols import PassageScorer, ScoringTask, Segmenter, Selected, Selector
+from longrank.protocols import PassageScorer, ScoringTask, Selected, Selector
 from longrank.ranking.build import attach_vectors
+from longrank.ranking.known_passages import KnownPassages
 from longrank.ranking.settings import DEFAULT_MODEL, Select
 from longrank.scoring import make_scorer, scorer_class
 from longrank.text.select import SELECTORS, make_selector, term_counts
@@ -146,7 +147,7 @@ class CheapScorers:
     """Loads cheap scorers, each once; `selects`: a selector may leave out passages that they would score."""
 
     def __init__(
-        self, index: Index | None, segmenter: Segmenter, *, title: bool, notes: Notes, selects: bool = False
+        self, index: Index | None, segmenter: KnownPassages, *, title: bool, notes: Notes, selects: bool = False
     ) -> None:
         self._index, self._segmenter, self._title, self._notes = index, segmenter, title, notes
         self._selects = selects

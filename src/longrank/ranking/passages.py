@@ -30,6 +30,7 @@ from longrank.protocols import (
 )
 from longrank.ranking.build import attach_vectors
 from longrank.ranking.cascade import CheapScorers, open_selector
+from longrank.ranking.known_passages import KnownPassages
 from longrank.ranking.settings import DEFAULT_MODEL, PipelineSettings
 from longrank.ranking.settings import Scorer as ScorerSettings
 from longrank.ranking.stopping import open_stopping
@@ -221,7 +222,7 @@ def open_document_scorer(
     _about_reading(scorer, settings, notes)
     tokenizer = getattr(scorer, "offset_tokenizer", None)  # for passages counted in a model's wordpieces
     passages = settings.passages
-    segmenter = make_segmenter(passages.preset, passages.options, tokenizer, title=settings.title)
+    segmenter = KnownPassages(make_segmenter(passages.preset, passages.options, tokenizer, title=settings.title))
     selects = settings.select.name != "all"
     if index is not None:
         attach_vectors(scorer, index, segmenter, title=settings.title, selects=selects, notes=notes)

@@ -12,13 +12,13 @@ window that nearly fills the room, or that ends inside a word, is tokenised agai
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longrank.text.packing import MAX_CHARACTERS_PER_TOKEN, SLACK
 from longrank.text.segmenters import Cap, UnitFinder, segmentation_of
@@ -107,28 +107,28 @@ class _Windows:
 
     def __init__(self, text: str, borders: UnitFinder, tokenizer: OffsetTokenizer, fit: Fit) -> None:
         self._text, self._tokenizer, self._fit = text, tokenizer, fit
-        units, before = _fitting(borders(text), text, token_offsets(text, tokenizer).ends, fit)
-        self._starts, self._ends, self._before = units.starts.tolist(), units.ends.tolist(), before
+        self._units, self._before = _fitting(borders(text), text, token_offsets(text, tokenizer).ends, fit)
 
     def spans(self, stride: int) -> Iterator[Span]:
         """Yield the windows; each reaches farther than the window before."""
         first = reached = 0
-        while reached < len(self._ends):
+        while reached < len(self._units):
             after = self._after(first)
             if after <= reached:
                 first += 1  # too much overlap: no further unit fits
                 continue
-            span = self._starts[first], self._ends[after - 1]
+            span = self._units.span(first, after)
             yield from self._halved(*span) if after == first + 1 else (span,)
             reached = after
-            first = min(max(first + 1, bisect_right(self._before, self._before[first] + stride) - 1), reached)
+            within = int(self._before.searchsorted(self._before[first] + stride, side="right")) - 1
+            first = min(max(first + 1, within), reached)
 
     def _after(self, first: int) -> int:
         """Return the unit after the longest window that begins with unit `first`."""
-        by_tokens = bisect_right(self._before, self._before[first] + self._fit.tokens) - 1
-        by_characters = bisect_right(self._ends, self._starts[first] + self._fit.characters)
-        after = max(first + 1, min(by_tokens, by_characters))
-        while after > first + 1 and (share := self._filled(self._starts[first], self._ends[after - 1])) > 1:
+        by_tokens = self._before.searchsorted(self._before[first] + self._fit.tokens, side="right") - 1
+        by_characters = self._units.ends.searchsorted(self._units.starts[first] + self._fit.characters, side="right")
+        after = max(first + 1, int(min(by_tokens, by_characters)))
+        while after > first + 1 and (share := self._filled(*self._units.span(first, after))) > 1:
             after = max(first + 1, min(after - 1, first + int((after - first) / share)))
         return after
 
@@ -152,8 +152,8 @@ class _Windows:
         return at in {0, len(self._text)} or self._text[at - 1].isspace() or self._text[at].isspace()
 
 
-def _fitting(units: Units, text: str, token_ends: Int32s, fit: Fit) -> tuple[Units, list[int]]:
-    """Split units that are longer than a window; return all units, and the numbers of tokens before each and in all."""
+def _fitting(units: Units, text: str, token_ends: Int32s, fit: Fit) -> tuple[Units, Int32s]:
+    """Split units that are longer than a window; return all units, and `_tokens_before` them."""
     token_ends = np.maximum.accumulate(token_ends)
 
     def in_words(start: int, end: int) -> Iterator[Span]:
@@ -171,13 +171,13 @@ def _fitting(units: Units, text: str, token_ends: Int32s, fit: Fit) -> tuple[Uni
         before = _tokens_before(units, token_ends)
         too_long = (np.diff(before) > fit.tokens) | (units.ends - units.starts > fit.characters)
         if too_long.any():
-            units = Units.of(_refined(units, too_long.tolist(), finer))
-    return units, _tokens_before(units, token_ends).tolist()
+            units = Units.of(_refined(units, too_long, finer))
+    return units, _tokens_before(units, token_ends)
 
 
-def _refined(units: Units, too_long: list[bool], finer: Callable[[int, int], Iterator[Span]]) -> Iterator[Span]:
-    for start, end, split in zip(units.starts.tolist(), units.ends.tolist(), too_long, strict=True):
-        yield from finer(start, end) if split else ((start, end),)
+def _refined(units: Units, too_long: NDArray[np.bool_], finer: Callable[[int, int], Iterator[Span]]) -> Iterator[Span]:
+    for n, split in enumerate(too_long):
+        yield from finer(*units.span(n, n + 1)) if split else (units.span(n, n + 1),)
 
 
 def _tokens_before(units: Units, token_ends: Int32s) -> Int32s:

@@ -87,9 +87,10 @@ def wordpieces(text: str, tokenizer: OffsetTokenizer) -> Units:
 
 def token_offsets(text: str, tokenizer: OffsetTokenizer) -> Units:
     """Return all tokens of a text, which is tokenised in pieces that end before white space."""
-    return Units.of(
-        (start + a, start + b) for start, end in pieces(text, _PIECE) for a, b in tokenizer.offsets(text[start:end])
-    )
+    none = np.empty((0, 2), np.int32)
+    parts = (start + np.array(tokenizer.offsets(text[start:end]), np.int32) for start, end in pieces(text, _PIECE))
+    starts, ends = np.concatenate([none, *(part for part in parts if part.size)]).T
+    return Units(starts, ends)
 
 
 def pieces(text: str, limit: int) -> Iterator[Span]:

@@ -31,7 +31,7 @@ def needed_bytes(sources: Iterable[str | Path], output: str | Path) -> int | Non
 def add_vectors(
     index: Index | str | Path,
     model: str,
-    passages: str = "windows",
+    passages: str = "tokens",
     *,
     notes: Notes | None = None,
     progress: Callable[[int], object] | None = None,

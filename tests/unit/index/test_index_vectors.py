@@ -14,7 +14,8 @@ from fakes import documents, index_of
 from longrank.errors import InputError, IntegrityError
 from longrank.index import Index, verify_index
 from longrank.index.vectors import DocumentVectors, VectorsKey, find_vectors, write_vectors
-from longrank.types import Passage
+from longrank.storage import read_manifest, write_manifest
+from longrank.types import Document, Passage, Segmentation
 
 KEY = VectorsKey("encoder", "windows")
 H = 3
@@ -25,7 +26,13 @@ def encoded(index: Index, scale: float = 1.0) -> Iterator[DocumentVectors]:
     for number in range(len(index)):
         count = number + 1
         vectors = scale * (1000 * number + np.arange(count * H, dtype=np.float32).reshape(count, H))
-        yield DocumentVectors(np.arange(count, dtype=np.int32) * 2, vectors, np.arange(count) % 2 == 1)
+        passages = tuple(passage(index, number, n) for n in range(0, 2 * count, 2))
+        yield DocumentVectors(Segmentation(passages, 2 * count), vectors, np.arange(count) % 2 == 1)
+
+
+def passage(index: Index, number: int, n: int) -> Passage:
+    document = index.document(index.doc_id(number))
+    return Passage(document.doc_id, n, document.text[n : n + 9], n, n + 9)
 
 
 @pytest.fixture
@@ -43,7 +50,7 @@ def test_vectors_come_back_bit_for_bit(index: Index) -> None:
     assert stored is not None
     assert (reason, len(stored), stored.dimension) == ("", 1 + 2 + 3 + 4, H)
     for number, expected in enumerate(encoded(index)):
-        found = stored.rows(index.doc_id(number), passages(*expected.passages.tolist()))
+        found = stored.rows(index.doc_id(number), expected.segmentation.passages)
         assert found is not None
         assert found[0].tobytes() == expected.vectors.tobytes()
         assert found[1].tolist() == expected.truncated.tolist()
@@ -58,6 +65,27 @@ def test_some_passages_of_a_document_are_found_by_their_index(index: Index) -> N
     assert found is not None
     assert found[0].tolist() == [[3003, 3004, 3005], [3009, 3010, 3011]]
     assert found[1].tolist() == [True, True]
+
+
+def test_passages_come_back_without_splitting_the_document_again(index: Index) -> None:
+    write_vectors(index, "m", KEY, H, encoded(index))
+    stored, _ = find_vectors(index, KEY)
+    assert stored is not None
+    for document, expected in zip(index, encoded(index), strict=True):
+        assert stored.segmentation(document) == expected.segmentation
+    assert stored.segmentation(Document("unknown", "", "text")) is None
+
+
+def test_vectors_of_version_0_1_have_no_places_of_passages_and_are_found(index: Index) -> None:
+    folder = write_vectors(index, "m", KEY, H, encoded(index))
+    manifest = read_manifest(folder)
+    for name in ("starts", "ends", "numbers", "manifest.json"):
+        (folder / name).unlink()
+    write_manifest(folder, {name: value for name, value in manifest.items() if name != "files"})
+    stored, _ = find_vectors(index, KEY)
+    assert stored is not None
+    assert stored.segmentation(index.document("d001")) is None
+    assert stored.rows("d001", passages(0)) is not None
 
 
 def test_what_is_not_stored_is_not_invented(index: Index) -> None:

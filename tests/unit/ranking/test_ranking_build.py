@@ -8,8 +8,11 @@ import pytest
 from fakes import documents, index_of, queries
 from longrank.errors import InputError
 from longrank.index import Index, verify_index
+from longrank.networks.feeding import OffsetTokenizer
 from longrank.protocols import ScoringTask
 from longrank.ranking.build import add_vectors, attach_vectors
+from longrank.ranking.known_passages import KnownPassages
+from longrank.ranking.pipeline import open_pipeline, rank_one
 from longrank.scoring import make_scorer
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.text.segment import make_segmenter
@@ -47,7 +50,7 @@ def tasks(index: Index, every: int = 1) -> list[ScoringTask]:
 
 def attach(scorer: BiEncoder, index: Index, *, title: bool = False, selects: bool = False) -> Notes:
     notes = Notes()
-    attach_vectors(scorer, index, make_segmenter("windows"), title=title, selects=selects, notes=notes)
+    attach_vectors(scorer, index, KnownPassages(make_segmenter("windows")), title=title, selects=selects, notes=notes)
     return notes
 
 
@@ -90,7 +93,7 @@ def test_without_stored_vectors_nothing_is_said(index: Index, model: str) -> Non
 def test_other_scorers_are_left_alone(index: Index) -> None:
     notes = Notes()
     scorer = make_scorer("lexical", index=index)
-    attach_vectors(scorer, index, make_segmenter("windows"), title=False, selects=False, notes=notes)
+    attach_vectors(scorer, index, KnownPassages(make_segmenter("windows")), title=False, selects=False, notes=notes)
     assert notes.lines() == []
 
 
@@ -101,7 +104,7 @@ def test_adding_vectors_reports_progress_and_cut_passages_and_the_index_stays_so
     assert folder == index.path / "vectors" / "tiny-windows"
     assert sum(done) == 6
     assert notes["passages cut at the encoder's length limit"] > 0
-    assert verify_index(index.path) == before + 4
+    assert verify_index(index.path) == before + 7
 
 
 def test_vectors_that_are_there_are_not_made_again(index: Index, model: str) -> None:
@@ -126,6 +129,29 @@ def test_damaged_vectors_are_made_again_and_that_is_said(index: Index, model: st
 def test_windows_of_wordpieces_are_counted_by_the_models_own_tokenizer(index: Index, model: str) -> None:
     folder = add_vectors(index.path, model, "ecir21", Notes(), lambda done: None)
     assert folder.name == "tiny-ecir21"
+
+
+def test_a_search_over_stored_vectors_neither_encodes_nor_splits_a_document(
+    index: Index, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = Notes()
+    add_vectors(index.path, model, "tokens", notes, lambda done: None)
+    pipeline = open_pipeline(index, "minilm", model=model, notes=notes)
+    monkeypatch.setattr(OffsetTokenizer, "offsets", None)
+    ranked = rank_one(pipeline, queries(1)[0], 5)
+    assert len(ranked.evidence) == 5
+    assert not any(evidence.n_truncated for evidence in ranked.evidence)
+    assert notes.lines() == []
+
+
+def test_a_pipeline_of_other_passages_than_the_stored_vectors_says_so_once(index: Index, model: str) -> None:
+    add_vectors(index.path, model, "windows", Notes(), lambda done: None)
+    notes, silent = Notes(), Notes()
+    open_pipeline(index, "minilm", model=model, notes=notes)
+    open_pipeline(index, "minilm", model=model, assignments=["passages.preset=windows"], notes=silent)
+    (line,) = notes.lines()
+    assert line.endswith("do not fit: 1 (first: tiny-windows has another segmenter)")
+    assert silent.lines() == []
 
 
 def test_an_unknown_preset_or_index_is_refused(index: Index, model: str, tmp_path: Path) -> None:

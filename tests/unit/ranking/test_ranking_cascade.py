@@ -150,7 +150,7 @@ def test_settings_that_a_selector_does_not_take_are_refused(index: Index, settin
 def test_vectors_choose_for_a_cross_encoder_and_those_of_the_index_choose_the_same(tmp_path: Path) -> None:
     index = index_of(documents(5, words=400), tmp_path / "index")
     encoder, cross = save_encoder(tmp_path / "encoder"), save_cross_encoder(tmp_path / "cross")
-    settings = [f"select.model={json.dumps(str(encoder))}", "select.n=2"]
+    settings = [f"select.model={json.dumps(str(encoder))}", "select.n=2", "passages.preset=windows"]
     retriever = open_pipeline(index, "bm25", notes=Notes()).retriever
     run = Run("bm25", retriever.retrieve(queries(1)[0], 5))
     for path in ("encoded", "stored"):

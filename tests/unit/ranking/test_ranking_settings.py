@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
 from collections_of_words import located, random_documents
+from longrank.cli.index import index
 from longrank.errors import InputError
 from longrank.index import build_index
 from longrank.ranking.pipeline import open_pipeline
 from longrank.ranking.settings import load_pipeline, shipped_pipelines
 from longrank.retrieval import BM25, WithFeedback
 from longrank.retrieval.feedback import RM3
+from longrank.verbs.index import add_vectors
 
 
 @pytest.mark.parametrize("name", shipped_pipelines())
@@ -28,7 +31,7 @@ POOLED = ("bm25-anserini", "dai", "all", "cross-encoder", {"score": "logit"})
 PUBLISHED: dict[str, tuple[object, ...]] = {
     # first stage, passages, selection, scorer, its options; aggregator, weights; alpha, normalisation, depth
     "lexical": ("bm25-anserini", "windows", "all", "lexical", {}, "maxp", None, None, "none", 100),
-    "minilm": ("bm25-anserini", "windows", "all", "bi-encoder", {}, "maxp", None, 0.3, "minmax", 100),
+    "minilm": ("bm25-anserini", "tokens", "all", "bi-encoder", {}, "maxp", None, 0.3, "minmax", 100),
     "firstp": (*POOLED, "firstp", None, None, "none", 100),
     "maxp": (*POOLED, "maxp", None, None, "none", 100),
     "sump": (*POOLED, "sump", None, None, "none", 100),
@@ -55,6 +58,13 @@ def test_pipelines_have_the_papers_settings(name: str) -> None:
     )
 
 
+def test_pipelines_that_no_paper_fixes_read_passages_that_fit_and_vectors_are_stored_for_them() -> None:
+    with_a_model = ("minilm", "mixed", "cascade", "decoder")
+    assert {load_pipeline(name).passages.preset for name in with_a_model} == {"tokens"}
+    for command in (add_vectors, index):
+        assert signature(command).parameters["passages"].default == "tokens"
+
+
 def test_the_pipeline_rm3_is_the_first_stage_alone() -> None:
     settings = load_pipeline("rm3")
     assert settings.scorer is None
@@ -69,8 +79,8 @@ def test_set_replaces_one_value_and_keeps_the_others() -> None:
 
 
 def test_the_first_stage_takes_any_setting_of_the_retrieval(tmp_path: Path) -> None:
-    index = build_index(located(random_documents(20)), tmp_path / "index")
-    pipeline = open_pipeline(index, "rm3", assignments=["first_stage.k1=2", "first_stage.fb_docs=3"])
+    built = build_index(located(random_documents(20)), tmp_path / "index")
+    pipeline = open_pipeline(built, "rm3", assignments=["first_stage.k1=2", "first_stage.fb_docs=3"])
     assert isinstance(pipeline.retriever, WithFeedback)
     assert isinstance(pipeline.retriever.searcher, BM25)
     assert isinstance(pipeline.retriever.feedback, RM3)
@@ -78,7 +88,7 @@ def test_the_first_stage_takes_any_setting_of_the_retrieval(tmp_path: Path) -> N
     assert pipeline.retriever.feedback.fb_docs == 3
     for assignment, message in (("notes=1", "no such setting"), ("mu=5", "no such setting"), ("preset=3", "preset")):
         with pytest.raises(InputError, match=message):
-            open_pipeline(index, "rm3", assignments=[f"first_stage.{assignment}"])
+            open_pipeline(built, "rm3", assignments=[f"first_stage.{assignment}"])
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_a_document_of_an_index_is_no_text_of_the_same_place(tmp_path: Path) -> 
 
     documents = [Document("0", "", "hurricanes are named by lists"), Document("1", "", "an apple a day")]
     index = index_of(documents, tmp_path / "index")
-    add_vectors(index.path, "minilm", "windows", Notes(), lambda n: None)
+    add_vectors(index.path, "minilm", "tokens", Notes(), lambda n: None)
     stored = Reranker("minilm", index=Index.open(index.path))
     plain = Reranker("minilm")
     texts = ["an apple a day", "hurricanes are named by lists"]
