@@ -1,6 +1,6 @@
-"""The demo's experiment: score passages once, and compare four aggregations of the evidence with BM25.
+"""The demo's experiment: score passages once, and compare several uses of the evidence with BM25.
 
-    collection -> index -> BM25 run -> evidence of all passages -> FirstP, MaxP, AvgP, MaxP + BM25 -> table
+    collection -> index -> BM25 run -> evidence of all passages -> FirstP, MaxP, AvgP, MaxP + BM25, Mixed -> table
 
 Index, vectors and evidence stay in the demo's folder for the next run.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from longrank.aggregation import make_aggregator
+from longrank.aggregation.mixing import make_mix, mix_of, remixed
 from longrank.aggregation.run import aggregate_run
 from longrank.demo.collection import DemoCollection
 from longrank.errors import InputError
@@ -31,18 +32,23 @@ MEASURES = ("nDCG@10", "RR@10")
 
 
 class System(NamedTuple):
-    """An aggregation of the evidence; `alpha` is the weight of BM25 after min-max normalisation."""
+    """An aggregation of the evidence; `alpha` is the weight of the document's BM25 after min-max normalisation.
+
+    `mixed`: the passage scores are the pipeline's mix of words and meaning; else its main scorer's.
+    """
 
     name: str
     aggregator: str
-    alpha: float | None
+    alpha: float | None = None
+    mixed: bool = False
 
 
 SYSTEMS = (
-    System("FirstP", "firstp", None),
-    System("MaxP", "maxp", None),
-    System("AvgP", "avgp", None),
-    System("MaxP + BM25", "maxp", 0.3),
+    System("FirstP", "firstp"),
+    System("MaxP", "maxp"),
+    System("AvgP", "avgp"),
+    System("MaxP + BM25", "maxp", alpha=0.3),
+    System("Mixed MaxP", "maxp", mixed=True),
 )
 
 
@@ -81,15 +87,20 @@ def rank(
     )
     evidence = folder / f"{digest_of(pipeline.scorer.fingerprint)[:8]}.evidence"
     rerank(pipeline, collection.queries, first_stage, evidence, tag="demo", progress=progress, notes=notes)
-    runs = {BASELINE: first_stage} | {system.name: _aggregated(evidence, first_stage, system) for system in SYSTEMS}
+    mixes = mix_of(read_evidence(evidence)[0]) is not None
+    systems = [system for system in SYSTEMS if mixes or not system.mixed]
+    runs = {BASELINE: first_stage} | {system.name: _aggregated(evidence, first_stage, system) for system in systems}
     for name, run in runs.items():
         write_run(run, folder / f"{name.lower().replace(' + ', '-')}.run")
     return runs
 
 
 def _aggregated(evidence: Path, first_stage: Run, system: System) -> Run:
+    header, records = read_evidence(evidence)
+    if not system.mixed and (mix := mix_of(header)) is not None:
+        records = remixed(records, make_mix([*mix.weights], {}, mix.method))
     return aggregate_run(
-        read_evidence(evidence)[1],
+        records,
         make_aggregator(system.aggregator),
         first_stage=first_stage,
         alpha=system.alpha,
