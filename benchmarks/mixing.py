@@ -41,9 +41,15 @@ GRID = {"lexical": "0:1:0.1", "alpha": "0:0.5:0.1"}
 BEFORE = ("first_stage.preset=bm25-anserini", "passages.preset=windows")
 """Settings of the pipeline minilm before windows were counted in wordpieces."""
 
+_BLOCK = ("final.block_queries=100",)  # BM25 analyses a passage once for each block
+
 
 class Task(NamedTuple):
-    """A collection with its measure, its splits ("articles", a field of the queries, or "") and numbers of queries."""
+    """A collection with its measure, its dev and test split, and numbers of queries.
+
+    A split is a value of the queries' field ``split``, "training" or "other" articles, or "" for all queries. `before`:
+    the pipeline minilm of earlier versions is measured, too, which needs other vectors.
+    """
 
     name: str
     measure: str
@@ -51,11 +57,12 @@ class Task(NamedTuple):
     test: str = ""
     n_dev: int = 500
     n_test: int = 1000
+    before: bool = False
 
 
 TASKS = (
     Task("time", "nDCG@10"),
-    Task("squad-dev-mixed", "RR@10", "training", "other"),
+    Task("squad-dev-mixed", "RR@10", "training", "other", before=True),
     Task("squad-dev-sections", "RR@10", "training", "other"),
     Task("qmsum", "RR@10", "val", "test"),
     Task("scifact", "RR@10", "train", "dev"),
@@ -80,7 +87,8 @@ SYSTEMS = (
     System("MiniLM, MaxP alone", "", "mixed", ("mix.lexical=0", "final.interpolate=")),
     System("`mixed`", "", "mixed"),
 )
-BASELINES = ("`minilm` before", "BM25 .9/.4", "`lexical`")
+_BEFORE = SYSTEMS[3]
+BASELINES = ("BM25 .9/.4", "`lexical`", "`minilm`", _BEFORE.name)
 
 
 class Prepared(NamedTuple):
@@ -110,7 +118,7 @@ class Prepared(NamedTuple):
             self.queries,
             run,
             pipeline=system.pipeline,
-            assignments=system.settings,
+            assignments=(*system.settings, *_BLOCK),
             evidence=self.folder / f"{_file(system)}.evidence",
         )
 
@@ -147,7 +155,7 @@ def prepared(task: Task, data: Path, folder: Path, split: str, n: int) -> Prepar
         keep = _kept_documents(task, source, queries)
         located = locate_documents([str(source)], notes)
         longrank.Index.build([one.document for one in located if keep(one.document.doc_id)], folder / "index")
-    for preset in dict.fromkeys((load_pipeline("mixed").passages.preset, "windows")):
+    for preset in (load_pipeline("mixed").passages.preset, *(("windows",) if task.before else ())):
         add_vectors(folder / "index", "minilm", preset, notes, lambda done: None)
     chosen = sample(_of_split(queries, split, data), n, 0, lambda query: query.query_id)
     work = folder / (split or "all")
@@ -182,7 +190,7 @@ def _print_dev(tasks: Sequence[Task], data: Path, folder: Path) -> None:
         dev = prepared(task, data, folder, task.dev, task.n_dev)
         for preset in FIRST_STAGES:
             run, evidence = dev.run(preset), dev.folder / f"{preset}.evidence"
-            longrank.rerank(dev.index, dev.queries, run, pipeline="mixed", evidence=evidence)
+            longrank.rerank(dev.index, dev.queries, run, pipeline="mixed", assignments=_BLOCK, evidence=evidence)
             table = longrank.weigh(dev.qrels, run, evidence, GRID, normalize="minmax", measure=task.measure).table
             for place, setting in enumerate(table.settings):
                 key = ("minmax", preset, float(setting["lexical"]), float(setting["alpha"]))
@@ -194,9 +202,10 @@ def _print_dev(tasks: Sequence[Task], data: Path, folder: Path) -> None:
 
 def report(test: Prepared) -> dict[str, Any]:
     """Return the figure of each system, and its differences from the baselines with Holm's p over all systems."""
-    runs = {system.name: test.reranked(system) for system in SYSTEMS}
+    systems = [system for system in SYSTEMS if test.task.before or system is not _BEFORE]
+    runs = {system.name: test.reranked(system) for system in systems}
     rows: dict[str, Any] = {}
-    for baseline in BASELINES:
+    for baseline in filter(runs.__contains__, BASELINES):
         compared = longrank.evaluate(test.qrels, runs, test.task.measure, baseline=baseline, correction="holm")
         for row in compared.rows:
             figures = rows.setdefault(row.name, {"value": round(row.values[0], 4)})
