@@ -10,7 +10,7 @@ from longrank.cli.index import index
 from longrank.errors import InputError
 from longrank.index import build_index
 from longrank.ranking.pipeline import open_pipeline
-from longrank.ranking.settings import load_pipeline, shipped_pipelines
+from longrank.ranking.settings import default_pipeline, load_pipeline, shipped_pipelines
 from longrank.retrieval import BM25, WithFeedback
 from longrank.retrieval.feedback import RM3
 from longrank.verbs.index import add_vectors
@@ -63,6 +63,21 @@ def test_pipelines_that_no_paper_fixes_read_passages_that_fit_and_vectors_are_st
     assert {load_pipeline(name).passages.preset for name in with_a_model} == {"tokens"}
     for command in (add_vectors, index):
         assert signature(command).parameters["passages"].default == "tokens"
+
+
+@pytest.mark.parametrize(("installed", "index", "texts"), [(True, "mixed", "minilm"), (False, "lexical", "lexical")])
+def test_the_default_mixes_for_an_index_and_reads_meaning_for_texts(
+    installed: bool, index: str, texts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("longrank.ranking.settings.find_spec", lambda module: object() if installed else None)
+    assert (default_pipeline(), default_pipeline(texts=True)) == (index, texts)
+
+
+def test_the_pipeline_mixed_weighs_words_meaning_and_the_document() -> None:
+    settings = load_pipeline("mixed")
+    assert settings.mix is not None
+    assert settings.mix.of("bi-encoder").weights == {"bi-encoder": 0.5, "lexical": 0.5}
+    assert (settings.final.interpolate, settings.final.normalize, settings.mix.method) == (0.1, "minmax", "minmax")
 
 
 def test_the_pipeline_rm3_is_the_first_stage_alone() -> None:
