@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
@@ -12,11 +13,9 @@ T = TypeVar("T")
 
 
 def key_of(texts: Sequence[str]) -> bytes:
-    """Return a digest of texts."""
-    digest = hashlib.blake2b(digest_size=16)
-    for text in texts:
-        raw = text.encode("utf-8", "surrogatepass")
-        digest.update(len(raw).to_bytes(8, "little") + raw)
+    """Return a digest of texts; equal digests mean equal texts."""
+    digest = hashlib.blake2b(array("q", map(len, texts)).tobytes(), digest_size=16)
+    digest.update("".join(texts).encode("utf-8", "surrogatepass"))
     return digest.digest()
 
 
