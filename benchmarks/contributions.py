@@ -38,9 +38,9 @@ from longrank.types import Evidence, Query
 from longrank.verbs.analyze import analyze
 
 CONFIG = Path(__file__).with_name("aggregator.toml")
-TASK = Measured("squad-dev-mixed", "answers", 300, 173)
+TASK = Measured("squad-dev-mixed", "answers", 200, 173)
 NETWORKS = ("parade-attn", "parade-max")
-N_TRAIN, N_DEV, DEPTH = 160, 40, 5
+N_TRAIN, N_DEV, DEPTH = 100, 20, 5
 SETTINGS = ("network.model=minilm", f"samples.depth={DEPTH}", "samples.n_negatives=3", f"validation.depth={DEPTH}")
 
 

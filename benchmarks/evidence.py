@@ -4,13 +4,14 @@
 
 On each collection of `TASKS`, the relevant documents of the drawn questions are scored, found by a search or not:
 
-    lexical, minilm, mixed    the pipelines, on each segmentation of `SEGMENTATIONS`; tokens are those of a model
+    lexical, minilm, mixed    BM25 of the passage, MiniLM's cosine, and both, on each segmentation of `SEGMENTATIONS`
     as shown                  windows of `mixed` joined to places, as a search shows them
     marked sentence           the sentence that a search marks in the best place
     document order, random    windows as they stand in the document, and in random order: what no scorer knows
 
 No model has learned from these questions (`benchmarks.gains_tasks`). Index and evidence are kept in the folder, and
-remade with --again. RESULTS/evidence-COLLECTION.json has all figures; a table of each collection is printed.
+remade with --again. Vectors that were stored with the index are used. RESULTS/evidence-COLLECTION.json has all figures;
+a table of each collection is printed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import argparse
 import json
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,18 +31,17 @@ from benchmarks.gains_tasks import Task, evaluated_queries, run, write_queries
 from benchmarks.training_examples import sample
 from longrank.analysis.estimates import Estimate
 from longrank.analysis.shown_result import Shown, ShownResult
-from longrank.collections import read_documents, read_gold_spans, read_qrels, read_queries
+from longrank.collections import read_gold_spans, read_qrels, read_queries
 from longrank.draws import permutation
 from longrank.formats.evidence import read_evidence
 from longrank.ranking.explain import Result, best_passages
 from longrank.ranking.highlights import sentences_of
 from longrank.ranking.pipeline import open_pipeline
 from longrank.scoring.speed import machine, use_threads
-from longrank.types import Document, Evidence, Query, Span
+from longrank.types import Evidence, Query, Span
 from longrank.verbs.analyze import analyze
 
 SEED = 42
-SCORERS = ("lexical", "minilm", "mixed")
 SEGMENTATIONS = ("windows", "tokens", "sentences", "given")
 FIRST = "lexical, windows"
 """The row from which differences are taken."""
@@ -59,13 +60,13 @@ TASKS = (
     Measured("squad-dev-mixed", "answers", 500, 40),
     Measured("squad-dev-sections", "answers", 500, 40),
     Measured("squad-dev-v1.1", "answers", 500, 8),
-    Measured("qmsum", "spans", 500, 8),
+    Measured("qmsum", "spans", 500, 10),
     Measured("scifact", "spans", 500, 200),
 )
 
 
 class Prepared:
-    """The folder of a collection: queries.jsonl, gold.run (relevant documents), read.jsonl (their texts), index."""
+    """The folder of a collection: queries.jsonl, gold.run (the relevant documents), index."""
 
     def __init__(self, data: Path, task: Measured, folder: Path) -> None:
         self.task, self.folder, self.gold = task, folder / task.collection, data / task.collection
@@ -81,48 +82,47 @@ class Prepared:
     def _write(self, pairs: list[tuple[Query, str]]) -> None:
         write_queries(list({q.query_id: q for q, _ in pairs}.values()), self["queries.jsonl"])
         self["gold.run"].write_text("".join(f"{q.query_id} Q0 {d} 1 1 gold\n" for q, d in pairs), encoding="utf-8")
-        wanted = {d for _, d in pairs}
-        lines = [_line(document) for document in read_documents(self.gold) if document.doc_id in wanted]
-        self["read.jsonl"].write_text("".join(lines), encoding="utf-8")
 
     def __getitem__(self, name: str) -> Path:
         return self.folder / name
 
-    def index(self, segmentation: str) -> Path:
-        """Return an index of the documents that are read, with MiniLM's vectors of a segmentation."""
+    def evidence(self, segmentation: str) -> Path:
+        """Return the evidence of the pipeline `mixed` on a segmentation; it has the scores of both scorers."""
+        output = self[f"{segmentation}.run"]
         if not self["index"].exists():
-            run("index", self["read.jsonl"], "-o", self["index"])
-        run("index", self["index"], "--vectors", "minilm", "--passages", segmentation)
-        return self["index"]
-
-    def evidence(self, scorer: str, segmentation: str) -> Path:
-        """Return the evidence of a pipeline on a segmentation."""
-        output = self[f"{scorer}.{segmentation}.run"]
-        inputs = (self.index(segmentation), self["queries.jsonl"], self["gold.run"])
-        run("rerank", *inputs, "-o", output, "--pipeline", scorer, "--set", f"passages.preset={segmentation}")
+            run("index", self.gold, "-o", self["index"])
+        inputs = (self["index"], self["queries.jsonl"], self["gold.run"])
+        run("rerank", *inputs, "-o", output, "--pipeline", "mixed", "--set", f"passages.preset={segmentation}")
         return output.with_name(f"{output.name}.evidence")
-
-
-def _line(document: Document) -> str:
-    row = {"doc_id": document.doc_id, "title": document.title, "text": document.text, "passages": document.passages}
-    return json.dumps(row, ensure_ascii=False) + "\n"
 
 
 def inputs_of(prepared: Prepared) -> dict[str, Any]:
     """Return the inputs of the table by name, `FIRST` first."""
-    pairs = [(scorer, how) for how in SEGMENTATIONS for scorer in SCORERS if (scorer, how) != ("lexical", "tokens")]
-    found: dict[str, Any] = {f"{scorer}, {how}": prepared.evidence(scorer, how) for scorer, how in pairs}
-    shown, marked = _shown(prepared, found["mixed, windows"])
+    files = {segmentation: prepared.evidence(segmentation) for segmentation in SEGMENTATIONS}
+    found: dict[str, Any] = {}
+    for segmentation, path in files.items():
+        mixed = list(read_evidence(path)[1])
+        for name, part in (("lexical", "lexical"), ("minilm", "bi-encoder")):
+            found[f"{name}, {segmentation}"] = [_by_part(evidence, part) for evidence in mixed]
+        found[f"mixed, {segmentation}"] = mixed
+    windows = found["mixed, windows"]
+    shown, marked = _shown(prepared, windows)
     found |= {"mixed, as shown": shown, "mixed, marked sentence": marked}
-    return found | {name: list(_ordered(found[FIRST], name)) for name in ("document order", "random")}
+    return found | {name: [_ordered(evidence, name) for evidence in windows] for name in ("document order", "random")}
 
 
-def _shown(prepared: Prepared, path: Path) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+def _by_part(evidence: Evidence, part: str) -> Evidence:
+    """Return evidence with the scores of one scorer of the mix."""
+    assert evidence.passage_parts is not None
+    return replace(evidence, passage_score=evidence.passage_parts[part], passage_parts=None)
+
+
+def _shown(prepared: Prepared, windows: Sequence[Evidence]) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
     """Return the five best places of each document, and the sentence that is marked in the best place."""
     pipeline = open_pipeline(prepared["index"], "mixed", assignments=["passages.preset=windows"])
     queries = {query.query_id: query for query in read_queries(prepared["queries.jsonl"])}
     shown, marked = [], []
-    for evidence in read_evidence(path)[1]:
+    for evidence in windows:
         document, query = pipeline.index.document(evidence.doc_id), queries[evidence.query_id]
         passages = best_passages(document, evidence, frozenset(), 5, pipeline.index.analyzer)
         best = Result(1, document.doc_id, document.title, 0.0, 0.0, None, 0, 0, 0, passages[:1])
@@ -137,14 +137,14 @@ def _record(evidence: Evidence, spans: Sequence[Span]) -> Mapping[str, Any]:
     return {"query_id": evidence.query_id, "doc_id": evidence.doc_id, "passages": passages}
 
 
-def _ordered(path: Path, name: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the passages of evidence in the order of the document, or in random order."""
-    for evidence in read_evidence(path)[1]:
-        order = np.arange(len(evidence.passage_start))
-        if name == "random":
-            order = permutation(len(order), SEED, evidence.query_id, evidence.doc_id)
-        spans = zip(evidence.passage_start[order].tolist(), evidence.passage_end[order].tolist(), strict=True)
-        yield _record(evidence, list(spans))
+def _ordered(evidence: Evidence, name: str) -> Mapping[str, Any]:
+    """Return the passages of evidence in the order of the document, or in random order."""
+    order = np.arange(len(evidence.passage_start))
+    if name == "random":
+        order = permutation(len(order), SEED, evidence.query_id, evidence.doc_id)
+    return _record(
+        evidence, list(zip(evidence.passage_start[order].tolist(), evidence.passage_end[order].tolist(), strict=True))
+    )
 
 
 def table(result: ShownResult) -> str:
