@@ -4,7 +4,7 @@
     python -m benchmarks.window_shapes --out LOG DATA/scifact --split train --queries 200 --depth 20
     python -m benchmarks.window_shapes --out LOG DATA/squad-dev-mixed --queries 500 --measure RR@10 --alpha 0.5
 
-The first `depth` documents of BM25 are reranked with MiniLM, an evidence file per shape of windows. LOG gets a JSON line
+The first `depth` documents of BM25 are reranked with MiniLM, with an evidence file per shape. LOG gets a JSON line
 per shape, and shapes that it has are not measured again. Then a table is printed: MaxP alone and mixed with BM25
 (min-max), passages and cut passages of the reranked documents, and seconds of processor time. p: paired t-test against
 windows of words.
