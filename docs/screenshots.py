@@ -49,16 +49,16 @@ def main(folder: Path) -> None:
         def save(page: Any, name: str) -> None:
             page.screenshot(path=folder / f"page-{name}.png")
 
-        page = opened(asking("search", "minilm"), 1280, 1000)
+        page = opened(asking("search", "mixed"), 1280, 1000)
         page.wait_for_selector(".card")
         save(page, "search")
 
-        page = opened(asking("search", "minilm", "lexical", "bm25"), 1500, 1000)
+        page = opened(asking("search", "mixed", "lexical", "bm25"), 1500, 1000)
         page.wait_for_selector("[data-pipeline=bm25] .card .place")
-        page.locator(f"[data-pipeline=minilm] [data-doc='{DOCUMENT}'] h3").hover()
+        page.locator(f"[data-pipeline=mixed] [data-doc='{DOCUMENT}'] h3").hover()
         save(page, "compare")
 
-        page = opened(asking("document", "minilm", "lexical", id=DOCUMENT, **{"in": "minilm"}), 1280, 880, "dark")
+        page = opened(asking("document", "mixed", "lexical", id=DOCUMENT, **{"in": "mixed"}), 1280, 880, "dark")
         page.wait_for_selector(".text .heat")
         for _ in range(4):
             page.keyboard.press("n")
@@ -88,7 +88,7 @@ def serving(collection: DemoCollection, folder: Path) -> Iterator[str]:
     subprocess.run(
         [*LONGRANK, "index", "collection/docs.jsonl", "-o", INDEX, "--vectors", "minilm"], cwd=folder, check=True
     )
-    pipelines = [word for name in ("minilm", "lexical", "bm25") for word in ("--pipeline", name)]
+    pipelines = [word for name in ("mixed", "minilm", "lexical", "bm25") for word in ("--pipeline", name)]
     command = [*LONGRANK, "serve", INDEX, *pipelines, "--port", "0"]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
