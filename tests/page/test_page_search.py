@@ -19,7 +19,7 @@ def test_a_search_shows_what_the_server_answers(show: Show, server: str) -> None
     page.press("#query", "Enter")
     page.wait_for_selector(".card")
     answer = page.request.post(
-        f"{server}search", data={"query": "fox", "pipeline": "lexical", "k": 10, "passages": 20}
+        f"{server}search", data={"query": "fox", "pipeline": "lexical", "k": 10, "passages": 5}
     ).json()
     cards = page.locator(".card")
     assert cards.count() == len(answer["results"]) > 3

@@ -35,7 +35,7 @@ def answers(page: Any) -> list[str]:
 def test_the_best_sentence_is_marked_at_its_offsets_in_results(show: Show, server: str, texts: dict[str, str]) -> None:
     page = show(server + SEARCH, prepare=with_sentences)
     page.wait_for_selector(".card[data-doc=story] .answer")
-    body = {"query": "fox", "pipeline": "lexical", "k": 10, "passages": 20}
+    body = {"query": "fox", "pipeline": "lexical", "k": 10, "passages": 5}
     results = {one["doc_id"]: one for one in page.request.post(f"{server}search", data=body).json()["results"]}
     best = results["story"]["passages"][0]
     sentence = texts["story"][best["words"][0][0] : best["end"]]
@@ -77,7 +77,7 @@ def test_a_document_shows_the_sentence_of_the_place_it_is_at(show: Show, server:
 def test_shown_passages_do_not_overlap(show: Show, server: str) -> None:
     page = show(server + SEARCH)
     page.wait_for_selector(".card")
-    body = {"query": "fox", "pipeline": "lexical", "k": 10, "passages": 20}
+    body = {"query": "fox", "pipeline": "lexical", "k": 10, "passages": 5}
     several = 0
     for result in page.request.post(f"{server}search", data=body).json()["results"]:
         card = page.locator(f".card[data-doc={result['doc_id']}]")

@@ -55,13 +55,17 @@ class Reading(BaseModel):
 
 
 class OwnFields(BaseModel):
-    """Fields that LongRank adds to each result; `evidence` and `passages` only with ``evidence: true``."""
+    """Fields that LongRank adds to each result; the last three only with ``evidence: true``.
+
+    `strip` has [start, end, score] of every scored passage, by position.
+    """
 
     index: int
     aggregate: float
     truncated: bool
     evidence: Reading | None = None
     passages: list[RelevantPassage] | None = None
+    strip: list[tuple[float, float, float]] | None = None
 
 
 class Span(BaseModel):

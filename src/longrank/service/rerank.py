@@ -202,6 +202,14 @@ def is_truncated(result: RankedText) -> bool:
     return result.cut or result.n_truncated > 0 or result.n_scored < result.n_passages
 
 
+def strip(evidence: Evidence) -> list[list[float]]:
+    """Return [start, end, score] of every scored passage, by position."""
+    rows = zip(
+        evidence.passage_start.tolist(), evidence.passage_end.tolist(), evidence.passage_score.tolist(), strict=True
+    )
+    return sorted([start, end, score] for start, end, score in rows)
+
+
 def seconds_left(settings: ServiceSettings, header: str | None) -> float:
     """Return the seconds that a client waits: the header's value, or the server's deadline if that is less.
 

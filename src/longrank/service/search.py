@@ -15,7 +15,7 @@ from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.ranking.pipeline import Pipeline, RankedQuery, candidates_for
 from longrank.service.engine import Served, unknown_pipeline
 from longrank.service.errors import Refusal, not_ready
-from longrank.service.rerank import Service, check_query, cost_of_sentences, scored, with_highlights
+from longrank.service.rerank import Service, check_query, cost_of_sentences, scored, strip, with_highlights
 from longrank.service.units import tokens_of, weight_of
 from longrank.types import Document, Evidence, Query
 
@@ -112,21 +112,11 @@ def reply_json(
             {
                 **result_json(result),
                 "n_characters": len(index.document(result.doc_id).text),
-                "strip": strip(answer.evidence.get(result.doc_id)),
+                "strip": strip(answer.evidence[result.doc_id]) if result.doc_id in answer.evidence else [],
             }
             for result in answer.results
         ],
     }
-
-
-def strip(evidence: Evidence | None) -> list[list[float]]:
-    """Return [start, end, score] of every scored passage, by position."""
-    if evidence is None:
-        return []
-    rows = zip(
-        evidence.passage_start.tolist(), evidence.passage_end.tolist(), evidence.passage_score.tolist(), strict=True
-    )
-    return sorted([start, end, score] for start, end, score in rows)
 
 
 def document(service: Service, doc_id: str) -> Document:

@@ -186,7 +186,9 @@ def test_evidence_is_what_the_library_says(desk: Service) -> None:
     (shown,) = one["passages"]  # the second and the third window of ten words
     assert [FOX[a:b] for a, b in shown["words"]] == ["fox", "foxes", "Fox's", "FOX"]
     assert shown["highlights"] == [[shown["start"], shown["end"]]]
-    assert one["aggregate"] == one["passages"][0]["score"]
+    assert one["aggregate"] == one["passages"][0]["score"] == max(score for _, _, score in one["strip"])
+    assert len(one["strip"]) == 4
+    assert one["strip"] == sorted(one["strip"])
     assert not one["truncated"]
 
 

@@ -14,7 +14,7 @@ from longrank.ranking.explain import RankedText, passage_json
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.settings import Aggregate
 from longrank.service.engine import simple_aggregators
-from longrank.service.rerank import EVIDENCE_PASSAGES, Answer, is_truncated
+from longrank.service.rerank import EVIDENCE_PASSAGES, Answer, is_truncated, strip
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 NonEmpty = Annotated[str, Field(min_length=1, pattern=r"\S")]
@@ -115,4 +115,5 @@ def own_fields(request: Request, answer: Answer, ranked: RankedText) -> dict[str
         {**passage_json(passage), "relevance": relevance_of(passage.score, reranker.unit)}
         for passage in ranked.passages
     ]
+    fields["strip"] = strip(ranked.evidence)
     return fields

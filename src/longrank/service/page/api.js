@@ -42,12 +42,13 @@ export function address(path) {
   return new URL(path, document.baseURI).href;
 }
 
+const PASSAGES = 5; // per document; the server scores the sentences of each
 const REMEMBERED = 20;
 const answers = new Map(); // of searches, for the back button
 
-/** Search with a pipeline; an answer has 20 passages per document, for the document view. */
+/** Search with a pipeline. */
 export function search({ query, pipeline, k }, signal) {
-  const body = { query, pipeline, k, passages: 20 };
+  const body = { query, pipeline, k, passages: PASSAGES };
   const key = JSON.stringify(body);
   if (!answers.has(key)) {
     answers.set(key, ask("search", body, signal));

@@ -74,7 +74,7 @@ function draw(view, shown, at) {
   const heading = h("h1", { tabindex: -1, dir: "auto" }, shown.title);
   const text = h("div", { class: "text", dir: "auto" });
   const words = result?.passages.flatMap((item) => item.words) ?? [];
-  const body = heatText(text, { text: shown.text, strip, names, scale, words, sentences: sentencesOf(places) });
+  const body = heatText(text, { text: shown.text, strip, scale, words, sentences: sentencesOf(places) });
   if (strip.length) bar = walkBar(shown, { places, names, scale, show: body.show });
   document.title = `${shown.title} – LongRank`;
   const tools = bar ? [aside(shown, places, scale, text), bar.element] : [];

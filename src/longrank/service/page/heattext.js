@@ -11,13 +11,12 @@ const SLICE = 8; // milliseconds of work before the browser handles events
 
 /**
  * Show `text` in `container`.
- * strip: [[start, end, score]]; names: names of its passages; words, sentences: [[start, end]]; offsets in code points.
- * Returns {show(n), done}: show scrolls to the nth passage of the strip; done resolves when all text is drawn.
+ * strip: [[start, end, score]]; words, sentences: [[start, end]]; offsets in code points.
+ * Returns {show({start, end}, name), done}: show scrolls to a passage or place; done resolves when all text is drawn.
  */
-export function heatText(container, { text, strip, names, words, sentences, scale }) {
+export function heatText(container, { text, strip, words, sentences, scale }) {
   const unit = unitsOf(text);
   const inUnits = ([from, to]) => ({ from, to, start: unit(from), end: unit(to) });
-  const passages = strip.map(inUnits);
   const marks = apart(words).map(inUnits);
   const parts = stretches(strip).map((item) => ({ ...item, start: unit(item.start), end: unit(item.end) }));
   const [pieces, answers] = [[], []];
@@ -47,15 +46,15 @@ export function heatText(container, { text, strip, names, words, sentences, scal
       await new Promise((resume) => setTimeout(resume));
     }
   };
-  const show = (n) => {
-    const { start, end } = passages[n];
+  const show = (place, name) => {
+    const [start, end] = [unit(place.start), unit(place.end)];
     while (nextChunk < chunks.length && chunks[nextChunk].start < end) fillNext();
     const shown = container.querySelectorAll(".begins, .ends, .here");
     shown.forEach((node) => node.classList.remove("begins", "ends", "here"));
     const within = (items) => items.filter((item) => start <= item.start && item.end <= end).map((item) => item.node);
     const [inside, best] = [within(pieces), within(answers)];
     if (!inside.length) return;
-    inside[0].dataset.name = names[n];
+    inside[0].dataset.name = name;
     inside[0].classList.add("begins");
     inside.at(-1).classList.add("ends");
     best.forEach((node) => node.classList.add("here"));

@@ -1,18 +1,16 @@
-// The places of a document: its best passages that do not overlap, and their best sentences.
+// The places of a document: parts around its best passages, apart from each other, and their best sentences.
 
 import { apart } from "./passage.js";
 
-/**
- * Return the passages of a result, best first, without passages that overlap a better passage or have no heat.
- * If no passage has heat, the best passage is the only place.
- */
+/** Return the shown passages of a result that have heat, best first; if none has heat, the best passage. */
 export function placesOf({ passages }, scale) {
-  const places = [];
-  for (const item of passages) {
-    if (places.every((other) => other.end <= item.start || item.end <= other.start)) places.push(item);
-  }
-  const warm = places.filter((item) => scale.part(item.score) > 0);
-  return warm.length ? warm : places.slice(0, 1);
+  const warm = passages.filter((item) => scale.part(item.score) > 0);
+  return warm.length ? warm : passages.slice(0, 1);
+}
+
+/** Return the index of the best passage of a place in a strip, or -1: a place may join passages that overlap. */
+export function bestOf(strip, { start, end, score }) {
+  return strip.findIndex(([from, to, value]) => start <= from && to <= end && value === score);
 }
 
 /** Return the best sentences [start, end] of all places. */

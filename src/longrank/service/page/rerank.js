@@ -11,7 +11,7 @@ import { nothing, problem, waiting } from "./problem.js";
 import { textHash } from "./route.js";
 import { watchFiles } from "./files.js";
 
-const PASSAGES = 100; // per document, the server's maximum
+const PASSAGES = 5; // per document; the server scores the sentences of each
 let last = null; // the last ranking: {texts, results, unit, warnings}
 let files = null;
 
@@ -71,11 +71,10 @@ function show(into, texts, body, answer) {
 
 /** Convert a result of /v2/rerank to the shape of /search. */
 function asResult(item, n, { name, text }) {
-  const strip = item.passages.map(({ start, end, score }) => [start, end, score]);
   return {
     ...item.evidence, rank: n + 1, index: item.index, doc_id: nameOf(item.index), title: name,
     score: item.relevance_score, aggregate: item.aggregate, passages: item.passages, n_characters: lengthOf(text),
-    strip: strip.sort((a, b) => a[0] - b[0] || a[1] - b[1]),
+    strip: item.strip,
   };
 }
 

@@ -3,6 +3,7 @@
 import { h, svg } from "./dom.js";
 import { coarser, stretches } from "./heat.js";
 import * as numbers from "./numbers.js";
+import { bestOf } from "./places.js";
 
 const MOST = 1000; // bars
 const [TOP, HEIGHT] = [14, 44]; // pixels: numbers of places above, bars below
@@ -12,11 +13,12 @@ const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp:
 /**
  * Draw passage scores along a document.
  * passages: [[start, end, score]] in order, in code points; length: length of the document; scale: see scaleOf;
- * places: its best passages, see placesOf; names: names of the passages; go(n): shows passage n.
+ * places: see placesOf; names: names of the passages; go(n): shows passage n.
  * Returns {element, select(n)}.
  */
 export function drawStrip({ passages, places, length, scale, names, label, go }) {
-  const best = Math.max(0, indexOf(passages, places[0]));
+  const tops = places.map((item) => Math.max(0, bestOf(passages, item)));
+  const best = tops[0] ?? 0;
   const picture = svg("svg", {
     class: "strip", height: HEIGHT, tabindex: 0, role: "slider",
     "aria-label": label, "aria-valuemin": 1, "aria-valuemax": passages.length,
@@ -28,7 +30,7 @@ export function drawStrip({ passages, places, length, scale, names, label, go })
   const parts = coarser(stretches(passages), length, MOST);
   const warm = parts.filter((item) => scale.part(item.score) > 0);
   picture.append(svg("rect", { class: "track", y: TOP, width: "100%", height: HEIGHT - TOP }),
-    ...warm.map((item) => bar(item, scale, across(item.start, item.end))), ...numbered(places, share), cursor);
+    ...warm.map((item) => bar(item, scale, across(item.start, item.end))), ...numbered(tops.map((n) => passages[n]), share), cursor);
 
   let current = best;
   const show = (n, prefix = "") => {
@@ -74,10 +76,10 @@ function bar({ score, passage }, scale, across) {
   });
 }
 
-/** Write the numbers of places above their bars, from the best on, where there is room. */
-function numbered(places, share) {
+/** Write the numbers of places above their best passages, from the best on, where there is room. */
+function numbered(passages, share) {
   const taken = [];
-  return places.map(({ start, end }, n) => {
+  return passages.map(([start, end], n) => {
     const x = Math.min(99, Math.max(1, share((start + end) / 2)));
     if (taken.some((other) => Math.abs(other - x) < NEAR)) return null;
     taken.push(x);
@@ -87,16 +89,11 @@ function numbered(places, share) {
 
 const percent = (share) => `${share.toFixed(2)}%`;
 
-/** Return the index of a passage {start, end} in a strip, or -1. */
-export function indexOf(strip, passage) {
-  return strip.findIndex(([start, end]) => start === passage?.start && end === passage.end);
-}
-
 /** Return the names of a strip's passages: the number in the document if known, else in the strip. */
 export function namesOf({ strip, passages, n_passages: all }) {
-  const known = new Map(passages.map((item) => [`${item.start} ${item.end}`, item.index]));
-  return strip.map(([start, end], n) => {
-    const index = strip.length === all ? n : known.get(`${start} ${end}`);
+  const known = new Map(passages.map((item) => [bestOf(strip, item), item.index]));
+  return strip.map((_, n) => {
+    const index = strip.length === all ? n : known.get(n);
     return index === undefined ? `scored passage ${n + 1} of ${strip.length}` : `passage ${index}`;
   });
 }
