@@ -25,7 +25,8 @@ from longrank.networks.loading import choose_device, choose_max_tokens, loading
 from longrank.networks.model_files import Model
 from longrank.networks.sentence_encoder import limits_of, load_sentence_encoder, prompts_of, unit_rows
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.scoring.vectors import KeptVectors, Vectors, cosines, key_of
+from longrank.scoring.vectors import Vectors, cosines
+from longrank.storage.kept import Kept, key_of
 from longrank.text.packing import SEAM
 from longrank.types import Float32s, Notes
 
@@ -95,7 +96,7 @@ class BiEncoder:
         self.offset_tokenizer = OffsetTokenizer(self._feeder.tokenizer, max(1, room))
         self._stored: PassageVectors | None = None
         self._stored_note = ""
-        self._kept = KeptVectors(_KEPT_BYTES)
+        self._kept = Kept[Vectors](_KEPT_BYTES)
 
     @property
     def fingerprint(self) -> str:
@@ -174,7 +175,7 @@ class BiEncoder:
         encoded = self._encode([texts[key] for key in fresh], self._prompts.document)
         for key, one in zip(fresh, encoded, strict=True):
             known[key] = one
-            self._kept.add(key, one)
+            self._kept.add(key, one, one.vectors.nbytes)
         return [known.get(key) if one is None else one for key, one in zip(keys, stored, strict=True)]
 
     def _stored_vectors(self, task: ScoringTask) -> Vectors | None:

@@ -16,12 +16,14 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import groupby, pairwise
 
 import numpy as np
 
 from longrank.errors import InputError
 from longrank.index.similarity import idf
 from longrank.protocols import CollectionStatistics, PassageScores, ScoringTask
+from longrank.scoring.passage_terms import Analyzer, PassageTerms
 from longrank.text.analysis import ANALYZERS
 from longrank.types import Document
 
@@ -77,6 +79,7 @@ class LexicalScorer:
         if not 0 <= b <= 1:
             raise InputError("b must be between 0 and 1", got=b)
         self._statistics, self._k1, self._b = statistics, float(k1), float(b)
+        self._terms: dict[Analyzer, PassageTerms] = {}
 
     @property
     def fingerprint(self) -> str:
@@ -85,30 +88,36 @@ class LexicalScorer:
         return f"lexical k1={self._k1} b={self._b} collection={digest}"
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
-        """Return BM25 per passage, >= 0; nothing is truncated. Each distinct passage text is analysed once.
+        """Return BM25 per passage, >= 0; nothing is truncated. The terms of the documents used last are kept in memory.
 
         Raises:
             InputError: no index was given, and a task has no statistics.
         """
-        analysed: dict[tuple[object, str], Counter[str]] = {}
-        return [self._score(task, analysed) for task in tasks]
+        scores: list[PassageScores] = []
+        for (text, _), group in groupby(tasks, key=lambda task: (task.query.text, id(task.statistics))):
+            of_query = list(group)
+            statistics = of_query[0].statistics or self._statistics
+            if statistics is None:
+                raise InputError("BM25 of a passage needs the statistics of a collection", fix="give an index")
+            scores += self._scores(statistics, text, [task.texts for task in of_query])
+        return scores
 
-    def _score(self, task: ScoringTask, analysed: dict[tuple[object, str], Counter[str]]) -> PassageScores:
-        statistics = task.statistics or self._statistics
-        if statistics is None:
-            raise InputError("BM25 of a passage needs the statistics of a collection", fix="give an index")
-        weights, analyzer = _query_weights(statistics, task.query.text), statistics.analyzer
-        for text in task.texts:
-            if (analyzer, text) not in analysed:
-                analysed[analyzer, text] = Counter(analyzer(text))
-        scores = [self._bm25(statistics.avgdl, weights, analysed[analyzer, text]) for text in task.texts]
-        return PassageScores(np.array(scores, dtype=np.float32), np.zeros(len(scores), dtype=np.bool_))
-
-    def _bm25(self, avgdl: float, weights: dict[str, float], counts: Counter[str]) -> float:
-        relative = counts.total() / avgdl if avgdl else 0.0
+    def _scores(
+        self, statistics: CollectionStatistics, query: str, documents: Sequence[Sequence[str]]
+    ) -> list[PassageScores]:
+        """Score the passages of a query's documents."""
+        weights = _query_weights(statistics, query)
+        found = self._terms.setdefault(statistics.analyzer, PassageTerms(statistics.analyzer)).count(
+            list(weights), documents
+        )
+        relative = found.lengths / statistics.avgdl if statistics.avgdl else np.zeros(len(found.lengths))
         saturation = self._k1 * (1 - self._b + self._b * relative)
-        present = ((weight, counts[term]) for term, weight in weights.items() if term in counts)
-        return math.fsum(weight * tf / (tf + saturation) for weight, tf in present)
+        weight = np.array(list(weights.values()), np.float64)[found.terms]
+        gains = (weight * found.counts / (found.counts + saturation[found.passages])).tolist()
+        ends = np.searchsorted(found.passages, np.arange(len(saturation)), side="right").tolist()
+        scores = np.array([math.fsum(gains[start:end]) for start, end in pairwise([0, *ends])], np.float32)
+        last = np.cumsum([len(texts) for texts in documents])[:-1]
+        return [PassageScores(part, np.zeros(len(part), np.bool_)) for part in np.split(scores, last)]
 
 
 def _query_weights(statistics: CollectionStatistics, text: str) -> dict[str, float]:

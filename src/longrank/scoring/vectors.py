@@ -1,10 +1,7 @@
-"""Cosines of passage vectors with a query, and a cache of the vectors used last."""
+"""Cosines of passage vectors with a query."""
 
 from __future__ import annotations
 
-import hashlib
-from collections import OrderedDict
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,33 +27,3 @@ def cosines(rows: NDArray[np.float32], query: Float32s) -> Float32s:
         # Row by row: the last bits of a matrix product depend on the number of rows.
         scores[some] = (rows[some] * query).sum(axis=1, dtype=np.float32)
     return scores
-
-
-def key_of(texts: Sequence[str]) -> bytes:
-    """Return a digest of a document's passage texts; equal digests mean equal vectors."""
-    digest = hashlib.blake2b(digest_size=16)
-    for text in texts:
-        raw = text.encode("utf-8", "surrogatepass")
-        digest.update(len(raw).to_bytes(8, "little") + raw)
-    return digest.digest()
-
-
-class KeptVectors:
-    """Vectors of the documents used last, by `key_of` their texts, up to a number of bytes."""
-
-    def __init__(self, capacity: int) -> None:
-        self._entries: OrderedDict[bytes, Vectors] = OrderedDict()
-        self._left = capacity
-
-    def get(self, key: bytes) -> Vectors | None:
-        """Return a document's vectors, or None."""
-        if key in self._entries:
-            self._entries.move_to_end(key)
-        return self._entries.get(key)
-
-    def add(self, key: bytes, entry: Vectors) -> None:
-        """Add a document's vectors, and drop the least recently used ones beyond the capacity."""
-        self._entries[key] = entry
-        self._left -= entry.vectors.nbytes
-        while self._left < 0:
-            self._left += self._entries.popitem(last=False)[1].vectors.nbytes

@@ -93,16 +93,17 @@ def term_counts(query: str, texts: Sequence[str]) -> Float32s:
     plain = all(map(_PLAIN.fullmatch, terms))
     counts = []
     for text in texts:
-        count = _seen(text, terms) if plain and text.isascii() else None
+        count = _seen(text, terms) if plain else None
         counts.append(sum(map(terms.__contains__, surface(text))) if count is None else count)
     return np.array(counts, dtype=np.float32)
 
 
 def _seen(text: str, terms: frozenset[str]) -> int | None:
-    """Count the terms in an ASCII text without analysing it; None if a neighbouring character may join a term.
+    """Count the terms in a text without analysing it; None if a neighbouring character may join a term.
 
     Terms are letters and digits, so a word is a term if neither a letter, a digit nor ``_`` is beside it. One of
-    ``. ' : , ;`` may lie within a word (``u.s``) if such a character follows; the analyzer must decide then.
+    ``. ' : , ;`` may lie within a word (``u.s``) if such a character follows; the analyzer must decide then, and
+    wherever a character that is not ASCII is near.
     """
     lowered, count = text.lower(), 0
     for term in terms:
@@ -111,7 +112,7 @@ def _seen(text: str, terms: frozenset[str]) -> int | None:
             end = at + len(term)
             before, after = lowered[max(at - 2, 0) : at], lowered[end : end + 2]
             if _WITHIN.search(before[-1:] + after[:1]) is None:
-                if _JOINS_BEFORE.fullmatch(before) or _JOINS_AFTER.fullmatch(after):
+                if not (before + after).isascii() or _JOINS_BEFORE.fullmatch(before) or _JOINS_AFTER.fullmatch(after):
                     return None
                 count += 1
             at = lowered.find(term, end)

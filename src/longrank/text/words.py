@@ -26,6 +26,7 @@ _ASCII_WORD = re.compile(
     r"(?:[.':,;](?:(?<=[A-Za-z][.':])(?=[A-Za-z])|(?<=[0-9][.',;])(?=[0-9]))[A-Za-z0-9_]+)*+"
 )
 
+_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~"  # joins words only between letters and digits
 _HALVES = re.compile("[\ud800-\udfff]")
 _BLANK = " \\t\\n\\r\\f\\v"
 _A_BLANK = re.compile(f"[{_BLANK}]")
@@ -47,6 +48,22 @@ def pieces(text: str) -> Iterator[str]:
         yield text[start : blank.start()]
         start = blank.start()
     yield text[start:] if start else text
+
+
+def between_blanks(text: str) -> list[str]:
+    """Split a text at its blanks; the words of the parts, in order, are the words of the text."""
+    for blank in "\t\n\r\f\v":
+        text = text.replace(blank, " ")
+    return text.split(" ")
+
+
+def single_word(text: str) -> str | None:
+    """Return the word of a text that is one word of ASCII letters and digits, perhaps between ASCII punctuation marks.
+
+    None: `words` has to read the text.
+    """
+    word = text.strip(_PUNCTUATION)
+    return word if word.isalnum() and word.isascii() and len(word) <= _SHORT else None
 
 
 def words(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from longrank.errors import InputError, LongRankError
 from longrank.networks.model_files import find_model
 from longrank.protocols import ScoringTask
 from longrank.scoring.bi_encoder import BiEncoder
-from longrank.scoring.vectors import key_of
+from longrank.storage.kept import key_of
 from longrank.types import Notes, Passage, Query
 from tiny_models import FAMILIES, save_encoder
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 import time
 from collections.abc import Iterator
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longrank.text import words as module
-from longrank.text.words import pieces, word_spans, words
+from longrank.text.words import between_blanks, pieces, single_word, word_spans, words
 
 LIKELY = st.text(st.sampled_from("ab3_.':,; \n-\"é日ァกЖא·’👍\u200d\u0301"), max_size=30)
 
@@ -108,3 +109,27 @@ def test_cutting_a_text_into_pieces_loses_no_word(parts: list[str], size: int) -
         patch.setattr(module, "_PIECE", size)
         assert "".join(pieces(text)) == text
         assert [word for piece in pieces(text) for word in words(piece)] == words(text)
+
+
+TEXTS = st.lists(
+    st.sampled_from([*"aZ9_.':,;-(\"# \t\n\r\f\v\x1c\x85\xa0\u2028\u202f\u0301\u200dé日א\ud800İ", "ab", "a" * 130]),
+    max_size=12,
+).map("".join)
+
+
+@given(TEXTS)
+def test_a_text_split_at_its_blanks_has_the_same_words(text: str) -> None:
+    assert [word for part in between_blanks(text) for word in words(part)] == words(text)
+
+
+@given(TEXTS | st.text(string.printable, max_size=8))
+def test_a_single_word_is_the_only_word(text: str) -> None:
+    word = single_word(text)
+    assert word is None or words(text) == [word]
+
+
+@pytest.mark.parametrize(
+    ("text", "word"), [("(fox),", "fox"), ("B2B", "B2B"), ("fox's", None), ("", None), ("é", None)]
+)
+def test_a_single_word_is_of_ascii_letters_and_digits(text: str, word: str | None) -> None:
+    assert single_word(text) == word
