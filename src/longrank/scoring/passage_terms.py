@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from itertools import chain
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -50,14 +51,14 @@ class Counts(NamedTuple):
 
 
 class PassageTerms:
-    """Counts terms of passages, and keeps the terms of the documents used last.
+    """Counts terms of passages, and keeps the terms of the documents used last. Threads may share it.
 
     Args:
         analyzer: turns text into terms, none of which contains a blank.
     """
 
     def __init__(self, analyzer: Analyzer) -> None:
-        self._analyzer = analyzer
+        self._analyzer, self._lock = analyzer, Lock()
         self._forget()
 
     def _forget(self) -> None:
@@ -72,11 +73,13 @@ class PassageTerms:
             terms: T different terms.
             documents: texts of the passages of each document, at least one document.
         """
-        if len(self._numbers) >= _MOST_TERMS:
-            self._forget()
-        known = [self._of(texts) for texts in documents]
+        with self._lock:
+            if len(self._numbers) >= _MOST_TERMS:
+                self._forget()
+            known = [self._of(texts) for texts in documents]
+            table = self._places(terms)
         lengths = np.concatenate([document.lengths for document in known])
-        places = self._places(terms)[np.concatenate([document.numbers for document in known])]
+        places = table[np.concatenate([document.numbers for document in known])]
         (hits,) = np.nonzero(places >= 0)
         passages = np.searchsorted(np.cumsum(lengths), hits, side="right")
         pairs, counts = np.unique(passages * len(terms) + places[hits], return_counts=True)

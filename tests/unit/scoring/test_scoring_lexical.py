@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -151,3 +152,12 @@ def test_scores_do_not_depend_on_what_is_kept(limit: str, monkeypatch: pytest.Mo
     scorer = LexicalScorer(Statistics())
     for _ in range(2):
         assert [scores.scores.tolist() for one in asked for scores in scorer.score([one])] == expected
+
+
+def test_threads_may_share_a_scorer() -> None:
+    asked = [task("fox dog", [f"w{n} fox w{n + m} dog" for m in range(9)]) for n in range(60)]
+    expected = [scores.scores.tolist() for scores in LexicalScorer(Statistics()).score(asked)]
+    scorer = LexicalScorer(Statistics())
+    with ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda one: scorer.score([one])[0].scores.tolist(), asked * 4)
+    assert list(found) == expected * 4
