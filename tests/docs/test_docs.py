@@ -59,7 +59,7 @@ def test_the_shell_lines_of_the_readme_run(clone: Path, capsys: pytest.CaptureFi
     lines = next(block for block in blocks(ROOT / "README.md", "sh") if "longrank retrieve" in block).splitlines()
     for line in lines:
         assert main(shlex.split(line)[1:]) == 0, line
-    assert "minilm" in capsys.readouterr().out
+    assert "mixed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

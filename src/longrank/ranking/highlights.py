@@ -8,7 +8,7 @@ at the cost of a passage: BM25 scores the sentences of its passages.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,11 +21,41 @@ from longrank.text.select import make_selector
 from longrank.text.sentences import make_splitter
 from longrank.types import Document, Query, Span
 
-if TYPE_CHECKING:
-    from longrank.ranking.explain import RankedText, Result, ShownPassage
-
 _MAX_WORDS = 512  # of a sentence, as in the segmenters
 _GIVEN, _ALL = make_segmenter("given"), make_selector("all")
+
+
+class ShownPassage(Protocol):
+    """A shown passage: its offsets in the document's text, and its text."""
+
+    @property
+    def start(self) -> int:
+        """First code point in the document's text."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """One past the last code point."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The passage."""
+        ...
+
+
+class ShownDocument(Protocol):
+    """A result: the title and the shown passages of a document."""
+
+    @property
+    def title(self) -> str:
+        """Title of the document, possibly empty."""
+        ...
+
+    @property
+    def passages(self) -> Sequence[ShownPassage]:
+        """The shown passages, best first."""
+        ...
 
 
 class Sentences(NamedTuple):
@@ -71,7 +101,7 @@ class Sentences(NamedTuple):
 def sentences_of(
     scorer: DocumentScorer | None,
     query: Query,
-    results: Iterable[Result | RankedText],
+    results: Iterable[ShownDocument],
     statistics: CollectionStatistics,
 ) -> Sentences:
     """Split the shown passages of results into sentences.
