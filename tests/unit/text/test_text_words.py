@@ -99,7 +99,7 @@ HOSTILE = (
 def test_time_is_linear_in_hostile_text(piece: str, end: str) -> None:
     start = time.process_time()
     words(piece * (200_000 // len(piece)) + end)
-    assert time.process_time() - start < 1.5
+    assert time.process_time() - start < 15  # quadratic time would be minutes
 
 
 @given(st.lists(LIKELY), st.integers(1, 20))
