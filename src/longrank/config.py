@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 
 from longrank.errors import InputError
+from longrank.small_files import SETTINGS, read_small
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -118,10 +119,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file.
 
     Raises:
-        InputError: no such file, not UTF-8, or not TOML (names the line).
+        InputError: no such file, larger than 1 MiB, not UTF-8, or not TOML (names the line).
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_small(path, SETTINGS, "settings").decode("utf-8"))
     except (FileNotFoundError, IsADirectoryError):
         raise InputError("no such file", path=path) from None
     except OSError as error:

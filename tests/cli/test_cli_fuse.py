@@ -69,6 +69,22 @@ def test_mapfuse_measures_maps_on_heldout_queries_and_prints_them(
     assert "held-out MAP: 1.0000, 0.5000" in capsys.readouterr().err
 
 
+def test_a_repeated_option_takes_file_names_with_commas(folder: Path) -> None:
+    given = fused("--method", "mapfuse", "--heldout", "old.qrels,old-a.run,old-b.run")
+    Path("old-a.run").rename("old, a.run")
+    files = [part for name in ("old.qrels", "old, a.run", "old-b.run") for part in ("--heldout", name)]
+    assert fused("--method", "mapfuse", *files) == given
+
+
+def test_a_weight_beyond_float32_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = ["a.run", "b.run", "-o", "out.run", "--method", "linear"]
+    assert main(["fuse", *runs, "--weights", "1e308,1e308"]) == 2
+    assert main(["fuse", *runs, "--weights", "3e38,3e38"]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert "a weight must be a finite float32 number" in first
+    assert "is beyond float32" in second
+
+
 def test_mapfuse_over_folds(folder: Path) -> None:
     assert fused("--method", "mapfuse", "--folds", "folds.json", "--qrels", "qrels") == {"r": 1.25, "x": 1.0}
 

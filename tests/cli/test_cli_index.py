@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from longrank.cli import console
 from longrank.cli.main import main
 from longrank.index import Index
 
@@ -45,6 +47,27 @@ def queries(tmp_path: Path) -> Path:
 
 def rows(run: Path) -> list[list[str]]:
     return [line.split() for line in run.read_text().splitlines()]
+
+
+def test_a_packed_file_of_blank_lines_is_refused_unless_the_ratio_is_raised(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "docs.jsonl.gz"
+    path.write_bytes(gzip.compress(b"\n" * (17 << 20) + json.dumps(DOCUMENTS[0]).encode() + b"\n", 9))
+    assert main(["index", str(path), "-o", str(tmp_path / "index")]) == 2
+    assert "more than 200 times its size; if you trust it, unpack it first" in capsys.readouterr().err
+    assert not (tmp_path / "index").exists()
+    assert main(["index", str(path), "-o", str(tmp_path / "index"), "--max-ratio", "2000"]) == 0
+
+
+def test_progress_counts_the_bytes_read_while_no_document_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(console, "_PLAIN_SECONDS", 0.0)
+    path = tmp_path / "docs.jsonl"
+    path.write_bytes(b"\n" * (3 << 20) + json.dumps(DOCUMENTS[0]).encode() + b"\n")
+    assert main(["index", str(path), "-o", str(tmp_path / "index")]) == 0
+    assert "longrank: indexing: 0 documents, 3 MiB read" in capsys.readouterr().err.splitlines()
 
 
 def test_index_prints_a_summary_on_stdout(docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

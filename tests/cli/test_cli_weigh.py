@@ -94,6 +94,16 @@ def test_weights_of_another_set_are_frozen(folder: Path, tmp_path: Path, capsys:
     assert list(run.rows()) == list(aggregated(folder, tmp_path / "r.run", choice["setting"]).rows())
 
 
+def test_a_repeated_option_takes_file_names_with_commas(folder: Path, tmp_path: Path) -> None:
+    given = [str(folder / name) for name in ("b.qrels", "b.run", "b.reranked.evidence")]
+    assert weigh(folder, tmp_path / "given", "--learn-on", ",".join(given)) == 0
+    other = tmp_path / "b, judged.qrels"
+    other.write_bytes((folder / "b.qrels").read_bytes())
+    repeated = [part for place in (str(other), *given[1:]) for part in ("--learn-on", place)]
+    assert weigh(folder, tmp_path / "repeated", *repeated) == 0
+    assert (tmp_path / "repeated" / "run.txt").read_bytes() == (tmp_path / "given" / "run.txt").read_bytes()
+
+
 def test_weights_learned_on_other_passages_are_pointed_out(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

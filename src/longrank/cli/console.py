@@ -56,17 +56,23 @@ def cache_folder() -> Path:
 
 
 @contextmanager
-def progress(what: str, total: int | None, unit: str) -> Iterator[Callable[..., None]]:
+def progress(what: str, total: int | None, unit: str, detail: Callable[[], str] = str) -> Iterator[Callable[..., None]]:
     """Show progress: a bar on a terminal, else a line every ten seconds.
 
     Yields a function of the number of units just done and, if known only then, of their total.
+
+    Args:
+        what: the work.
+        total: number of units, if known.
+        unit: noun for a unit.
+        detail: returns text to add to the line, such as the bytes read.
     """
-    with _bar(what, total) if sys.stderr.isatty() else _plain(what, total, unit) as advance:
+    with _bar(what, total, detail) if sys.stderr.isatty() else _plain(what, total, unit, detail) as advance:
         yield advance
 
 
 @contextmanager
-def _bar(what: str, total: int | None) -> Iterator[Callable[..., None]]:
+def _bar(what: str, total: int | None, detail: Callable[[], str]) -> Iterator[Callable[..., None]]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -86,11 +92,11 @@ def _bar(what: str, total: int | None) -> Iterator[Callable[..., None]]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
-        yield lambda n, total=None: bar.update(task, advance=n, total=total)
+        yield lambda n, total=None: bar.update(task, advance=n, total=total, description=f"{what}{detail()}")
 
 
 @contextmanager
-def _plain(what: str, total: int | None, unit: str) -> Iterator[Callable[..., None]]:
+def _plain(what: str, total: int | None, unit: str, detail: Callable[[], str]) -> Iterator[Callable[..., None]]:
     done, last = 0, time.monotonic()
     began: tuple[int, float] | None = None  # after the first call, which may report work of an earlier run
 
@@ -104,6 +110,6 @@ def _plain(what: str, total: int | None, unit: str) -> Iterator[Callable[..., No
             last = now
             rate = (done - began[0]) / (now - began[1])
             left = f", {(units - done) / rate:.0f} s left" if units and rate else ""
-            note(f"{what}: {done}{f' of {units}' if units else ''} {unit}{left}")
+            note(f"{what}: {done}{f' of {units}' if units else ''} {unit}{detail()}{left}")
 
     yield advance

@@ -26,9 +26,10 @@ def fuse(
         str | None, typer.Option("--map", help="mapfuse: MAP of each system on other queries.", metavar="M1,M2,...")
     ] = None,
     heldout: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="mapfuse: judgments and runs of the same systems on other queries, which give the MAPs.",
+            help="mapfuse: judgments and runs of the same systems on other queries, which give the MAPs. Repeat the "
+            "option for each file if a name holds a comma.",
             metavar="QRELS,RUN1,RUN2,...",
         ),
     ] = None,
@@ -46,11 +47,12 @@ def fuse(
 
     Example: longrank fuse bm25.run maxp.run -o fused.run --method rrf
     """
-    from longrank.cli.inputs import numbers, output_file
+    from longrank.cli.inputs import numbers, output_file, paths
     from longrank.formats.trec import write_run
     from longrank.verbs.fuse import fuse as fuse_runs
 
-    output_file(output, *runs, folds, qrels, *(heldout or "").split(","))
+    others = paths(heldout)
+    output_file(output, *runs, folds, qrels, *(others or ()))
     fused = fuse_runs(
         runs,
         method,
@@ -58,7 +60,7 @@ def fuse(
         weights=None if weights is None else numbers("--weights", weights),
         normalize=normalize,
         maps=None if maps is None else numbers("--map", maps),
-        heldout=None if heldout is None else heldout.split(","),
+        heldout=others,
         folds=folds,
         qrels=qrels,
         tag=tag,

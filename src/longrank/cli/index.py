@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,6 +39,9 @@ def index(
     max_uncompressed: Annotated[
         int | None, typer.Option(help="Largest unpacked size of a .gz file, in bytes. [default: no limit]")
     ] = None,
+    max_ratio: Annotated[
+        int, typer.Option(help="Largest ratio of unpacked to packed size of a .gz file over 16 MiB.", min=1)
+    ] = 200,
     analyzer: Annotated[
         str, typer.Option(help="Analyzer: porter (stop words and stemming, as Lucene) or none (plain words).")
     ] = "porter",
@@ -73,7 +77,8 @@ def index(
     if output is not None:
         names = tuple(name.strip() for name in fields.split(","))
         options = {"analyzer": analyzer, "expansions": expansions or (), "original_copies": original_copies}
-        corpus = _corpus(format, names, encoding, encoding_errors, max_uncompressed)
+        limits = {"max_uncompressed": max_uncompressed, "max_ratio": max_ratio}
+        corpus = _corpus(format, names, encoding, encoding_errors, limits)
         if vectors is not None:
             from longrank.ranking.build import check_vectors
 
@@ -87,7 +92,7 @@ def index(
 
 
 def _corpus(
-    format: str | None, fields: tuple[str, ...], encoding: str, errors: str, max_uncompressed: int | None
+    format: str | None, fields: tuple[str, ...], encoding: str, errors: str, limits: dict[str, Any]
 ) -> CorpusOptions:
     from longrank.cli.inputs import choice
     from longrank.formats.lines import TextOptions
@@ -95,7 +100,7 @@ def _corpus(
     from longrank.formats.records import CorpusOptions
 
     choice("--encoding-errors", errors, ("strict", "replace"))
-    return CorpusOptions(format, fields, TextOptions(encoding, errors, Limits(max_uncompressed=max_uncompressed)))
+    return CorpusOptions(format, fields, TextOptions(encoding, errors, Limits(**limits)))
 
 
 def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Notes) -> None:
@@ -106,7 +111,16 @@ def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Not
     if needed is not None and needed >= 1 << 30:
         console.note(f"building takes up to {needed / (1 << 30):.1f} GiB of disk")
     unit = "lines of expansions and documents" if options["expansions"] else "documents"
-    with console.progress("indexing", None, unit) as advance:
+    n_bytes = 0
+    with console.progress("indexing", None, unit, lambda: f", {n_bytes / (1 << 20):.0f} MiB read") as advance:
+
+        def count(n: int) -> None:
+            nonlocal n_bytes
+            n_bytes += n
+            advance(0)
+
+        corpus = options["corpus"]
+        options["corpus"] = replace(corpus, text=replace(corpus.text, on_bytes=count))
         built = Index.build(sources, output, **options, notes=notes, progress=advance)
     _print_summary(built)
 

@@ -42,6 +42,13 @@ def choice(option: str, value: str, allowed: Sequence[str]) -> str:
     return value
 
 
+def paths(values: Sequence[str] | None) -> list[str] | None:
+    """Return the paths of an option: between commas if it is given once; one each, commas included, if repeated."""
+    if not values:
+        return None
+    return values[0].split(",") if len(values) == 1 else list(values)
+
+
 def numbers(option: str, value: str) -> list[float]:
     """Read an option that takes numbers between commas: ``1,0.1,0.1``.
 

@@ -16,6 +16,7 @@ import typer
 
 from longrank.cli import console
 from longrank.errors import InputError, MissingExtra
+from longrank.small_files import MIB, read_small
 
 if TYPE_CHECKING:
     from longrank.service.engine import Engine, PipelineChoice
@@ -140,7 +141,7 @@ def _key(file: Path | None) -> str | None:
     """
     if file is None and _KEY not in os.environ:
         return None
-    key = os.environ[_KEY] if file is None else file.read_text(encoding="utf-8", errors="replace").rstrip("\r\n")
+    key = os.environ[_KEY] if file is None else read_small(file, MIB, "keys").decode("utf-8", "replace").rstrip("\r\n")
     if not key or not key.isascii() or not key.isprintable() or " " in key:
         fault = "the key must be visible ASCII characters without blanks"
         raise InputError(fault, path=file) if file else InputError(fault, fix=f"see ${_KEY}")

@@ -42,7 +42,11 @@ def weigh(
     rule: ChooseBy = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the folds that are made. [default: 42]")] = None,
     learn_on: Annotated[
-        str | None, typer.Option(help="Another judged set to learn the weights on.", metavar="QRELS,RUN,EVIDENCE,...")
+        list[str] | None,
+        typer.Option(
+            help="Another judged set to learn the weights on. Repeat the option for each file if a name holds a comma.",
+            metavar="QRELS,RUN,EVIDENCE,...",
+        ),
     ] = None,
     format: TuningFormat = "table",
 ) -> None:
@@ -55,7 +59,7 @@ def weigh(
     Example: longrank weigh qrels.txt bm25.run maxp.run.evidence -o birch --make-folds 5 --grid alpha=0:1:0.1
     --grid w2=0:1:0.1 --grid w3=0:1:0.1
     """
-    from longrank.cli.inputs import choice, folds_or_number
+    from longrank.cli.inputs import choice, folds_or_number, paths
     from longrank.cli.tune import show_tuning
     from longrank.evaluation.tuning.folder import RUN
     from longrank.evaluation.tuning.report import RENDERERS
@@ -64,8 +68,9 @@ def weigh(
     from longrank.verbs.weigh import weigh as weigh_evidence
 
     choice("--format", format, ["json", *RENDERERS])
+    others = paths(learn_on)
     for name in (RUN, WEIGHTS):
-        check_apart(output / name, run, *reranked, *(learn_on or "").split(","))
+        check_apart(output / name, run, *reranked, *(others or ()))
     with console.progress("weighing", None, "queries") as advance:
         tuning = weigh_evidence(
             qrels,
@@ -80,7 +85,7 @@ def weigh(
             folds=folds_or_number(folds, n_folds),
             choose_by=rule,
             seed=seed,
-            learn_on=None if learn_on is None else learn_on.split(","),
+            learn_on=others,
             folder=output,
             progress=advance,
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
-from longrank.formats.lines import DEFAULT_TEXT, TEXT_IN_MEMORY, Line, TextOptions, read_blocks, read_lines
+from longrank.formats.lines import DEFAULT_TEXT, JSON_IN_MEMORY, Line, TextOptions, read_blocks, read_lines
 from longrank.formats.strict_json import Fault, explained, parse, without_surrogates
 from longrank.types import Notes
 
@@ -45,7 +45,7 @@ def parse_object(line: Line, path: Path, notes: Notes) -> dict[str, Any]:
     return value
 
 
-def read_json(path: Path, notes: Notes, options: TextOptions = TEXT_IN_MEMORY) -> Any:
+def read_json(path: Path, notes: Notes, options: TextOptions = JSON_IN_MEMORY) -> Any:
     """Return the value that a whole file holds, as strictly as `parse_object`.
 
     Raises:

@@ -7,14 +7,14 @@ Faults are refused with their place: an endless line, bytes outside the stated e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from longrank.errors import InputError
-from longrank.formats.opening import DEFAULT_LIMITS, LIMITS_IN_MEMORY, Limits, read_chunks
+from longrank.formats.opening import DEFAULT_LIMITS, LIMITS_IN_MEMORY, LIMITS_OF_FOLDS, Limits, read_chunks
 from longrank.types import Notes
 
 _BOM = b"\xef\xbb\xbf"
@@ -38,15 +38,24 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TextOptions:
-    """Encoding, treatment of undecodable bytes (``strict``: refused, ``replace``: counted) and limits."""
+    """Options of reading text.
+
+    Attributes:
+        encoding: name of the encoding.
+        errors: treatment of undecodable bytes: ``strict`` (refused) or ``replace`` (counted).
+        limits: for hostile or broken files.
+        on_bytes: called with the number of unpacked bytes just read; None: not called.
+    """
 
     encoding: str = "utf-8"
     errors: str = "strict"
     limits: Limits = DEFAULT_LIMITS
+    on_bytes: Callable[[int], object] | None = None
 
 
 DEFAULT_TEXT = TextOptions()
 TEXT_IN_MEMORY = TextOptions(limits=LIMITS_IN_MEMORY)
+JSON_IN_MEMORY = TextOptions(limits=LIMITS_OF_FOLDS)
 
 
 def read_lines(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) -> Iterator[Line]:
@@ -77,6 +86,8 @@ def read_blocks(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) -
     """
     number, offset = 1, 0
     for block in _raw_blocks(path, options.limits):
+        if options.on_bytes is not None:
+            options.on_bytes(len(block))
         raw = block
         if number == 1 and b"\n" not in raw and b"\r" in raw:
             fix = "convert it, e.g. tr '\\r' '\\n'"

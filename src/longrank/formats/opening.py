@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from longrank.errors import InputError
+from longrank.small_files import MIB, check_size, too_long
 
 _MAGIC = (
     (b"\x1f\x8b", "gzip"),
@@ -28,6 +29,7 @@ _MAGIC = (
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".zip", ".7z", ".rar")
 _OTHER_PACKERS = (".bz2", ".xz", ".zst")
 _CHUNK = 1 << 20  # bytes read at a time
+_KEPT = "files that are kept in memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +38,24 @@ class Limits:
 
     Attributes:
         max_line: longest line, without its end.
+        max_total: largest file, unpacked; None: no limit. For files kept in memory.
         max_uncompressed: largest unpacked size of a gzip file; None: no absolute limit.
         max_ratio: largest ratio of unpacked to packed size ...
         ratio_from: ... checked from this unpacked size on.
     """
 
     max_line: int = 64 << 20
+    max_total: int | None = None
     max_uncompressed: int | None = None
     max_ratio: int = 200
-    ratio_from: int = 1 << 30
+    ratio_from: int = 16 << 20
 
 
 DEFAULT_LIMITS = Limits()
-LIMITS_IN_MEMORY = Limits(ratio_from=1 << 20)
+LIMITS_IN_MEMORY = Limits(max_total=256 * MIB, ratio_from=MIB)
 """For files kept in memory line by line, such as queries: 1 MiB of blank lines takes 100 MiB of memory."""
+LIMITS_OF_FOLDS = Limits(max_total=64 * MIB, ratio_from=MIB)
+"""For JSON files that are parsed whole."""
 
 
 def read_bytes(path: Path, limits: Limits = DEFAULT_LIMITS) -> bytes:
@@ -71,10 +77,11 @@ def read_chunks(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
     total = 0
     with open_bytes(path) as stream:
         try:
+            if limits.max_total is not None and not isinstance(stream, _Gzip):
+                check_size(path, limits.max_total, _KEPT)
             while chunk := stream.read(_CHUNK):
                 total += len(chunk)
-                if isinstance(stream, _Gzip):
-                    _refuse_bomb(path, total, stream.packed.tell(), limits)
+                _refuse_long(path, total, stream, limits)
                 yield chunk
         except EOFError:
             at = path.stat().st_size
@@ -154,9 +161,16 @@ def _damage(error: Exception) -> str:
     return "it cannot be unpacked"
 
 
+def _refuse_long(path: Path, total: int, stream: BinaryIO, limits: Limits) -> None:
+    if limits.max_total is not None and total > limits.max_total:
+        raise too_long(path, limits.max_total, _KEPT)
+    if isinstance(stream, _Gzip):
+        _refuse_bomb(path, total, stream.packed.tell(), limits)
+
+
 def _refuse_bomb(path: Path, unpacked: int, packed: int, limits: Limits) -> None:
     if limits.max_uncompressed is not None and unpacked > limits.max_uncompressed:
         raise InputError(f"unpacks to more than {limits.max_uncompressed} bytes (--max-uncompressed)", path=path)
     if unpacked > limits.ratio_from and unpacked > limits.max_ratio * packed:
-        fix = "if you expect this size, unpack it first"
+        fix = "if you trust it, unpack it first, or raise the limit where --max-ratio is offered"
         raise InputError(f"unpacks to more than {limits.max_ratio} times its size", path=path, fix=fix)

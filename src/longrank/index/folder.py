@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError, IntegrityError, LongRankError
+from longrank.small_files import RECORD, read_small
 from longrank.storage import (
     MANIFEST,
     atomic_write,
@@ -65,8 +66,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputError("is not an index, or its build never finished", path=folder, fix="longrank index builds one")
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        manifest = json.loads(read_small(path, RECORD, "manifests"))
+    except (ValueError, RecursionError) as error:
         raise IntegrityError(f"{path}: cannot be read ({error})") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError("is a folder with other content, not an index", path=folder)
@@ -176,7 +177,20 @@ def _valid_data(folder: Path) -> str | None:
 
 
 def publish(work: Path, folder: Path, meta: Mapping[str, Any]) -> None:
-    """Make the finished files in `work` the index in `folder`; call it inside `building`."""
+    """Make the finished files in `work` the index in `folder`; call it inside `building`.
+
+    Raises:
+        LongRankError: writing failed; says whether the old or the new index is valid.
+    """
+    with _telling_state(folder):
+        replaced = _put_in_place(work, folder, meta)
+    _remove_leftovers(folder)
+    if replaced:
+        discard(folder / VECTORS, folder)  # vectors of other documents
+
+
+def _put_in_place(work: Path, folder: Path, meta: Mapping[str, Any]) -> bool:
+    """Write the manifest of the finished files, and then the manifest that names them; tell if they replace others."""
     data = folder / (_DATA + digest_of(write_folder_manifest(work, meta))[:16])
     replaced = _valid_data(folder) != data.name if (folder / MANIFEST).exists() else False
     if not _is_intact(data):
@@ -189,9 +203,24 @@ def publish(work: Path, folder: Path, meta: Mapping[str, Any]) -> None:
     with atomic_write(folder / MANIFEST, "w") as stream:
         json.dump(manifest, stream, indent=1, sort_keys=True)
         stream.write("\n")
-    _remove_leftovers(folder)
-    if replaced:
-        discard(folder / VECTORS, folder)  # vectors of other documents
+    return replaced
+
+
+@contextmanager
+def _telling_state(folder: Path) -> Iterator[None]:
+    """Add to the message of a failed write which index is valid now."""
+    before = _named_data(folder)
+    try:
+        yield
+    except (OSError, LongRankError) as error:
+        what = f"cannot write {folder}: {error.strerror or error}" if isinstance(error, OSError) else str(error)
+        valid = _named_data(folder)
+        state = "there is no index" if not valid else f"the {'old' if valid == before else 'new'} index is valid"
+        raise LongRankError(f"{what}; {state}") from error
+
+
+def _named_data(folder: Path) -> str | None:
+    return _valid_data(folder) if (folder / MANIFEST).exists() else None
 
 
 def discard(path: Path, folder: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError
+from longrank.small_files import CONFIG, read_small
 
 _MAX_HEADER = 100 << 20  # bytes; the limit of the safetensors format
 
@@ -21,10 +22,10 @@ def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object of a model's folder.
 
     Raises:
-        InputError: the file is missing or not a JSON object.
+        InputError: the file is missing, larger than 8 MiB, or not a JSON object.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(read_small(path, CONFIG, "a model's settings"))
     except FileNotFoundError:
         raise InputError(f"holds no {path.name}: not a model folder", path=path.parent) from None
     except (OSError, ValueError, RecursionError):

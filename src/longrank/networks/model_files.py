@@ -16,6 +16,7 @@ from types import MappingProxyType
 from longrank.errors import InputError, IntegrityError, MissingExtra
 from longrank.networks.checks import read_json, tensor_shapes
 from longrank.networks.hub import find_on_hub
+from longrank.small_files import CONFIG, MIB, check_size, read_small
 from longrank.storage import digest_of, sha256_of
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -26,6 +27,9 @@ MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout
 
 SUFFIXES = (".json", ".txt", ".model", ".safetensors")
 """Suffixes of the files that a model's scores depend on."""
+
+_VOCABULARIES = ("tokenizer.json", "vocab.json", "model.safetensors.index.json")
+_VOCABULARY = 256 * MIB
 
 _PICKLED = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 
@@ -88,7 +92,10 @@ def _minilm() -> Model:
 
 def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, str] = MappingProxyType({})) -> Model:
     """Check the files in `folder`; `known`: digests that are computed already."""
+    _check_sizes(folder)
     places = _module_folders(folder) or [folder]  # the network itself comes first
+    for place in {*places} - {folder}:
+        _check_sizes(place)
     for place in (folder, *places):
         if (place / "adapter_config.json").is_file():
             raise InputError(
@@ -112,14 +119,24 @@ def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, 
     return Model(name, folder, places[0], fingerprint)
 
 
+def _check_sizes(folder: Path) -> None:
+    """Refuse a text file that other libraries would read whole, however long it is."""
+    for path in sorted(folder.glob("*.json")):
+        vocabulary = path.name in _VOCABULARIES
+        check_size(path, _VOCABULARY if vocabulary else CONFIG, "a vocabulary" if vocabulary else "a model's settings")
+
+
 def _module_folders(folder: Path) -> list[Path]:
     """Return the subfolders that modules.json names, if the file exists, after checking its modules."""
     path = folder / "modules.json"
     if not path.is_file():
         return []
     try:
-        modules = [(str(entry["type"]), str(entry["path"])) for entry in json.loads(path.read_text(encoding="utf-8"))]
-    except (ValueError, KeyError, TypeError):
+        modules = [
+            (str(entry["type"]), str(entry["path"]))
+            for entry in json.loads(read_small(path, CONFIG, "a model's settings"))
+        ]
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError("is not a list of modules", path=path) from None
     for kind, place in modules:
         package, _, module = kind.partition(".")

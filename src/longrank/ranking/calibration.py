@@ -18,6 +18,7 @@ from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
 from longrank.protocols import Aggregator
 from longrank.ranking.bounds import Bound, Pairs, fit, held_out, walk
+from longrank.small_files import RECORD, read_small
 from longrank.storage import atomic_write
 from longrank.types import Evidence
 
@@ -157,11 +158,11 @@ def read_calibration(path: Path) -> Calibration:
         InputError: no such file, or not a calibration.
     """
     try:
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        data: dict[str, Any] = json.loads(read_small(path, RECORD, "calibrations"))
         if (data.pop("format"), data.pop("version")) != (FORMAT, VERSION):
             raise ValueError
         return Calibration(**data | {"x": tuple(map(float, data["x"])), "y": tuple(map(float, data["y"]))})
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError("is not a calibration", path=path, fix="longrank calibrate writes them") from None

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import socket
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from longrank.errors import InputError, LongRankError
-
-_NAME_BEGINS = 50  # characters of a file's name in its temporary name; names have at most 255 bytes
+from longrank.storage.temporaries import is_still, temporary_file
 
 
 @contextmanager
@@ -26,7 +24,8 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
 
     Raises:
         InputError: the folder does not exist or cannot be written to.
-        LongRankError: writing failed (no space left, ...).
+        LongRankError: writing failed (no space left, ...); the old file stands, unless the message says that the new
+            file is written.
     """
     check_writable(Path(path))
     path = Path(os.path.realpath(path))  # a link stays a link; its target is replaced
@@ -40,19 +39,27 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
 @contextmanager
 def _replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
     options: dict[str, str] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
-    beginning = f".{path.name[:_NAME_BEGINS]}."
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=beginning, suffix=".tmp")
-    temporary = Path(name)
-    try:
+    with temporary_file(path) as (descriptor, temporary):
         with os.fdopen(descriptor, mode, **options) as stream:  # type: ignore[call-overload]
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
+        _sync_name(path)
+
+
+def _sync_name(path: Path) -> None:
+    """Make the new name survive a power cut.
+
+    Raises:
+        LongRankError: the disk refuses; says that the new file stands all the same.
+    """
+    try:
         sync_folder(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+    except OSError as error:
+        what = f"{path} is written, but a power cut may undo it: its folder cannot be synced"
+        raise LongRankError(f"{what} ({error.strerror or error})") from error
 
 
 def check_writable(path: Path) -> None:
@@ -134,7 +141,9 @@ def lock(path: Path) -> Iterator[None]:
         except OSError:
             stream.seek(0)
             raise _taken(path, stream.read().strip()) from None
-        if not _is_still(path, stream):  # its owner has just removed it, so the next process may lock a new file
+        if not is_still(
+            path, stream.fileno()
+        ):  # its owner has just removed it, so the next process may lock a new file
             raise _taken(path)
         stream.truncate(0)
         stream.write(f"pid {os.getpid()} on {socket.gethostname()}\n")
@@ -145,10 +154,3 @@ def lock(path: Path) -> Iterator[None]:
 def _taken(path: Path, owner: str = "") -> InputError:
     what = f"is being written by {owner or 'another process'}"
     return InputError(what, path=path.parent, fix="wait for it to end")
-
-
-def _is_still(path: Path, stream: IO[Any]) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(stream.fileno()))
-    except FileNotFoundError:
-        return False

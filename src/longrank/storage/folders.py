@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from longrank.errors import InputError, LongRankError
 from longrank.storage.files import check_parent, sync_folder
-
-_NAME_BEGINS = 50  # characters of a folder's name in its temporary name
+from longrank.storage.temporaries import OLD, temporary_folder
 
 
 @contextmanager
@@ -32,21 +29,28 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
     folder = Path(os.path.realpath(folder))
     parent = folder.parent
     check_parent(folder, parent)
-    work = Path(tempfile.mkdtemp(prefix=f".{folder.name[:_NAME_BEGINS]}.", suffix=".tmp", dir=parent))
     try:
-        new = work / "new"
-        new.mkdir()
-        yield new
-        _sync(new)
-        if folder.exists():
-            _check_same_names(folder, new)
-            folder.rename(work / "old")
-        new.rename(folder)
-        sync_folder(parent)
+        with temporary_folder(folder) as work:
+            new = work / "new"
+            new.mkdir()
+            yield new
+            _sync(new)
+            if folder.exists():
+                _check_same_names(folder, new)
+                folder.rename(work / OLD)
+            _take_place(new, folder, work / OLD)
+            sync_folder(parent)
     except OSError as error:
         raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+
+
+def _take_place(new: Path, folder: Path, old: Path) -> None:
+    try:
+        new.rename(folder)
+    except OSError:
+        if old.exists():
+            old.rename(folder)
+        raise
 
 
 def _check_same_names(folder: Path, new: Path) -> None:

@@ -20,7 +20,7 @@ from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.storage.files import atomic_write
 from longrank.storage.workplace import refuse_changed
 
-_MAX_HEADER = 64 << 20  # bytes
+_MAX_HEADER = 16 << 20  # bytes
 _FRAME = struct.Struct("<cII")
 _RECORD, _COMMIT = b"R", b"C"
 
@@ -115,10 +115,10 @@ def read_header(path: Path) -> dict[str, Any]:
     with path.open("rb") as stream:
         line = stream.readline(_MAX_HEADER)
     try:
-        header = json.loads(line)
+        header = json.loads(line) if line.endswith(b"\n") else None
     except (ValueError, RecursionError):
         header = None
-    if not isinstance(header, dict) or not line.endswith(b"\n"):
+    if not isinstance(header, dict):
         raise InputError("does not begin with a JSON header line; not a file written by longrank", path=path)
     return header
 

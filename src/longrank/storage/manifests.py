@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError, IntegrityError
+from longrank.small_files import RECORD, read_small
 from longrank.storage.files import atomic_write, sync_folder
 
 MANIFEST = "manifest.json"
@@ -60,10 +61,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not (folder / MANIFEST).is_file():
         raise InputError("holds no manifest: not written by longrank, or never finished", path=folder)
     try:
-        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json.loads(read_small(folder / MANIFEST, RECORD))
         for entry in manifest["files"].values():
             int(entry["size"]), str(entry["sha256"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError, InputError) as error:
         raise IntegrityError(f"{folder / MANIFEST}: cannot be read ({error})") from error
     return manifest
 

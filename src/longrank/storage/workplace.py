@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError, IntegrityError
+from longrank.small_files import RECORD, read_small
 from longrank.storage.files import atomic_write, check_folder, check_writable, lock
 
 LOCK = ".lock"
@@ -118,8 +119,8 @@ def read_json(path: Path, cure: str = "restore or delete the file") -> dict[str,
         IntegrityError: the file cannot be read; the message ends with `cure`.
     """
     try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
+        value = json.loads(read_small(path, RECORD, "records"))
+    except (OSError, ValueError, RecursionError, InputError) as error:
         raise IntegrityError(f"{path}: cannot be read ({error}); {cure}") from error
     if not isinstance(value, dict):
         raise IntegrityError(f"{path}: cannot be read (no JSON object); {cure}")

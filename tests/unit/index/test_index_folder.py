@@ -20,7 +20,7 @@ import pytest
 from collections_of_words import located, random_documents
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.index import Index, arrays, batches, build_index, verify_index
-from longrank.storage import MANIFEST, lock, write_manifest
+from longrank.storage import MANIFEST, files, lock, write_manifest
 from longrank.types import Document
 
 OLD, NEW = random_documents(30, seed=1), random_documents(60, seed=2)
@@ -242,6 +242,31 @@ def test_a_failing_disk_is_one_error_and_leaves_the_old_index(tmp_path: Path) ->
             with pytest.raises(LongRankError, match="No space left on device"):
                 build_index(located(NEW), tmp_path / "index")
         assert contents(tmp_path / "index") == before
+
+
+@pytest.mark.parametrize(
+    ("fails", "state", "now"),
+    [("sync", "is written, but a power cut may undo it", NEW), ("rename", "cannot write", OLD)],
+)
+def test_an_error_at_the_last_step_says_which_index_is_valid(
+    fails: str, state: str, now: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_index(located(OLD), tmp_path / "index")
+
+    place, name = {"sync": (files, "sync_folder"), "rename": (Path, "replace")}[fails]
+    real = getattr(place, name)
+
+    def refuse(path: Path, *args: Any) -> Any:
+        if tmp_path / "index" in (path, path.parent):
+            raise OSError(errno.EIO, "Input/output error")
+        return real(path, *args)
+
+    monkeypatch.setattr(place, name, refuse)
+    valid = "the new index is valid" if now is NEW else "the old index is valid"
+    with pytest.raises(LongRankError, match=f"{state}.*Input/output error.*; {valid}"):
+        build_index(located(NEW), tmp_path / "index")
+    monkeypatch.undo()
+    assert len(Index(tmp_path / "index")) == len(now)
 
 
 def test_a_killed_worker_is_an_error_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
