@@ -45,6 +45,8 @@ page, run `python -m benchmarks.open_recipes DATA --model CROSS-ENCODER`, which 
   runs, not the quality of its systems. Without development queries, convergence is unknown (PARADE's own code: Tables
   4, 5, 7, 8 and 10, Figure 3, README).
 - **Tests.** The papers' own.
+- **PARADE-Transformer** was measured without position embeddings of passages (`network.options.positions=0`), which are
+  now its default.
 """
 
 NOT_RUN = """## Not run here

@@ -136,12 +136,13 @@ def test_what_can_be_learned_is_learned(folder: Path, tmp_path: Path, network: s
     """The first stage ranks what is relevant last; trained on other queries, the network ranks it first."""
     sets = (f"network.name={network}", "network.dropout=0.0", "validation.measure=RR", "validation.depth=12")
     sets = (*sets, "loop.steps=60", "loop.batch=8", "loop.validate_every=20", "loop.optimizer.learning_rate=0.003")
+    sets = (*sets, "read.options.max_passages=16")
     assert train(folder, tmp_path / "t", "--make-folds", "3", "--fold", "s1", sets=sets) == 0
     fold, record = folds_of(tmp_path / "t")["s1"], record_of(tmp_path / "t" / "s1")
     assert dev_measure(folder, folder / "first.run", fold["dev"], "RR") < 0.2
     assert record["best_measure"] == 1.0
     assert dev_measure(folder, tmp_path / "t" / "s1" / "test.run", fold["test"], "RR") > 0.8
-    assert record["losses"][-1] < 0.4 * record["losses"][0]
+    assert record["losses"][-1] < 0.5 * record["losses"][0]
 
 
 def test_killed_at_any_moment_and_called_again_it_ends_with_the_same_bytes(folder: Path, tmp_path: Path) -> None:
@@ -315,7 +316,7 @@ FAST = {
     "dai-callan": [0.69652, 0.61098, 0.70612],
     "distillation": [0.71632, 0.97523, 0.59498],
     "maxp": [1.02163, 0.95048, 1.03888],
-    "parade": [1.00011, 0.99776, 1.00484],
+    "parade": [1.00011, 0.99794, 1.00484],
     "parade-standalone": [0.72264, 0.62856, 0.44436],
 }
 """Losses of the first steps with a learning rate of .01."""
@@ -341,7 +342,7 @@ def test_every_shipped_training_learns_if_its_rates_are_high(folder: Path, tmp_p
 
 def first_steps(folder: Path, work: Path, name: str, *more: str) -> list[dict[str, Any]]:
     """Return the log's lines of a shipped training's first three steps."""
-    sets = ("loop.steps=3", "validation.depth=5", "test.depth=5", *more)
+    sets = ("loop.steps=3", "validation.depth=5", "test.depth=5", "read.options.max_passages=16", *more)
     validates = name in {"cedr", "maxp", "parade"}
     sets += ("loop.validate_every=3",) if validates else ()
     if name == "distillation":

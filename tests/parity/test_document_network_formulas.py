@@ -84,8 +84,9 @@ def norm(x: Array, weight: Array, bias: Array) -> Array:
 
 
 def transformer(p: Array, w: dict[str, Array], heads: int) -> Array:
-    """Vaswani et al. 2017, post-norm, ReLU; x_0 = [CLS], p_1, .., p_n."""
+    """Vaswani et al. 2017, post-norm, ReLU; x_0 = [CLS], p_1, .., p_n, plus position embeddings if any."""
     x = np.vstack([w["cls"], p])
+    x = x + w["positions.weight"][: len(x)] if "positions.weight" in w else x
     width = x.shape[1] // heads
     for n in range(2):
         part = {key.removeprefix(f"layers.{n}."): one for key, one in w.items() if key.startswith(f"layers.{n}.")}
@@ -101,8 +102,9 @@ def transformer(p: Array, w: dict[str, Array], heads: int) -> Array:
     return x[0]
 
 
-def test_parade_transformer(encoders: Encoders) -> None:
-    network, w = made("parade-transformer", encoders)
+@pytest.mark.parametrize("positions", [0, 16])
+def test_parade_transformer(positions: int, encoders: Encoders) -> None:
+    network, w = made("parade-transformer", encoders, positions=positions)
     check(network, lambda p: w["head.weight"][0] @ transformer(p, w, heads=2) + w["head.bias"][0])
 
 

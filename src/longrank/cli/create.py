@@ -16,7 +16,9 @@ def create(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Output folder.")],
     model: Annotated[str, typer.Option(help="Pretrained encoder: a Hugging Face name, a folder, or an alias.")],
-    preset: Annotated[str | None, typer.Option(help="Options of released code: standalone or capreolus.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Options by name: standalone or capreolus (released code), or unordered.")
+    ] = None,
     layers: Annotated[int | None, typer.Option(help="Number of encoder layers to keep, evenly spaced.")] = None,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="option=value: any option of the network.")

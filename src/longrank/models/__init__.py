@@ -37,7 +37,7 @@ PRESETS: dict[str, Mapping[str, Mapping[str, Any]]] = {
         "parade-max": _STANDALONE,
         "parade-avg": _STANDALONE,
         "parade-attn": _STANDALONE,
-        "parade-transformer": _STANDALONE | {"activation": "gelu", "start": "sep"},
+        "parade-transformer": _STANDALONE | {"activation": "gelu", "start": "sep", "positions": 0},
     },
     "capreolus": {
         "birch-passage": {},
@@ -49,6 +49,7 @@ PRESETS: dict[str, Mapping[str, Mapping[str, Any]]] = {
         "knrm": _KERNELS | {"combine_hidden": 1024},
         "cedr-knrm": _KERNELS | {"combine_hidden": 1024},
     },
+    "unordered": {"parade-transformer": {"positions": 0}},
 }
-"""Options of published code that differ from the papers: ``standalone`` is canjiali/PARADE with BERT (ELECTRA has no
-pooler and needs ``vector = "cls"``), ``capreolus`` is Capreolus. docs/decisions/parade.md explains them."""
+"""Options by name: ``standalone`` is canjiali/PARADE with BERT (ELECTRA has no pooler and needs ``vector = "cls"``),
+``capreolus`` is Capreolus, ``unordered`` ignores the order of passages. docs/decisions/parade.md explains them."""

@@ -11,6 +11,7 @@ import torch
 from longrank.config import lookup, suggestion
 from longrank.errors import InputError
 from longrank.models import DOCUMENT_NETWORKS, PRESETS
+from longrank.models.description import FORMER_DEFAULTS
 from longrank.models.network import DocumentNetwork
 
 
@@ -42,7 +43,8 @@ def create_network(
         InputError: no such network, preset or option, or a value of the wrong type or out of range.
     """
     kind: type[DocumentNetwork] = lookup(DOCUMENT_NETWORKS, name, "document network")
-    chosen = checked_options(name, preset_options(name, preset) | dict(options or {}))
+    named = {option: options_of(name)[option] for option in FORMER_DEFAULTS.get(name, {})}
+    chosen = checked_options(name, named | preset_options(name, preset) | dict(options or {}))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network: DocumentNetwork = kind(model if kind.from_classifier else model.base_model, **chosen)

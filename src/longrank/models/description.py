@@ -16,6 +16,8 @@ TRAINED = "training.json"
 """Record of the training, in folders of transformers models that LongRank trained."""
 _FORMAT = "longrank document network"
 _VERSION = 1
+FORMER_DEFAULTS: dict[str, dict[str, Any]] = {"parade-transformer": {"positions": 0}}
+"""Options whose default has changed: network -> option -> default in folders that do not name the option."""
 
 
 def description(
@@ -44,6 +46,8 @@ def description(
 def describe(folder: Path) -> dict[str, Any]:
     """Return the description of the network in a folder: ``network``, ``options``, ``untrained``, ``record``, ...
 
+    Options whose default has changed are always among ``options``.
+
     Raises:
         InputError: no document network in that folder, or its version is newer.
     """
@@ -66,6 +70,7 @@ def describe(folder: Path) -> dict[str, Any]:
         raise InputError("lacks the network's training record", path=path)
     if found.get("untrained") is not (record is None):
         raise InputError("has a training record of an untrained network, or none of a trained network", path=path)
+    found["options"] = FORMER_DEFAULTS.get(found["network"], {}) | found["options"]
     return found
 
 

@@ -6,7 +6,7 @@
     Sum, Avg     d = sum_i p_i,  / P
     Attn         d = sum_i a_i p_i,  a = softmax_i(w . p_i)
     CNN          layers of convolutions halve p_1..p_P until one vector is left; a feed-forward net scores each
-    Transformer  d = first output of two layers of self-attention over ([CLS], p_1..p_P)
+    Transformer  d = first output of two layers of self-attention over ([CLS], p_1..p_P) + position embeddings
 
 Padding passages are masked. Differences of published code are options (docs/decisions/parade.md).
 """
@@ -23,6 +23,7 @@ from longrank.errors import InputError
 from longrank.models.network import SHARE, DocumentNetwork, check_choice, check_range, inputs_of, without_pooler, won
 
 CNN_PASSAGES = 16
+POSITIONS = 16
 _CNN_LAYERS = 4  # 16 -> 8 -> 4 -> 2 -> 1
 
 
@@ -200,7 +201,8 @@ class ParadeTransformer(OneVector):
         start: token whose word embedding the aggregator's [CLS] begins as: ``cls`` (paper) or ``sep`` (standalone
             release).
         start_trained: train the aggregator's [CLS], which is separate from the encoder's embedding.
-        positions: number of position embeddings, and of passages at most; 0: none, and any number of passages.
+        positions: number of learned embeddings of passages' positions, and most passages; the [CLS] has its own
+            embedding. 0: none; the order of passages is not read, and their number has no limit.
 
     Raises:
         InputError: as `Parade`; or the encoder's embeddings are narrower than its vectors and it has no projection.
@@ -213,7 +215,7 @@ class ParadeTransformer(OneVector):
         activation: str = "relu",
         start: str = "cls",
         start_trained: bool = True,
-        positions: int = 0,
+        positions: int = POSITIONS,
         **options: Any,
     ) -> None:
         super().__init__(encoder, **options)

@@ -95,10 +95,11 @@ def latencies(
 def _measured(  # noqa: PLR0917 - all that varies between rows
     name: str, size: str, passages: int, tokens: int, dtype: str, device: str, seconds: float
 ) -> Latency:
-    from longrank.models.create import create_network
+    from longrank.models.create import create_network, options_of
 
     layers, hidden = SIZES[size]
-    network = create_network(name, _encoder(layers, hidden, tokens)).to(device).eval()
+    options = {"positions": passages} if "positions" in options_of(name) else {}
+    network = create_network(name, _encoder(layers, hidden, tokens), options).to(device).eval()
     parameters = sum(values.numel() for values in network.parameters())
     accelerate(network.encoder, dtype=dtype, first_only=network.first_only)
     document = _batches(passages, tokens, device)

@@ -133,7 +133,8 @@ def _check_passages(network: DocumentNetwork, segmenter: Segmenter) -> None:
         raise InputError(
             f"the network {network.name} reads at most {most} passages of a document",
             got=f"max_passages = {cap.most}" if cap.most else "no max_passages",
-            fix=f"set read.options.max_passages = {most}",
+            fix=f"set read.options.max_passages = {most}"
+            + (", or make the network with more positions" if "positions" in network.options else ""),
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from document_networks import Encoders
+from document_networks import Encoders, scaled_up, vectors
 from longrank.errors import InputError
 from tiny_models import save_document_network
 
@@ -43,9 +43,29 @@ def test_a_folder_says_what_it_is(encoders: Encoders, tmp_path: Path) -> None:
     assert not list((tmp_path / "m").glob("*.bin"))
     found = describe(tmp_path / "m")
     assert found["network"] == "parade-transformer"
-    assert found["options"] == {"outputs": 2}
+    assert found["options"] == {"outputs": 2, "positions": 16}
     assert found["untrained"] is True
     assert found["longrank"]
+
+
+def test_a_folder_from_before_position_embeddings_keeps_its_scores(encoders: Encoders, tmp_path: Path) -> None:
+    """The description then did not name ``positions``, whose default was 0."""
+    import torch
+
+    from longrank.models.create import create_network
+    from longrank.models.description import describe
+    from longrank.models.folders import load_network, save_network
+
+    encoder, tokenizer = encoders.read("bert")
+    network = scaled_up(create_network("parade-transformer", encoder, tokenizer=tokenizer, preset="unordered"))
+    expected = network.aggregate(*vectors(7, 20))
+    save_network(tmp_path / "old", network, tokenizer)
+    change("longrank.json", options={"outputs": 1})(tmp_path / "old")
+    assert describe(tmp_path / "old")["options"] == {"outputs": 1, "positions": 0}
+    loaded = load_network(tmp_path / "old").network
+    assert torch.equal(loaded.aggregate(*vectors(7, 20)), expected)
+    save_network(tmp_path / "again", loaded, tokenizer)
+    assert json.loads((tmp_path / "again" / "longrank.json").read_text())["options"]["positions"] == 0
 
 
 def test_a_training_record_is_kept_and_replaces_untrained(encoders: Encoders, tmp_path: Path) -> None:
@@ -144,8 +164,14 @@ def without_tokenizer(folder: Path) -> None:
         (change("longrank.json", options=3), r"lacks the network's name or its options"),
         (change("longrank.json", untrained=False), r"has a training record of an untrained network, or none"),
         (change("longrank.json", record=None), r"longrank.json: lacks the network's training record"),
-        (change("longrank.json", options={"outputs": 1}), r"model.safetensors: .*no place.*got 'head.\w+ \[2"),
-        (change("longrank.json", network="parade-cnn"), r"model.safetensors: the network has no place for a tensor"),
+        (
+            change("longrank.json", options={"outputs": 1, "positions": 16}),
+            r"model.safetensors: .*no place.*got 'head.\w+ \[2",
+        ),
+        (
+            change("longrank.json", network="parade-cnn", options={"outputs": 2}),
+            r"model.safetensors: the network has no place",
+        ),
         (lambda folder: (folder / "config.json").unlink(), r"holds no config.json: not a model folder"),
         (change("config.json", model_type="nonesuch"), r"config.json: is no configuration of an encoder"),
         (change("config.json", hidden_size=8), r"model.safetensors: the network has no place for a tensor"),

@@ -406,7 +406,7 @@ def test_dropout_replaces_every_dropout_of_the_encoder(folder: Path, data: Any, 
         {"name": "birch-passage"},
         {"name": "vanilla-bert"},
         {"name": "parade-max", "preset": "standalone"},
-        {"name": "parade-transformer"},
+        {"name": "parade-transformer", "preset": "unordered"},
     ],
 )
 def test_a_network_without_dropout_has_none_in_its_head_either(folder: Path, data: Any, network: Any) -> None:
@@ -423,7 +423,7 @@ def test_dropout_is_that_of_parades_own_transformer_too(
     """The model's configuration has .1; what its encoder drops is none of it, since that is frozen."""
     import torch
 
-    network = {"name": "parade-transformer", "frozen": True, "dropout": dropout}
+    network = {"name": "parade-transformer", "preset": "unordered", "frozen": True, "dropout": dropout}
     task = opened(folder, data, "hinge", network=network)
     task.network.train()
     losses = []

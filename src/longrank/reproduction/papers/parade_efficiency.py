@@ -15,6 +15,7 @@ from longrank.reproduction.assignments import Overrides
 from longrank.reproduction.papers.trained import (
     FIRST_STAGES,
     STANDALONE,
+    TRANSFORMER,
     applied,
     file_name,
     first_stage,
@@ -39,6 +40,8 @@ SIZES = {
     "tiny": "BERT-Tiny",
 }
 """Role of the model and size of ``longrank analyze latency`` -> row."""
+
+_POSITIONS = 16  # passages of a document at most in table 7
 
 
 def table_7(bench: Workbench) -> Iterator[ObtainedRow]:
@@ -70,8 +73,9 @@ def _check_sizes(sizes: Sequence[str], teacher: str) -> None:
 def table_8(bench: Workbench) -> Iterator[ObtainedRow]:
     """Numbers of passages in training and in use."""
     first = first_stage(bench, bench.settings["candidates"])
+    most = max(*bench.settings["train_passages"], *bench.settings["passages"])
     for n in bench.settings["train_passages"]:
-        overrides = standalone("PARADE-Transformer", bench.model("base"))
+        overrides = standalone(TRANSFORMER, bench.model("base"), most_passages=most)
         trained = _with_passages(bench, f"trained-{n}", first, overrides, n)
         for m in bench.settings["passages"]:
             run = trained / "test.run"
@@ -86,7 +90,8 @@ def figure_3(bench: Workbench) -> Iterator[ObtainedRow]:
     first = first_stage(bench, bench.settings["candidates"])
     for name in bench.settings["systems"]:
         for n in bench.settings["passages"]:
-            trained = _with_passages(bench, f"{name}-{n}", first, standalone(name, bench.model("base")), n)
+            overrides = standalone(name, bench.model("base"), most_passages=n)
+            trained = _with_passages(bench, f"{name}-{n}", first, overrides, n)
             yield bench.ranked(f"{name}, {n} passages", trained / "test.run", series=name, x=n)
 
 
@@ -124,9 +129,9 @@ def _undistilled(bench: Workbench, size: str, first: Path) -> Path:
     else:
         start = bench.folder / f"start-{_plain(size)}"
         whole = ("--model", bench.model(bench.settings["teacher"]), "--layers", layers)
-        options = ("--preset", "standalone", "--set", "outputs=1")
+        options = ("--preset", "standalone", "--set", "outputs=1", "--set", f"positions={_POSITIONS}")
         model = str(bench.do("create", "parade-transformer", *whole, *options, "-o", start, output=start))
-    overrides = {"network.model": model, "network.options.outputs": 1}
+    overrides = {"network.model": model, "network.options.outputs": 1, "network.options.positions": _POSITIONS}
     return train(bench, f"undistilled-{_plain(size)}", STANDALONE, first, overrides, folds=bench.folds_without_dev)
 
 
@@ -142,7 +147,8 @@ def _distilled(bench: Workbench, size: str, plain: Path, taught: Mapping[str, Pa
     """Train an undistilled student further, with its teacher's scores."""
 
     def overrides(fold: str) -> Overrides:
-        return {"network.model": plain / fold / "model", "teacher.evidence": taught[fold]}
+        positions = {"network.options.positions": _POSITIONS}
+        return {**positions, "network.model": plain / fold / "model", "teacher.evidence": taught[fold]}
 
     name, folds = f"distilled-{_plain(size)}", bench.folds_without_dev
     return train_by_fold(bench, name, "distillation", first, overrides, folds=folds) / "test.run"

@@ -18,6 +18,7 @@ from longrank.training.settings import load_document_training
 
 FIRST_STAGES = {"BM25": "bm25-anserini", "BM25+RM3": "bm25-anserini+rm3"}
 STANDALONE = "parade-standalone"
+TRANSFORMER = "PARADE-Transformer"
 _ALONE = {"alpha": "0"}  # of ``weigh``: no first stage, so that it only joins the folds' queries
 
 
@@ -117,9 +118,13 @@ def first_stage(bench: Workbench, name: str) -> Path:
     return bench.retrieve(name.lower(), FIRST_STAGES[name], bench.settings["first_stages"].get(name))
 
 
-def standalone(name: str, model: str) -> dict[str, object]:
-    """Return overrides of the standalone training; they use [CLS], since some encoders have no pooler."""
-    return {"network.name": name.lower(), "network.model": model, "network.options.vector": "cls"}
+def standalone(name: str, model: str, *, most_passages: int = 16) -> dict[str, object]:
+    """Return overrides of the standalone training, whose code reads no order of passages; the paper's network does.
+
+    The vectors are those of [CLS], since some encoders have no pooler.
+    """
+    overrides: dict[str, object] = {"network.options.positions": most_passages} if name == TRANSFORMER else {}
+    return {**overrides, "network.name": name.lower(), "network.model": model, "network.options.vector": "cls"}
 
 
 def file_name(row: str) -> str:
