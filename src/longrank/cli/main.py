@@ -40,6 +40,7 @@ COMMANDS = {
     "tune": "longrank.cli.tune:tune",
     "weigh": "longrank.cli.weigh:weigh",
     "create": "longrank.cli.create:create",
+    "convert": "longrank.cli.convert:convert",
     "quantize": "longrank.cli.quantize:quantize",
     "train": "longrank.cli.train:train",
     "train-passages": "longrank.cli.train:train_passages",

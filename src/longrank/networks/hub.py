@@ -18,13 +18,16 @@ _UNWANTED = ("onnx/*", "openvino/*")
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 
 
-def find_on_hub(name: str, revision: str | None, suffixes: tuple[str, ...]) -> Path:
+def find_on_hub(
+    name: str, revision: str | None, suffixes: tuple[str, ...], whole: Callable[[Path], bool] | None = None
+) -> Path:
     """Return the folder of a model in the cache of Hugging Face; its last part is the commit.
 
     Args:
         name: ``owner/model``, or the name of an old model without owner.
         revision: a branch, a tag or a commit; None: main.
         suffixes: suffixes of the files to fetch.
+        whole: says whether a snapshot in the cache holds all files; None: those of a scorer.
 
     Raises:
         InputError: the model is not in the cache and cannot be downloaded.
@@ -41,7 +44,7 @@ def find_on_hub(name: str, revision: str | None, suffixes: tuple[str, ...]) -> P
     cached: Path | None = None
     with suppress(Exception):  # the client's errors: files are missing
         cached = Path(fetch(local_files_only=True))
-    if cached is not None and _is_whole(cached):
+    if cached is not None and (whole or _is_whole)(cached):
         return cached
     try:
         return Path(fetch())

@@ -8,6 +8,7 @@ complete, no code. This module does not import torch.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,7 +115,7 @@ def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, 
             got=other,
         )
     for place in places:
-        _check_weights(place, required=place is places[0])
+        _check_weights(place, place is places[0], _conversion(prefix.strip() or str(folder)))
     fingerprint = f"{prefix}sha256:{_digest(folder, sorted({folder, *places}), known)[:16]}"
     return Model(name, folder, places[0], fingerprint)
 
@@ -149,8 +150,8 @@ def _module_folders(folder: Path) -> list[Path]:
     return [folder / place for _, place in modules if (folder / place).is_dir()]
 
 
-def _check_weights(folder: Path, required: bool) -> None:
-    """Check the weights: model.safetensors, or the shards that its index names."""
+def _check_weights(folder: Path, required: bool, convert: str) -> None:
+    """Check the weights: model.safetensors, or the shards that its index names; `convert`: the command to propose."""
     files = [folder / "model.safetensors"] if (folder / "model.safetensors").is_file() else []
     if (folder / "model.safetensors.index.json").is_file():
         shards = read_json(folder / "model.safetensors.index.json").get("weight_map")
@@ -166,14 +167,20 @@ def _check_weights(folder: Path, required: bool) -> None:
             "holds only pickled weights, which can run code and are not read",
             path=folder,
             got=pickled[0],
-            fix="if you trust them, convert them to safetensors with save_pretrained of transformers",
+            fix=f"{convert} reads tensors alone, and writes safetensors",
         )
     if not files and required:
         raise InputError(
             "holds no model.safetensors",
             path=folder,
-            fix="convert weights of another format with save_pretrained of transformers",
+            fix=f"{convert} converts PyTorch weights",
         )
+
+
+def _conversion(source: str) -> str:
+    """Return the command that converts a folder or a Hugging Face name."""
+    output = f"./{Path(source).name.partition('@')[0]}-safetensors"
+    return shlex.join(["longrank", "convert", source, "-o", output])
 
 
 def _digest(root: Path, places: list[Path], known: Mapping[Path, str]) -> str:

@@ -73,7 +73,9 @@ def test_a_config_that_is_no_object_is_refused(folder: Path) -> None:
 
 def test_pickled_weights_alone_are_refused_with_what_to_do(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    refused(folder, r"only pickled weights.*got 'pytorch_model\.bin'.*convert them to safetensors")
+    refused(
+        folder, r"only pickled weights.*got 'pytorch_model\.bin'.*longrank convert .*-safetensors reads tensors alone"
+    )
 
 
 def test_pickled_weights_beside_safetensors_that_are_not_the_models_are_refused(folder: Path) -> None:

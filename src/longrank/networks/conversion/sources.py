@@ -1,0 +1,130 @@
+"""Find the files of a published checkpoint: its weights, its configuration and its tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from longrank.errors import InputError
+from longrank.networks.checks import read_json
+from longrank.networks.hub import find_on_hub
+
+PICKLED = (".bin", ".pt", ".pth", ".pkl", ".ckpt", ".model")
+"""Suffixes of PyTorch files; files without a suffix are read, too, if they are named."""
+
+_SETTINGS = (".json", ".txt", ".model")
+_VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
+_NO_WEIGHTS = ("training_args.bin", "optimizer", "scheduler", "rng_state", "spiece.model", "sentencepiece")
+_CONFIGURATIONS = ("config.json", "bert_config.json")
+
+
+class Source(NamedTuple):
+    """The files of a checkpoint.
+
+    Attributes:
+        name: for the model card: a Hugging Face name with its commit, or the name of a file or folder.
+        weights: files with tensors.
+        config: the configuration, a JSON file.
+        tokenizer: the folder with the tokenizer's files.
+    """
+
+    name: str
+    weights: tuple[Path, ...]
+    config: Path
+    tokenizer: Path
+
+
+def find_source(name: str, base: str | None = None) -> Source:
+    """Find the files of a checkpoint; download files that the cache of Hugging Face lacks.
+
+    Args:
+        name: a file, a folder, or a Hugging Face name, ``owner/model`` or ``owner/model@revision``.
+        base: a folder or a Hugging Face name; its configuration and tokenizer are taken where the checkpoint has none.
+
+    Raises:
+        InputError: no such checkpoint, or its weights, configuration or tokenizer are missing.
+        MissingExtra: the hub's client is not installed.
+    """
+    shown, place = _place(name, (*_SETTINGS, ".bin", ".pt"), has_weights)
+    folder = place if place.is_dir() else place.parent
+    weights = (place,) if place.is_file() else weights_in(place)
+    folders = [folder]
+    if base is not None:
+        folders.append(_place(base, _SETTINGS, has_settings)[1])
+    config = next((path for each in folders for path in _present(each, _CONFIGURATIONS)), None)
+    tokenizer = next((each for each in folders if _present(each, _VOCABULARIES)), None)
+    for kind, found in (("config.json", config), ("tokenizer", tokenizer)):
+        if found is None:
+            raise InputError(
+                f"has no {kind} beside its weights",
+                path=place,
+                fix="name the model that it was trained from, such as --base google-bert/bert-large-uncased",
+            )
+    assert config is not None
+    assert tokenizer is not None
+    return Source(shown, weights, config, tokenizer)
+
+
+def weights_in(folder: Path) -> tuple[Path, ...]:
+    """Return the files with the tensors of a folder: PyTorch's, else safetensors.
+
+    Raises:
+        InputError: there are none, several that do not belong together, or a shard is missing.
+    """
+    for index in ("pytorch_model.bin.index.json", "model.safetensors.index.json"):
+        if (folder / index).is_file():
+            return _shards(folder / index)
+    for file in ("pytorch_model.bin", "model.safetensors"):
+        if (folder / file).is_file():
+            return (folder / file,)
+    others = [
+        path for path in sorted(folder.iterdir()) if path.suffix in PICKLED and not path.name.startswith(_NO_WEIGHTS)
+    ]
+    if len(others) > 1:
+        raise InputError(
+            f"holds {len(others)} files of weights", path=folder, got=others[0].name, fix="name the file to convert"
+        )
+    if not others:
+        raise InputError("holds no PyTorch weights (pytorch_model.bin)", path=folder)
+    return (others[0],)
+
+
+def has_weights(folder: Path) -> bool:
+    """Say whether a folder of the cache holds weights and a configuration."""
+    try:
+        return bool(weights_in(folder)) and bool(_present(folder, _CONFIGURATIONS))
+    except (InputError, OSError):
+        return False
+
+
+def has_settings(folder: Path) -> bool:
+    """Say whether a folder holds a configuration and a tokenizer."""
+    return bool(_present(folder, _CONFIGURATIONS)) and bool(_present(folder, _VOCABULARIES))
+
+
+def _place(name: str, suffixes: tuple[str, ...], whole: Callable[[Path], bool]) -> tuple[str, Path]:
+    """Return the name to show, and the file or folder of a checkpoint."""
+    path = Path(name).expanduser()
+    if path.exists():
+        return path.resolve().name, path.resolve()
+    owner, _, revision = name.partition("@")
+    if name.startswith((".", "/", "~")) or owner.count("/") > 1:
+        raise InputError("no such file or folder", path=path)
+    folder = find_on_hub(owner, revision or None, suffixes, whole)
+    return f"{owner}@{folder.name}", folder
+
+
+def _shards(index: Path) -> tuple[Path, ...]:
+    places = read_json(index).get("weight_map")
+    names = sorted({str(name) for name in places.values()}) if isinstance(places, dict) else []
+    for name in names:
+        if Path(name).name != name or not (index.parent / name).is_file():
+            raise InputError("names a shard that the folder lacks", path=index, got=name)
+    if not names:
+        raise InputError("names no shards (weight_map)", path=index)
+    return tuple(index.parent / name for name in names)
+
+
+def _present(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
+    return [path for pattern in patterns for path in sorted(folder.glob(pattern))]

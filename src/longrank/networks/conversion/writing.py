@@ -1,0 +1,155 @@
+"""Write a converted checkpoint: safetensors, configuration, tokenizer and a model card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import transformers
+from safetensors.torch import save_file
+
+from longrank.errors import InputError
+from longrank.networks.checks import check_weights, read_json
+from longrank.networks.conversion.heads import FAMILIES, choose_head, n_labels
+from longrank.networks.conversion.names import new_names
+from longrank.networks.conversion.reading import read_tensors
+from longrank.networks.conversion.sources import Source
+from longrank.networks.heads import load_classifier
+from longrank.networks.model_files import find_model
+from longrank.networks.pretrained import load_pretrained
+from longrank.storage import sha256_of
+from longrank.storage.folders import atomic_folder
+from longrank.types import Notes
+
+_LOCAL = {"local_files_only": True, "trust_remote_code": False}
+_UNREAD = ("pooler",)  # parameters that an encoder may lack
+
+_USES = {
+    "classification": "longrank rerank my.index topics.jsonl bm25.run -o maxp.run --pipeline maxp --model FOLDER",
+    "next-sentence": "longrank rerank my.index topics.jsonl bm25.run -o birch.run --pipeline birch --model FOLDER",
+    "seq2seq": "longrank rerank my.index topics.jsonl bm25.run -o monot5.run --pipeline monot5 --model FOLDER",
+    "decoder": "longrank rerank my.index topics.jsonl bm25.run -o decoder.run --pipeline decoder --model FOLDER",
+    "encoder": "longrank create parade-transformer --model FOLDER -o start",
+}
+
+
+class Written(NamedTuple):
+    """Head, number of tensors, and number of tensors with new names of a converted checkpoint."""
+
+    head: str
+    n_tensors: int
+    n_renamed: int
+
+
+def write_converted(source: Source, folder: Path, head: str | None, notes: Notes) -> Written:
+    """Read a checkpoint and write it as safetensors; every parameter of the network comes from the checkpoint.
+
+    Args:
+        source: the checkpoint's files.
+        folder: the new folder.
+        head: a key of `FAMILIES`; None: the head that the tensors hold.
+        notes: remarks on names and heads.
+
+    Raises:
+        InputError: a file is damaged, holds objects other than tensors or needs code; tensors of the network are
+            missing, so its head would be random; or tensors have no place in the network.
+    """
+    config = _configuration(source.config)
+    tensors = read_tensors(source.weights)
+    with torch.device("meta"):
+        base = transformers.AutoModel.from_config(config).base_model_prefix
+    try:
+        new = new_names(tensors, base)
+        architecture = str((config.architectures or [""])[0])
+        head = head or choose_head(list(new.values()), architecture, config.is_encoder_decoder, notes)
+    except InputError as error:
+        raise _named(error, source) from None
+    renamed = {new[name]: values for name, values in tensors.items()}
+    labels = n_labels({name: tuple(values.shape) for name, values in renamed.items()})
+    if head == "classification" and labels is not None and labels != config.num_labels:
+        config.num_labels = labels
+    with torch.device("meta"):
+        config.architectures = [type(_family(head).from_config(config)).__name__]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(source.tokenizer), **_LOCAL)
+    written = Written(head, len(renamed), sum(old != name for old, name in new.items()))
+    with atomic_folder(folder) as place:
+        config.save_pretrained(place)
+        tokenizer.save_pretrained(place)
+        save_file(_distinct(renamed), place / "model.safetensors", {"format": "pt"})
+        (place / "model.safetensors").chmod((place / "config.json").stat().st_mode)  # else only its owner may read it
+        (place / "README.md").write_text(_card(source, written, new), encoding="utf-8")
+        del tensors, renamed
+        try:
+            _check(place, head)
+        except InputError as error:
+            raise _named(error, source) from None
+    return written
+
+
+def _configuration(path: Path) -> Any:
+    """Return the configuration; files older than ``model_type`` are BERT's.
+
+    Raises:
+        InputError: the file is not a configuration, or the model needs code of its own.
+    """
+    values = read_json(path)
+    if "auto_map" in values:
+        raise InputError("the model needs code of its own (auto_map), and LongRank never runs such code", path=path)
+    kind = values.get("model_type", "bert" if "type_vocab_size" in values else None)
+    if not isinstance(kind, str):
+        raise InputError("names no model_type", path=path, fix='add it, such as "model_type": "t5"')
+    try:
+        return transformers.AutoConfig.for_model(**{**values, "model_type": kind})
+    except (ValueError, TypeError) as error:
+        raise InputError(f"is no configuration that transformers knows: {str(error)[:200]}", path=path) from None
+
+
+def _family(head: str) -> Any:
+    return getattr(transformers, FAMILIES[head])
+
+
+def _distinct(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the tensors, each stored once: tied weights, such as T5's embeddings, keep their first name."""
+    kept: dict[tuple[int, int, tuple[int, ...], tuple[int, ...]], str] = {}
+    for name, values in tensors.items():
+        place = (values.untyped_storage().data_ptr(), values.storage_offset(), tuple(values.shape), values.stride())
+        kept.setdefault(place, name)
+    return {name: tensors[name].detach().contiguous().clone() for name in kept.values()}
+
+
+def _check(folder: Path, head: str) -> None:
+    """Load the new folder as a scorer does.
+
+    Raises:
+        InputError: a parameter is missing, not finite or without a place, or the tokenizer does not fit.
+    """
+    model = find_model(str(folder))
+    if head in ("classification", "next-sentence"):
+        load_classifier(model, Notes())
+        return
+    network, tokenizer, missing = load_pretrained(model, FAMILIES[head])
+    if head == "encoder":
+        missing = [name for name in missing if not set(_UNREAD) & set(name.split("."))]
+    check_weights(folder, network, tokenizer, missing)
+
+
+def _named(error: InputError, source: Source) -> InputError:
+    """Return an error that names the checkpoint, not the folder that was being written."""
+    return InputError(error.what, path=source.weights[0], got=error.got, fix=error.fix)
+
+
+def _card(source: Source, written: Written, names: Mapping[str, str]) -> str:
+    """Return the model card: source, checksums, head, changes and the command that uses it."""
+    digests = "".join(f"- `{path.name}`, SHA-256 {sha256_of(path)}\n" for path in source.weights)
+    first = next((f", such as `{old}` -> `{new}`" for old, new in names.items() if old != new), "")
+    return (
+        f"---\nlibrary_name: transformers\n---\n\n# {source.name}, as safetensors\n\n"
+        f"Written by `longrank convert`, LongRank {version('longrank')}. The values are those of the source:\n\n"
+        f"{digests}\n"
+        f"- Head: {written.head}.\n"
+        f"- Tensors: {written.n_tensors}; renamed: {written.n_renamed}{first}.\n\n"
+        f"```sh\n{_USES[written.head]}\n```\n"
+    )
