@@ -11,10 +11,10 @@ from longrank.retrieval import PRESETS, SIMILARITIES, Replay, make_retriever
 from longrank.types import Query, Run
 
 QUERIES = [Query("q1", "a b abc"), Query("q2", "zürich"), Query("q3", "title"), Query("q4", "nowhere"), Query("q5", "")]
-ON_PORTER = [name for name, stage in PRESETS.items() if stage.analyzer in ("", "porter")]
+WORDS = [name for name, stage in PRESETS.items() if stage.analyzer in ("", "porter") and stage.kind == "words"]
 
 
-@pytest.fixture(scope="module", params=[*ON_PORTER, *(f"similarity {name}" for name in SIMILARITIES), "replay"])
+@pytest.fixture(scope="module", params=[*WORDS, *(f"similarity {name}" for name in SIMILARITIES), "replay"])
 def retriever(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Retriever:
     index = build_index(located(random_documents(80)), tmp_path_factory.mktemp("contract") / "index")
     if request.param.startswith("similarity "):

@@ -20,7 +20,7 @@ def retrieve(
     output: Annotated[Path, typer.Option("-o", "--output", help="Output file, a TREC run; .gz compresses it.")],
     k: Annotated[int, typer.Option("-k", help="Documents per query.")] = 1000,
     preset: Annotated[
-        str, typer.Option(help="First stage by name, e.g. bm25-lucene+rm3; docs/names.md lists them.")
+        str, typer.Option(help="First stage by name, e.g. bm25-lucene+rm3, dense or hybrid; docs/names.md lists them.")
     ] = "bm25-anserini",
     similarity: Annotated[str | None, typer.Option(help="bm25 or ql (query likelihood).")] = None,
     k1: Annotated[float | None, typer.Option(help="BM25: term frequency saturation, 0 or more.")] = None,
@@ -34,7 +34,9 @@ def retrieve(
     ] = None,
     assignments: Annotated[
         list[str] | None,
-        typer.Option("--set", help="key=value: any setting above, or an option of the query expansion."),
+        typer.Option(
+            "--set", help="key=value: any setting above, or an option of the query expansion, dense or hybrid."
+        ),
     ] = None,
     explain_query: Annotated[
         bool, typer.Option("--explain-query", help="Print the weighted terms of each query.")
@@ -53,11 +55,14 @@ def retrieve(
     ] = False,
     tag: Tag = "longrank",
 ) -> None:
-    """Find candidates by BM25, query likelihood or feedback.
+    """Find candidates by BM25, query likelihood, feedback, dense passages, or words and passages fused.
 
-    Scores equal those of Lucene and Anserini.
+    Scores of words equal those of Lucene and Anserini. The presets dense and hybrid need stored vectors:
+    longrank index INDEX --vectors minilm
 
-    Example: longrank retrieve my.index topics.jsonl -o rm3.run --feedback rm3 --set fb_docs=5
+    Examples: longrank retrieve my.index topics.jsonl -o rm3.run --feedback rm3 --set fb_docs=5
+
+    longrank retrieve my.index topics.jsonl -o hybrid.run --preset hybrid
     """
     from longrank.cli.inputs import output_file
     from longrank.collections import places, read_queries

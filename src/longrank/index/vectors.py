@@ -8,7 +8,8 @@
         ends        int32[n]        one past the last (*)
         numbers     int32[D]        passages of each document before a cap (*)
         offsets     uint64[D + 1]   first passage of each document; documents by number
-        manifest.json               the `VectorsKey`, and a checksum of each file; written last
+        manifest.json               the `VectorsKey`, the model's name unless it is a folder, and a checksum of each
+                                    file; written last
 
 Files marked (*) tell the passages without splitting the document again; vectors written by version 0.1 lack them.
 Vectors are written to a hidden folder, which is renamed when whole. They are used only if encoder, passages, title
@@ -26,7 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.errors import IntegrityError
+from longrank.config import suggestion
+from longrank.errors import InputError, IntegrityError
 from longrank.index.arrays import ArrayWriter, mapped
 from longrank.index.folder import VECTORS, building, discard
 from longrank.index.reader import Index
@@ -59,12 +61,25 @@ class DocumentVectors(NamedTuple):
 
 
 class PassageVectors:
-    """Stored vectors, memory-mapped; opened by `find_vectors`."""
+    """Stored vectors, memory-mapped; opened by `find_vectors` or `stored_vectors`.
+
+    Attributes:
+        path: their folder.
+        dimension: H.
+        encoder: fingerprint of the encoder.
+        segmenter: fingerprint of the segmenter.
+        model: alias or Hugging Face name of the encoder's model; empty for a folder.
+    """
 
     def __init__(self, folder: Path, index: Index) -> None:
         manifest = open_manifest(folder)
         self.path, self._index, self.dimension = folder, index, int(manifest["dimension"])
-        self._vectors = mapped(folder / "vectors", "<f4").reshape(-1, self.dimension)
+        self.encoder, self.segmenter = str(manifest["encoder"]), str(manifest["segmenter"])
+        self.model = str(manifest.get("model", ""))
+        values = mapped(folder / "vectors", "<f4")
+        if self.dimension < 1 or len(values) % self.dimension:
+            raise IntegrityError(f"{folder}: vectors of another dimension; remove the folder and store them again")
+        self._vectors = values.reshape(-1, self.dimension)
         self._truncated = mapped(folder / "truncated", "u1")
         self._passages = mapped(folder / "passages", "<i4")
         self._offsets = mapped(folder / "offsets", "<u8")
@@ -76,6 +91,28 @@ class PassageVectors:
 
     def __len__(self) -> int:
         return len(self._vectors)
+
+    @property
+    def matrix(self) -> NDArray[np.float32]:
+        """All vectors, float32[n, H], document after document; memory-mapped."""
+        return self._vectors
+
+    @property
+    def offsets(self) -> NDArray[np.uint64]:
+        """First passage of each document, uint64[D + 1]; documents by number."""
+        return self._offsets
+
+    def check_finite(self, scores: NDArray[np.floating]) -> None:
+        """Refuse passage scores, float[n], that are not finite.
+
+        Raises:
+            IntegrityError: names the first passage and its document.
+        """
+        bad = np.flatnonzero(~np.isfinite(scores))
+        if bad.size:
+            number = int(np.searchsorted(self._offsets, bad[0], side="right")) - 1
+            passage = f"passage {self._passages[bad[0]]} of document {self._index.doc_id(number)!r}"
+            raise IntegrityError(f"{self.path}: the vector of {passage} is not finite; store the vectors again")
 
     def segmentation(self, document: Document) -> Segmentation | None:
         """Return the passages of a document of the index; None if it is another document, or no passages are stored."""
@@ -125,8 +162,33 @@ def find_vectors(index: Index, key: VectorsKey) -> tuple[PassageVectors | None, 
     return None, reason
 
 
+def stored_vectors(index: Index, name: str = "") -> PassageVectors:
+    """Return the stored vectors of a folder's name; without a name, the only vectors of the index.
+
+    Raises:
+        InputError: no such vectors, vectors of several names, vectors that were never finished, or vectors of other
+            documents.
+        IntegrityError: a manifest cannot be read, or a file is missing or of another size.
+    """
+    fix = f"store vectors: longrank index {index.path} --vectors minilm"
+    folders = {path.parent.name: path.parent for path in sorted((index.path / VECTORS).glob(f"*/{MANIFEST}"))}
+    if name and name not in folders and (index.path / VECTORS / name).is_dir():
+        raise InputError("these vectors were never finished", path=index.path / VECTORS / name, fix=fix)
+    if not folders:
+        raise InputError("the index has no passage vectors", path=index.path, fix=fix)
+    if not name and len(folders) > 1:
+        raise InputError("the index has several sets of vectors", got=", ".join(folders), fix="name one of them")
+    name = name or next(iter(folders))
+    if name not in folders:
+        raise InputError("the index has no vectors of this name", got=name, fix=suggestion(name, folders))
+    manifest = read_manifest(folders[name])
+    if (manifest.get("format"), manifest.get("version"), manifest.get("index")) != (FORMAT, VERSION, index.digest):
+        raise InputError("these vectors are of other documents or another version", path=folders[name], fix=fix)
+    return PassageVectors(folders[name], index)
+
+
 def write_vectors(
-    index: Index, name: str, key: VectorsKey, dimension: int, documents: Iterable[DocumentVectors]
+    index: Index, name: str, key: VectorsKey, dimension: int, documents: Iterable[DocumentVectors], *, model: str = ""
 ) -> Path:
     """Store the vectors of all documents of an index; vectors of the same name are replaced.
 
@@ -136,6 +198,7 @@ def write_vectors(
         key: encoder and passages.
         dimension: H.
         documents: one entry per document, in the order of the index.
+        model: alias or Hugging Face name of the model; empty for a folder.
 
     Returns:
         The folder.
@@ -144,6 +207,7 @@ def write_vectors(
         InputError: the index cannot be written to, or another process is writing to it.
     """
     meta = {"format": FORMAT, "version": VERSION, "index": index.digest, "dimension": dimension, **key._asdict()}
+    meta |= {"model": model} if model else {}
     target = index.path / VECTORS / re.sub(r"[^\w.-]+", "-", name)
     with building(index.path) as work:
         _write_arrays(work, documents)

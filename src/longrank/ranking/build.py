@@ -58,7 +58,8 @@ def add_vectors(index_path: Path, model: str, preset: str, notes: Notes, progres
         progress(index.n_docs)
         return stored.path
     documents = _encoded(index, segmenter, scorer, notes, progress)
-    return write_vectors(index, f"{scorer.model.name}-{preset}", key, scorer.dimension, documents)
+    name, known = f"{scorer.model.name}-{preset}", "" if Path(model).expanduser().is_dir() else model
+    return write_vectors(index, name, key, scorer.dimension, documents, model=known)
 
 
 def _stored(index: Index, key: VectorsKey, notes: Notes) -> PassageVectors | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,13 @@ from longrank.errors import InputError
 from longrank.index import Index
 from longrank.retrieval.batch import retrieve_all as retrieve_all
 from longrank.retrieval.bm25 import BM25 as BM25
+from longrank.retrieval.dense import Dense as Dense
+from longrank.retrieval.dense import open_dense
 from longrank.retrieval.expanded import WithFeedback as WithFeedback
 from longrank.retrieval.feedback import FEEDBACKS as FEEDBACKS
 from longrank.retrieval.feedback import Feedback
+from longrank.retrieval.hybrid import Hybrid as Hybrid
+from longrank.retrieval.hybrid import open_hybrid
 from longrank.retrieval.presets import PRESETS as PRESETS
 from longrank.retrieval.presets import SETTINGS as SETTINGS
 from longrank.retrieval.presets import FirstStage as FirstStage
@@ -32,40 +37,56 @@ if TYPE_CHECKING:
 ENGINES: dict[str, type[LuceneRetriever] | str] = {"lucene": "longrank.retrieval.lucene:LuceneRetriever"}
 """First stages over indexes of other engines, by the prefix of ``lucene:PATH``."""
 
+VECTOR_STAGES: dict[str, Callable[..., Dense | Hybrid]] = {"dense": open_dense, "hybrid": open_hybrid}
+"""First stages over the passage vectors stored with an index; their keyword-only parameters are options."""
+
 
 def open_retriever(
     source: Index | Path | str, stage: FirstStage, *, notes: Notes | None = None
-) -> Searcher | WithFeedback | LuceneRetriever:
+) -> Searcher | WithFeedback | Dense | Hybrid | LuceneRetriever:
     """Return the retriever of a first stage over a LongRank index, or over another engine's (``lucene:PATH``).
 
     Raises:
-        InputError: as `make_retriever`, `Index.open` or the engine.
+        InputError: as `make_retriever`, `Index.open` or the engine; or another engine's index for a stage with vectors.
     """
     engine, _, path = ("", "", "") if isinstance(source, Index) else str(source).partition(":")
     if path and engine in ENGINES:
+        if stage.kind != "words":
+            fix = "build one: longrank index"
+            raise InputError(f"preset '{stage.kind}' needs a LongRank index", got=str(source), fix=fix)
         return lookup(ENGINES, engine, "engine")(path, stage, notes=notes)
     return make_retriever(Index.open(source), stage, notes=notes)
 
 
 def make_retriever(
     index: Index, preset: str | FirstStage = "bm25-anserini", *, notes: Notes | None = None, **settings: Any
-) -> Searcher | WithFeedback:
+) -> Searcher | WithFeedback | Dense | Hybrid:
     """Return the retriever of a first stage, with some of its settings replaced.
 
     Args:
         index: the index to search.
-        preset: a key of `PRESETS`, or a result of `first_stage`.
+        preset: a key of `PRESETS`, ``dense:VECTORS``, ``hybrid:VECTORS``, or a result of `first_stage`.
         notes: counts queries without terms, and queries that feedback could not expand.
         settings: as of `first_stage`.
 
     Raises:
-        InputError: as `first_stage`, a value out of range, or the index has another analyzer than the preset needs.
+        InputError: as `first_stage`, a value out of range, the index has another analyzer than the preset needs, or
+            stored vectors that do not fit.
+        MissingExtra: a stage with vectors needs the extras for neural networks.
+        IntegrityError: stored vectors are damaged.
     """
     stage = first_stage(preset, settings)
     if stage.analyzer not in ("", index.options.analyzer):
         fix = f"build it with --analyzer {stage.analyzer}, or choose another preset"
         raise InputError("this first stage needs an index with another analyzer", got=index.options.analyzer, fix=fix)
     notes = Notes() if notes is None else notes
+    if stage.kind == "dense":
+        return open_dense(index, notes=notes, **stage.vectors)
+    words = _by_words(index, stage, notes)
+    return words if stage.kind == "words" else open_hybrid(index, words, notes=notes, **stage.vectors)
+
+
+def _by_words(index: Index, stage: FirstStage, notes: Notes) -> Searcher | WithFeedback:
     make: Callable[..., Searcher] = SIMILARITIES[stage.similarity]
     searcher = make(index, doc_lengths=stage.doc_lengths, notes=notes, **stage.parameters)
     feedback = make_feedback(stage)
@@ -85,16 +106,36 @@ def first_stage(preset: str | FirstStage, settings: Mapping[str, Any]) -> FirstS
     """Return a preset with some settings replaced.
 
     Args:
-        preset: a key of `PRESETS`, or a first stage.
-        settings: `SETTINGS`, and options of the similarity (``k1``) and of the feedback model (``fb_docs``); None
-            stands for the preset's value.
+        preset: a key of `PRESETS`, ``dense:VECTORS``, ``hybrid:VECTORS``, or a first stage.
+        settings: `SETTINGS`, options of the similarity (``k1``), of the feedback model (``fb_docs``) and of the stage
+            in `VECTOR_STAGES` (``best``); None stands for the preset's value.
 
     Raises:
         InputError: unknown preset, similarity or feedback model, a setting that they do not have (suggests the
             nearest), or a value of a wrong type.
     """
     values = {name: value for name, value in settings.items() if value is not None}
-    stage = preset if isinstance(preset, FirstStage) else lookup(PRESETS, preset, "preset")
+    stage = preset if isinstance(preset, FirstStage) else _preset(preset)
+    options = {name: values.pop(name) for name in vector_options(stage.kind) if name in values}
+    if options:
+        check_options(VECTOR_STAGES[stage.kind], f"preset '{stage.kind}'", options)
+        stage = replace(stage, vectors={**stage.vectors, **options})
+    if stage.kind == "dense" and values:
+        name = next(iter(values))
+        raise InputError("preset 'dense' has no such setting", got=name, fix=suggestion(name, vector_options("dense")))
+    return _words_of(stage, values)
+
+
+def _preset(name: str) -> FirstStage:
+    """Return a preset; ``dense:NAME`` names its vectors."""
+    base, _, vectors = str(name).partition(":")
+    if vectors and base in PRESETS and PRESETS[base].kind != "words":
+        return replace(PRESETS[base], vectors={"vectors": vectors})
+    return lookup(PRESETS, name, "preset")
+
+
+def _words_of(stage: FirstStage, values: dict[str, Any]) -> FirstStage:
+    """Return a stage with other settings of its words."""
     similarity = values.pop("similarity", stage.similarity)
     feedback = values.pop("feedback", stage.feedback)
     searcher = lookup(SIMILARITIES, similarity, "similarity")
@@ -109,9 +150,19 @@ def first_stage(preset: str | FirstStage, settings: Mapping[str, Any]) -> FirstS
     check_options(searcher, f"similarity '{similarity}'", parameters)
     if model is not None:
         check_options(model, f"feedback '{feedback}'", values)
-    kept = stage.parameters if similarity == stage.similarity else {}
-    learned = stage.options if feedback == stage.feedback else {}
-    return FirstStage(similarity, {**kept, **parameters}, doc_lengths, feedback, {**learned, **values}, stage.analyzer)
+    return replace(
+        stage,
+        similarity=similarity,
+        parameters={**(stage.parameters if similarity == stage.similarity else {}), **parameters},
+        doc_lengths=doc_lengths,
+        feedback=feedback,
+        options={**(stage.options if feedback == stage.feedback else {}), **values},
+    )
+
+
+def vector_options(kind: str) -> dict[str, Any]:
+    """Return the options of a stage with vectors, with their defaults; ``words`` has no options."""
+    return {} if kind == "words" else defaults_of(VECTOR_STAGES[kind])
 
 
 def feedback_options(feedback: str) -> dict[str, Any]:

@@ -19,6 +19,8 @@ class FirstStage:
         feedback: ``none``, or a key of `FEEDBACKS`.
         options: options of the feedback model; the others have their defaults.
         analyzer: the analyzer that the index must have; empty: any.
+        kind: ``words``, or a key of `VECTOR_STAGES`: ``dense`` passages, ``hybrid``: both, fused.
+        vectors: options of the stage in `VECTOR_STAGES`; the others have their defaults.
     """
 
     similarity: str = "bm25"
@@ -27,10 +29,19 @@ class FirstStage:
     feedback: str = "none"
     options: Mapping[str, Any] = field(default_factory=dict)
     analyzer: str = ""
+    kind: str = "words"
+    vectors: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def about(self) -> str:
         """The settings in a line."""
+        if self.kind == "dense":
+            return "Cosine of the best passage, from stored vectors (`dense:VECTORS` names them)"
+        fused = " fused with dense passages (`hybrid:VECTORS`)" if self.kind == "hybrid" else ""
+        return self._words + fused
+
+    @property
+    def _words(self) -> str:
         parameters = [f"{name} = {value}" for name, value in self.parameters.items()]
         feedback = [self.feedback] if self.feedback != "none" else []
         analyzer = [f"for an index with --analyzer {self.analyzer}"] if self.analyzer else []
@@ -52,6 +63,10 @@ _BASES = {
     "bm25-msmarco-doc": _bm25(k1=3.44, b=0.87),  # h2oloo, tuned for average precision
     "ql": FirstStage("ql", {"mu": 1000.0}),  # Anserini's default
 }
+_WITH_VECTORS = {
+    "dense": FirstStage(kind="dense"),
+    "hybrid": replace(_BASES["bm25-anserini"], kind="hybrid"),
+}
 _H2OLOO = {"": "none", "_ax": "axiomatic", "_prf": "bm25prf", "_rm3": "rm3"}
 _H2OLOO_TUNED = {"": "bm25-msmarco-doc", "_p": "bm25-msmarco-passage"}
 
@@ -66,9 +81,9 @@ def _presets(feedbacks: tuple[str, ...]) -> dict[str, FirstStage]:
             presets[f"bm25tuned{suffix}{collection}"] = replace(_BASES[tuned], feedback=feedback)
     for name, analyzer in (("santos-bm25", "none"), ("santos-bm25-porter", "porter")):
         presets[name] = replace(_BASES["bm25-lucene"], analyzer=analyzer)
-    return presets
+    return presets | _WITH_VECTORS
 
 
 PRESETS: Mapping[str, FirstStage] = MappingProxyType(_presets(("rm3", "bm25prf", "axiomatic", "rocchio")))
 """First stages by name: ``BASE``, ``BASE+FEEDBACK``, h2oloo's baselines at TREC 2019 (``_p``: for passages), and the
-baselines of Santos et al., without and with stemming and stop words."""
+baselines of Santos et al., without and with stemming and stop words; and stages that need stored passage vectors."""

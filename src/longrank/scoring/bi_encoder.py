@@ -28,7 +28,7 @@ from longrank.protocols import PassageScores, ScoringTask
 from longrank.scoring.vectors import Vectors, cosines
 from longrank.storage.kept import Kept, key_of
 from longrank.text.packing import SEAM
-from longrank.types import Float32s, Notes
+from longrank.types import Float32s, Notes, Query
 
 if TYPE_CHECKING:
     import torch
@@ -202,6 +202,14 @@ class BiEncoder:
         """Say whether a part of the query is left out."""
         (packed,) = self._feeder.packer.texts([self._prompts.query + query])
         return packed.truncated
+
+    def query_vector(self, query: Query) -> Float32s:
+        """Return the unit vector of a query, float32[H]; a query cut at the model's limit is counted.
+
+        Raises:
+            LongRankError: the vector is not finite.
+        """
+        return self._query_vectors({query.text: query.query_id})[query.text]
 
     def _query_vectors(self, queries: Mapping[str, str]) -> dict[str, Float32s]:
         """Return the vector of each query, by its text; `queries` are text -> query_id."""

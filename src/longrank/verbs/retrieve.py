@@ -11,13 +11,22 @@ from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.processes import cores
-from longrank.retrieval import FirstStage, Searcher, WithFeedback, first_stage, open_retriever, retrieve_all
+from longrank.retrieval import (
+    Dense,
+    FirstStage,
+    Hybrid,
+    Searcher,
+    WithFeedback,
+    first_stage,
+    open_retriever,
+    retrieve_all,
+)
 from longrank.types import Notes, Query, Run, ScoredDoc
 
 if TYPE_CHECKING:
     from longrank.retrieval.lucene import LuceneRetriever
 
-    FirstStageRetriever: TypeAlias = Searcher | WithFeedback | LuceneRetriever
+    FirstStageRetriever: TypeAlias = Searcher | WithFeedback | Dense | Hybrid | LuceneRetriever
 
 NO_RESULTS = "queries without results"
 
@@ -37,14 +46,15 @@ def retrieve(
     progress: Callable[[int], object] | None = None,
     **settings: Any,
 ) -> Run:
-    """Find candidates by BM25, query likelihood or feedback, with the scores of Lucene and Anserini.
+    """Find candidates by BM25, query likelihood or feedback, with the scores of Lucene and Anserini, or by vectors.
 
     Args:
         index: an index or its folder; or ``lucene:PATH``, an index of Lucene.
         queries: a list of texts (ids ``1``, ``2``, ...), ``{id: text}``, a DataFrame (``qid``, ``query``), queries,
             a file, a collection folder or ``irds:ID``.
         k: documents per query.
-        preset: a first stage by name, e.g. ``bm25-lucene+rm3``; docs/names.md lists them.
+        preset: a first stage by name, e.g. ``bm25-lucene+rm3``; docs/names.md lists them. ``dense`` and ``hybrid``
+            need stored passage vectors; ``dense:VECTORS`` names them.
         threads: search threads; None: all cores, one below 500,000 documents.
         format: query format, if it cannot be detected.
         field: topic field that is the query: ``title``, ``description``, ...
@@ -54,7 +64,8 @@ def retrieve(
         progress: called with the number of queries just done.
         settings: settings that replace the preset's: ``similarity`` (``bm25`` or ``ql``), ``k1`` (0 or more),
             ``b`` (0 to 1), ``mu`` (above 0), ``doc_lengths`` (``lucene`` or ``exact``), ``feedback`` (``none``,
-            ``rm3``, ``bm25prf``, ``axiomatic``, ``rocchio``) and its options, such as ``fb_docs``.
+            ``rm3``, ``bm25prf``, ``axiomatic``, ``rocchio``) and its options, such as ``fb_docs``; with vectors
+            ``best`` (passages added per document) and, for ``hybrid``, ``method`` (``rrf`` or ``minmax``), ``weight``.
 
     Returns:
         The run, at most `k` documents per query; queries without results are not in it, and are counted.
@@ -104,9 +115,11 @@ def expanded_queries(retriever: FirstStageRetriever, queries: Iterable[Query]) -
     """Return the id of each query, whether feedback expanded it, and its weighted terms, heaviest first.
 
     Raises:
-        InputError: the retriever is of another engine's index.
+        InputError: the retriever is of another engine's index, or searches for no terms.
     """
-    if not isinstance(retriever, Searcher | WithFeedback):
+    if isinstance(retriever, Dense):
+        raise InputError("preset 'dense' searches for no terms", fix="remove --explain-query")
+    if not isinstance(retriever, Searcher | WithFeedback | Hybrid):
         raise InputError("--explain-query needs a LongRank index, not lucene:PATH")
     quiet = retriever.noting(Notes())  # remarks were made during retrieval
     expanded = ((query.query_id, quiet.expand(query)) for query in queries)

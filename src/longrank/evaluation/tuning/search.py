@@ -25,7 +25,15 @@ from longrank.evaluation.tuning.values import GridValues, check_size
 from longrank.index import Index
 from longrank.processes import distributed, in_order
 from longrank.protocols import Retriever
-from longrank.retrieval import feedback_options, first_stage, make_feedback, make_retriever, parameters_of
+from longrank.retrieval import (
+    FirstStage,
+    feedback_options,
+    first_stage,
+    make_feedback,
+    make_retriever,
+    parameters_of,
+    vector_options,
+)
 from longrank.storage import Journal, digest_of, read_journal
 from longrank.types import Notes, Qrels, Query, ScoredDoc
 
@@ -138,15 +146,23 @@ def judged_queries(queries: Sequence[Query], qrels: Qrels, notes: Notes) -> tupl
 def tunable(preset: str, fixed: Mapping[str, Any]) -> dict[str, type[Number]]:
     """Return the settings of a first stage that can be axes, name -> int or float.
 
-    These are the parameters of its similarity and the numeric options of its feedback, except seeds.
+    These are the parameters of its similarity and the numeric options of its feedback and its vectors, except seeds.
 
     Raises:
         InputError: no such preset, setting or feedback model, or a value out of range.
     """
     stage = first_stage(preset, dict(fixed))
     make_feedback(stage)
-    values = {**parameters_of(stage), **feedback_options(stage.feedback), **stage.options}
+    values = {**_of_words(stage), **vector_options(stage.kind), **stage.vectors}
+    if "weight" in values and values.get("method") == "minmax":
+        values["weight"] = 0.5
     return {name: type(value) for name, value in values.items() if type(value) in (int, float) and name != _CHANCE}
+
+
+def _of_words(stage: FirstStage) -> dict[str, Any]:
+    if stage.kind == "dense":
+        return {}
+    return {**parameters_of(stage), **feedback_options(stage.feedback), **stage.options}
 
 
 def check_axes(search: Search, axes: Axes) -> None:

@@ -1,0 +1,123 @@
+"""Dense retrieval: documents by the cosines of their best passages, from the vectors stored with an index."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from copy import copy
+from typing import Annotated, Self
+
+import numpy as np
+from annotated_types import Ge
+
+from longrank.errors import InputError, IntegrityError
+from longrank.index import Index
+from longrank.index.vectors import PassageVectors, stored_vectors
+from longrank.retrieval.nearest import best_documents
+from longrank.retrieval.searcher import Hits, check
+from longrank.types import Float32s, Notes, Query, ScoredDoc, scored_docs
+
+Encode = Callable[[Query], Float32s]
+"""Query -> unit vector, float32[H]."""
+
+NO_TEXT = "queries without text, not encoded"
+
+
+class Dense:
+    """Ranks all documents by the summed cosines of their `best` passages; safe to use from several threads.
+
+    Args:
+        index: the index of the documents.
+        stored: vectors of their passages.
+        encode: encodes a query.
+        best: passages that count, the best of each document; 1: MaxP.
+        notes: counts queries without text.
+
+    Raises:
+        IntegrityError: a document without a passage.
+    """
+
+    parallel = False
+
+    def __init__(
+        self, index: Index, stored: PassageVectors, encode: Encode, *, best: int = 1, notes: Notes | None = None
+    ) -> None:
+        if (np.diff(stored.offsets.astype(np.int64)) < 1).any():
+            raise IntegrityError(f"{stored.path}: a document has no vector; store the vectors again")
+        self.index, self.stored, self.best = index, stored, best
+        self.notes = Notes() if notes is None else notes
+        self._encode, self._lock = encode, threading.Lock()
+
+    def noting(self, notes: Notes) -> Self:
+        """Return the same first stage with other notes."""
+        retriever = copy(self)
+        retriever.notes = notes
+        return retriever
+
+    def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
+        """Return the `k` documents with the best passages, best first; none for a query without text.
+
+        Raises:
+            InputError: k < 1.
+            IntegrityError: a stored vector is not finite.
+        """
+        hits = self.search(query, k)
+        return scored_docs(query.query_id, self.index.doc_ids(hits.numbers), hits.scores.tolist())
+
+    def search(self, query: Query, k: int) -> Hits:
+        """Return numbers and scores of the documents; raises as `retrieve`."""
+        check("k", k, k >= 1, "at least 1")
+        if not query.text.strip():
+            self.notes.add(NO_TEXT, query.query_id)
+            return Hits(np.empty(0, np.int64), np.empty(0, np.float32))
+        with self._lock:  # a tokenizer is not safe to share
+            vector = self._encode(query)
+        return Hits(*best_documents(self.stored, vector, self.index.id_ranks, k, best=self.best))
+
+
+def open_dense(
+    index: Index,
+    *,
+    vectors: str = "",
+    model: str | None = None,
+    best: Annotated[int, Ge(1)] = 1,
+    notes: Notes | None = None,
+) -> Dense:
+    """All documents by their best passages: cosines of stored vectors.
+
+    Args:
+        index: an index with passage vectors.
+        vectors: name of the vectors; empty: the only vectors of the index.
+        model: model of the vectors, a name or a folder; None: as the vectors say.
+        best: passages whose cosines are added; 1: MaxP.
+        notes: counts queries without text, and queries that the model cuts.
+
+    Raises:
+        InputError: no such vectors, or vectors of another model.
+        MissingExtra: the extras for neural networks are not installed.
+        IntegrityError: damaged vectors.
+    """
+    notes, stored = Notes() if notes is None else notes, stored_vectors(index, vectors)
+    return Dense(index, stored, open_encoder(stored, model, notes), best=best, notes=notes)
+
+
+def open_encoder(stored: PassageVectors, model: str | None, notes: Notes) -> Encode:
+    """Load the model of stored vectors and return its encoder of queries.
+
+    Raises:
+        InputError: a model that cannot be loaded, or another model than the vectors'.
+        MissingExtra: the extras for neural networks are not installed.
+    """
+    name = model or stored.model or ("minilm" if stored.path.name.startswith("minilm-") else "")
+    if not name:
+        raise InputError("the vectors do not name their model", path=stored.path, fix="name its folder: --set model=")
+    from longrank.networks.model_files import find_model
+    from longrank.scoring.bi_encoder import BiEncoder
+
+    encoder = BiEncoder(find_model(name), notes=notes)
+    if not stored.encoder.startswith(f"bi-encoder {encoder.model.fingerprint} "):
+        fix = "name the model of the vectors, or store vectors again"
+        raise InputError("the vectors are of another model", path=stored.path, got=name, fix=fix)
+    if encoder.dimension != stored.dimension:
+        raise IntegrityError(f"{stored.path}: dimension {stored.dimension}, the model has {encoder.dimension}")
+    return encoder.query_vector

@@ -1,0 +1,101 @@
+"""Hybrid retrieval: a first stage of words and dense passages, fused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from functools import partial
+from typing import Annotated, Literal, Self
+
+from annotated_types import Ge, Interval
+
+from longrank.errors import InputError
+from longrank.fusion import linear, rrf
+from longrank.index import Index
+from longrank.retrieval.dense import Dense, open_dense
+from longrank.retrieval.expanded import WithFeedback
+from longrank.retrieval.searcher import ExpandedQuery, Searcher, check
+from longrank.types import Notes, Query, Run, ScoredDoc
+
+DEPTH = 1000
+"""Default number of documents of each ranking that are fused."""
+
+
+class Hybrid:
+    """Fuses the rankings of two first stages.
+
+    Args:
+        words: ranks by words.
+        dense: ranks by passage vectors.
+        fuse: fuses two runs, words first.
+        depth: documents of each ranking that are fused; more if more are retrieved.
+    """
+
+    parallel = False
+
+    def __init__(
+        self, words: Searcher | WithFeedback, dense: Dense, fuse: Callable[..., Run] = rrf, *, depth: int = DEPTH
+    ) -> None:
+        self.words, self.dense, self._fuse, self._depth = words, dense, fuse, depth
+
+    @property
+    def notes(self) -> Notes:
+        """Notes of the first stages."""
+        return self.words.notes
+
+    def noting(self, notes: Notes) -> Self:
+        """Return the same first stage with other notes."""
+        retriever = copy(self)
+        retriever.words, retriever.dense = self.words.noting(notes), self.dense.noting(notes)
+        return retriever
+
+    def expand(self, query: Query) -> ExpandedQuery:
+        """Return the terms that the first stage of words searches for."""
+        return self.words.expand(query)
+
+    def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
+        """Return at most `k` documents, best first.
+
+        Raises:
+            InputError: k < 1.
+            IntegrityError: a stored vector is not finite.
+        """
+        check("k", k, k >= 1, "at least 1")
+        runs = [Run("fused", stage.retrieve(query, max(k, self._depth))) for stage in (self.words, self.dense)]
+        return list(self._fuse(runs, tag="hybrid").get(query.query_id)[:k])
+
+
+def open_hybrid(
+    index: Index,
+    words: Searcher | WithFeedback,
+    *,
+    vectors: str = "",
+    model: str | None = None,
+    best: Annotated[int, Ge(1)] = 1,
+    method: Literal["rrf", "minmax"] = "rrf",
+    weight: Annotated[float, Interval(ge=0, le=1)] | None = None,
+    depth: Annotated[int, Ge(1)] = DEPTH,
+    notes: Notes | None = None,
+) -> Hybrid:
+    """A first stage of words and dense passages, fused.
+
+    Args:
+        index: an index with passage vectors.
+        words: ranks by words.
+        vectors: as of `open_dense`, as are `model` and `best`.
+        model: model of the vectors.
+        best: passages whose cosines are added.
+        method: ``rrf``: reciprocal ranks; ``minmax``: weighted scores, each min-max normalised per query.
+        weight: of the dense scores with ``minmax``; default .5; BM25 has the rest.
+        depth: documents of each ranking that are fused.
+        notes: as of `open_dense`.
+
+    Raises:
+        InputError: as `open_dense`, or a weight with ``rrf``.
+        MissingExtra, IntegrityError: as `open_dense`.
+    """
+    if method == "rrf" and weight is not None:
+        raise InputError("reciprocal ranks have no weight", got=f"weight={weight}", fix="add --set method=minmax")
+    share = 0.5 if weight is None else weight
+    fuse = rrf if method == "rrf" else partial(linear, weights=[1 - share, share], normalize="minmax")
+    return Hybrid(words, open_dense(index, vectors=vectors, model=model, best=best, notes=notes), fuse, depth=depth)

@@ -1,0 +1,46 @@
+"""Passage vectors stored with small indexes, and encoders of queries that need no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.index import Index
+from longrank.index.vectors import DocumentVectors, PassageVectors, VectorsKey, stored_vectors, write_vectors
+from longrank.types import Float32s, Passage, Query, Segmentation
+
+KEY = VectorsKey("bi-encoder tiny options", "words")
+H = 16
+
+
+def unit(rows: NDArray[np.floating]) -> NDArray[np.float32]:
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return (rows / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+
+
+def random_vectors(index: Index, *, seed: int = 3, largest: int = 6) -> list[NDArray[np.float32]]:
+    """1 to `largest` unit vectors for each document; some are equal, and some are zero."""
+    rng = np.random.default_rng(seed)
+    rows = [rng.integers(-1, 2, (int(rng.integers(1, largest + 1)), H)) for _ in range(len(index))]
+    return [unit(of_document) for of_document in rows]
+
+
+def store(index: Index, vectors: list[NDArray[np.float32]], name: str = "tiny-words", **more: str) -> PassageVectors:
+    def documents() -> Iterator[DocumentVectors]:
+        for number, rows in enumerate(vectors):
+            doc_id = index.doc_id(number)
+            text = index.document(doc_id).text
+            spans = [(min(5 * n, len(text)), min(5 * n + 5, len(text))) for n in range(len(rows))]
+            passages = tuple(Passage(doc_id, n, text[a:b], a, b) for n, (a, b) in enumerate(spans))
+            yield DocumentVectors(Segmentation(passages, len(rows)), rows, np.zeros(len(rows), np.bool_))
+
+    write_vectors(index, name, KEY, vectors[0].shape[1], documents(), **more)
+    return stored_vectors(index, name)
+
+
+def encode(query: Query) -> Float32s:
+    """A unit vector that depends on the text alone."""
+    rng = np.random.default_rng(list(query.text.encode()))
+    return unit(rng.normal(size=(1, H)))[0]
