@@ -112,3 +112,34 @@ def test_the_queries_of_a_collection_folder_are_not_overwritten(at: Path, capsys
     assert main(["retrieve", "index", "collection", "-o", "collection/queries.jsonl"]) == 2
     assert "is also an input" in capsys.readouterr().err
     assert main(["retrieve", "index", "collection", "-o", "collection/run"]) == 0
+
+
+@pytest.mark.neural
+def test_passages_are_found_by_meaning_and_fused_with_words(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("queries.tsv").write_text("q1\train and sunshine\n")
+    assert main(["index", "index", "--vectors", "minilm"]) == 0
+    for options in (["dense"], ["hybrid:minilm-tokens", "--feedback", "rm3"], ["hybrid", "--set", "method=minmax"]):
+        assert retrieve("--preset", *options) == 0
+        assert Path("run").read_text().split()[2] == "d3"
+    capsys.readouterr()
+    assert main(["search", "index", "rain and sunshine", "--pipeline", "mixed-hybrid", "--json"]) == 0
+    first = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert (first["doc_id"], first["passages"][0]["text"]) == ("d3", "the weather was fine")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--preset", "dense"], "index: the index has no passage vectors; store vectors: longrank index index"),
+        (["--preset", "dense", "--k1", "1"], "preset 'dense' has no such setting (got 'k1')"),
+        (["--preset", "hybrid", "--set", "weight=2"], "weight of preset 'hybrid' should be less than or equal to 1"),
+    ],
+)
+def test_a_stage_with_vectors_is_refused_in_a_line(
+    at: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    assert retrieve(*options) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert len(error.splitlines()) == 1
+    assert not Path("run").exists()

@@ -27,7 +27,7 @@ from longrank.index import Index
 from longrank.protocols import Aggregator, Candidate, DocumentScorer, Retriever
 from longrank.ranking.passages import PassageDocumentScorer, open_aggregator, open_document_scorer
 from longrank.ranking.settings import PipelineSettings, load_pipeline
-from longrank.retrieval import first_stage, make_retriever
+from longrank.retrieval import first_stage, pipeline_retriever
 from longrank.storage import digest_of
 from longrank.types import Evidence, Notes, Query, Run, ScoredDoc
 
@@ -101,7 +101,7 @@ def open_pipeline(
         raise InputError(f"pipeline '{pipeline}' has no passage scorer, so it takes no model", got=model)
     if settings.scorer is None and score_cache is not None:
         raise InputError(f"pipeline '{pipeline}' has no passage scorer, so it takes no score cache")
-    retriever = make_retriever(index, first_stage(first.preset, first.settings), notes=notes)
+    retriever = pipeline_retriever(index, first_stage(first.preset, first.settings), notes)
     aggregator = open_aggregator(settings)
     if settings.stop is not None and find_aggregation(settings.aggregate.name).needs_document_score:
         raise InputError(

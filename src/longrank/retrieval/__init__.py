@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from longrank.config import check_options, defaults_of, lookup, suggestion
 from longrank.errors import InputError
 from longrank.index import Index
+from longrank.protocols import Retriever
 from longrank.retrieval.batch import retrieve_all as retrieve_all
 from longrank.retrieval.bm25 import BM25 as BM25
+from longrank.retrieval.deferred import Deferred
 from longrank.retrieval.dense import Dense as Dense
 from longrank.retrieval.dense import open_dense
 from longrank.retrieval.expanded import WithFeedback as WithFeedback
@@ -56,6 +58,17 @@ def open_retriever(
             raise InputError(f"preset '{stage.kind}' needs a LongRank index", got=str(source), fix=fix)
         return lookup(ENGINES, engine, "engine")(path, stage, notes=notes)
     return make_retriever(Index.open(source), stage, notes=notes)
+
+
+def pipeline_retriever(index: Index, stage: FirstStage, notes: Notes) -> Retriever:
+    """Return the retriever of a pipeline; a stage with vectors is opened by its first query.
+
+    Raises:
+        InputError: as `make_retriever`; of a stage with vectors, the first query raises it.
+    """
+    if stage.kind == "words":
+        return make_retriever(index, stage, notes=notes)
+    return Deferred(lambda: make_retriever(index, stage, notes=notes))
 
 
 def make_retriever(
