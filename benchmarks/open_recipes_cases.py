@@ -60,7 +60,13 @@ SIZES = ('sizes=["base","mini"]', "layers.mini=3")
 RATES = ('systems=["BERT-Base (pFT)"]', "rates=[0.5]", "seeds=[0]")
 ON_BERT = 'systems=["KNRM, BERT","CEDR-KNRM, BERT"]'
 VANILLA = 'systems=["VanillaBERT, BERT-MSM"]'
-NO_RM3_GRID = "rm3_grid={}"
+NO_RM3_GRID, NO_BM25_GRID = "rm3_grid={}", "bm25_grid={}"
+WORDS = "train.read.passages=parade-standalone"
+"""Windows of words, as in PARADE's code, not of tokens."""
+WINDOWS = "reading=doct5query"
+"""Queries are predicted for windows of ten sentences, not for whole documents."""
+OWN = "tune_on="
+"""Samples of the collection's own queries."""
 PARADE_SYSTEMS = (
     'systems=["BM25","BM25+RM3","Birch-Passage","PARADE-Avg","PARADE-Sum","PARADE-Max","PARADE-Attn","PARADE-CNN",'
     '"PARADE-Transformer"]'
@@ -108,13 +114,18 @@ CASES = (
     Case("parade/table1-robust04", "squad-dev-sections", {"tokenizer": UNTRAINED}),
     Case("parade/table1-robust04", "qmsum", {"tokenizer": UNTRAINED}),
     Case("parade/table1-robust04", "scifact", {"tokenizer": UNTRAINED}),
-    Case("parade/table2-gov2-title", "time", ENCODERS, (PARADE_SYSTEMS, *PAIRS)),
-    Case("parade/table3-genomics", "qmsum", ENCODERS, (GENOMICS_SYSTEMS, *PAIRS)),
-    Case("parade/table4-dl19", "time", ENCODERS, STANDALONE),
+    Case("parade/table2-gov2-title", "time", ENCODERS, (PARADE_SYSTEMS, NO_BM25_GRID, *PAIRS)),
+    Case("parade/table3-genomics", "qmsum", ENCODERS, (GENOMICS_SYSTEMS, NO_BM25_GRID, *PAIRS)),
+    Case("parade/table4-dl19", "time", ENCODERS, (NO_BM25_GRID, *STANDALONE)),
     Case("parade/table5-ntcir-www3", "time", ENCODERS, STANDALONE),
     Case("parade/table6-robust04-title", "time", ENCODERS, (NO_RM3_GRID, *PAIRS)),
-    Case("parade/table7-robust04-title", "time", {"base": CROSS}, (*SIZES, *STANDALONE)),
-    Case("parade/table8-gov2-title", "time", {"base": CROSS}, ("train_passages=[2,8]", "passages=[2,8]", *STANDALONE)),
+    Case("parade/table7-robust04-title", "time", {"base": CROSS}, (*SIZES, WORDS, *STANDALONE)),
+    Case(
+        "parade/table8-gov2-title",
+        "time",
+        {"base": CROSS},
+        ("train_passages=[2,8]", "passages=[2,8]", NO_BM25_GRID, WORDS, *STANDALONE),
+    ),
     Case("parade/table9-genomics", "qmsum"),
     Case("parade/table9-gov2", "qmsum", settings=('options=["--level","1"]',)),
     Case("parade/table10-covid-round2", ROUND, ENCODERS, RUNS),
@@ -125,24 +136,29 @@ CASES = (
     Case("parade/cedr-robust04-title", "time", {"base": CROSS}, CEDR),
     Case("parade/survey-cedr-robust04-title", "time", {"bert": CROSS}, (ON_BERT, *SURVEY)),
     Case("parade/readme-cedr-robust04-title", "time", {"bert-msm": CROSS}, (VANILLA, *CEDR_PAIRS)),
-    Case("parade/figure3-gov2-title", "qmsum", {"base": CROSS}, ("passages=[4,16]", *STANDALONE)),
+    Case(
+        "parade/figure3-gov2-title",
+        "qmsum",
+        {"base": CROSS},
+        ("passages=[4,16]", NO_BM25_GRID, WORDS, *STANDALONE),
+    ),
     Case("maxp/figure1-samples-robust04", "cranfield", settings=("rates=[0.3,0.5,0.7,0.9]",)),
     Case("maxp/figure1-robust04-title", "cranfield", {"bert-base-pft": CROSS}, (*RATES, *PASSAGES)),
     Case("maxp/table1a-robust04-title", "time", {"bert-base": CROSS}, DAI_CALLAN),
     Case("maxp/table1b-robust04-title", "time", {"bert-base": CROSS}, PASSAGES),
     Case("maxp/table2-robust04-title", "time", {"bert-base": UNTRAINED, "bert-base-pft": CROSS}, (PFT, *PASSAGES)),
     Case("maxp/table3a-robust04-title", "time", {"bert-base-pft": CROSS}, ('systems=["MS MARCO alone"]', *SHALLOW)),
-    Case("h2oloo/table1-passage", "cranfield", {"bert": CROSS, **TWO_PREDICTORS}, ("depth=20", "predicted=2")),
+    Case("h2oloo/table1-passage", "cranfield", {"bert": CROSS, **TWO_PREDICTORS}, ("depth=20", "predicted=2", WINDOWS)),
     Case("h2oloo/table2-document", "time", {**BERTS, **TWO_PREDICTORS}, ("depth=20", "predicted=2")),
     Case("h2oloo/doc2query-document", "squad-dev-sections", {"doc2query": PREDICTORS[0]}, ("predicted=2",)),
     Case(
         "h2oloo/doc2query-passage",
         "squad-dev-sections",
         {"bert": CROSS, "doc2query-msmarco": PREDICTORS[0]},
-        ("depth=10", "predicted=2"),
+        ("depth=10", "predicted=2", WINDOWS),
     ),
-    Case("h2oloo/tuning-passage", "cranfield", settings=("sample_size=100",)),
-    Case("h2oloo/tuning-passage", "squad-dev-mixed", settings=("sample_size=100",)),
-    Case("h2oloo/tuning-passage", "scifact", settings=("sample_size=100",)),
-    Case("h2oloo/tuning-document", "time", settings=("sample_size=40",)),
+    Case("h2oloo/tuning-passage", "cranfield", settings=(OWN, "sample_size=100")),
+    Case("h2oloo/tuning-passage", "squad-dev-mixed", settings=(OWN, "sample_size=100")),
+    Case("h2oloo/tuning-passage", "scifact", settings=(OWN, "sample_size=100")),
+    Case("h2oloo/tuning-document", "time", settings=(OWN, "sample_size=40")),
 )

@@ -117,13 +117,18 @@ def check_models(models: Mapping[str, str]) -> None:
         MissingExtra, IntegrityError: as `find_model`.
     """
     for role, model in models.items():
-        if " " in model and not Path(model).is_dir():  # a description: the published model has no name
+        if is_description(model):
             what = f"the published model of the role {role} cannot be downloaded"
             raise InputError(what, got=model, fix=f"give a folder: --model '{role}=FOLDER'")
         try:
             find_model(model)
         except InputError as error:
             raise InputError(f"the model of the role {role}: {error}", fix=f"--model '{role}=FOLDER'") from error
+
+
+def is_description(model: str) -> bool:
+    """Tell whether a model is only described in words, since the published model has no name."""
+    return " " in model and not Path(model).is_dir()
 
 
 def fingerprint(model: str) -> str:

@@ -26,7 +26,7 @@ from longrank.reproduction.departures import (
     folds_of,
     n_folds_of,
 )
-from longrank.reproduction.folders import check_models, claim, fingerprint, replace, state_of
+from longrank.reproduction.folders import check_models, claim, fingerprint, is_description, replace, state_of
 from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of, tested
 from longrank.reproduction.papers import PROGRAMS
 from longrank.reproduction.phases import Phases, RunCommand
@@ -91,7 +91,10 @@ def recipe_script(selected: SelectedRecipe, folder: Path, collection: Collection
     """
     inputs, no_field = _read_inputs(selected, collection, notes)
     _departures(selected, collection, inputs, no_field)  # finds files that settings name and that do not exist
-    return _dry(selected, folder, collection, inputs)[0].script()
+    phases, trial = _dry(selected, folder, collection, inputs)
+    described = {role: model for role, model in trial.requested_models.items() if is_description(model)}
+    roles = [f"# role:{role} stands for --model '{role}=FOLDER': {model}\n" for role, model in described.items()]
+    return "".join(roles) + phases.script()
 
 
 def _dry(

@@ -16,6 +16,7 @@ from longrank.errors import InputError
 from longrank.evaluation.tuning.grids import parse_axes
 from longrank.reproduction.assignments import Overrides, assignments, flat
 from longrank.reproduction.extra_files import ExtraFiles
+from longrank.reproduction.folders import is_description
 from longrank.reproduction.inputs import BEFORE, FOLDS, FOLDS_WITHOUT_DEV, QRELS, QUERIES, TESTED
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
@@ -108,13 +109,16 @@ class Workbench:
     def model(self, role: str) -> str:
         """Return the model of a role: the user's, else the published model.
 
+        A published model that cannot be downloaded is only described: ``role:ROLE`` stands for it in commands, which
+        are then only listed.
+
         Raises:
             InputError: a setting names a role that the recipe does not have.
         """
         if role not in self.recipe.models:
             raise InputError("the recipe has no such model", got=role, fix=suggestion(str(role), self.recipe.models))
-        self.requested_models[role] = self._models.get(role, self.recipe.models[role])
-        return self.requested_models[role]
+        model = self.requested_models[role] = self._models.get(role, self.recipe.models[role])
+        return f"role:{role}" if is_description(model) else model
 
     def do(self, *command: object, output: Path) -> Path:
         """Run a command unless it was finished before; return `output`, its result."""

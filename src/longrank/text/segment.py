@@ -192,6 +192,15 @@ PRESETS: dict[str, dict[str, Any]] = {
         "overflow": "first_last_random",
         "seed": 118,
     },
+    # PARADE, tables 7 and 8 and figure 3: the code's windows, counted in tokens as the text says.
+    "parade-efficiency": {
+        "unit": "wordpiece",
+        "length": 150,
+        "stride": 100,
+        "max_passages": 16,
+        "overflow": "first_last_random",
+        "seed": 118,
+    },
     # Capreolus' later default.
     "capreolus": {
         "unit": "wordpiece",

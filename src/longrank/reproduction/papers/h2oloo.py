@@ -53,9 +53,9 @@ def _expanded(bench: Workbench, *roles: str, copies: int = 1) -> Path:
 
 def _predicted(bench: Workbench, role: str) -> Path:
     """Predict queries with a model, each word drawn from the ten likeliest."""
-    output, n = bench.folder / f"{role}.jsonl", bench.settings["predicted"]
-    sampling = ("--method", "topk", "--k", 10, "-n", n)
-    return bench.do("expand", bench.index, bench.model(role), "-o", output, *sampling, output=output)
+    output, settings = bench.folder / f"{role}.jsonl", bench.settings
+    options = ("--method", "topk", "--k", 10, "-n", settings["predicted"], "--preset", settings["reading"])
+    return bench.do("expand", bench.index, bench.model(role), "-o", output, *options, output=output)
 
 
 # --- documents (Table 2) ---

@@ -199,14 +199,14 @@ def figure_2(bench: Workbench) -> Iterator[ObtainedRow]:
 
 
 def figure_3(bench: Workbench) -> Iterator[ObtainedRow]:
-    """From 10 documents reranked to 100."""
+    """From 10 documents reranked to 100, by the sum over their first sentences."""
     depths, here = bench.settings["depth"], _here(bench)
     model, n = bench.model("encoder"), bench.settings["sentences"]
-    evidence = _read(bench, "depth", model, "FIRST+TERMF", here, n=n, depth=max(depths))
+    evidence = _read(bench, "depth", model, "FIRST", here, n=n, depth=max(depths))
     inputs = (evidence, _porter(bench, here), bench.tested)
-    path = _analysed(bench, "depth", inputs, ["max"], "--depths", ",".join(map(str, depths)))
+    path = _analysed(bench, "depth", inputs, ["sum"], "--depths", ",".join(map(str, depths)))
     for n in depths:
-        yield _point(bench, path, f"depth {n}", "max", n, series="FIRST+TERMF Max")
+        yield _point(bench, path, f"depth {n}", "sum", n, series="FIRST Sum")
 
 
 def _analysed(bench: Workbench, kind: str, inputs: tuple[Path, ...], aggregators: list[str], *more: object) -> Path:

@@ -17,6 +17,8 @@ from longrank.reproduction.workbench import Reranked, Workbench
 from longrank.training.settings import load_document_training
 
 FIRST_STAGES = {"BM25": "bm25-anserini", "BM25+RM3": "bm25-anserini+rm3"}
+_TUNING = {"BM25": ("bm25_grid", "dev"), "BM25+RM3": ("rm3_grid", "yang19")}
+"""First stage -> the setting with its grid, and the rule of ``longrank tune`` that chooses."""
 STANDALONE = "parade-standalone"
 TRANSFORMER = "PARADE-Transformer"
 _ALONE = {"alpha": "0"}  # of ``weigh``: no first stage, so that it only joins the folds' queries
@@ -112,10 +114,12 @@ def first_stage(bench: Workbench, name: str) -> Path:
                 "no such first stage or file", got=name, fix=f"name a run file or {' or '.join(FIRST_STAGES)}"
             )
         return Path(name)
-    if name == "BM25+RM3" and bench.settings["rm3_grid"]:
-        grid = bench.settings["rm3_grid"]
-        return bench.tuned("bm25+rm3", FIRST_STAGES[name], grid, "AP", "--choose-by", "yang19")
-    return bench.retrieve(name.lower(), FIRST_STAGES[name], bench.settings["first_stages"].get(name))
+    setting, rule = _TUNING[name]
+    grid, given = bench.settings.get(setting), bench.settings["first_stages"].get(name)
+    if grid:
+        fixed = {key: value for key, value in (given or {}).items() if key not in grid}
+        return bench.tuned(name.lower(), FIRST_STAGES[name], grid, "AP", "--choose-by", rule, overrides=fixed)
+    return bench.retrieve(name.lower(), FIRST_STAGES[name], given)
 
 
 def standalone(name: str, model: str, *, most_passages: int = 16) -> dict[str, object]:
