@@ -65,7 +65,7 @@ WORDS = "train.read.passages=parade-standalone"
 """Windows of words, as in PARADE's code, not of tokens."""
 WINDOWS = "reading=doct5query"
 """Queries are predicted for windows of ten sentences, not for whole documents."""
-OWN = "tune_on="
+OWN = 'tune_on=""'
 """Samples of the collection's own queries."""
 PARADE_SYSTEMS = (
     'systems=["BM25","BM25+RM3","Birch-Passage","PARADE-Avg","PARADE-Sum","PARADE-Max","PARADE-Attn","PARADE-CNN",'

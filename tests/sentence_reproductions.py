@@ -62,24 +62,34 @@ def to_obtain(name: str) -> set[str]:
     return {row.row for row in recipe.expected if not row.reason or row.expected is not None}
 
 
+def commands_of(name: str, collection: Path, sets: Sequence[str] = ()) -> list[list[str]]:
+    """Return the commands of a recipe, with the paper's settings or others; none is run."""
+    return _dry(name, collection, sets)[1]
+
+
 def planned(name: str, collection: Path) -> set[str]:
     """Return the rows that a recipe's program makes, with the paper's settings; none of its commands is run."""
+    return _dry(name, collection)[0]
+
+
+def _dry(name: str, collection: Path, sets: Sequence[str] = ()) -> tuple[set[str], list[list[str]]]:
     from longrank.collections.available import open_whole
 
-    recipe, _ = load_recipe(name)
+    recipe, _ = load_recipe(name, sets)
+    phases = Phases(collection / "none", _refuse, dry=True)
     make = lookup(PROGRAMS, str(recipe.program), "program")
     bench = Workbench(
         recipe,
         collection / "none",
         collection / "index",
         models={},
-        phases=Phases(collection / "none", _refuse, dry=True),
+        phases=phases,
         scores=collection / "scores",
         collection=open_whole(str(collection)),
         fold_names=["s1", "s2", "s3"],
         n_queries=10_000,
     )
-    return {row.name for row in make(bench)}
+    return {row.name for row in make(bench)}, phases.commands
 
 
 def _refuse(command: object, number: str) -> None:

@@ -38,7 +38,8 @@ def test_the_papers_collections_are_listed() -> None:
         "covid",
         "msmarco-document-train",
     }
-    papers |= {f"gov-{year}" for year in (2002, 2003, 2004)} | {f"covid-round{n}" for n in range(1, 6)}
+    papers |= {f"gov-{year}" for year in (2002, 2003, 2004)} | {f"gov-{year}-named-page" for year in (2002, 2003)}
+    papers |= {f"covid-round{n}" for n in range(1, 6)}
     papers |= {f"{what}-{part}" for what in ("msmarco", "dl19", "dl20") for part in ("passage", "document")}
     assert set(catalogue()) == papers | set(OPEN)
 

@@ -40,7 +40,7 @@ SMALL: dict[str, tuple[str, tuple[str, ...]]] = {
     "h2oloo:table_1": ("cross-encoder", ("depth=3", "queries=6", *EXPANDED)),
     "h2oloo:table_2": ("cross-encoder", ("depth=3", "queries=6", *EXPANDED)),
     "h2oloo:table_2_full_depth": ("cross-encoder", ("depth=3", "queries=6", *EXPANDED)),
-    "h2oloo:tuning": ("", ("k1=0.6,1.2", "b=0.4,0.8", "samples=2", "sample_size=4")),
+    "h2oloo:tuning": ("", ("k1=0.6,1.2", "b=0.4,0.8", "samples=2", 'tune_on=""', "sample_size=4")),
     "maxp:figure_1": ("encoder", ('systems=["BERT-Base"]', 'schemes=["deep"]', "rates=[0.7]", "seeds=[0]", *VALIDATES)),
     "maxp:samples": ("", ("rates=[0.5]",)),
     "maxp:table_1a": ("encoder", LEARNS),

@@ -99,7 +99,7 @@ def test_documents_are_weighed_as_the_paper_or_another_set_says(
 
 
 def test_k1_and_b_are_the_means_of_the_optima_of_samples(folder: Path, tmp_path: Path) -> None:
-    sets = ["k1=0.6,1.2", "b=0.4,0.8", "samples=3", "sample_size=4", 'objectives=["RR@10"]']
+    sets = ["k1=0.6,1.2", "b=0.4,0.8", "samples=3", 'tune_on=""', "sample_size=4", 'objectives=["RR@10"]']
     found = obtained(reproduced("h2oloo/tuning-passage", folder / "tiny", tmp_path / "out", sets=sets))
     assert list(found) == ["optimum by RR@10", "bm25base_p", "bm25tuned_p"]
     assert 0.6 <= found["optimum by RR@10"]["k1"] <= 1.2

@@ -87,6 +87,8 @@ def test_presets_are_the_published_numbers() -> None:
         "overflow=first_last_random,",
         "parade-standalone": "windows(unit=word,length=150,stride=100,tail=drop_contained,"
         + FIRST_LAST.format(16, 118),
+        "parade-efficiency": "windows(unit=wordpiece,length=150,stride=100,tail=drop_contained,max_passages=16,"
+        "overflow=first_last_random,",
         "capreolus": "windows(unit=wordpiece,length=150,stride=100,tail=keep,max_passages=16,overflow=head,",
         "cedr": "even(unit=wordpiece,length=489,max_units=800,",
         "sentences": "windows(unit=sentence,length=1,stride=1,tail=drop_contained," + sentences,
