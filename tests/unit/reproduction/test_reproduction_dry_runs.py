@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def _outputs(command: list[str]) -> list[str]:
 
 
 def _values(command: list[str], *names: str) -> list[str]:
-    found = [value for name, value in zip(command, command[1:], strict=False) if name in names]
+    found = [value for name, value in pairwise(command) if name in names]
     return found + [word[len(name) :] for word in command for name in names if "=" in name and word.startswith(name)]
 
 
