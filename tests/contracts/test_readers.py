@@ -23,11 +23,14 @@ SAMPLES = {
     "msmarco-docs": "d\thttp://x\t{title}\t{text}\n",
     "trectext": "<DOC>\n<DOCNO> d </DOCNO>\n<HEADLINE>{title}</HEADLINE>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n",
     "trecweb": "<DOC>\n<DOCNO>d</DOCNO>\n<DOCHDR>\nhttp://x\n</DOCHDR>\n" + HTML + "\n</DOC>\n",
+    "webap": "<DOC>\n<DOCNO>d</DOCNO>\n<TARGET_QID>7</TARGET_QID>\n<ORIGINAL_DOCNO>o</ORIGINAL_DOCNO>\n<TEXT>\n"
+    "<GOOD>\n<SENTENCE>{text}</SENTENCE>\n</GOOD>\n</TEXT>\n</DOC>\n",
+    "cord19": "cord_uid,title,abstract\nd,{title},{text}\n",
     "html": HTML,
     "text": "{text}",
 }
 WHOLE_FILES = {"html", "text"}
-HAVE_NO_TITLE = {"tsv", "text"}
+HAVE_NO_TITLE = {"tsv", "text", "webap"}
 
 
 @pytest.fixture(params=sorted(READERS))
@@ -47,7 +50,8 @@ def read(path: Path, name: str, text: TextOptions | None = None, notes: Notes | 
 
 
 def expected(name: str, file: str, title: str = "Dogs", text: str = "They bark.") -> list[Document]:
-    return [Document(file if name in WHOLE_FILES else "d", "" if name in HAVE_NO_TITLE else title, text)]
+    passages = ((0, len(text)),) if name == "webap" and text else ()
+    return [Document(file if name in WHOLE_FILES else "d", "" if name in HAVE_NO_TITLE else title, text, passages)]
 
 
 def test_every_reader_has_a_sample_here() -> None:

@@ -1,6 +1,7 @@
 """Find the document files of a source, and the format of each file.
 
-A source is a file, a folder (walked in sorted order) or a collection folder, of which only ``docs.jsonl`` is read.
+A source is a file, a folder (walked in sorted order), a collection folder, of which only ``docs.jsonl`` is read, or a
+CORD-19 release, whose ``metadata.csv`` names the other files.
 Without a format, a file's name or its first bytes tell it. Files of a folder in no known format are counted and
 skipped.
 """
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from longrank.collections.collection import documents_of
 from longrank.errors import InputError, LongRankError
+from longrank.formats.cord19 import METADATA, is_cord19
 from longrank.formats.corpora import EXTENSIONS, format_of, may_be
 from longrank.formats.records import CorpusOptions, SourceFile
 from longrank.storage import MANIFEST, open_manifest
@@ -34,8 +36,7 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
         raise InputError("no source: an empty name was given")
     path = Path(source)
     if _is_folder(path):
-        collection = documents_of(path) if options.format in (None, "jsonl") else None
-        yield from [(SourceFile(collection, collection.name), "jsonl")] if collection else _in(path, options, notes)
+        yield from _single(path, options) or _in(path, options, notes)
         return
     _refuse_packed(path)
     if not path.exists():
@@ -45,6 +46,15 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
         known = ", ".join(EXTENSIONS)
         raise InputError("its format is unknown", path=path, fix=f"name it with --format, or end it in {known}")
     yield SourceFile(path, _as_id(path.name, notes, path)), format
+
+
+def _single(folder: Path, options: CorpusOptions) -> list[tuple[SourceFile, str]]:
+    """Return the one file to read of a collection folder or a CORD-19 release; none in other folders."""
+    collection = documents_of(folder) if options.format in (None, "jsonl") else None
+    if collection is not None:
+        return [(SourceFile(collection, collection.name), "jsonl")]
+    papers = [folder / METADATA, folder / f"{METADATA}.gz"] if options.format in (None, "cord19") else []
+    return [(SourceFile(path, path.name), "cord19") for path in papers if is_cord19(path)][:1]
 
 
 def _is_folder(path: Path) -> bool:

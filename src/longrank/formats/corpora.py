@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from longrank.errors import InputError
+from longrank.formats.cord19 import is_cord19, read_cord19
 from longrank.formats.documents_jsonl import read_jsonl
 from longrank.formats.html import read_html
 from longrank.formats.opening import open_bytes
@@ -19,6 +20,7 @@ from longrank.formats.records import Reader
 from longrank.formats.sgml import read_trectext, read_trecweb
 from longrank.formats.text_files import read_text
 from longrank.formats.tsv import read_msmarco_docs, read_tsv
+from longrank.formats.webap import read_webap
 from longrank.types import Document
 
 READERS: dict[str, Reader] = {
@@ -27,6 +29,8 @@ READERS: dict[str, Reader] = {
     "msmarco-docs": read_msmarco_docs,
     "trectext": read_trectext,
     "trecweb": read_trecweb,
+    "webap": read_webap,
+    "cord19": read_cord19,
     "html": read_html,
     "text": read_text,
 }
@@ -44,8 +48,13 @@ EXTENSIONS = {
 }
 """Ending of a file name -> format."""
 
-_KIND = {"msmarco-docs": "tsv", "trecweb": "trectext"}  # formats whose files look like files of another format
+_KIND = {
+    "msmarco-docs": "tsv",
+    "trecweb": "trectext",
+    "webap": "trectext",
+}  # formats whose files look like files of another format
 _SNIFFED = 4096  # bytes
+_MSMARCO_DOCS = re.compile(r"msmarco-docs\b.*\.tsv(\.gz)?", re.IGNORECASE)
 
 
 class Located(NamedTuple):
@@ -62,6 +71,10 @@ class Located(NamedTuple):
 
 def format_of(path: Path) -> str | None:
     """Return the format of a file by its name, or by its first bytes if the name does not tell; None if unknown."""
+    if is_cord19(path):
+        return "cord19"
+    if _MSMARCO_DOCS.fullmatch(path.name):
+        return "msmarco-docs"
     by_name = EXTENSIONS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
     return _trec_format(path) or by_name if by_name in (None, "text") else by_name
 
@@ -77,6 +90,8 @@ def _trec_format(path: Path) -> str | None:
     if path.is_file():  # a pipe can be read only once
         with suppress(InputError, OSError, EOFError, zlib.error), open_bytes(path) as stream:
             head = stream.read(_SNIFFED).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if b"<target_qid>" in head:
+        return "webap"
     if not re.match(rb"<doc[\s>]", head):
         return None
     return "trecweb" if b"<dochdr>" in head else "trectext"

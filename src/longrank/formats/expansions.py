@@ -2,26 +2,37 @@
 
 LongRank reads ``{"doc_id": ..., "queries": [...]}`` and the format of docTTTTTquery's releases, ``{"id": ...,
 "predicted_queries": [...]}``. The index joins the queries to its documents.
+
+The releases of doc2query (OpenNMT) and docTTTTTquery (T5) have plain text instead: line n holds the queries of the nth
+passage of the collection, all in one line or one sample per file.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from longrank.errors import InputError
 from longrank.formats.documents_jsonl import ID_KEYS
 from longrank.formats.jsonl import id_of, read_objects
-from longrank.formats.lines import DEFAULT_TEXT, Line, TextOptions
+from longrank.formats.lines import DEFAULT_TEXT, Line, TextOptions, read_lines
+from longrank.formats.opening import open_bytes
 from longrank.types import Notes
 
 QUERIES_KEYS = ("queries", "predicted_queries")
+_TEXT_NAME = re.compile(r"\.txt", re.IGNORECASE)  # also predicted_queries_topk.txt-1004000
+_POSITION = "\t"  # begins no id
 
 
 class Expansion(NamedTuple):
-    """A line: the queries predicted for a document or for one of its passages, with file and line."""
+    """A line: the queries predicted for a document or for one of its passages, with file and line.
+
+    `doc_id` is an id, or a place in the collection as `position` returns it.
+    """
 
     doc_id: str
     queries: Sequence[str]
@@ -33,7 +44,7 @@ def read_expansions(paths: Sequence[Path], notes: Notes, options: TextOptions = 
     """Yield the lines of all files, one file after the other, in bounded memory.
 
     Args:
-        paths: JSONL files, ``.gz`` or not.
+        paths: JSONL files, or text files with a line per document in the collection's order; ``.gz`` or not.
         notes: counts lines without a query, and queries that are empty.
         options: encoding and limits.
 
@@ -44,12 +55,43 @@ def read_expansions(paths: Sequence[Path], notes: Notes, options: TextOptions = 
     _check(paths)
     for path in paths:
         n_lines = 0
-        for line, record in read_objects(path, notes, options):
+        for expansion in (_of_lines if is_text(path) else _of_objects)(path, notes, options):
             n_lines += 1
-            doc_id = id_of(record, ID_KEYS, line, path)
-            yield Expansion(doc_id, _queries(record, line, path, notes), str(path), line.number)
+            yield expansion
         if not n_lines:
             raise InputError("holds no expansion", path=path)
+
+
+def position(number: int) -> str:
+    """Return the stand-in for the id of a collection's document, by its number from 0."""
+    return f"{_POSITION}{number}"
+
+
+def is_position(doc_id: str) -> bool:
+    """Tell whether an expansion names a place in the collection, not an id."""
+    return doc_id.startswith(_POSITION)
+
+
+def is_text(path: Path) -> bool:
+    """Tell whether a file has a line of queries per document: ``.txt`` in its name, and its first line is not JSON."""
+    if not _TEXT_NAME.search(path.name) or not path.is_file():
+        return False
+    with suppress(OSError, EOFError), open_bytes(path) as stream:
+        return not stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+    return False
+
+
+def _of_objects(path: Path, notes: Notes, options: TextOptions) -> Iterator[Expansion]:
+    for line, record in read_objects(path, notes, options):
+        doc_id = id_of(record, ID_KEYS, line, path)
+        yield Expansion(doc_id, _queries(record, line, path, notes), str(path), line.number)
+
+
+def _of_lines(path: Path, notes: Notes, options: TextOptions) -> Iterator[Expansion]:
+    for line in read_lines(path, notes, options):
+        text = line.text.strip()
+        notes.add("expansion lines without a query", f"{path}:{line.number}", not text)
+        yield Expansion(position(line.number - 1), [text] if text else [], str(path), line.number)
 
 
 def expansion_line(doc_id: str, queries: Sequence[str]) -> str:

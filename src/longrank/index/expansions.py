@@ -2,7 +2,8 @@
 
 Expansions may be larger than memory and come in any order, so a build writes them to disk before it reads documents.
 A line with the id ``D7#3`` is stored under two ids: it belongs to the document ``D7#3`` or, if the collection has no
-such document, to passage 3 of the document ``D7``. Memory holds one byte per line.
+such document, to passage 3 of the document ``D7``. A line of a text file is stored under its place in the collection.
+Memory holds one byte per line.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from longrank.errors import InputError
+from longrank.formats.expansions import is_position, position
 from longrank.index.options import ExpansionFile
 from longrank.index.spill import Spill, SpillWriter
 from longrank.types import Notes
@@ -31,11 +33,12 @@ _UNUSED, _OF_DOCUMENT, _OF_PASSAGE = 0, 1, 2  # states of a line
 
 
 class _File(NamedTuple):
-    """A file with its first line number; `content` is the digest of its lines."""
+    """A file with its first line number; `content` is the digest of its lines, and `by_place` tells a text file."""
 
     path: str
     first: int
     content: Any
+    by_place: bool
 
 
 def store(expansions: Iterable[Expansion], folder: Path, progress: Callable[[int], object] | None = None) -> Expansions:
@@ -44,7 +47,8 @@ def store(expansions: Iterable[Expansion], folder: Path, progress: Callable[[int
     with SpillWriter(folder) as spill:
         for number, expansion in enumerate(expansions):
             if not files or files[-1].path != expansion.path:
-                files.append(_File(expansion.path, number, hashlib.sha256()))
+                by_place = is_position(expansion.doc_id)
+                files.append(_File(expansion.path, number, hashlib.sha256(), by_place))
             files[-1].content.update(json.dumps([expansion.doc_id, *expansion.queries]).encode())
             line = "\n".join((str(expansion.line), expansion.doc_id, "\n".join(expansion.queries)))
             spill.add(line.encode(), filter(None, (expansion.doc_id, _document_of(expansion.doc_id))))
@@ -65,6 +69,8 @@ class Expansions:
     def __init__(self, lines: Spill, files: Sequence[_File]) -> None:
         self._lines, self._files = lines, files
         self._found = bytearray(len(lines))
+        self._by_place = any(file.by_place for file in files)
+        self._n_documents = 0
 
     def joined(self, documents: Iterable[Located], notes: Notes) -> Iterator[Located]:
         """Yield the documents, each with all queries predicted for it and for its passages.
@@ -78,8 +84,13 @@ class Expansions:
         documents = iter(documents)
         while group := list(islice(documents, _GROUP)):
             doc_ids = [located.document.doc_id for located in group]
-            for located, doc_id, numbers in zip(group, doc_ids, self._lines.find(doc_ids), strict=True):
-                texts = self._texts(numbers, doc_id, notes)
+            places = [position(self._n_documents + n) for n in range(len(group))] if self._by_place else []
+            self._n_documents += len(group)
+            found = self._lines.find([*doc_ids, *places])
+            for n, (located, doc_id) in enumerate(zip(group, doc_ids, strict=True)):
+                texts = self._texts(found[n], doc_id, notes)
+                if places:
+                    texts += self._texts(found[len(group) + n], places[n], notes)
                 notes.add("documents without expansion", doc_id, not texts)
                 yield located._replace(expansion="\n".join(texts))
 
@@ -89,7 +100,7 @@ class Expansions:
         Lines without a document are counted, and so are lines of passages.
 
         Raises:
-            InputError: no line of a file belongs to a document.
+            InputError: no line of a file belongs to a document, or a text file has not one line per document.
         """
         ends = [*(file.first for file in self._files), len(self._lines)][1:]
         record = tuple(self._recorded(file, end) for file, end in zip(self._files, ends, strict=True))
@@ -107,7 +118,7 @@ class Expansions:
             if doc_id not in (own_id, _document_of(own_id)):  # another id with the same hash
                 continue
             self._mark(number, _OF_DOCUMENT if own_id == doc_id else _OF_PASSAGE)
-            if own_id in seen:
+            if own_id in seen and not is_position(own_id):  # samples of a release are files of the same places
                 notes.add("expansion lines added to earlier lines of the same id", self._place(number))
             seen.add(own_id)
             texts += [text] if text else []
@@ -123,6 +134,9 @@ class Expansions:
     def _recorded(self, file: _File, end: int) -> ExpansionFile:
         lines = end - file.first
         used = lines - self._found.count(_UNUSED, file.first, end)
+        if file.by_place and lines != self._n_documents:
+            what = f"holds {lines} lines for {self._n_documents} documents; line n has the queries of document n"
+            raise InputError(what, path=file.path, fix="join the parts of a release in their order")
         if not used:
             fix = "are the predictions for another collection?"
             what = "none of its ids is in the collection"

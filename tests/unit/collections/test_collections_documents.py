@@ -300,3 +300,9 @@ def test_a_file_too_long_for_one_document_is_refused(name: str, tmp_path: Path) 
     (tmp_path / name).write_text("x" * 1001)
     text = TextOptions(limits=Limits(max_line=1000))
     assert "is longer than 1000 bytes, too long for one document" in refusal(tmp_path, text=text)
+
+
+def test_the_documents_of_ms_marco_are_known_by_their_name(tmp_path: Path) -> None:
+    (tmp_path / "msmarco-docs.tsv").write_text("D1\thttp://x.org\tDogs\tThey bark.\n")
+    (found,) = locate_documents(str(tmp_path), Notes())
+    assert found.document == Document("D1", "Dogs", "They bark.")

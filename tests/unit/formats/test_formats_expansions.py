@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from longrank.errors import InputError
-from longrank.formats.expansions import Expansion, read_expansions
+from longrank.formats.expansions import Expansion, position, read_expansions
 from longrank.formats.lines import TextOptions
 from longrank.formats.opening import Limits
 from longrank.types import Notes
@@ -99,3 +99,18 @@ def test_the_limits_hold(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b'{"id": "a", "queries": ["x"]}\n'))
     with pytest.raises(InputError, match="unpacks to more than 9 bytes"):
         list(read_expansions([path], Notes(), TextOptions(limits=Limits(max_uncompressed=9))))
+
+
+@pytest.mark.parametrize("name", ["pred-test_topk10.txt", "predicted_queries_topk.txt-1004000", "pred.txt.gz"])
+def test_the_text_files_of_published_releases_have_a_line_per_document(tmp_path: Path, name: str) -> None:
+    path, notes, content = tmp_path / name, Notes(), b"why dogs bark dogs bark\n\n what is {a} cat\n"
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    found = [(each.doc_id, each.queries, each.line) for each in read_expansions([path], notes)]
+    texts = [["why dogs bark dogs bark"], [], ["what is {a} cat"]]
+    assert found == [(position(n), queries, n + 1) for n, queries in enumerate(texts)]
+    assert notes["expansion lines without a query"] == 1
+
+
+def test_a_text_file_that_holds_json_is_read_as_json(tmp_path: Path) -> None:
+    path = tmp_path / "d2q.txt"
+    assert read(path, '{"id": "7", "queries": ["x"]}\n') == [Expansion("7", ["x"], str(path), 1)]

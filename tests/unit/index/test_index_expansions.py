@@ -10,7 +10,7 @@ import pytest
 from collections_of_words import located, random_documents
 from longrank.errors import InputError
 from longrank.formats.corpora import Located
-from longrank.formats.expansions import Expansion
+from longrank.formats.expansions import Expansion, expansion_line
 from longrank.index import Index, IndexOptions, batches, build_index, builder, expansions, spill
 from longrank.types import Document, Notes
 
@@ -220,3 +220,32 @@ def test_a_text_counts_once_to_a_hundred_times(tmp_path: Path, copies: int) -> N
 def test_without_expansions_a_text_counts_once(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="`original_copies` is out of range"):
         build_index(located(ABC), tmp_path / "index", options=IndexOptions(original_copies=2))
+
+
+def test_lines_of_text_files_belong_to_the_documents_in_the_collections_order(tmp_path: Path) -> None:
+    """As the samples of docTTTTTquery, a file each, or doc2query's single file."""
+    texts = [["one", "uno", ""], ["bird", "bird", "cat"]]
+    for number, lines in enumerate(texts):
+        (tmp_path / f"sample{number}.txt").write_text("".join(f"{line}\n" for line in lines))
+    paths = [tmp_path / "sample0.txt", tmp_path / "sample1.txt"]
+    rows = [(one.doc_id, [text for text in (texts[0][n], texts[1][n]) if text]) for n, one in enumerate(ABC)]
+    notes = Notes()
+    found = Index.build(ABC, tmp_path / "text.index", expansions=paths, notes=notes)
+    (tmp_path / "rows.jsonl").write_text("".join(expansion_line(*row) for row in rows))
+    check_same_postings(found, Index.build(ABC, tmp_path / "json.index", expansions=tmp_path / "rows.jsonl"))
+    assert notes.lines() == [f"expansion lines without a query: 1 (first: {paths[0]}:3)"]
+
+
+def test_more_documents_than_fit_in_a_group_meet_their_lines(tmp_path: Path) -> None:
+    documents = [Document(f"d{n}", "", "text") for n in range(200)]
+    (tmp_path / "pred.txt").write_text("".join(f"w{n}x\n" for n in range(200)))
+    index = Index.build(documents, tmp_path / "index", expansions=tmp_path / "pred.txt")
+    assert [index.postings(f"w{n}x")[0].tolist() for n in range(200)] == [[n] for n in range(200)]
+
+
+@pytest.mark.parametrize("n_lines", [2, 4])
+def test_a_text_file_with_another_number_of_lines_is_refused(tmp_path: Path, n_lines: int) -> None:
+    (tmp_path / "pred.txt").write_text("query\n" * n_lines)
+    with pytest.raises(InputError, match=rf"pred\.txt: holds {n_lines} lines for 3 documents"):
+        Index.build(ABC, tmp_path / "index", expansions=tmp_path / "pred.txt")
+    assert not (tmp_path / "index").exists()

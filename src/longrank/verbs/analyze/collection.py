@@ -17,6 +17,7 @@ from longrank.collections.judgments import read_judgments
 from longrank.errors import InputError
 from longrank.evaluation.systems import places_of
 from longrank.formats.passage_documents import read_passage_documents
+from longrank.formats.webap import is_webap, passage_grades
 from longrank.types import Notes
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ def relevant_passages(
     """Count the relevant passages of relevant documents (PARADE, table 9).
 
     Args:
-        passage_qrels: judgments of passages, or a collection folder that has some.
+        passage_qrels: judgments of passages, or a collection folder that has some; or WebAP's file, whose neighbouring
+            sentences of `level` or more are merged to passages of at most 130 words.
         separator: text between a document's id and the passage's number in a passage id.
         mapping: a file of passage and document ids, or passage id -> doc id, for passages with ids of their own.
         level: lowest relevant grade of a passage.
@@ -122,7 +124,9 @@ def relevant_passages(
     if document_level is not None and qrels is None:
         raise InputError("`document_level` is an option of `qrels`", got=document_level, fix="give `qrels`")
     document_level = 1 if document_level is None else document_level
-    if isinstance(passage_qrels, str | Path):
+    if isinstance(passage_qrels, str | Path) and is_webap(Path(passage_qrels)):
+        judged = passage_grades(Path(passage_qrels), notes, level)
+    elif isinstance(passage_qrels, str | Path):
         judged = read_judgments(places(passage_qrels, "passage_qrels"), notes)
     else:
         judged = read_qrels(passage_qrels, notes)
