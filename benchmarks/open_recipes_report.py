@@ -47,6 +47,7 @@ page, run `python -m benchmarks.open_recipes DATA --model CROSS-ENCODER`, which 
 - **Tests.** The papers' own.
 - **PARADE-Transformer** was measured without position embeddings of passages (`network.options.positions=0`), which are
   now its default.
+- **FullText** was measured at the model's `max_seq_length` (256), the default before `scorer.options.limit=positions`.
 """
 
 NOT_RUN = """## Not run here

@@ -76,8 +76,8 @@ def _dry(name: str, collection: Path, sets: Sequence[str] = ()) -> tuple[set[str
     from longrank.collections.available import open_whole
 
     recipe, _ = load_recipe(name, sets)
-    phases = Phases(collection / "none", _refuse, dry=True)
     make = lookup(PROGRAMS, str(recipe.program), "program")
+    phases = Phases(collection / "none", _refuse, dry=True)
     bench = Workbench(
         recipe,
         collection / "none",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from longrank.networks.pretrained import check_unexpected
 from longrank.types import Notes
 
 _DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # the names sentence-transformers looks for
+
+
+Limit: TypeAlias = Literal["model", "positions"]
 
 
 class Prompts(NamedTuple):
@@ -70,9 +73,10 @@ def prompts_of(network: Any) -> Prompts:
     return Prompts(known.get("query", ""), document)
 
 
-def limits_of(network: Any) -> tuple[int | None, ...]:
-    """Return the limits of tokens in a model's files and in its position embeddings."""
-    return (network.max_seq_length, position_limit(network[0].auto_model))
+def limits_of(network: Any, limit: Limit = "model") -> tuple[int | None, ...]:
+    """Return the limits of tokens: in a model's files and in its position embeddings, or (``positions``) only these."""
+    positions = position_limit(network[0].auto_model)
+    return (positions,) if limit == "positions" else (network.max_seq_length, positions)
 
 
 def _note_assumptions(model: Model, network: Any, notes: Notes) -> None:

@@ -23,7 +23,7 @@ from longrank.networks.backends import check_backend
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder, OffsetTokenizer, check_finite
 from longrank.networks.loading import choose_device, choose_max_tokens, loading
 from longrank.networks.model_files import Model
-from longrank.networks.sentence_encoder import limits_of, load_sentence_encoder, prompts_of, unit_rows
+from longrank.networks.sentence_encoder import Limit, limits_of, load_sentence_encoder, prompts_of, unit_rows
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.scoring.vectors import Vectors, cosines
 from longrank.storage.kept import Kept, key_of
@@ -42,7 +42,9 @@ class BiEncoder:
 
     Args:
         model: the model's files.
-        max_tokens: longest text, special tokens included; default: the model's limit.
+        max_tokens: longest text, special tokens included; default: the limit.
+        limit: ``model``, the smaller of the model's ``max_seq_length`` and the encoder's positions; or ``positions``,
+            the encoder's positions alone.
         batch_tokens: padded tokens per batch.
         device: a torch device, or ``auto``.
         dtype: ``float32``, ``bf16`` or ``int8``, of the encoder's products (`longrank.networks.acceleration`).
@@ -63,6 +65,7 @@ class BiEncoder:
         model: Model,
         *,
         max_tokens: int | None = None,
+        limit: Limit = "model",
         batch_tokens: int = DEFAULT_BATCH_TOKENS,
         device: str = "auto",
         dtype: str = "float32",
@@ -76,7 +79,7 @@ class BiEncoder:
         with loading(model):
             self._network = load_sentence_encoder(model, choose_device(device), self._notes)
             self._prompts = prompts_of(self._network)
-        self.max_tokens = choose_max_tokens(model, max_tokens, *limits_of(self._network))
+        self.max_tokens = choose_max_tokens(model, max_tokens, *limits_of(self._network, limit))
         self.encoder = self._network[0].auto_model
         accelerate_by(backend, self.encoder, model, self._notes, dtype=dtype)
         self._feeder = Feeder(

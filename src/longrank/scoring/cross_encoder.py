@@ -9,7 +9,7 @@ difference of two.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,7 @@ class CrossEncoder:
         self.unit, self._relevant = _choose_score(model, n_outputs(network), score, relevant)
         if n_outputs(network) == 2:
             _note_other_score(model, self.unit, self._notes)
+            _note_new_head(model, network, self._notes)
         self._global = choose_global_attention(model, network, global_attention)
         self._separator = tokenizer.sep_token_id
         self.max_tokens = choose_max_tokens(
@@ -168,6 +169,26 @@ def _note_other_score(model: Model, unit: str, notes: Notes) -> None:
         notes.say(
             f"'{model.name}' was trained with score = {learned}, and passages are scored by {unit}: --set "
             f"scorer.options.score={learned} ranks as its validation did"
+        )
+
+
+def _note_new_head(model: Model, network: Any, notes: Notes) -> None:
+    """Note a head of two outputs whose biases are exactly 0, as transformers draws a head that a file lacks.
+
+    Losses of two outputs train the biases. A loss of the second output alone, such as MaxP's hinge, does not, so this
+    is no proof. LongRank's own folders say themselves if they are untrained.
+    """
+    own = (model.path / FILE).is_file() or (model.path / TRAINED).is_file()
+    within = {id(module) for module in network.base_model.modules()}
+    biases = [
+        bias
+        for module in network.modules()
+        if id(module) not in within and (bias := getattr(module, "bias", None)) is not None and len(bias) == 2
+    ]
+    if biases and not own and not any(bias.any() for bias in biases):
+        notes.say(
+            f"the head of '{model.name}' has biases of exactly 0, as a new head: if the program that wrote the folder "
+            "reported newly initialized weights, the scores are random; convert the original again, with its own class"
         )
 
 

@@ -37,13 +37,18 @@ def ranked(index: Index, pipeline: str, model: Path, *assignments: str) -> tuple
     return {row.doc_id: row.score for row in run["q"]}, {one.doc_id: one for one in evidence}
 
 
-def test_full_text_is_the_cosine_of_the_document_cut_at_the_models_limit(index: Index, tmp_path: Path) -> None:
-    """sentence-transformers cuts at the same 32 tokens; the cut is in the evidence."""
+@pytest.mark.parametrize(("limit", "tokens"), [("model", 32), ("positions", 48)])
+def test_full_text_is_the_cosine_of_the_document_cut_at_the_limit(
+    limit: str, tokens: int, index: Index, tmp_path: Path
+) -> None:
+    """The encoder has 48 positions, sentence-transformers cuts at 32 tokens; the cut is in the evidence."""
     from sentence_transformers import SentenceTransformer
 
     folder = save_encoder(tmp_path / "encoder")
-    scores, evidence = ranked(index, "full-text", folder)
+    chosen = [f"scorer.options.limit={limit}"] if limit == "model" else []  # positions: the pipeline's
+    scores, evidence = ranked(index, "full-text", folder, *chosen)
     peer = SentenceTransformer(str(folder), device="cpu")
+    peer.max_seq_length = tokens
     query, *vectors = peer.encode([QUERY, *TEXTS.values()], normalize_embeddings=True)
     assert scores == pytest.approx(dict(zip(TEXTS, np.stack(vectors) @ query, strict=True)), abs=1e-5)
     assert {doc_id: (one.n_passages, one.n_truncated) for doc_id, one in evidence.items()} == {

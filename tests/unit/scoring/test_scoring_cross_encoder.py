@@ -149,7 +149,9 @@ def test_the_query_is_cut_first_and_counted_once(folders: dict[tuple[str, int], 
     tasks = [task(long, PASSAGES, "q1"), task(long, ["fish"], "q1", "d2"), task(short, PASSAGES, "q2")]
     first, _, third = one.score(tasks)
     np.testing.assert_allclose(first.scores, third.scores, atol=1e-6)
-    assert notes.lines() == ["queries cut at the scorer's 4 tokens: 1 (first: query q1)"]
+    assert [line for line in notes.lines() if "queries" in line] == [
+        "queries cut at the scorer's 4 tokens: 1 (first: query q1)"
+    ]
 
 
 def test_a_query_longer_than_the_model_leaves_room_for_the_passage(folders: dict[tuple[str, int], Path]) -> None:
