@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, requires
 from os import PathLike, fspath
 
@@ -43,6 +44,8 @@ class InputError(LongRankError):
         line: its 1-based line, if known.
         got: the wrong value; shown escaped and shortened.
         fix: the cure.
+        about: names of the arguments whose content is at fault, where their files are not known; a command adds the
+            files (`longrank.verbs.naming`).
     """
 
     exit_code = 2
@@ -55,8 +58,9 @@ class InputError(LongRankError):
         line: int | None = None,
         got: object = None,
         fix: str | None = None,
+        about: Sequence[str] = (),
     ) -> None:
-        self.what, self.path, self.line, self.got, self.fix = what, path, line, got, fix
+        self.what, self.path, self.line, self.got, self.fix, self.about = what, path, line, got, fix, tuple(about)
         super().__init__(self._message())
 
     def _message(self) -> str:

@@ -130,5 +130,5 @@ def test_case_39_documents_that_are_not_in_the_index_are_refused_and_named(
     (tmp_path / "x.run").write_text(RANKED + "".join(rows).replace("1 Q0", "2 Q0"))
     inputs = [str(index), str(tmp_path / "queries.tsv"), str(tmp_path / "x.run")]
     arguments = ["rerank", *inputs, "-o", str(tmp_path / "out.run"), "--pipeline", "lexical"]
-    five = ", ".join(f"x{i}" for i in range(1, 6))
-    check_refused(arguments, "", f"documents of the run that are not in the index: 8 ({five})", tmp_path, capsys)
+    says = f"documents of the run that are not in the index: 8 ({', '.join(f'x{i}' for i in range(1, 6))})"
+    check_refused(arguments, f"{tmp_path / 'x.run'}: ", says, tmp_path, capsys)

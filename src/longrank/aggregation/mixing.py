@@ -108,7 +108,10 @@ def remixed(evidence: Iterable[Evidence], mix: Mix) -> Iterator[Evidence]:
     seen: set[str] = set()
     for query_id, documents in groupby(evidence, key=lambda document: document.query_id):
         if query_id in seen:
-            raise InputError(f"the evidence of query {query_id!r} is not together, so its scores cannot be mixed")
+            raise InputError(
+                f"the evidence of query {query_id!r} is not together, so its scores cannot be mixed",
+                about=("evidence",),
+            )
         seen.add(query_id)
         yield from remixed_query(list(documents), mix)
 
@@ -158,7 +161,9 @@ def mixed_again(
         return evidence
     names, evidence = parts_in(header, evidence)
     if not names:
-        raise InputError("this evidence keeps no parts of a mix", got=listed(weights), fix=NO_PARTS)
+        raise InputError(
+            "this evidence keeps no parts of a mix", about=("evidence",), got=listed(weights), fix=NO_PARTS
+        )
     return remixed(evidence, make_mix(names, weights, method or method_in(header)))
 
 

@@ -15,6 +15,7 @@ def document(evidence: Evidence) -> float:
     if evidence.document_score is None:
         raise InputError(
             "the evidence holds no document scores, only passage scores",
+            about=("evidence",),
             fix="choose an aggregator of passage scores, e.g. maxp",
         )
     return evidence.document_score

@@ -120,6 +120,7 @@ def first_scores(query_id: str, doc_ids: Collection[str], ranking: Sequence[Scor
     if lacking is not None:
         raise InputError(
             f"evidence of query {query_id!r} has a document that the first stage does not rank",
+            about=("evidence", "first_stage"),
             got=lacking,
             fix="give the run that was reranked",
         )

@@ -23,7 +23,9 @@ def weighted_mean(evidence: Evidence) -> float:
     """
     if evidence.document_score is not None:
         raise InputError(
-            "evidence of a document network has no sentence weights", fix="choose the aggregator document or maxp"
+            "evidence of a document network has no sentence weights",
+            about=("evidence",),
+            fix="choose the aggregator document or maxp",
         )
     weights = evidence.passage_weight.astype(np.float64)
     total = float(weights.sum())

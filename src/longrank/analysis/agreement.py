@@ -73,7 +73,9 @@ def _agreement(
 ) -> Agreement:
     common = [query_id for query_id in runs[one] if query_id in runs[other]]
     if not common:
-        raise InputError(f"runs {one} and {other} have no query in common", fix="compare their query ids")
+        raise InputError(
+            f"runs {one} and {other} have no query in common", about=("runs",), fix="compare their query ids"
+        )
     per_query = {}
     for query_id in common:
         a, b = ([row.doc_id for row in runs[name][query_id]] for name in (one, other))

@@ -131,7 +131,7 @@ def measured(
         empty += not (document.text.strip() or document.title.strip())
     n = len(next(iter(columns.values())))
     if n == 0:
-        raise InputError("there is no document to measure")
+        raise InputError("there is no document to measure", about=("source",))
     return Documents(n, empty, {unit: distribution(column) for unit, column in columns.items()}), lengths_of
 
 

@@ -50,7 +50,9 @@ def leave_one_out(scorer: PassageDocumentScorer, block: Sequence[Candidate]) -> 
     scores, results = iter(rest), []
     for task, evidence in zip(tasks, scored, strict=True):
         if evidence.document_score is None:
-            raise InputError("leave-one-out needs the document scores of a document network", got=scorer.unit)
+            raise InputError(
+                "leave-one-out needs the document scores of a document network", about=("evidence",), got=scorer.unit
+            )
         others = [next(scores).document for _ in task.texts] if len(task.texts) > 1 else [0.0]
         worth = evidence.document_score - np.array(others, np.float64)
         results.append(replace(evidence, passage_weight=worth.astype(np.float32)))
@@ -84,7 +86,7 @@ def contribution_agreement(
     ]
     rows = [row for pair in pairs if (row := _compared(*pair)) is not None]
     if not rows:
-        raise InputError("there is no document of two passages or more to compare")
+        raise InputError("there is no document of two passages or more to compare", about=("evidence",))
     tau, top_1, _ = estimates(np.array(rows), seed=seed)
     assert top_1 is not None
     return ContributionAgreement(len(rows), tau, top_1, float(np.mean([row[2] for row in rows])))

@@ -43,7 +43,7 @@ def named_sources(sources: Any) -> dict[str, Any]:
         files = {path.name if short[path.name] == 1 else str(path): path for path in paths}
         named = files if len(paths) == len(items) else {"memory": items}
     if not named or named == {"memory": []}:
-        raise InputError("there is no evidence", fix=_FIX)
+        raise InputError("there is no evidence", about=("evidence",), fix=_FIX)
     return named
 
 

@@ -70,7 +70,11 @@ def relevant_passages(
     pairs = set(passages) if qrels is None else _relevant(qrels, document_level)
     counted = [n for pair, n in passages.items() if pair in pairs]
     if not counted:
-        raise InputError("no relevant document has a relevant passage", fix="check the level and the passage ids")
+        raise InputError(
+            "no relevant document has a relevant passage",
+            about=("passage_qrels", "qrels"),
+            fix="check the level and the passage ids",
+        )
     counts, n = Counter(counted), len(counted)
     return RelevantPassages(
         n=n,
@@ -96,7 +100,12 @@ def before(separator: str) -> Callable[[str], str]:
     def document_of(passage: str) -> str:
         doc_id, separated, _ = passage.rpartition(separator)
         if not separated:
-            raise InputError(f"a passage id lacks {separator!r}", got=passage, fix="give the separator of these ids")
+            raise InputError(
+                f"a passage id lacks {separator!r}",
+                about=("passage_qrels",),
+                got=passage,
+                fix="give the separator of these ids",
+            )
         return doc_id
 
     return document_of
@@ -113,7 +122,7 @@ def mapped(documents: Mapping[str, str]) -> Callable[[str], str]:
         try:
             return documents[passage]
         except KeyError:
-            raise InputError("the mapping lacks a passage", got=passage) from None
+            raise InputError("the mapping lacks a passage", about=("mapping",), got=passage) from None
 
     return document_of
 

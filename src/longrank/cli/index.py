@@ -42,6 +42,9 @@ def index(
     max_ratio: Annotated[
         int, typer.Option(help="Largest ratio of unpacked to packed size of a .gz file over 16 MiB.", min=1)
     ] = 200,
+    ignore_passages: Annotated[
+        bool, typer.Option("--ignore-passages", help="Leave the documents' own passages out.")
+    ] = False,
     analyzer: Annotated[
         str, typer.Option(help="Analyzer: porter (stop words and stemming, as Lucene) or none (plain words).")
     ] = "porter",
@@ -78,7 +81,7 @@ def index(
         names = tuple(name.strip() for name in fields.split(","))
         options = {"analyzer": analyzer, "expansions": expansions or (), "original_copies": original_copies}
         limits = {"max_uncompressed": max_uncompressed, "max_ratio": max_ratio}
-        corpus = _corpus(format, names, encoding, encoding_errors, limits)
+        corpus = _corpus(format, names, encoding, encoding_errors, limits, ignore_passages)
         if vectors is not None:
             from longrank.ranking.build import check_vectors
 
@@ -92,7 +95,12 @@ def index(
 
 
 def _corpus(
-    format: str | None, fields: tuple[str, ...], encoding: str, errors: str, limits: dict[str, Any]
+    format: str | None,
+    fields: tuple[str, ...],
+    encoding: str,
+    errors: str,
+    limits: dict[str, Any],
+    ignore_passages: bool,
 ) -> CorpusOptions:
     from longrank.cli.inputs import choice
     from longrank.formats.lines import TextOptions
@@ -100,7 +108,7 @@ def _corpus(
     from longrank.formats.records import CorpusOptions
 
     choice("--encoding-errors", errors, ("strict", "replace"))
-    return CorpusOptions(format, fields, TextOptions(encoding, errors, Limits(**limits)))
+    return CorpusOptions(format, fields, TextOptions(encoding, errors, Limits(**limits)), ignore_passages)
 
 
 def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Notes) -> None:

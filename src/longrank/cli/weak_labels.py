@@ -10,8 +10,10 @@ import typer
 from longrank.cli import console
 from longrank.cli.options import Qrels, QueriesSource, QueryFormat
 from longrank.errors import InputError
+from longrank.verbs.naming import naming_files
 
 
+@naming_files
 def weak_labels(
     index: Annotated[Path, typer.Argument(help="The index with the documents' texts.", metavar="INDEX")],
     queries: QueriesSource,

@@ -53,7 +53,7 @@ def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = 
     options = options or CorpusOptions()
     if options.format is not None:
         lookup(READERS, options.format, "format")
-    composer, composed, number = Composer(options.fields), False, 0
+    composer, composed, number = Composer(options.fields, ignore_passages=options.ignore_passages), False, 0
     items = [source] if isinstance(source, _PLACE) else rows(source, "documents", _FIX)
     for number, item in enumerate(items, 1):
         if isinstance(item, _PLACE):
@@ -70,7 +70,16 @@ def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = 
     if not number:
         raise InputError("there is no document", fix=EMPTY)
     if composed:
-        composer.check_seen()
+        composer.check_seen(_shown(source))
+
+
+def _shown(source: Any) -> str | None:
+    """Return the places of a source, for a message."""
+    places = [source] if isinstance(source, _PLACE) else source
+    named = (
+        [str(place) for place in places if isinstance(place, str | Path)] if isinstance(places, list | tuple) else []
+    )
+    return ", ".join(named[:3]) or None
 
 
 def _places(source: str | Path | Collection) -> tuple[str, ...]:

@@ -34,7 +34,9 @@ def make_folds(
     groups = _groups(query_ids, group_of)
     if not 2 <= n <= len(groups):
         kind = "queries" if group_of is None else "groups of queries"
-        raise InputError(f"{len(groups)} {kind} can make between 2 and {len(groups)} folds", got=n)
+        raise InputError(
+            f"{len(groups)} {kind} can make between 2 and {len(groups)} folds", about=("queries", "qrels"), got=n
+        )
     parts: list[list[str]] = [[] for _ in range(n)]
     for name in sorted(groups, key=lambda name: (-len(groups[name]), digest(seed, name))):
         min(parts, key=len).extend(groups[name])
@@ -58,6 +60,6 @@ def _groups(query_ids: Sequence[str], group_of: Mapping[str, str] | None) -> dic
     groups: dict[str, list[str]] = {}
     for query_id in sorted(query_ids):
         if group_of is not None and query_id not in group_of:
-            raise InputError("query has no group", got=query_id)
+            raise InputError("query has no group", about=("queries",), got=query_id)
         groups.setdefault(query_id if group_of is None else group_of[query_id], []).append(query_id)
     return groups

@@ -23,7 +23,7 @@ def mean_average_precision(run: Run, qrels: Qrels, query_ids: Collection[str]) -
     """
     judged = {query_id: qrels[query_id] for query_id in query_ids if query_id in qrels}
     if not judged:
-        raise InputError("no held-out query has judgments, so there is no MAP")
+        raise InputError("no held-out query has judgments, so there is no MAP", about=("heldout",))
     return summarise("AP", evaluate(judged, run, ["AP"])["AP"].values())
 
 
@@ -41,6 +41,7 @@ def heldout_maps(heldout: Sequence[Run], qrels: Qrels, fused: Sequence[Run]) -> 
     if len(heldout) != len(fused):
         raise InputError(
             f"{len(heldout)} held-out runs for {len(fused)} runs to fuse",
+            about=("heldout",),
             fix="give the run of each system on the held-out queries, in the same order",
         )
     seen = set(qrels).union(*heldout)
@@ -48,6 +49,7 @@ def heldout_maps(heldout: Sequence[Run], qrels: Qrels, fused: Sequence[Run]) -> 
     if leak is not None:
         raise InputError(
             "a fused query is among the held-out queries",
+            about=("heldout",),
             got=leak,
             fix="give other queries, or cross-validate with --folds",
         )
@@ -72,7 +74,12 @@ def mapfuse_folds(runs: Sequence[Run], folds: Mapping[str, Fold], qrels: Qrels, 
     fold_of = {query_id: name for name, fold in folds.items() for query_id in fold.test}
     queries = list(dict.fromkeys(query_id for run in runs for query_id in run))
     if not fold_of.keys() & set(queries):
-        raise InputError("the folds test no query of the runs", got=next(iter(queries), None), fix="compare their ids")
+        raise InputError(
+            "the folds test no query of the runs",
+            about=("folds",),
+            got=next(iter(queries), None),
+            fix="compare their ids",
+        )
     for query_id in queries:
         if query_id not in fold_of:
             notes.add("queries that no fold tests, left out", query_id)
@@ -95,10 +102,12 @@ def check_folds(folds: Mapping[str, Fold]) -> None:
     tested: dict[str, str] = {}
     for name, fold in folds.items():
         if leak := set(fold.test) & {*fold.train, *fold.dev}:
-            raise InputError(f"fold '{name}' tests a query that it also trains on", got=min(leak))
+            raise InputError(f"fold '{name}' tests a query that it also trains on", about=("folds",), got=min(leak))
         for query_id in fold.test:
             if tested.setdefault(query_id, name) != name:
-                raise InputError(f"folds '{tested[query_id]}' and '{name}' both test query '{query_id}'")
+                raise InputError(
+                    f"folds '{tested[query_id]}' and '{name}' both test query '{query_id}'", about=("folds",)
+                )
 
 
 def _fuse_fold(runs: Sequence[Run], fold: Fold, qrels: Qrels, tag: str) -> Run:

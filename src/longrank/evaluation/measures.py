@@ -145,7 +145,9 @@ def check_grades(qrels: Qrels, measures: list[Measure]) -> None:
         for doc_id, grade in judged.items():
             if not -_MAX_GRADE <= grade <= top:
                 raise InputError(
-                    f"grade of document {doc_id!r} for query {query_id!r} is beyond {top}{reason}", got=grade
+                    f"grade of document {doc_id!r} for query {query_id!r} is beyond {top}{reason}",
+                    about=("qrels",),
+                    got=grade,
                 )
 
 

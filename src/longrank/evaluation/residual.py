@@ -44,7 +44,9 @@ def residual_qrels(qrels: Qrels, before: Judged, notes: Notes | None = None, pla
     }
     kept = {query_id: grades for query_id, grades in rest.items() if grades}
     if qrels and not kept:
-        raise InputError("every judged document was judged before", fix="are they the same judgments?")
+        raise InputError(
+            "every judged document was judged before", about=("qrels",), fix="are they the same judgments?"
+        )
     notes = Notes() if notes is None else notes
     n = sum(map(len, qrels.values())) - sum(map(len, kept.values()))
     notes.say(f"{n} judgments of {place} left out: their documents were judged before")

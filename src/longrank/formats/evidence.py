@@ -36,6 +36,8 @@ from longrank.types import Evidence
 FORMAT, VERSION = "longrank-evidence", 1
 STOPPED = "stopped"
 """Header key: the aggregation for which early stopping skipped documents (`longrank.ranking.stopping`)."""
+LINEAGE = "lineage"
+"""Header key: trainings of the scorer's weights, oldest first: digests of qrels and fold; absent if there are none."""
 PARTS, MIX = "parts", "mix"
 """Header keys: names of the mixed scorers, and method and weights of the mix (`longrank.aggregation.mixing`)."""
 _PER_DOCUMENT = (("first_stage", "<f8"), ("document_score", "<f8"))
@@ -111,12 +113,17 @@ class EvidenceWriter:
         """
         with ExitStack() as opening:
             opening.enter_context(working_on(self._path))
-            self._journal = opening.enter_context(Journal(self._path, self._header))
+            self._journal = opening.enter_context(Journal(self._path, self._header_to_write()))
             self._open = opening.pop_all()
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._open.close()
+
+    def _header_to_write(self) -> Mapping[str, object]:
+        """Return the header, without the lineage if an earlier version began the file without it."""
+        known = LINEAGE not in self._header or not self._path.exists() or LINEAGE in read_header(self._path)
+        return self._header if known else {key: value for key, value in self._header.items() if key != LINEAGE}
 
     @property
     def n_queries_done(self) -> int:

@@ -29,11 +29,13 @@ class CorpusOptions:
         fields: fields to read. ``title`` among them makes the index include titles; the other fields, in this order,
             make the document's text.
         text: encoding of the files and limits.
+        ignore_passages: leave the field ``passages`` out.
     """
 
     format: str | None = None
     fields: tuple[str, ...] = ("title", "text")
     text: TextOptions = DEFAULT_TEXT
+    ignore_passages: bool = False
 
 
 Place: TypeAlias = tuple[Path, int | None]
@@ -61,8 +63,12 @@ Reader: TypeAlias = Callable[[SourceFile, Notes, CorpusOptions], Iterator[Record
 class Composer:
     """Makes documents of records, and remembers the chosen fields that have occurred."""
 
-    def __init__(self, fields: tuple[str, ...]) -> None:
+    def __init__(self, fields: tuple[str, ...], *, ignore_passages: bool = False) -> None:
         """Check `fields`.
+
+        Args:
+            fields: as of `CorpusOptions`.
+            ignore_passages: as of `CorpusOptions`.
 
         Raises:
             InputError: no field, or a field twice.
@@ -70,7 +76,7 @@ class Composer:
         if not fields or not all(fields) or len(set(fields)) < len(fields):
             raise InputError("fields must be different names", got=",".join(fields), fix="e.g. --fields title,text")
         self._names = tuple(name for name in fields if name != TITLE)
-        self._unseen = set(self._names)
+        self._unseen, self._ignore_passages = set(self._names), ignore_passages
 
     def document(self, record: Record, path: Path, notes: Notes) -> Document:
         """Return the record as a document.
@@ -79,7 +85,7 @@ class Composer:
         empty.
 
         Raises:
-            InputError: no text, a value that is null or not a string, passages that do not match the text.
+            InputError: no text, or a value that is null or not a string.
         """
         where = (path, record.line)
         parts = {name: _value(record.values, _key(name, record.values), where) for name in self._names}
@@ -94,24 +100,27 @@ class Composer:
         title = "" if title is None else _value(record.values, TITLE, where) or ""
         return Document(record.doc_id, title, text, self._passages(record, text, where, notes))
 
-    def check_seen(self) -> None:
+    def check_seen(self, place: str | None = None) -> None:
         """Refuse a chosen field that no record had: it is probably misspelt.
+
+        Args:
+            place: the source, for the message.
 
         Raises:
             InputError: names the field.
         """
         for name in self._names:
             if name in self._unseen:
-                raise InputError("no document has this field", got=name, fix="see --fields")
+                raise InputError("no document has this field", path=place, got=name, fix="see --fields")
 
     def _passages(self, record: Record, text: str, where: Place, notes: Notes) -> tuple[tuple[int, int], ...]:
         passages = record.values.get("passages")
-        if passages is None:
+        if passages is None or self._ignore_passages:
             return ()
         if self._names != ("text",):
             notes.add("documents whose own passages were left out: they are spans of 'text' alone", _shown(where))
             return ()
-        return passage_spans(passages, text, *where)
+        return passage_spans(passages, text, _shown(where), notes)
 
 
 def _key(name: str, values: Mapping[str, Any]) -> str:

@@ -2,46 +2,50 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from longrank.errors import InputError
+from longrank.types import UNMATCHED, Notes, Span
 
-_FIX = 'passages are stretches of "text" in their order, or [start, end] pairs of code points'
+_NOTE = "documents whose 'passages' do not match their text, so the passage preset 'given' refuses them"
 
 
-def passage_spans(passages: Any, text: str, path: Path, line: int | None) -> tuple[tuple[int, int], ...]:
-    """Return half-open (start, end) spans in `text`, in order of appearance.
+def passage_spans(passages: Any, text: str, place: str, notes: Notes) -> tuple[Span, ...]:
+    """Return half-open (start, end) spans in `text`, in order of appearance; `UNMATCHED` if they do not match it.
 
     Args:
-        passages: a list; each item is a string that occurs in `text` after the item before it, or a pair of
-            offsets. Pairs may overlap; no passage is empty.
+        passages: a list; each item is a string that occurs in `text` after the item before it, a pair of offsets, or
+            an object with ``start`` and ``end``, and perhaps its ``text``. Offsets may overlap; no passage is empty.
         text: the document's text.
-        path: its file, for the message.
-        line: its line.
-
-    Raises:
-        InputError: not a list, a string that does not occur after the item before it, or a pair that lies outside
-            the text or begins before the item before it.
+        place: its file and line.
+        notes: counts documents whose passages do not match.
     """
-    if not isinstance(passages, list):
-        raise InputError("'passages' is not a list", path=path, line=line, got=passages, fix=_FIX)
-    spans: list[tuple[int, int]] = []
-    for index, item in enumerate(passages):
-        last = spans[-1] if spans else (0, 0)
-        span = _found(item, text, last) if isinstance(item, str) else _checked(item, text, last)
+    spans: list[Span] = []
+    for item in passages if isinstance(passages, list) else [passages]:
+        span = _span(item, text, spans[-1] if spans else (0, 0)) if isinstance(passages, list) else None
         if span is None:
-            raise InputError(f"passage {index} does not match the text", path=path, line=line, got=item, fix=_FIX)
+            notes.add(_NOTE, place)
+            return (UNMATCHED,)
         spans.append(span)
     return tuple(spans)
 
 
-def _found(passage: str, text: str, last: tuple[int, int]) -> tuple[int, int] | None:
+def _span(item: Any, text: str, last: Span) -> Span | None:
+    """Return the span of an item after the span before it; None if it does not match."""
+    if isinstance(item, str):
+        return _found(item, text, last)
+    if not isinstance(item, dict):
+        return _checked(item, text, last)
+    span = _checked([item.get("start"), item.get("end")], text, last)
+    matches = span is not None and item.get("text") in (None, text[span[0] : span[1]])
+    return span if matches else None
+
+
+def _found(passage: str, text: str, last: Span) -> Span | None:
     start = text.find(passage, last[1])
     return (start, start + len(passage)) if passage and start >= 0 else None
 
 
-def _checked(pair: Any, text: str, last: tuple[int, int]) -> tuple[int, int] | None:
+def _checked(pair: Any, text: str, last: Span) -> Span | None:
     if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(type(offset) is int for offset in pair):
         return None
     start, end = pair

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from longrank.errors import InputError, LongRankError, MissingExtra, first_line
+from longrank.networks.misfits import misfit
 from longrank.networks.model_files import Model
 
 _NEURAL = ("torch", "transformers", "sentence_transformers", "tokenizers", "safetensors", "accelerate")
@@ -37,6 +38,8 @@ def loading(model: Model) -> Iterator[None]:
                 raise MissingExtra(f"the model '{model.name}'", "neural") from error
             raise InputError(f"the model needs the package {error.name}", path=model.path) from error
         except Exception as error:  # these libraries raise errors of many types
+            if explained := misfit(model.network, error):
+                raise explained from error
             raise InputError(f"the model cannot be loaded: {first_line(error)}", path=model.path) from error
 
 

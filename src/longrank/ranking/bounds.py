@@ -68,7 +68,7 @@ def fit(pairs: Sequence[Pairs], k: int, risk: float) -> Bound:
     n = len(pairs)
     if (n + 1) * risk < 1:
         fix = f"calibrate with {math.ceil(1 / risk) - 1} queries or more, or allow more risk"
-        raise InputError("too few queries for this risk", got=f"{n} queries, risk {risk}", fix=fix)
+        raise InputError("too few queries for this risk", about=("evidence",), got=f"{n} queries, risk {risk}", fix=fix)
     x, y = monotone(
         np.concatenate([query.cheap for query in pairs]), np.concatenate([query.expensive for query in pairs])
     )

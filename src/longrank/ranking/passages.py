@@ -14,8 +14,9 @@ from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.aggregation.mixing import Mix, remixed
 from longrank.config import keyword_options, toml_value
 from longrank.errors import InputError, LongRankError, shown
+from longrank.formats.evidence import LINEAGE
 from longrank.index import Index
-from longrank.models.description import FILE, describe
+from longrank.models.description import FILE, describe, lineage_of
 from longrank.protocols import (
     Aggregator,
     Candidate,
@@ -251,6 +252,13 @@ _SETTING_OF = {
     "max_tokens": "scorer.options.max_tokens",
     "max_query_tokens": "scorer.options.max_query_tokens",
 }  # key of a training's section `read` -> key of a pipeline
+
+
+def lineage_header(scorer: DocumentScorer) -> dict[str, object]:
+    """Return what an evidence header holds of the trainings of a scorer's weights; empty if there are none."""
+    model = getattr(scorer.scorer, "model", None) if isinstance(scorer, PassageDocumentScorer) else None
+    lineage = [] if model is None else lineage_of(model.path)
+    return {LINEAGE: lineage} if lineage else {}
 
 
 def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> None:

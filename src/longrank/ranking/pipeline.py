@@ -25,7 +25,7 @@ from longrank.errors import InputError
 from longrank.formats.evidence import STOPPED, EvidenceWriter, evidence_header, read_evidence
 from longrank.index import Index
 from longrank.protocols import Aggregator, Candidate, DocumentScorer, Retriever
-from longrank.ranking.passages import PassageDocumentScorer, open_aggregator, open_document_scorer
+from longrank.ranking.passages import PassageDocumentScorer, lineage_header, open_aggregator, open_document_scorer
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.retrieval import first_stage, pipeline_retriever
 from longrank.storage import digest_of
@@ -192,6 +192,7 @@ def rerank(
         examples = ", ".join(sorted(absent)[:5])
         raise InputError(
             f"documents of the run that are not in the index: {len(absent)} ({examples})",
+            about=("run",),
             fix="`missing`=keep ranks them last",
         )
     notes.add("documents not in the index, ranked last", min(absent, default=""), len(absent))
@@ -250,7 +251,9 @@ def _candidates(
 def _queries_of(queries: Sequence[Query], first_stage: Run, tail: str, notes: Notes) -> list[Query]:
     common = [query for query in queries if query.query_id in first_stage]
     if not common:
-        raise InputError("none of the queries occurs in the run", got=next(iter(first_stage), None))
+        raise InputError(
+            "none of the queries occurs in the run", about=("queries", "run"), got=next(iter(first_stage), None)
+        )
     known = {query.query_id for query in common}
     notes.add("queries without candidates in the run", "", len(queries) - len(common))
     unknown = [query_id for query_id in first_stage if query_id not in known]
@@ -283,6 +286,7 @@ def _header(
             "missing": sorted(absent),
             **({} if stop is None else {STOPPED: pipeline.settings.aggregate.name}),
             **({} if mix is None else mix_header(mix)),
+            **lineage_header(scorer),
         },
     )
 

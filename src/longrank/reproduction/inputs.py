@@ -55,7 +55,9 @@ def inputs_of(
         raise InputError("setting queries must be 0 or more", got=n_queries, fix="0: all")
     chosen = _chosen([query for query in queries if query.query_id in qrels], n_queries)
     if not chosen:
-        raise InputError("no query of the collection is judged", got=queries[0].query_id if queries else None)
+        raise InputError(
+            "no query of the collection is judged", about=("collection",), got=queries[0].query_id if queries else None
+        )
     notes.add("queries without judgments left out", count=sum(query.query_id not in qrels for query in queries))
     judged = {query.query_id: qrels[query.query_id] for query in chosen}
     splits = _folds(list(judged), folds, n_folds, notes)

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from longrank.errors import InputError
 from longrank.text.windows import Units, sampled, trimmed, windows_over
-from longrank.types import Document, Passage, Segmentation, Span
+from longrank.types import UNMATCHED, Document, Passage, Segmentation, Span
 
 
 class UnitFinder(Protocol):
@@ -95,6 +95,9 @@ class GivenPassages:
         """
         text = document.text
         for start, end in document.passages:
+            if (start, end) == UNMATCHED:
+                fix = "correct them and index again, or choose another passage preset"
+                raise InputError(f"the passages of document {document.doc_id!r} do not match its text", fix=fix)
             if not 0 <= start <= end <= len(text):
                 raise InputError(
                     f"passage span of document {document.doc_id!r} lies outside its text", got=f"[{start}, {end}]"

@@ -51,7 +51,7 @@ class BiEncoderTask(PassageTask):
         with loading(model), torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.loop.seed)  # of a pooler that the file lacks: not read, but saved
             network = load_sentence_encoder(model, str(Ranks().device), notes)
-        check_examples(settings, examples.examples)
+        check_examples(settings, examples.examples, notes)
         limits = limits_of(network)
         super().__init__(network, network.tokenizer, model=model, settings=settings, notes=notes, limits=limits)
         self._examples = examples

@@ -129,7 +129,7 @@ def with_both_sides(candidates: Sequence[Candidates], n_negatives: int, notes: N
     if not kept:
         what = f"none of {len(candidates)} judged queries has a relevant document and {few}"
         fix = "check that run and qrels fit; see relevance_level, depth, in_run, ranks, unjudged and dropped"
-        raise InputError(what, fix=fix)
+        raise InputError(what, about=("run", "qrels"), fix=fix)
     return kept
 
 

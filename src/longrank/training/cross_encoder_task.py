@@ -46,7 +46,7 @@ class CrossEncoderTask(PassageTask):
         network, tokenizer = new_network("maxp", model, notes, options=options, seed=settings.loop.seed)
         check_pairs(model, tokenizer)
         check_reads(settings.loss, ("scores", "logits"), "cross-encoder")
-        check_examples(settings, examples.examples)
+        check_examples(settings, examples.examples, notes)
         super().__init__(network.classifier, tokenizer, model=model, settings=settings, notes=notes)
         self._examples = examples
         self._loss, self._reads = weighted_loss(settings.loss), loss_kind(settings.loss[0]).reads

@@ -60,7 +60,7 @@ class Doc2QueryTask(PassageTask):
         self._dev = [example for example in dev if example.labels[0]]
         notes.add("development examples with label 0, left out", count=len(dev) - len(self._dev))
         if dev and not self._dev:
-            raise InputError("the development examples have no relevant text")
+            raise InputError("the development examples have no relevant text", about=("dev",))
         super().__init__(network, tokenizer, model=model, settings=settings, notes=notes)
         # Queries are packed as texts, so they end with the tokenizer's mark even if they are cut.
         self._queries = Packer(self._feeder.tokenizer, settings.read.max_query_tokens)

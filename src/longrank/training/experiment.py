@@ -17,13 +17,14 @@ import numpy as np
 from longrank.errors import InputError
 from longrank.evaluation.measures import check_grades
 from longrank.evaluation.names import parse_measure
+from longrank.formats.evidence import LINEAGE
 from longrank.formats.folds import Fold
 from longrank.formats.trec import read_run
 from longrank.index import Index
 from longrank.models.description import FILE, lineage_of
 from longrank.models.network_reader import Kept
 from longrank.networks.model_files import find_model
-from longrank.storage import digest_of, sha256_of
+from longrank.storage import digest_of, read_header, sha256_of
 from longrank.training.judgments import Sampled, judgments_to_learn
 from longrank.training.ranking_data import Data, Material, Taught, make_material, taught_scores
 from longrank.training.ranking_task import RankingTask
@@ -109,11 +110,13 @@ class Experiment:
                 if validates:
                     _check_dev(name, fold, qrels, self.run)
                 if fold.test and not any(query_id in self.run for query_id in fold.test):
-                    raise InputError(f"the run has none of the test queries of fold '{name}'", got=fold.test[0])
+                    raise InputError(
+                        f"the run has none of the test queries of fold '{name}'", about=("run",), got=fold.test[0]
+                    )
         used = {query_id for name in names for part in self.folds[name] for query_id in part}
-        for run, what in ((self.run, "the run"), (self.model_run, "samples.model_run")):
+        for run, path in ((self.run, None), (self.model_run, self.settings.samples.model_run)):
             if run is not None:
-                _check_documents(run, used, self.index, what)
+                _check_documents(run, used, self.index, path)
         for name in names:
             self.material(name)
         if validates:
@@ -121,19 +124,24 @@ class Experiment:
         self._check_start(names)
 
     def _check_start(self, names: Sequence[str]) -> None:
-        """Refuse an initial network that was trained by these judgments on another fold."""
+        """Refuse an initial network or a teacher that was trained by these judgments on another fold."""
         place = find_model(self.settings.network.model).path
-        if not (place / FILE).is_file():
-            return
+        if (place / FILE).is_file():
+            self._check_lineage(names, lineage_of(place), "initial network", place)
+        if self.settings.teacher is not None:
+            evidence = Path(self.settings.teacher.evidence)
+            self._check_lineage(names, read_header(evidence).get(LINEAGE, []), "teacher", evidence)
+
+    def _check_lineage(self, names: Sequence[str], lineage: Iterable[Any], noun: str, place: Path) -> None:
         judged = digest_of(self.qrels)
-        learned = {training["fold"] for training in lineage_of(place) if training["qrels"] == judged}
+        learned = {training["fold"] for training in lineage if training["qrels"] == judged}
         for name in names:
             if self.folds[name].test and learned - {digest_of(self.folds[name]._asdict())}:
                 raise InputError(
-                    "the initial network was trained on another fold of these judgments, so it may have seen the test "
-                    f"queries of fold '{name}'",
+                    f"the {noun} was trained on another fold of these judgments, so it may have seen the test queries "
+                    f"of fold '{name}'",
                     path=place,
-                    fix=f"begin with the network of that fold, and choose the fold with --fold {name}",
+                    fix=f"take the {noun} of that fold, and choose the fold with --fold {name}",
                 )
 
     def _data(self, name: str) -> Data:
@@ -226,10 +234,12 @@ def _check_fold(name: str, fold: Fold, queries: Collection[str]) -> None:
     """
     unknown = [query_id for part in fold for query_id in part if query_id not in queries]
     if unknown:
-        raise InputError(f"fold '{name}' names {len(unknown)} queries that the query file lacks", got=unknown[0])
+        raise InputError(
+            f"fold '{name}' names {len(unknown)} queries that the query file lacks", about=("folds",), got=unknown[0]
+        )
     if not fold.train:
         what, fix = f"fold '{name}' has no queries to train on", "make three folds or more, or raise judgments.rate"
-        raise InputError(what, fix=fix)
+        raise InputError(what, about=("folds",), fix=fix)
 
 
 def _check_dev(name: str, fold: Fold, qrels: Qrels, run: Run) -> None:
@@ -241,23 +251,25 @@ def _check_dev(name: str, fold: Fold, qrels: Qrels, run: Run) -> None:
     shared = sorted(set(fold.train) & set(fold.dev))
     if shared:
         what = f"fold '{name}' validates on {len(shared)} of the queries that it trains on"
-        raise InputError(what, got=shared[0], fix="keep them apart")
+        raise InputError(what, about=("folds",), got=shared[0], fix="keep them apart")
     judged = [query_id for query_id in fold.dev if query_id in qrels and query_id in run]
     if not judged:
         raise InputError(
             "validation needs dev queries that are judged and in the run",
+            about=("folds", "qrels", "run"),
             got=f"fold '{name}' has none" if fold.test else "no folds",
             fix=f"give --folds or --make-folds, or {_NO_VALIDATION}",
         )
     if not any(grade > 0 for query_id in judged for grade in qrels[query_id].values()):
         raise InputError(
             f"no dev query of fold '{name}' has a relevant document, so they cannot choose the best weights",
+            about=("folds", "qrels"),
             fix=f"give other folds, raise judgments.rate, or {_NO_VALIDATION}",
         )
 
 
-def _check_documents(run: Run, query_ids: Iterable[str], index: Index, what: str) -> None:
-    """Refuse a run, named `what`, with documents that the index lacks.
+def _check_documents(run: Run, query_ids: Iterable[str], index: Index, path: str | None) -> None:
+    """Refuse a run with documents that the index lacks; `path`: its file, if settings name it.
 
     Raises:
         InputError: such a run.
@@ -266,5 +278,6 @@ def _check_documents(run: Run, query_ids: Iterable[str], index: Index, what: str
     absent = sorted(doc_id for doc_id in doc_ids if doc_id not in index)
     if absent:
         first = ", ".join(absent[:5])
-        what = f"documents of {what} that are not in the index: {len(absent)} ({first})"
-        raise InputError(what, fix="is it the run's index?")
+        noun = "the run" if path is None else "samples.model_run"
+        what = f"documents of {noun} that are not in the index: {len(absent)} ({first})"
+        raise InputError(what, fix="is it the run's index?", path=path, about=("run",))

@@ -71,7 +71,10 @@ def folds_of(
     judged = [query for query_id, query in queries.items() if query_id in qrels]
     if not judged:
         raise InputError(
-            "no query is judged", got=next(iter(qrels), None), fix="check that queries and qrels use the same ids"
+            "no query is judged",
+            about=("qrels",),
+            got=next(iter(qrels), None),
+            fix="check that queries and qrels use the same ids",
         )
     for query_id in sorted(qrels.keys() - queries.keys()):
         notes.add("judged topics that are not among the queries, left out", query_id)
@@ -90,7 +93,7 @@ def _groups(queries: Sequence[Query], field: str) -> dict[str, str]:
     if lacking is not None:
         fields = sorted({name for query in queries for name in query.fields})
         fix = f"fields: {', '.join(fields) or 'none'}"
-        raise InputError(f"query '{lacking}' has no field to group by", got=field, fix=fix)
+        raise InputError(f"query '{lacking}' has no field to group by", about=("queries",), got=field, fix=fix)
     return {query.query_id: query.fields[field] for query in queries}
 
 
@@ -259,11 +262,19 @@ def _chosen(folds: Mapping[str, Fold], only: Sequence[str]) -> list[str]:
             raise InputError("no such fold", got=name, fix=f"one of {', '.join(folds)}")
     for name in folds:
         if not _NAME.fullmatch(name) or name in (FOLDS, TEST_RUN):
-            raise InputError("a fold's name must be usable as a folder's name", got=name, fix="use letters and digits")
+            raise InputError(
+                "a fold's name must be usable as a folder's name",
+                about=("folds",),
+                got=name,
+                fix="use letters and digits",
+            )
     twice = _tested_twice(folds)
     if twice is not None and not only:
         raise InputError(
-            "folds share test queries, so there is no joint test run", got=twice, fix="choose folds with --fold"
+            "folds share test queries, so there is no joint test run",
+            about=("folds",),
+            got=twice,
+            fix="choose folds with --fold",
         )
     return [name for name in folds if not only or name in only]
 

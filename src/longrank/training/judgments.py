@@ -65,7 +65,9 @@ def sample_judgments(
     parts = _parts(qrels, folds, notes)
     sizes = {query_id: len(qrels[query_id]) for part in parts for query_id in part}
     if floor(share * sum(sizes.values())) < 1:
-        raise InputError(f"judgments.rate keeps none of the {sum(sizes.values())} judgments", got=rate)
+        raise InputError(
+            f"judgments.rate keeps none of the {sum(sizes.values())} judgments", about=("qrels",), got=rate
+        )
     kept = choose(parts, sizes, share, seed)
     sampled, dropped = _divided(qrels, {query_id: kept.get(query_id, 0) for query_id in sizes}, seed)
     return Sampled(
@@ -149,7 +151,7 @@ def _shallow(parts: Sequence[Sequence[str]], sizes: Mapping[str, int], rate: Fra
     if target < len(sizes):
         what = f"{target} judgments cannot leave one to each of {len(sizes)} queries"
         fix = f"shallow sampling needs a rate of {len(sizes)}/{sum(sizes.values())} or more here; deep takes any"
-        raise InputError(what, got=float(rate), fix=fix)
+        raise InputError(what, about=("qrels",), got=float(rate), fix=fix)
     return _trimmed(
         {query_id: ceil(rate * sizes[query_id]) for query_id in sizes}, target, shuffled(sizes, seed, "trim")
     )

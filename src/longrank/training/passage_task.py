@@ -22,6 +22,7 @@ from longrank.storage.folders import atomic_folder
 from longrank.training.cuts import Cuts
 from longrank.training.dropout import set_dropout
 from longrank.training.loss_terms import loss_fault, loss_kind, weighted_loss
+from longrank.training.passage_data.contradictions import Labels
 from longrank.training.passage_data.examples import Example, ExampleFile
 from longrank.training.ranks import Ranks
 from longrank.training.settings import PassageTraining
@@ -107,7 +108,7 @@ class Development:
             str(n): {str(i): int(label) for i, label in enumerate(group.labels)} for n, group in enumerate(self._lists)
         }
         if not any(label for group in self._lists for label in group.labels):
-            raise InputError("the development examples have no relevant text")
+            raise InputError("the development examples have no relevant text", about=("dev",))
 
     def value(self, score: Callable[[str, Sequence[str]], Sequence[Any]]) -> float:
         """Return the mean of the measure; among equal scores the first text of a list ranks last.
@@ -140,8 +141,8 @@ def _lists(examples: Sequence[Example]) -> list[Example]:
     return [example for example in examples if len(example.texts) > 1] + gathered
 
 
-def check_examples(settings: PassageTraining, examples: ExampleFile) -> None:
-    """Refuse examples from which the losses cannot learn; reads every example.
+def check_examples(settings: PassageTraining, examples: ExampleFile, notes: Notes) -> None:
+    """Refuse examples from which the losses cannot learn, and count contradictions; reads every example.
 
     Raises:
         InputError: an unknown loss, no loss, or a line with no example or an unsuitable example; names the line.
@@ -152,13 +153,16 @@ def check_examples(settings: PassageTraining, examples: ExampleFile) -> None:
         if kind.group == 1 and kind.needs == "teacher":
             fix = "use groups with margin-mse or kl"
             raise InputError(f"the loss {term.name} is of single texts, which have no teacher here", fix=fix)
-    width = len(examples[0].texts)
+    width, labels = len(examples[0].texts), Labels()
     for i, example in enumerate(examples):
+        labels.add(example)
         fault = loss_fault(settings.loss, "texts", width, taught=example.taught is not None)
         if len(example.texts) != width:
             fault = f"examples of different sizes: the first has {width} texts, this one {len(example.texts)}"
         if fault:
             raise InputError(fault, path=examples.path, line=i + 1)
+    n, last = labels.contradictions()
+    notes.add("texts with the labels 1 and 0 for one query", f"{examples.path}:{last // width + 1}", n)
 
 
 def save_model(folder: Path, network: Any, tokenizer: Any, record: Mapping[str, Any]) -> None:

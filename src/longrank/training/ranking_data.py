@@ -192,12 +192,13 @@ def check_outputs(settings: DocumentTraining, n_outputs: int) -> None:
             raise InputError(what, got=n_outputs, fix="set network.options.outputs = 1")
 
 
-def check_taught(candidates: Iterable[Candidates], taught: Taught) -> None:
+def check_taught(candidates: Iterable[Candidates], taught: Taught, path: str | None = None) -> None:
     """Refuse a teacher that lacks a document that may be sampled.
 
     Args:
         candidates: the documents that samples are drawn from.
         taught: the teacher's scores.
+        path: the teacher's evidence, for the message.
 
     Raises:
         InputError: it lacks a document; names the first.
@@ -208,5 +209,6 @@ def check_taught(candidates: Iterable[Candidates], taught: Taught) -> None:
             if lacking is not None:
                 raise InputError(
                     f"the teacher lacks document '{lacking}' of query '{query.query_id}', which may be drawn",
+                    path=path,
                     fix="let samples.depth be at most the depth of the evidence, with in_run = true, negatives = run",
                 )

@@ -149,7 +149,7 @@ def _pointwise(candidates: Sequence[Candidates], n_negatives: int, seed: int, no
             "queries without a candidate, not trained on", query.query_id, not (query.positives or query.negatives)
         )
     if not any(query.positives for query in kept):
-        raise InputError(f"none of {len(candidates)} judged queries has a relevant document to find")
+        raise InputError(f"none of {len(candidates)} judged queries has a relevant document to find", about=("qrels",))
     return PointwiseSamples(kept, seed)
 
 

@@ -144,7 +144,7 @@ def weak_labels(
             drawn = distinct(len(negatives), n, seed, query_id, positive.doc_id)
             triplets += [Triplet(query_id, positive, negatives[i]) for i in drawn]
     if not triplets:
-        raise InputError("no query has both a relevant document and another with evidence")
+        raise InputError("no query has both a relevant document and another with evidence", about=("qrels", "evidence"))
     return _split(triplets, options, seed)
 
 
@@ -190,7 +190,7 @@ def weak_examples(
     train, dev = (list(triplet_examples(part, queries, index, notes)) for part in labels)
     if not train or (options.dev and not dev):
         what, fix = "too few examples to train and to validate on", "give more judged documents or another --dev-share"
-        raise InputError(what, got=f"{len(train)} and {len(dev)}", fix=fix)
+        raise InputError(what, about=("qrels", "evidence"), got=f"{len(train)} and {len(dev)}", fix=fix)
     return train, dev
 
 
@@ -211,9 +211,13 @@ def training_queries(
         query_ids = lookup(read_folds(folds, notes), fold, "fold").train
     unknown = [query_id for query_id in query_ids if query_id not in queries]
     if unknown:
-        raise InputError(f"fold '{fold}' trains on {len(unknown)} queries that the query file lacks", got=unknown[0])
+        raise InputError(
+            f"fold '{fold}' trains on {len(unknown)} queries that the query file lacks",
+            about=("folds",),
+            got=unknown[0],
+        )
     if not any(query_id in qrels for query_id in query_ids):
-        raise InputError("no query to label for is judged", got=next(iter(qrels), None))
+        raise InputError("no query to label for is judged", about=("qrels",), got=next(iter(qrels), None))
     return query_ids
 
 

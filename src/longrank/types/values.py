@@ -17,6 +17,9 @@ Int32s: TypeAlias = NDArray[np.int32]
 Span: TypeAlias = tuple[int, int]
 """Half-open (start, end) in code points of a document's text."""
 
+UNMATCHED: Span = (0xFFFFFFFF, 0xFFFFFFFF)
+"""The only span of a document whose own passages do not match its text."""
+
 Qrels: TypeAlias = Mapping[str, Mapping[str, int]]
 """query_id -> doc_id -> grade; grades below zero mean "not judged", as trec_eval reads them."""
 
@@ -44,7 +47,8 @@ class Document:
         doc_id: its id.
         title: its title, possibly empty; offsets do not count it.
         text: its text, possibly empty.
-        passages: the source's own (start, end) spans in `text`; empty if it has none.
+        passages: the source's own (start, end) spans in `text`; empty if it has none; `UNMATCHED` alone if they do
+            not match the text.
     """
 
     doc_id: str

@@ -14,11 +14,13 @@ from longrank.collections import read_run
 from longrank.errors import InputError
 from longrank.formats.evidence import check_complete, open_evidence
 from longrank.types import Notes
+from longrank.verbs.naming import naming_files
 
 if TYPE_CHECKING:
     from longrank.types import Run
 
 
+@naming_files
 def aggregate(
     evidence: Any,
     aggregator: str = "maxp",

@@ -14,11 +14,13 @@ from longrank.evaluation.residual import judged_documents, residual_qrels, resid
 from longrank.evaluation.significance import CORRECTIONS, TESTS
 from longrank.evaluation.systems import note_coverage, place_of, read_systems
 from longrank.types import Notes
+from longrank.verbs.naming import naming_files
 
 if TYPE_CHECKING:
     from longrank.types import Qrels
 
 
+@naming_files
 def evaluate(
     qrels: Any,
     runs: Any,

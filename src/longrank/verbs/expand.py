@@ -16,6 +16,7 @@ from longrank.expansion.reading import Reading
 from longrank.formats.records import CorpusOptions
 from longrank.networks.model_files import find_model
 from longrank.types import Notes
+from longrank.verbs.naming import naming_files
 
 
 class Expansion(NamedTuple):
@@ -27,6 +28,7 @@ class Expansion(NamedTuple):
     notes: Notes
 
 
+@naming_files
 def expand(
     documents: Any,
     model: str,

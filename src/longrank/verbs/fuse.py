@@ -12,11 +12,13 @@ from longrank.evaluation.heldout import heldout_maps, mapfuse_folds
 from longrank.formats.folds import open_folds
 from longrank.fusion import FUSIONS, make_fusion
 from longrank.types import Notes
+from longrank.verbs.naming import naming_files
 
 if TYPE_CHECKING:
     from longrank.types import Run
 
 
+@naming_files
 def fuse(
     runs: Sequence[Any],
     method: str = "rrf",

@@ -17,11 +17,13 @@ from longrank.reproduction.run_recipes import Reproduction, Tell, run_recipes, t
 from longrank.reproduction.selection import SelectedRecipe, for_collection, select_recipes
 from longrank.storage.workplace import check_apart
 from longrank.types import Notes
+from longrank.verbs.naming import naming_files
 
 Recipes: TypeAlias = str | Path | Sequence[str | Path]
 """A recipe, a table (all of its conditions), a paper, a TOML file, or several of these."""
 
 
+@naming_files
 def reproduce(
     recipes: Recipes,
     collection: str | Path,

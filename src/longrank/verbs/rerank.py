@@ -15,8 +15,10 @@ from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.pipeline import rerank as rerank_run
 from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings
 from longrank.types import Notes, Run
+from longrank.verbs.naming import naming_files
 
 
+@naming_files
 def rerank(
     index: Index | Path | str,
     queries: Any,

@@ -22,6 +22,7 @@ from longrank.retrieval import (
     retrieve_all,
 )
 from longrank.types import Notes, Query, Run, ScoredDoc
+from longrank.verbs.naming import naming_files
 
 if TYPE_CHECKING:
     from longrank.retrieval.lucene import LuceneRetriever
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 NO_RESULTS = "queries without results"
 
 
+@naming_files
 def retrieve(
     index: Index | Path | str,
     queries: Any,

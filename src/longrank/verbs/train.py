@@ -17,6 +17,7 @@ from longrank.index import Index
 from longrank.training.run_folder import MODEL, finished
 from longrank.training.settings import PassageTraining, Training, load_training
 from longrank.types import Notes, Run
+from longrank.verbs.naming import naming_files
 
 if TYPE_CHECKING:
     from longrank.training.folds import Progress
@@ -54,6 +55,7 @@ class Trained:
         return next(iter(self.models.values()))
 
 
+@naming_files
 def train(
     training: str | Path | Mapping[str, Any],
     data: Any,

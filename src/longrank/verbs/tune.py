@@ -32,8 +32,10 @@ from longrank.evaluation.tuning.search import (
 from longrank.index import Index
 from longrank.storage.workplace import working_in
 from longrank.types import Notes, Run
+from longrank.verbs.naming import naming_files
 
 
+@naming_files
 def tune(
     index: str | Path | Index,
     queries: Any,

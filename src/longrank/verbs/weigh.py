@@ -23,11 +23,13 @@ from longrank.evaluation.tuning.values import GridValues, Outcome
 from longrank.evaluation.tuning.weights import Weighing, weighed_run
 from longrank.storage.workplace import working_in
 from longrank.types import Notes, Run
+from longrank.verbs.naming import naming_files
 
 WEIGHTS = "weights.json"
 _Learned = tuple[Mapping[str, object], GridValues, Outcome]
 
 
+@naming_files
 def weigh(
     qrels: Any,
     run: Any,

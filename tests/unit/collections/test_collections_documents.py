@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from longrank.collections.documents import locate_documents
+from longrank.collections.documents import locate_documents, read_documents
 from longrank.errors import InputError
 from longrank.formats.corpora import Located
 from longrank.formats.lines import TextOptions
 from longrank.formats.opening import Limits
 from longrank.formats.records import CorpusOptions
-from longrank.types import Document, Notes
+from longrank.text.segment import make_segmenter
+from longrank.types import UNMATCHED, Document, Notes
 from malformed_documents import CASES, HTML, Case, by_id
 
 COLLECTIONS = ["adi", "cacm", "cranfield", "time", "qmsum", "scifact", "squad-nqg-sentences"]
@@ -126,26 +127,53 @@ def test_offsets_of_passages_count_code_points(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("passages", "got"),
+    "passages",
     [
-        (["three", "one"], "passage 1 does not match the text (got 'one')"),
-        (["four"], "passage 0 does not match the text (got 'four')"),
-        ([""], "passage 0"),
-        ([[0, 14]], "passage 0"),
-        ([[-1, 3]], "passage 0"),
-        ([[3, 3]], "passage 0"),
-        ([[4, 7], [0, 3]], "passage 1"),
-        ([[0, True]], "passage 0"),
-        ([[0, 3.0]], "passage 0"),
-        ([[0, 3, 5]], "passage 0"),
-        ([{"start": 0}], "passage 0"),
-        ("one", "'passages' is not a list"),
+        ["three", "one"],
+        ["four"],
+        [""],
+        [[0, 14]],
+        [[-1, 3]],
+        [[3, 3]],
+        [[4, 7], [0, 3]],
+        [[0, True]],
+        [[0, 3.0]],
+        [[0, 3, 5]],
+        [{"start": 0}],
+        [{"start": 0, "end": 3, "text": "two"}],
+        [7],
+        "one",
+        7,
     ],
 )
-def test_passages_that_do_not_match_the_text_are_refused(passages: Any, got: str, tmp_path: Path) -> None:
-    path = jsonl(tmp_path, {"id": 0, "text": "x"}, {"id": 1, "text": "one two three", "passages": passages})
-    assert f"{path}:2: " in refusal(path)
-    assert got in refusal(path)
+def test_passages_that_do_not_match_the_text_are_counted_and_refused_by_the_segmenter_that_needs_them(
+    passages: Any, tmp_path: Path
+) -> None:
+    path = jsonl(tmp_path, {"id": "a", "text": "x"}, {"id": "b", "text": "one two three", "passages": passages})
+    notes = Notes()
+    fine, odd = read_documents(path, notes=notes)
+    (line,) = notes.lines()
+    assert "documents whose 'passages' do not match their text, so the passage preset 'given' refuses them" in line
+    assert f"{path}:2" in line
+    assert odd.passages == (UNMATCHED,)
+    given, words = make_segmenter("given"), make_segmenter("windows")
+    assert [p.text for p in given.segment(fine).passages] == ["x"]
+    assert [p.text for p in words.segment(odd).passages] == ["one two three"]
+    with pytest.raises(InputError, match="the passages of document 'b' do not match its text; correct them"):
+        given.segment(odd)
+
+
+def test_passages_may_be_objects(tmp_path: Path) -> None:
+    passages = [{"start": 0, "end": 3}, {"start": 4, "end": 7, "text": "two", "score": 1.5}]
+    assert spans(tmp_path, "one two three", passages) == ((0, 3), (4, 7))
+
+
+def test_passages_can_be_ignored(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, {"id": "a", "text": "one", "passages": [[0, 3]]}, {"id": "b", "text": "x", "passages": "y"})
+    notes = Notes()
+    read = list(read_documents(path, CorpusOptions(ignore_passages=True), notes))
+    assert [document.passages for document in read] == [(), ()]
+    assert notes.lines() == []
 
 
 def test_passages_belong_to_the_field_text_alone(tmp_path: Path) -> None:

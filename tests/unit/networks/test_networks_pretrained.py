@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -142,3 +144,24 @@ def test_only_a_file_of_bf16_weights_is_loaded_as_bf16(tmp_path: Path) -> None:
     assert dtype_of(in_bf16(folder), "bf16") == torch.bfloat16
     assert dtype_of(folder, "float32") == torch.float32
     assert dtype_of(add(folder, "lm_head.dense.bias"), "bf16") == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("hidden_size", 24, "'hidden_size' does not fit the weights, which have 16 (got 24)"),
+        ("vocab_size", 7, "'vocab_size' does not fit the weights, which have "),
+        ("max_position_embeddings", 9, "'max_position_embeddings' does not fit the weights, which have 48 (got 9)"),
+        ("num_hidden_layers", "x", "'num_hidden_layers' has a wrong value (got 'x')"),
+        ("id2label", {str(n): str(n) for n in range(3)}, "does not fit the shapes of the weights"),
+    ],
+)
+def test_a_configuration_that_does_not_fit_is_named_with_key_and_value(
+    key: str, value: Any, message: str, tmp_path: Path
+) -> None:
+    folder = save_cross_encoder(tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {key: value}))
+    with pytest.raises(InputError) as error:
+        CrossEncoder(find_model(str(folder)))
+    assert str(error.value).startswith(f"{folder / 'config.json'}: {message}")

@@ -12,6 +12,7 @@ from longrank.errors import InputError
 from longrank.formats.folds import Fold
 from longrank.formats.trec import read_run
 from longrank.index import Index
+from longrank.storage import read_header
 from longrank.types import Notes, Run, ScoredDoc
 from training_collections import N_QUERIES, write_collection
 
@@ -329,6 +330,29 @@ def test_another_teacher_under_the_same_name_is_not_resumed_with(folder: Path, t
                 validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
         else:
             validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
+
+
+def test_a_teacher_that_may_know_what_a_fold_tests_is_not_learned_from(folder: Path, tmp_path: Path) -> None:
+    import longrank
+
+    first = experiment(folder)
+    validated(first, tmp_path / "first", only=["s1"])
+    longrank.rerank(
+        folder / "index",
+        {query_id: query.text for query_id, query in first.queries.items()},
+        first.run,
+        pipeline="parade-max",
+        model=str(tmp_path / "first" / "s1" / "model"),
+        evidence=tmp_path / "e",
+        assignments={"passages.preset": "windows", "passages.options": {"length": 12, "stride": 8}}
+        | {"scorer.options.max_tokens": 32},
+    )
+    (training,) = read_header(tmp_path / "e")["lineage"]
+    assert training["fold"] == first.identity("s1", first.task("s1", Notes()))["fold"]
+    by_teacher = {"loss": [{"name": "margin-mse"}], "teacher": {"evidence": str(tmp_path / "e")}}
+    with pytest.raises(InputError, match=r"e: the teacher was trained on another fold .* fold 's2'; .*--fold s2"):
+        validated(experiment(folder, sections=by_teacher), tmp_path / "t", only=["s2"])
+    validated(experiment(folder, sections=by_teacher), tmp_path / "t", only=["s1"])
 
 
 def test_dev_queries_that_choose_nothing_are_counted(folder: Path, tmp_path: Path) -> None:

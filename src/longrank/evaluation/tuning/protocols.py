@@ -148,7 +148,9 @@ class OnFolds:
         tested = {query_id for fold in self.folds.values() for query_id in fold.test}
         if (missing := next((q for q in table.query_ids if q not in tested), None)) is not None:
             raise InputError(
-                f"no fold tests query '{missing}', which has judgments", fix="give folds that test all queries"
+                f"no fold tests query '{missing}', which has judgments",
+                about=("folds",),
+                fix="give folds that test all queries",
             )
         known = set(table.query_ids)
         folds = {name: fold.among(known) for name, fold in self.folds.items()}
@@ -158,7 +160,7 @@ class OnFolds:
         rule = RULES[self.rule]
         chosen_on = rule.queries(name, folds)
         if not chosen_on:
-            raise InputError(f"fold '{name}' has no query with judgments to choose on", got=self.rule)
+            raise InputError(f"fold '{name}' has no query with judgments to choose on", about=("folds",), got=self.rule)
         return Choice(name, rule.best(table, name, folds), chosen_on, folds[name].test)
 
     def conclude(self, table: GridValues, choices: tuple[Choice, ...], measured: Measured) -> Outcome:

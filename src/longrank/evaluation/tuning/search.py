@@ -132,7 +132,9 @@ def judged_queries(queries: Sequence[Query], qrels: Qrels, notes: Notes) -> tupl
     """
     judged = tuple(query for query in queries if query.query_id in qrels)
     if not judged:
-        raise InputError("the queries and the judgments have no query in common", fix="compare their ids")
+        raise InputError(
+            "the queries and the judgments have no query in common", about=("queries", "qrels"), fix="compare their ids"
+        )
     query_ids = {query.query_id for query in queries}
     for query in queries:
         if query.query_id not in qrels:

@@ -70,7 +70,10 @@ def collect(
     for query_id, group in groupby(records, key=lambda evidence: evidence.query_id):
         parts, documents = parts_of.setdefault(query_id, {}), list(group)
         if parts and formula.scorers:
-            raise InputError(f"the evidence of query {query_id!r} is not together, so its scores cannot be mixed")
+            raise InputError(
+                f"the evidence of query {query_id!r} is not together, so its scores cannot be mixed",
+                about=("evidence",),
+            )
         rows = np.array([formula.parts(documents, aggregate, mix) for mix in mixes], np.float64).swapaxes(0, 1)
         for evidence, row in zip(documents, rows, strict=True):
             doc_id = evidence.doc_id
@@ -128,7 +131,11 @@ class Weighing:
         """
         judged = tuple(query_id for query_id in self.first_stage if query_id in self.qrels)
         if not judged:
-            raise InputError("the first stage and the judgments have no query in common", fix="compare their ids")
+            raise InputError(
+                "the first stage and the judgments have no query in common",
+                about=("run", "qrels"),
+                fix="compare their ids",
+            )
         return judged
 
     def about(self) -> dict[str, Any]:

@@ -177,7 +177,9 @@ def _covid_run(bench: Workbench, system: str, candidates: Path, depth: int) -> P
         return train(bench, name, STANDALONE, candidates, overrides, folds=bench.folds_without_dev) / "test.run"
     if bench.judged_before is None:
         fix = "--set learn_on_judged_before=false learns by folds"
-        raise InputError("the collection has no judgments of earlier rounds to train on", got=system, fix=fix)
+        raise InputError(
+            "the collection has no judgments of earlier rounds to train on", about=("collection",), got=system, fix=fix
+        )
     first = bench.retrieve("bm25", FIRST_STAGES["BM25"])
     model = _trained_once(bench, system, overrides, (bench.queries, bench.judged_before, first))
     return _applied(bench, name, overrides, model, candidates)

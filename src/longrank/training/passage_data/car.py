@@ -45,7 +45,7 @@ def car_rows(
         notes.add("queries that the run lacks, left out", query.query_id, query.query_id not in run)
         for _, doc_id, _ in run.get(query.query_id)[:depth]:
             if doc_id not in paragraphs:
-                raise InputError("the collection lacks a paragraph of the run", got=doc_id)
+                raise InputError("the collection lacks a paragraph of the run", about=("run",), got=doc_id)
             text = paragraphs.document(doc_id).text
             if text.strip():
                 yield Row(query.text, text, int(judged.get(doc_id, 0) > 0))

@@ -93,6 +93,6 @@ def split_queries(queries: Sequence[Query], n_dev: int, seed: int) -> tuple[list
         InputError: one of the two parts would be empty.
     """
     if not 0 < n_dev < len(queries):
-        raise InputError(f"of {len(queries)} queries some must train and some validate", got=n_dev)
+        raise InputError(f"of {len(queries)} queries some must train and some validate", about=("queries",), got=n_dev)
     chosen = set(shuffled([query.query_id for query in queries], seed)[:n_dev])
     return [q for q in queries if q.query_id not in chosen], [q for q in queries if q.query_id in chosen]

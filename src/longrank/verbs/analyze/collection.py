@@ -19,12 +19,14 @@ from longrank.evaluation.systems import places_of
 from longrank.formats.passage_documents import read_passage_documents
 from longrank.formats.webap import is_webap, passage_grades
 from longrank.types import Notes
+from longrank.verbs.naming import naming_files
 
 if TYPE_CHECKING:
     from longrank.analysis.distribution import Distribution
     from longrank.types import Document
 
 
+@naming_files
 def collection(
     source: Any,
     queries: Any = None,
@@ -95,6 +97,7 @@ def _counted(documents: Iterable[Document], progress: Callable[[int], object] | 
             progress(1)
 
 
+@naming_files
 def relevant_passages(
     passage_qrels: Any,
     *,

@@ -19,11 +19,13 @@ from longrank.errors import InputError
 from longrank.evaluation.systems import places_of
 from longrank.formats.evidence import check_complete, open_evidence
 from longrank.types import Notes
+from longrank.verbs.naming import naming_files
 
 if TYPE_CHECKING:
     from longrank.types import Evidence
 
 
+@naming_files
 def positions(
     evidence: Any,
     *,
@@ -71,6 +73,7 @@ def positions(
     )
 
 
+@naming_files
 def sentences(
     evidence: Any,
     qrels: Any,
@@ -101,6 +104,7 @@ def sentences(
     return _swept(points, "passages", {**places_of(evidence=evidence, qrels=qrels), "rule": rule}, notes)
 
 
+@naming_files
 def depth(
     evidence: Any,
     first_stage: Any,

@@ -16,8 +16,10 @@ from longrank.evaluation.measures import evaluate, is_count, summarise
 from longrank.evaluation.names import parse_measure
 from longrank.evaluation.systems import System, note_coverage, place_of, places_of, read_systems
 from longrank.types import Notes
+from longrank.verbs.naming import naming_files
 
 
+@naming_files
 def deltas(
     qrels: Any, run: Any, baseline: Any, measure: str = "nDCG@10", *, shown: int = 10, notes: Notes | None = None
 ) -> Analysis[differing.Deltas]:
@@ -62,6 +64,7 @@ def _short(source: Any, kind: str) -> str:
     return place_of(source, kind).rpartition("/")[2]
 
 
+@naming_files
 def judged(
     qrels: Any, runs: Any, cutoffs: Iterable[int] = (10, 20), *, notes: Notes | None = None
 ) -> Analysis[dict[str, dict[int, float]]]:
@@ -93,6 +96,7 @@ def judged(
     )
 
 
+@naming_files
 def agreement(
     runs: Any, *, k: int = 10, p: float = 0.9, depth: int | None = None, notes: Notes | None = None
 ) -> Analysis[list[alike.Agreement]]:

@@ -17,10 +17,12 @@ from longrank.errors import InputError
 from longrank.evaluation.systems import places_of
 from longrank.index import Index
 from longrank.types import Notes, Span
+from longrank.verbs.naming import naming_files
 
 KINDS = ("answers", "spans")
 
 
+@naming_files
 def evidence(
     evidence: Any,
     gold: Any,
@@ -74,10 +76,12 @@ def evidence(
     judged = _given(read_gold_spans, opened.passage_qrels if spans is None else spans, notes, grade=level) or []
     relevant = opened.qrels if qrels is None else qrels
     if relevant is None:
-        raise InputError("there are no judgments of documents", fix="give `qrels`, or a collection that has them")
+        raise InputError(
+            "there are no judgments of documents", about=("gold",), fix="give `qrels`, or a collection that has them"
+        )
     by = by or ("answers" if texts else "spans")
     if not (texts if by == "answers" else judged):
-        raise InputError(f"the collection has no {_GOLD[by]}", fix=_MISSING[by])
+        raise InputError(f"the collection has no {_GOLD[by]}", about=("gold",), fix=_MISSING[by])
     known = gold_collection(opened.documents(), read_qrels(relevant, notes), judged, texts, level=level, notes=notes)
     digest = None if index is None else (index if isinstance(index, Index) else Index.open(index)).digest
     inputs = {
@@ -113,11 +117,13 @@ def _common(inputs: Mapping[str, Mapping[Pair, Sequence[Span]]], pairs: Sequence
         without = [pair for pair in pairs if pair not in orders]
         if len(without) == len(pairs):
             fix = "check that evidence and judgments have the same query and document ids"
-            raise InputError(f"{name} has no document that is relevant to its query", fix=fix)
+            raise InputError(f"{name} has no document that is relevant to its query", about=("evidence",), fix=fix)
         notes.add(f"{name}: relevant documents without evidence, left out of all rows", _where(without), len(without))
     common = [pair for pair in pairs if all(pair in orders for orders in inputs.values())]
     if not common:
-        raise InputError("the inputs have no relevant document in common", fix="measure them one by one")
+        raise InputError(
+            "the inputs have no relevant document in common", about=("evidence",), fix="measure them one by one"
+        )
     return common
 
 
@@ -129,9 +135,13 @@ def _with_gold(known: GoldCollection, pairs: Sequence[Pair], by: str, notes: Not
     what = "whose answer does not occur" if by == "answers" else "without gold spans"
     notes.add(f"relevant documents {what}, left out", _where(without), len(without))
     if not found and by == "answers":
-        raise InputError("no answer occurs in a relevant document", fix="take the judgments of passages as gold: spans")
+        raise InputError(
+            "no answer occurs in a relevant document",
+            about=("gold",),
+            fix="take the judgments of passages as gold: spans",
+        )
     if not found:
-        raise InputError("no relevant document has a gold span", fix="check the level and the ids")
+        raise InputError("no relevant document has a gold span", about=("gold",), fix="check the level and the ids")
     return found
 
 
