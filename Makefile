@@ -4,6 +4,7 @@
 # make test-slow, test-base (no extras), test-spacy   what is heavy or needs another environment
 # make test-clients   other people's HTTP clients against a server, each in the environment that its versions need
 # make model  train the cascade's cross-encoder into the cache folder (one to two hours)
+# make docs   the documentation site, into build/site/html
 # make bench  the measurements of docs/results.md (most of an hour)
 
 PYTHON ?= python3.11
@@ -13,7 +14,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: demo test test-slow test-base test-spacy test-clients lint model bench clean
+.PHONY: demo test test-slow test-base test-spacy test-clients lint model docs bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -72,6 +73,11 @@ model: $(VENV)/.test
 	$(BIN)/python -m benchmarks.pretraining_examples $(DATA) -o work/examples --only cascade
 	$(BIN)/longrank train-passages benchmarks/cross_encoder.toml work/examples/cascade.jsonl -o work/cross-encoder
 	mkdir -p $(dir $(MODEL)) && rm -rf $(MODEL) && cp -r work/cross-encoder/model $(MODEL)
+
+docs: $(VENV)/.demo
+	$(BIN)/pip install -q -e '.[docs]'
+	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/site.py
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.passages $(DATA) time

@@ -1,6 +1,6 @@
 """Write the pages of ``docs/`` that are made from the code; ``--check`` fails when one is stale.
 
-python docs/generate.py            writes cli.md, names.md and the tables of collections.md and pipelines.md
+python docs/generate.py            writes api.md, cli.md, names.md and the tables of collections.md and pipelines.md
 python docs/generate.py --check    exit 1 if a page differs from the code
 """
 
@@ -193,7 +193,15 @@ def pipelines_page() -> str:
     return f"{before}{made}{head}{rows}\n{AFTER}{rest.partition(AFTER)[2]}"
 
 
+def api_page() -> str:
+    """Return the Python reference."""
+    from api import page  # beside this file
+
+    return page()
+
+
 PAGES = {
+    "api.md": api_page,
     "cli.md": cli_page,
     "names.md": names_page,
     "collections.md": collections_page,
