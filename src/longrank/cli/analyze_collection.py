@@ -60,7 +60,7 @@ def relevant_passages(
     passage_qrels: Annotated[
         str,
         typer.Argument(
-            help="Judgments of passages in TREC format, or a collection folder that has them. A passage id is the "
+            help="Judgments of passages in TREC format, or a collection that has them. A passage id is the "
             "document's id, a separator and the passage's number. WebAP's graded file is read, too.",
             metavar="PASSAGE_QRELS",
         ),

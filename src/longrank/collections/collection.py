@@ -140,6 +140,8 @@ def completed(collection: Collection) -> Collection:
             sources=collection.sources or _dataset(entry.irds, entry).sources,
             queries=collection.queries or tuple(place for topic in topics for place in topic.queries),
             qrels=collection.qrels or tuple(place for topic in topics for place in topic.qrels),
+            passage_qrels=collection.passage_qrels
+            or tuple(place for topic in topics for place in topic.passage_qrels if not collection.qrels),
             judged_before=collection.judged_before or tuple(IRDS + before for before in entry.judged_before),
         )
     return replace(collection, fields=_fields(entry, collection.sources))
@@ -182,6 +184,7 @@ def _files(folder: Path, pattern: str) -> tuple[str, ...]:
 
 def _dataset(dataset_id: str, entry: CatalogueEntry | None) -> Collection:
     from longrank.collections.irds import load
+    from longrank.collections.irds_spans import has_spans
 
     dataset, place = load(dataset_id), (IRDS + dataset_id,)
     entry = entry or next((entry for entry in catalogue().values() if entry.irds == dataset_id), None)
@@ -191,6 +194,7 @@ def _dataset(dataset_id: str, entry: CatalogueEntry | None) -> Collection:
         sources=place if dataset.has_docs() else (),
         queries=place if dataset.has_queries() else (),
         qrels=place if dataset.has_qrels() else (),
+        passage_qrels=place if has_spans(dataset) else (),
     )
     return replace(collection, fields=_fields(entry, collection.sources))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.collections.collection import IRDS, Collection, places
+from longrank.collections.judgments import read_judgments
 from longrank.errors import InputError
 from longrank.formats.answers import checked_answers
 from longrank.formats.answers import read_answers as read_answer_file
@@ -57,11 +58,40 @@ def read_gold_spans(source: Any, notes: Notes | None = None, *, grade: int = 1) 
     """
     notes = Notes() if notes is None else notes
     if isinstance(source, str | Path | Collection):
-        return [row for place in places(source, "passage_qrels") for row in read_passage_judgments(Path(place), notes)]
+        return [row for place in places(source, "passage_qrels") for row in _judgments_in(place, notes)]
     return [
         PassageJudgment(id_of(query_id, "query id"), id_of(doc_id, "doc_id"), _span(span), grade, _SPANS, None)
         for query_id, doc_id, span in _rows(source)
     ]
+
+
+def read_passage_qrels(source: str | Path, notes: Notes) -> dict[str, dict[str, int]]:
+    """Read judgments of passages as if the passages were documents.
+
+    Args:
+        source: a file in TREC format, a collection folder, a name of the catalogue or ``irds:ID``.
+        notes: counts remarks on accepted input.
+
+    Returns:
+        query_id -> passage id -> grade; from ir_datasets, a passage id is ``doc_id#number``.
+
+    Raises:
+        InputError: the collection judges no passages, or a fault of the file.
+    """
+    parts = places(source, "passage_qrels")
+    qrels = dict(read_judgments([place for place in parts if not place.startswith(IRDS)], notes))
+    for place in parts:
+        for row in _judgments_in(place, notes) if place.startswith(IRDS) else ():
+            qrels.setdefault(row.query_id, {})[f"{row.doc_id}#{row.passage}"] = row.grade
+    return qrels
+
+
+def _judgments_in(place: str, notes: Notes) -> list[PassageJudgment]:
+    if place.startswith(IRDS):
+        from longrank.collections.irds import irds_passage_judgments
+
+        return irds_passage_judgments(place.removeprefix(IRDS), notes)
+    return read_passage_judgments(Path(place), notes)
 
 
 def _is_jsonl(place: str) -> bool:

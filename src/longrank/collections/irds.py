@@ -14,12 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from longrank.collections.irds_spans import Stretch, has_spans, highest_grades, passage_judgments, text_and_passages
 from longrank.config import suggestion
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.ids import check_id
+from longrank.formats.passage_qrels import PassageJudgment
 from longrank.formats.records import NAMES_OF_TEXT, Record
 from longrank.formats.topics import field_among
-from longrank.types import Query
+from longrank.types import Notes, Query
 
 T = TypeVar("T")
 _END = object()
@@ -48,15 +50,18 @@ def load(dataset_id: str) -> Any:
 def irds_records(dataset_id: str) -> Iterator[Record]:
     """Yield the documents of a dataset as records; every field that is a string is a field.
 
-    ``text`` is the field text, body or contents, else ir_datasets' default text.
+    ``text`` is the field text, body or contents, else ir_datasets' default text. A document that comes in spans has them
+    as its passages.
 
     Raises:
         InputError: no such dataset, it has no documents, or they cannot be fetched.
     """
     dataset = _with(dataset_id, "docs")
     for doc in _each(dataset_id, dataset.docs_iter):
-        values = {name: value for name, value in doc._asdict().items() if isinstance(value, str)}
-        if not any(name in values for name in NAMES_OF_TEXT):
+        values: dict[str, Any] = {name: value for name, value in doc._asdict().items() if isinstance(value, str)}
+        if isinstance(getattr(doc, "spans", None), tuple):
+            values |= text_and_passages(doc.spans)
+        elif not any(name in values for name in NAMES_OF_TEXT):
             values = {"text": _quietly(dataset_id, doc.default_text)} | values
         yield Record(check_id(doc.doc_id, "doc_id", Path(f"irds:{dataset_id}")), values, None)
 
@@ -88,12 +93,14 @@ def irds_queries(dataset_id: str, field: str | None = None) -> list[Query]:
 
 
 def irds_qrels(dataset_id: str) -> dict[str, dict[str, int]]:
-    """Return the judgments of a dataset: query_id -> doc_id -> grade.
+    """Return the judgments of a dataset: query_id -> doc_id -> grade, of stretches of a document the highest.
 
     Raises:
         InputError: no such dataset, it has no judgments, they cannot be fetched, or two of them contradict.
     """
     dataset = _with(dataset_id, "qrels")
+    if has_spans(dataset):
+        return highest_grades(_stretches(dataset_id, dataset))
     qrels: dict[str, dict[str, int]] = {}
     for qrel in _each(dataset_id, dataset.qrels_iter):
         judged = qrels.setdefault(qrel.query_id, {})
@@ -101,6 +108,33 @@ def irds_qrels(dataset_id: str) -> dict[str, dict[str, int]]:
             what = f"document {qrel.doc_id} is judged twice, differently, for query {qrel.query_id}"
             raise InputError(what, path=f"irds:{dataset_id}")
     return qrels
+
+
+def irds_passage_judgments(dataset_id: str, notes: Notes) -> list[PassageJudgment]:
+    """Return the judgments of passages of a dataset that judges stretches of its documents.
+
+    Args:
+        dataset_id: the id, without ``irds:``.
+        notes: counts judged stretches that lie in no passage.
+
+    Raises:
+        InputError: no such dataset, it judges whole documents only, or its parts cannot be fetched.
+    """
+    dataset, place = _with(dataset_id, "qrels"), Path(f"irds:{dataset_id}")
+    if not has_spans(dataset):
+        raise InputError("this dataset has no judgments of passages", path=place)
+    store = _quietly(dataset_id, dataset.docs_store)
+
+    def spans_of(doc_id: str) -> tuple[Any, ...] | None:
+        found = _quietly(dataset_id, lambda: store.get_many([doc_id]))
+        return found[doc_id].spans if doc_id in found else None
+
+    return passage_judgments(_stretches(dataset_id, dataset), spans_of, place, notes)
+
+
+def _stretches(dataset_id: str, dataset: Any) -> Iterator[Stretch]:
+    for qrel in _each(dataset_id, dataset.qrels_iter):
+        yield Stretch(qrel.query_id, qrel.doc_id, qrel.start, qrel.length, qrel.relevance)
 
 
 def _import() -> Any:

@@ -36,6 +36,17 @@ class ExtraFiles:
         self._recipe, self._models, self._collection = recipe, models, collection
         self.files: list[Path] = []
 
+    def passage_judgments(self, name: str) -> str | Path:
+        """Return a file as `file` does; without it, the collection itself if ir_datasets has judgments of its passages.
+
+        Raises:
+            InputError: neither.
+        """
+        collection = self._collection
+        if any(place.startswith(IRDS) for place in collection.passage_qrels):
+            return collection.name
+        return self.file(name)
+
     def file(self, name: str) -> Path:
         """Return a file of the collection's folder, or a file by its path.
 

@@ -98,10 +98,10 @@ def test_a_query_or_a_judgment_in_two_files_is_refused(tmp_path: Path) -> None:
         ("robust4=x", "unknown collection (got 'robust4')"),
         ("time", "time: is not here; open, from https://ir.dcs.gla.ac.uk/resources/test_collections/time/"),
         (
-            "genomics",
-            "put it in genomics=FOLDER (docs.jsonl or docs/, queries.jsonl or topics*, qrels.txt or qrels.*: ",
+            "microblog",
+            "put it in microblog=FOLDER (docs.jsonl or docs/, queries.jsonl or topics*, qrels.txt or qrels.*: ",
         ),
-        ("genomics=nowhere", "nowhere: no such folder; on request, from https://dmice.ohsu.edu/trec-gen/"),
+        ("microblog=nowhere", "nowhere: no such folder; on request, from https://trec.nist.gov/data/microblog.html"),
         ("./nowhere", "./nowhere: no such folder"),
     ],
 )
@@ -116,8 +116,8 @@ def test_a_folder_without_a_part_says_which(folder: Path) -> None:
     (folder / "qrels.txt").unlink()
     with pytest.raises(InputError, match=r"mine: has no judgments; a collection folder holds docs\.jsonl or docs/"):
         open_whole(str(folder))
-    with pytest.raises(InputError, match=r"has no judgments; on request, from https://dmice"):
-        open_whole(f"genomics={folder}")
+    with pytest.raises(InputError, match=r"has no judgments; on request, from https://trec"):
+        open_whole(f"microblog={folder}")
 
 
 # --- through ir_datasets, of which nothing is at hand here ----------------------------------------

@@ -94,7 +94,7 @@ def table_9(bench: Workbench) -> Iterator[ObtainedRow]:
     """Relevant passages per relevant document."""
     path, options = bench.folder / "relevant-passages.json", bench.settings["options"]
     whole = ("--qrels", bench.qrels) if "--document-level" in options else ()
-    passages = bench.extra_files.file(bench.settings["passages"])
+    passages = bench.extra_files.passage_judgments(bench.settings["passages"])
     bench.do("analyze", "relevant-passages", passages, *options, *whole, "-o", path, output=path)
     shares = dict(zip(bench.recipe.quantities, ("exactly_1", "up_to_2", "from_3"), strict=True))
     yield bench.measured(

@@ -12,8 +12,8 @@ from longrank.analysis import relevant_passages as passages
 from longrank.analysis.render import collection_text, examples_text, relevant_passages_text
 from longrank.analysis.result import Analysis
 from longrank.analysis.sources import open_source, wordpieces
-from longrank.collections import places, read_qrels, read_queries
-from longrank.collections.judgments import read_judgments
+from longrank.collections import read_qrels, read_queries
+from longrank.collections.gold import read_passage_qrels
 from longrank.errors import InputError
 from longrank.evaluation.systems import places_of
 from longrank.formats.passage_documents import read_passage_documents
@@ -111,7 +111,7 @@ def relevant_passages(
     """Count the relevant passages of relevant documents (PARADE, table 9).
 
     Args:
-        passage_qrels: judgments of passages, or a collection folder that has some; or WebAP's file, whose neighbouring
+        passage_qrels: judgments of passages, or a collection that has some; or WebAP's file, whose neighbouring
             sentences of `level` or more are merged to passages of at most 130 words.
         separator: text between a document's id and the passage's number in a passage id.
         mapping: a file of passage and document ids, or passage id -> doc id, for passages with ids of their own.
@@ -130,7 +130,7 @@ def relevant_passages(
     if isinstance(passage_qrels, str | Path) and is_webap(Path(passage_qrels)):
         judged = passage_grades(Path(passage_qrels), notes, level)
     elif isinstance(passage_qrels, str | Path):
-        judged = read_judgments(places(passage_qrels, "passage_qrels"), notes)
+        judged = read_passage_qrels(passage_qrels, notes)
     else:
         judged = read_qrels(passage_qrels, notes)
     if mapping is None:
