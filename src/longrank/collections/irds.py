@@ -50,8 +50,8 @@ def load(dataset_id: str) -> Any:
 def irds_records(dataset_id: str) -> Iterator[Record]:
     """Yield the documents of a dataset as records; every field that is a string is a field.
 
-    ``text`` is the field text, body or contents, else ir_datasets' default text. A document that comes in spans has them
-    as its passages.
+    ``text`` is the field text, body or contents, else ir_datasets' default text. A document that comes in spans has
+    them as its passages.
 
     Raises:
         InputError: no such dataset, it has no documents, or they cannot be fetched.

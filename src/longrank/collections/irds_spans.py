@@ -1,8 +1,8 @@
 """Datasets of ir_datasets that judge stretches of a document: TREC Genomics 2006 and 2007 (``highwire``).
 
 A document comes in the stretches that a run of the track may return, its passages. The judges marked stretches of their
-own, as (start, length) in the bytes of the source. A judged stretch gives its grade to each passage that it overlaps, and
-the highest grade to the document: a document is relevant if a stretch of it is (Hersh et al., TREC 2006).
+own, as (start, length) in the bytes of the source. A judged stretch gives its grade to each passage that it overlaps,
+and the highest grade to the document: a document is relevant if a stretch of it is (Hersh et al., TREC 2006).
 """
 
 from __future__ import annotations
