@@ -29,7 +29,9 @@ class PieceTokenizer:
 
 
 VARIANTS = [(name, {}) for name in PRESETS] + [
-    ("sentences", {"splitter": splitter}) for splitter in SPLITTERS if splitter != "spacy" or find_spec("spacy")
+    ("sentences", {"splitter": splitter})
+    for splitter in SPLITTERS
+    if splitter not in {"spacy", "punkt"} and (splitter != "spacy-rules" or find_spec("spacy"))
 ]
 READS_A_PART = ("cedr", "even", "given")
 UNCAPPED = [v for v in VARIANTS if "max_passages" not in PRESETS[v[0]] and v[0] not in READS_A_PART]

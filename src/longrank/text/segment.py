@@ -215,7 +215,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "sentences": {"unit": "sentence", "length": 1, "stride": 1},
     # Birch: sentences, over-long ones cut at 512 words. The remainder is kept, released code loses it.
     "birch": {"unit": "sentence", "length": 1, "stride": 1},
-    # Santos et al.: sentences. The paper splits with spaCy: splitter = "spacy".
+    # Santos et al.: sentences. The paper splits with spaCy's English model: splitter = "spacy".
     "santos": {"unit": "sentence", "length": 1, "stride": 1},
     # docTTTTTquery and monoT5 on documents (they read the first 10,000 characters; here all is read).
     "doct5query": {"unit": "sentence", "length": 10, "stride": 5},

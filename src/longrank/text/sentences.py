@@ -1,7 +1,9 @@
 """Sentence splitters by name; offsets are exact code points.
 
     sentencex      Wikimedia's rule-based splitter, more than 200 languages, without its pairs (see below)
-    spacy          spaCy's rule-based sentencizer (extra ``spacy``)
+    spacy          spaCy's English parser, the pipeline en_core_web_sm (extra ``spacy``, and the pipeline)
+    spacy-rules    spaCy's rule-based sentencizer (extra ``spacy``)
+    punkt          NLTK's Punkt with its English parameters (extra ``nltk``, and NLTK's punkt_tab)
     pretokenized   text whose sentences end with `` . ``, see `longrank.text.pretokenized`
 
 Lines and paragraphs bound sentences in every splitter, except where prose is hard-wrapped: see `longrank.text.lines`.
@@ -20,9 +22,11 @@ import re
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from itertools import pairwise
+from typing import Any
 
 from longrank.config import lookup
 from longrank.errors import InputError, MissingExtra
+from longrank.storage import digest_of
 from longrank.text.lines import RULE, blocks
 from longrank.text.windows import Units, piece_end, trimmed, whitespace_words
 from longrank.text.words import readable
@@ -31,6 +35,7 @@ from longrank.types import Span
 Split = Callable[[str], list[Span]]
 """Text -> offsets of its sentences; white space at their ends is trimmed later."""
 
+_PIPELINE = "en_core_web_sm"
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z]+)*")
 _PIECE = 1 << 16  # code points per call of a splitter
 _LINE_ENDS = dict.fromkeys(map(ord, "\x85\u2028\u2029"), "\n")
@@ -94,11 +99,11 @@ def make_splitter(name: str, language: str = "en") -> SentenceSplitter:
 
     Args:
         name: one of `SPLITTERS`.
-        language: ISO 639 code. Sentencex falls back to a related language, finally to English; the pretokenized
-            rule supports English only.
+        language: ISO 639 code. Sentencex falls back to a related language, finally to English; spacy, punkt and
+            pretokenized support English only.
 
     Raises:
-        InputError: unknown name, or a language that the splitter does not support.
+        InputError: unknown name, a language that the splitter does not support, or its data are not installed.
         MissingExtra: the splitter's package is not installed.
     """
     return lookup(SPLITTERS, name, "sentence splitter")(language)
@@ -143,32 +148,86 @@ def _before_opening_marks(text: str, start: int, end: int) -> int:
 
 
 def _spacy(language: str) -> SentenceSplitter:
+    """Return the splitter by spaCy's English parser, as Santos et al. split.
+
+    Sentence ends come from the parser; components that do not change them are left out.
+    """
+    spacy = _imported_spacy()
+    _check_english("spacy", language)
     try:
-        import spacy
-    except ImportError:
-        raise MissingExtra("spaCy's sentence splitter", "spacy") from None
+        pipe = spacy.load(_PIPELINE, exclude=["tagger", "attribute_ruler", "lemmatizer", "ner"])
+    except OSError:
+        raise InputError(
+            f"spaCy's English pipeline {_PIPELINE} is not installed",
+            fix=f"python -m spacy download {_PIPELINE}, or splitter = spacy-rules",
+        ) from None
+    return SentenceSplitter(f"spacy-{spacy.__version__} {_PIPELINE}-{pipe.meta['version']}", _by_spacy(pipe))
+
+
+def _spacy_rules(language: str) -> SentenceSplitter:
+    spacy = _imported_spacy()
     try:
         pipe = spacy.blank(language)
     except ImportError:
         raise InputError("spaCy does not support the language", got=language) from None
     pipe.add_pipe("sentencizer")
+    return SentenceSplitter(f"spacy-{spacy.__version__}", _by_spacy(pipe))
 
+
+def _imported_spacy() -> Any:
+    try:
+        import spacy
+    except ImportError:
+        raise MissingExtra("spaCy's sentence splitter", "spacy") from None
+    return spacy
+
+
+def _by_spacy(pipe: Any) -> Split:
     def split(text: str) -> list[Span]:
         return [(sentence.start_char, sentence.end_char) for sentence in pipe(readable(text)).sents]
 
-    return SentenceSplitter(f"spacy-{spacy.__version__}", split)
+    return split
+
+
+def _punkt(language: str) -> SentenceSplitter:
+    """Return the splitter by NLTK's Punkt, which Birch's released code calls (``tokenizers/punkt/english``)."""
+    try:
+        import nltk
+        from nltk.tokenize import PunktTokenizer
+    except ImportError:
+        raise MissingExtra("NLTK's Punkt", "nltk") from None
+    _check_english("punkt", language)
+    try:
+        punkt = PunktTokenizer("english")
+    except LookupError:
+        raise InputError(
+            "NLTK's punkt_tab, the parameters of Punkt, is not installed", fix="python -m nltk.downloader punkt_tab"
+        ) from None
+    known = punkt._params  # no public name
+    parameters = digest_of([sorted(known.abbrev_types), sorted(known.sent_starters), sorted(known.collocations)])
+
+    def split(text: str) -> list[Span]:
+        return list(punkt.span_tokenize(readable(text)))
+
+    return SentenceSplitter(f"punkt-{nltk.__version__} english-{parameters[:8]}", split)
 
 
 def _pretokenized(language: str) -> SentenceSplitter:
     from longrank.text.pretokenized import split
 
-    if language != "en":
-        raise InputError("the pretokenized splitter supports English only", got=language)
+    _check_english("pretokenized", language)
     return SentenceSplitter("pretokenized-1", split)
+
+
+def _check_english(name: str, language: str) -> None:
+    if language != "en":
+        raise InputError(f"the {name} splitter supports English only", got=language)
 
 
 SPLITTERS: dict[str, Callable[[str], SentenceSplitter]] = {
     "sentencex": _sentencex,
     "spacy": _spacy,
+    "spacy-rules": _spacy_rules,
+    "punkt": _punkt,
     "pretokenized": _pretokenized,
 }

@@ -3,8 +3,11 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +22,8 @@ from longrank.text.sentences import SPLITTERS, make_splitter, splitter_in
 GOLD = json.loads(Path(__file__).with_name("time_sentences.json").read_text())
 """TIME: doc_id -> [start, end] of every sentence, fifteen whole documents, checked by reading them."""
 
-INSTALLED = [name for name in SPLITTERS if name != "spacy" or find_spec("spacy")]
+WITH_MODELS = {"spacy", "punkt"}  # data of their own
+INSTALLED = [name for name in SPLITTERS if name not in WITH_MODELS and (name != "spacy-rules" or find_spec("spacy"))]
 
 WITH_FAULTS = {"17", "250", "300"}
 """A quotation mark that was never closed, or a unit at the end of a sentence: what the rule gets wrong."""
@@ -156,15 +160,64 @@ def test_a_language_that_cannot_be_split_is_refused(splitter: str, language: str
 
 def test_without_spacy_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(MissingExtra, match=r"pip install '\.\[spacy\]'"):
+    for name in ("spacy", "spacy-rules"):
+        with pytest.raises(MissingExtra, match=r"pip install '\.\[spacy\]'"):
+            make_splitter(name)
+
+
+def a_spacy(load: Callable[..., Any]) -> ModuleType:
+    """Return a stand-in for spaCy, whose pipelines `load` opens."""
+    module = ModuleType("spacy")
+    module.__version__, module.load = "3.9", load  # type: ignore[attr-defined]
+    return module
+
+
+def test_spacy_is_the_english_parser_and_says_if_the_pipeline_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str, **_: Any) -> None:
+        raise OSError(name)
+
+    monkeypatch.setitem(sys.modules, "spacy", a_spacy(missing))
+    with pytest.raises(InputError, match=r"en_core_web_sm is not installed; python -m spacy download en_core_web_sm"):
         make_splitter("spacy")
+    with pytest.raises(InputError, match="supports English only"):
+        make_splitter("spacy", "de")
+
+    def parsed(text: str) -> SimpleNamespace:
+        return SimpleNamespace(sents=[SimpleNamespace(start_char=0, end_char=len(text))])
+
+    parsed.meta = {"version": "3.8.0"}  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "spacy", a_spacy(lambda name, exclude: parsed))
+    assert make_splitter("spacy").fingerprint.startswith("spacy-3.9 en_core_web_sm-3.8.0 ")
+    assert sentences("Mr. X came. She left.", "spacy") == ["Mr. X came. She left."]
 
 
-def test_spacy_splits_with_exact_offsets_and_refuses_an_unknown_language() -> None:
+def test_punkt_splits_as_nltk_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parameters are in NLTK's own files: an abbreviation, and no other knowledge."""
+    nltk = pytest.importorskip("nltk", reason="needs the extra nltk")
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    with pytest.raises(InputError, match=r"punkt_tab.*is not installed; python -m nltk.downloader punkt_tab"):
+        make_splitter("punkt")
+    folder = tmp_path / "tokenizers" / "punkt_tab" / "english"
+    folder.mkdir(parents=True)
+    for name in ("collocations.tab", "sent_starters.txt", "ortho_context.tab"):
+        (folder / name).write_text("")
+    (folder / "abbrev_types.txt").write_text("dr\n")
+    text = "  One 😀 Dr. smith here. And two? Yes!\n\nThree."
+    assert sentences(text, "punkt") == ["One 😀 Dr. smith here.", "And two?", "Yes!", "Three."]
+    with pytest.raises(InputError, match="supports English only"):
+        make_splitter("punkt", "de")
+
+
+def test_spacys_rules_split_with_exact_offsets_and_refuses_an_unknown_language() -> None:
     pytest.importorskip("spacy", reason="needs the extra spacy")
-    with pytest.raises(InputError, match="does not know"):
-        make_splitter("spacy", "zz")
-    assert sentences("One 😀 here. And two? Yes!\n\nThree.", "spacy") == ["One 😀 here.", "And two?", "Yes!", "Three."]
+    with pytest.raises(InputError, match="does not support"):
+        make_splitter("spacy-rules", "zz")
+    assert sentences("One 😀 here. And two? Yes!\n\nThree.", "spacy-rules") == [
+        "One 😀 here.",
+        "And two?",
+        "Yes!",
+        "Three.",
+    ]
 
 
 @pytest.mark.parametrize(
