@@ -199,3 +199,24 @@ def test_the_bytes_do_not_depend_on_the_environment(docs: Path, queries: Path, i
         assert (folder / "index" / file.relative_to(index)).read_bytes() == file.read_bytes()
     assert main(["retrieve", str(index), str(queries), "-o", str(tmp_path / "run")]) == 0
     assert (folder / "run").read_bytes() == (tmp_path / "run").read_bytes()
+
+
+def test_a_report_names_every_skipped_file_and_strict_refuses_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "a.txt").write_text("cats")
+    (folder / "b.eml").write_bytes(b"no header")
+    (folder / "c.jpg").write_bytes(b"\xff\xd8")
+    command = ["index", str(folder), "-o", str(tmp_path / "new"), "--report", str(tmp_path / "skipped.tsv")]
+    assert main(command) == 0
+    rows = [row.split("\t") for row in (tmp_path / "skipped.tsv").read_text().splitlines()]
+    assert rows == [
+        [str(folder / "b.eml"), "is no mail message: it has no header"],
+        [str(folder / "c.jpg"), "files of unknown format skipped"],
+    ]
+    assert "files that cannot be read skipped: 1" in capsys.readouterr().err
+    assert main([*command, "--strict"]) == 2
+    assert "b.eml: is no mail message" in capsys.readouterr().err
+    assert main([*command, "--strict", "--exclude", "*.eml"]) == 0

@@ -28,12 +28,16 @@ SAMPLES = {
     "cord19": "cord_uid,title,abstract\nd,{title},{text}\n",
     "html": HTML,
     "text": "{text}",
+    "markdown": "---\ntitle: {title}\n---\n\n{text}",
+    "rst": "{text}",
 }
-WHOLE_FILES = {"html", "text"}
-HAVE_NO_TITLE = {"tsv", "text", "webap"}
+WHOLE_FILES = {"html", "text", "markdown", "rst"}
+HAVE_NO_TITLE = {"tsv", "text", "webap", "rst"}
+CONTAINERS = {"pdf", "docx", "pptx", "odt", "epub", "eml", "mbox"}
+"""Formats that are not text; `tests/unit/formats/test_formats_parsed.py` has their samples."""
 
 
-@pytest.fixture(params=sorted(READERS))
+@pytest.fixture(params=sorted(SAMPLES))
 def name(request: pytest.FixtureRequest) -> str:
     if request.param in ("html", "trecweb"):
         pytest.importorskip("resiliparse", reason="needs the extra html")
@@ -55,7 +59,7 @@ def expected(name: str, file: str, title: str = "Dogs", text: str = "They bark."
 
 
 def test_every_reader_has_a_sample_here() -> None:
-    assert SAMPLES.keys() == READERS.keys()
+    assert SAMPLES.keys() | CONTAINERS == READERS.keys()
 
 
 def test_a_document_is_read(name: str, tmp_path: Path) -> None:
@@ -124,6 +128,15 @@ TOKENS = [s.encode() for s in SAMPLES.values()] + [
         b"\\ud800",
         b"1e999",
     ),
+    *(
+        b"%PDF-1.4\n",
+        b"1 0 obj\n<< /Pages 1 0 R /Kids [1 0 R] >>",
+        b"trailer",
+        b"From a\n",
+        b"Subject: x\n\n",
+        b"# ",
+        b".. x::",
+    ),
     *(b"\t", b"\n", b"\r\n", b" ", b"\x00", b"\xff", b"\xef\xbb\xbf", b"\x1f\x8b", b"PK\x03\x04", b"\xc3\xa9"),
     *(b"<DOC>", b"</DOC>", b"<DOCNO>", b"</DOCNO>", b"<TEXT>", b"</TEXT>", b"<DOCHDR>", b"</DOCHDR>", b"<!--", b"-->"),
     *(
@@ -144,6 +157,7 @@ TOKENS = [s.encode() for s in SAMPLES.values()] + [
 """What files of these formats are made of, whole and in pieces."""
 
 
+@pytest.mark.parametrize("name", sorted(READERS))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.binary(max_size=200), st.lists(st.sampled_from(TOKENS), max_size=30).map(b"".join)))
 @example(b"")

@@ -20,8 +20,8 @@ def index(
     sources: Annotated[
         list[str],
         typer.Argument(
-            help="Documents: JSONL, TSV, TREC SGML, HTML or text files, folders of them, a collection folder, "
-            "or irds:ID; with --vectors alone, an existing INDEX.",
+            help="Documents: PDF, office, HTML, Markdown, mail, text, JSONL, TSV or TREC files, folders of them, "
+            "a collection folder, or irds:ID; with --vectors alone, an existing INDEX.",
             metavar="SOURCE",
         ),
     ],
@@ -64,6 +64,26 @@ def index(
         str | None, typer.Option(help="Bi-encoder whose passage vectors are stored, too, e.g. minilm.")
     ] = None,
     passages: Annotated[str, typer.Option(help="Passage preset for --vectors.")] = "tokens",
+    include: Annotated[
+        list[str] | None,
+        typer.Option(help="Pattern of the files to read in folders, e.g. '*.pdf'; repeatable. [default: all]"),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="Pattern of files and folders to leave out, e.g. 'drafts/'; repeatable."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop at a file that cannot be read, instead of skipping it.")
+    ] = False,
+    report: Annotated[
+        Path | None, typer.Option(help="TSV file to write: each skipped file and the reason.", metavar="FILE")
+    ] = None,
+    ocr: Annotated[
+        str | None,
+        typer.Option(
+            help="Command that prints the text of a scanned PDF, whose path is its last argument.", metavar="COMMAND"
+        ),
+    ] = None,
 ) -> None:
     """Build an index of documents.
 
@@ -73,20 +93,23 @@ def index(
 
     longrank index docs.jsonl -o expanded.index --expansions doc2query.jsonl.gz
     """
+    from longrank.cli.skipped import SkippedFiles
     from longrank.errors import InputError
     from longrank.types import Notes
 
-    notes = Notes()
+    notes, skipped = Notes(), SkippedFiles(report, output, *sources)
     if output is not None:
         names = tuple(name.strip() for name in fields.split(","))
         options = {"analyzer": analyzer, "expansions": expansions or (), "original_copies": original_copies}
         limits = {"max_uncompressed": max_uncompressed, "max_ratio": max_ratio}
-        corpus = _corpus(format, names, encoding, encoding_errors, limits, ignore_passages)
+        files = skipped.options(include or (), exclude or (), strict, ocr)
+        corpus = replace(_corpus(format, names, encoding, encoding_errors, limits, ignore_passages), files=files)
         if vectors is not None:
             from longrank.ranking.build import check_vectors
 
             check_vectors(vectors, passages, Notes())
-        _build(sources, output, {**options, "corpus": corpus, "workers": workers}, notes)
+        with skipped.written():
+            _build(sources, output, {**options, "corpus": corpus, "workers": workers}, notes)
     elif vectors is None or expansions or len(sources) != 1:
         raise InputError("-o is needed", fix="longrank index SOURCE... -o INDEX")
     if vectors is not None:

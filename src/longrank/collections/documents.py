@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longrank.collections.collection import IRDS, Collection, is_in_catalogue, missing, open_collection
-from longrank.collections.files import files_of
+from longrank.collections.collection import IRDS, Collection, is_folder, is_in_catalogue, missing, open_collection
+from longrank.collections.files import files_of, skip
 from longrank.collections.irds import irds_records
 from longrank.collections.values import EMPTY, rows
 from longrank.config import lookup
-from longrank.errors import InputError
-from longrank.formats.corpora import READERS, Located
+from longrank.errors import InputError, MissingExtra
+from longrank.formats.corpora import READERS, WHOLE_FILES, Located
 from longrank.formats.ids import check_id
+from longrank.formats.parsed.child import NoTextLayer
+from longrank.formats.parsed_files import SCANNED
 from longrank.formats.records import Composer, CorpusOptions, Record
 from longrank.types import Document, Notes, id_of
 
@@ -106,9 +109,22 @@ def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOpt
         for record in irds_records(source.removeprefix(IRDS)):
             yield Located(composer.document(record, Path(source), notes), source, None)
         return
+    options = replace(options, guess=is_folder(Path(source)))
+    lenient = options.guess and not options.files.strict
+    n_documents, first_fault = 0, None
     for file, format in files_of(source, options, notes):
-        for record in READERS[format](file, notes, options):
-            yield Located(composer.document(record, file.path, notes), str(file.path), record.line)
+        try:
+            for record in READERS[format](file, notes, options):
+                yield Located(composer.document(record, file.path, notes), str(file.path), record.line)
+                n_documents += 1
+        except InputError as error:
+            if not lenient or format not in WHOLE_FILES or isinstance(error, MissingExtra):
+                raise
+            first_fault = first_fault or error
+            kind = f"{SCANNED} skipped" if isinstance(error, NoTextLayer) else "files that cannot be read skipped"
+            skip(file.path, kind, str(error), options.files, notes)
+    if first_fault and not n_documents:
+        raise first_fault
 
 
 def _checked(document: Document, number: int) -> Document:

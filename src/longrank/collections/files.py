@@ -2,8 +2,8 @@
 
 A source is a file, a folder (walked in sorted order), a collection folder, of which only ``docs.jsonl`` is read, or a
 CORD-19 release, whose ``metadata.csv`` names the other files.
-Without a format, a file's name or its first bytes tell it. Files of a folder in no known format are counted and
-skipped.
+Without a format, a file's first bytes or its name tell it. Files of a folder in no known format, archives, hidden
+files and the folders of package managers are skipped; the first two are counted.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from longrank.collections.collection import documents_of
+from longrank.collections.patterns import matches
 from longrank.errors import InputError, LongRankError
 from longrank.formats.cord19 import METADATA, is_cord19
 from longrank.formats.corpora import EXTENSIONS, format_of, may_be
-from longrank.formats.records import CorpusOptions, SourceFile
+from longrank.formats.records import CorpusOptions, FileOptions, SourceFile
 from longrank.storage import MANIFEST, open_manifest
 from longrank.types import Notes
 
 _PACKED = re.compile(r"\.(\d?z|tar(\.\w+)?|t[gbx]z2?|zip|7z|rar|bz2|xz|zst|lz4)$", re.IGNORECASE)
+_IGNORED = frozenset({"node_modules", "__pycache__", "__MACOSX"})
 _UNFIT_IN_ID = re.compile(r"[\x00-\x20\x7f\udc80-\udcff]")
 
 
@@ -66,11 +68,15 @@ def _is_folder(path: Path) -> bool:
 
 def _in(folder: Path, options: CorpusOptions, notes: Notes) -> Iterator[tuple[SourceFile, str]]:
     n_read = 0
-    for path in _walk(folder, notes):
-        _refuse_packed(path)
-        format = options.format or format_of(path)
-        if format is None or (options.format and not may_be(path, format)):
-            notes.add("files of unknown format skipped", str(path))
+    for path in _walk(folder, options.files, notes):
+        format = _format_in_folder(path, options)
+        if format is None:
+            kind = (
+                "archives skipped: unpack them first"
+                if _PACKED.search(path.name)
+                else "files of unknown format skipped"
+            )
+            skip(path, kind, "", options.files, notes)
             continue
         n_read += 1
         yield SourceFile(path, _as_id(path.relative_to(folder).as_posix(), notes, path)), format
@@ -79,8 +85,23 @@ def _in(folder: Path, options: CorpusOptions, notes: Notes) -> Iterator[tuple[So
         raise InputError("folder holds no document file", path=folder, fix=f"it should hold {expected}; see --format")
 
 
-def _walk(folder: Path, notes: Notes) -> Iterator[Path]:
-    """Yield the regular files below a folder, sorted, without hidden files, linked folders and LongRank's folders."""
+def _format_in_folder(path: Path, options: CorpusOptions) -> str | None:
+    if _PACKED.search(path.name):
+        return None
+    if options.format is None:
+        return format_of(path)
+    return options.format if may_be(path, options.format) else None
+
+
+def skip(path: Path, kind: str, reason: str, options: FileOptions, notes: Notes) -> None:
+    """Count a skipped file, and report it."""
+    notes.add(kind, reason or str(path))
+    if options.skipped:
+        options.skipped(path, reason or kind)
+
+
+def _walk(folder: Path, options: FileOptions, notes: Notes) -> Iterator[Path]:
+    """Yield the chosen regular files below a folder, sorted, without linked folders and LongRank's folders."""
 
     def fail(error: OSError) -> None:
         raise InputError(f"cannot be read: {error.strerror or error}", path=error.filename)
@@ -90,9 +111,20 @@ def _walk(folder: Path, notes: Notes) -> Iterator[Path]:
             notes.add("folders written by longrank skipped", parent)
             folders.clear()
             continue
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        visible = (Path(parent, name) for name in sorted(files) if not name.startswith("."))
-        yield from (path for path in visible if path.is_file())
+        before = Path(parent).relative_to(folder)
+        folders[:] = sorted(
+            name for name in folders if name not in _IGNORED and _is_chosen(before / name, options, True)
+        )
+        chosen = (Path(parent, name) for name in sorted(files) if _is_chosen(before / name, options, False))
+        yield from (path for path in chosen if path.is_file())
+
+
+def _is_chosen(path: Path, options: FileOptions, folder: bool) -> bool:
+    """Tell whether a file is read, or a folder is entered; hidden ones are not."""
+    name = path.as_posix()
+    if path.name.startswith(".") or matches(name, options.exclude, folder=folder):
+        return False
+    return folder or not options.include or matches(name, options.include)
 
 
 def _is_written_by_us(folder: Path) -> bool:

@@ -6,18 +6,17 @@ To add a format, write a function that yields `Record`s of a file and add a line
 from __future__ import annotations
 
 import re
-import zlib
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from longrank.errors import InputError
 from longrank.formats.cord19 import is_cord19, read_cord19
 from longrank.formats.documents_jsonl import read_jsonl
 from longrank.formats.html import read_html
-from longrank.formats.opening import open_bytes
+from longrank.formats.parsed import PARSERS
+from longrank.formats.parsed_files import reader_of
 from longrank.formats.records import Reader
 from longrank.formats.sgml import read_trectext, read_trecweb
+from longrank.formats.sniffing import format_of_content
 from longrank.formats.text_files import read_text
 from longrank.formats.tsv import read_msmarco_docs, read_tsv
 from longrank.formats.webap import read_webap
@@ -33,7 +32,10 @@ READERS: dict[str, Reader] = {
     "cord19": read_cord19,
     "html": read_html,
     "text": read_text,
+    **{format: reader_of(format) for format in PARSERS},
 }
+WHOLE_FILES = frozenset({"html", "text", *PARSERS})
+"""Formats whose files are documents: a folder is read on without a file that cannot be read."""
 EXTENSIONS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -43,8 +45,19 @@ EXTENSIONS = {
     ".htm": "html",
     ".xhtml": "html",
     ".txt": "text",
-    ".md": "text",
-    ".markdown": "text",
+    ".text": "text",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".rst": "rst",
+    ".rest": "rst",
+    ".pdf": "pdf",
+    ".docx": "docx",
+    ".docm": "docx",
+    ".pptx": "pptx",
+    ".odt": "odt",
+    ".epub": "epub",
+    ".eml": "eml",
+    ".mbox": "mbox",
 }
 """Ending of a file name -> format."""
 
@@ -53,8 +66,8 @@ _KIND = {
     "trecweb": "trectext",
     "webap": "trectext",
 }  # formats whose files look like files of another format
-_SNIFFED = 4096  # bytes
 _MSMARCO_DOCS = re.compile(r"msmarco-docs\b.*\.tsv(\.gz)?", re.IGNORECASE)
+_MARKUP = ("text", "markdown", "rst")
 
 
 class Located(NamedTuple):
@@ -70,28 +83,22 @@ class Located(NamedTuple):
 
 
 def format_of(path: Path) -> str | None:
-    """Return the format of a file by its name, or by its first bytes if the name does not tell; None if unknown."""
+    """Return the format of a file by its first bytes, or by its name if they do not tell; None if unknown."""
     if is_cord19(path):
         return "cord19"
     if _MSMARCO_DOCS.fullmatch(path.name):
         return "msmarco-docs"
     by_name = EXTENSIONS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
-    return _trec_format(path) or by_name if by_name in (None, "text") else by_name
+    if by_name is None or by_name in WHOLE_FILES:
+        by_content = format_of_content(path)
+        # a text that begins with a tag or with From may be about HTML or mail
+        if by_content in ("html", "mbox") and by_name in (*_MARKUP, "html", "eml"):
+            return by_name
+        return by_content or by_name
+    return by_name
 
 
 def may_be(path: Path, format: str) -> bool:
     """Tell whether a file may have a format; TREC files are recognised by their first bytes alone."""
     kind, format_found = _KIND.get(format, format), format_of(path)
     return kind != "trectext" if format_found is None else _KIND.get(format_found, format_found) == kind
-
-
-def _trec_format(path: Path) -> str | None:
-    head = b""
-    if path.is_file():  # a pipe can be read only once
-        with suppress(InputError, OSError, EOFError, zlib.error), open_bytes(path) as stream:
-            head = stream.read(_SNIFFED).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    if b"<target_qid>" in head:
-        return "webap"
-    if not re.match(rb"<doc[\s>]", head):
-        return None
-    return "trecweb" if b"<dochdr>" in head else "trectext"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from longrank.formats.html_pages import page_text, resiliparse
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions, decode
 from longrank.formats.records import CorpusOptions, Record, SourceFile
-from longrank.formats.text_files import read_whole, without_nul
+from longrank.formats.whole_files import decoded, read_whole, without_nul
 from longrank.types import Notes
 
 
@@ -24,7 +24,7 @@ def read_html(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterato
     """
     raw = read_whole(file.path, options.text.limits)
     resiliparse()
-    markup = without_nul(_decoded(raw, file, notes, options.text), file.path)
+    markup = without_nul(_decoded(raw, file, notes, options), file.path)
     title, text = page_text(markup, str(file.path), notes, main_content=True)
     yield Record(file.name, {"title": title, "text": text}, None)
 
@@ -35,19 +35,19 @@ _CHARSET = re.compile(rb"<meta\s[^<>]*?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]+)
 _CHARSET_WITHIN = 4096  # bytes; the standard requires it within the first 1024
 
 
-def _decoded(raw: bytes, file: SourceFile, notes: Notes, options: TextOptions) -> str:
+def _decoded(raw: bytes, file: SourceFile, notes: Notes, options: CorpusOptions) -> str:
     """Decode a page by the user's encoding, else as UTF-8 if its bytes are valid, else by its declared charset.
 
     Bytes beyond ASCII that are valid UTF-8 are UTF-8 whatever the page declares; a contradiction is counted. A page
     whose bytes do not fit its charset is counted, too, and read as Windows-1252, as browsers do.
     """
     declared = _declared_encoding(raw)
-    if options.encoding != DEFAULT_TEXT.encoding or declared is None:
-        return decode(raw, file.path, notes, options)
+    if options.text.encoding != DEFAULT_TEXT.encoding or declared is None:
+        return decoded(raw, file.path, notes, options)
     actual = next((encoding for encoding in ("utf-8", declared) if _is_valid(raw, encoding)), None)
     if actual != declared and not raw.isascii():
         notes.add("pages whose declared charset contradicts their bytes", str(file.path))
-    return decode(raw, file.path, notes, TextOptions(actual or "cp1252", "replace", options.limits))
+    return decode(raw, file.path, notes, TextOptions(actual or "cp1252", "replace", options.text.limits))
 
 
 def _declared_encoding(raw: bytes) -> str | None:

@@ -7,17 +7,40 @@ passages are spans of its field ``text``, so they are kept only if the text is e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from longrank.errors import InputError
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions
+from longrank.formats.parsed.child import DEFAULT_PARSER_LIMITS, ParserLimits
 from longrank.formats.spans import passage_spans
 from longrank.types import Document, Notes
 
 TITLE = "title"
 NAMES_OF_TEXT = ("text", "body", "contents")
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """Options of reading folders of files.
+
+    Attributes:
+        include: patterns of the files to read, as in ``.gitignore``; empty: all files.
+        exclude: patterns of files and folders to leave out.
+        strict: True: a file that cannot be read is an error; False: it is skipped and counted.
+        skipped: called with each skipped file and the reason.
+        limits: limits of the parsers in child processes.
+        ocr: command that prints the text of a scanned file, whose path is its last argument; None: such files are
+            skipped.
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    strict: bool = False
+    skipped: Callable[[Path, str], object] | None = None
+    limits: ParserLimits = DEFAULT_PARSER_LIMITS
+    ocr: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +53,16 @@ class CorpusOptions:
             make the document's text.
         text: encoding of the files and limits.
         ignore_passages: leave the field ``passages`` out.
+        files: options of reading folders of files.
+        guess: True: guess the encoding of files that are not UTF-8; set for the files of a folder.
     """
 
     format: str | None = None
     fields: tuple[str, ...] = ("title", "text")
     text: TextOptions = DEFAULT_TEXT
     ignore_passages: bool = False
+    files: FileOptions = field(default_factory=FileOptions)
+    guess: bool = False
 
 
 Place: TypeAlias = tuple[Path, int | None]

@@ -204,7 +204,7 @@ def test_a_folder_is_read_in_sorted_order_each_file_by_its_name(tmp_path: Path) 
     notes = Notes()
     found = documents(tmp_path, notes=notes)
     assert [d.doc_id for d in found] == ["x", "y", "FT911-1", "b/notes.MD", "b/page.html"]
-    assert found[3] == Document("b/notes.MD", "", "# Cows\n")
+    assert found[3] == Document("b/notes.MD", "Cows", "Cows")
     assert found[4] == Document("b/page.html", "Cats", "They purr.")
     assert notes.lines() == [f"files of unknown format skipped: 2 (first: {tmp_path / 'Makefile'})"]
 
@@ -235,12 +235,15 @@ def test_a_file_of_no_known_format_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.Z", "a.0z", "a.tar.gz", "docs.jsonl.bz2", "docs.jsonl.xz"])
-def test_a_packed_file_is_refused_also_in_a_folder(name: str, tmp_path: Path) -> None:
+def test_a_packed_file_is_refused_and_counted_in_a_folder(name: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("dogs")
     (tmp_path / name).write_bytes(b"PK\x03\x04")
     assert f"{name}: is an archive or has an unsupported compression; only .gz is unpacked; unpack it first" in refusal(
-        tmp_path
+        tmp_path / name
     )
+    notes = Notes()
+    assert len(documents(tmp_path, notes=notes)) == 1
+    assert notes.lines() == [f"archives skipped: unpack them first: 1 (first: {tmp_path / name})"]
 
 
 def test_nothing_to_read_is_refused(tmp_path: Path) -> None:

@@ -89,8 +89,9 @@ def test_an_encoding_that_the_user_names_wins(tmp_path: Path) -> None:
 
 
 def test_undeclared_bytes_that_are_not_utf8_are_refused_or_replaced(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_bytes(b"<p>a\xe9b")
     with pytest.raises(InputError, match="byte 4 is not utf-8"):
-        read(tmp_path, b"<p>a\xe9b")
+        list(locate_documents(tmp_path / "page.html", Notes()))
     assert read(tmp_path, b"<p>a\xe9b", text=TextOptions(errors="replace")).text == "a\ufffdb"
 
 

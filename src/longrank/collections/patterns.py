@@ -1,0 +1,48 @@
+"""Patterns of file names, as in ``.gitignore``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+_PARTS = re.compile(r"\*\*/|/\*\*$|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
+_WILD = {"**/": "(?:.*/)?", "/**": "/.*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def matches(name: str, patterns: Iterable[str], *, folder: bool = False) -> bool:
+    """Tell whether a path matches a pattern.
+
+    A pattern without a slash matches a name at any depth; a pattern with a slash matches the path from the source
+    folder on. A slash at the end: only folders. ``*`` and ``?`` match within a name, ``**`` matches across folders.
+
+    Args:
+        name: the path relative to the source folder, with slashes.
+        patterns: the patterns.
+        folder: True: it is a folder.
+    """
+    return any(_matches(name, pattern, folder) for pattern in patterns)
+
+
+def _matches(name: str, pattern: str, folder: bool) -> bool:
+    if pattern.endswith("/"):
+        if not folder:
+            return False
+        pattern = pattern[:-1]
+    if "/" not in pattern:
+        name = name.rpartition("/")[2]
+    return _compiled(pattern.removeprefix("/")).fullmatch(name) is not None
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile("".join(_translated(part) for part in _PARTS.findall(pattern)), re.DOTALL)
+
+
+def _translated(part: str) -> str:
+    if part in _WILD:
+        return _WILD[part]
+    if len(part) > 2 and part.startswith("["):
+        inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[").replace("^", "\\^")
+        return f"[^{inner[1:]}]" if inner.startswith("!") else f"[{inner}]"
+    return re.escape(part)

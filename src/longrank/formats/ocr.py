@@ -1,0 +1,49 @@
+"""Text of scanned files by a command of the user."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+
+from longrank.errors import InputError
+from longrank.formats.parsed import Parsed
+
+_SECONDS = 600
+_FIX = "the command must print UTF-8 text, with a form feed between pages"
+
+
+def recognised(path: Path, command: str) -> Parsed:
+    """Return the document that a command reads from a file.
+
+    Args:
+        path: the file; it is added to the command as its last argument.
+        command: the command; it prints the text, with a form feed after each page, as ``pdftotext`` does.
+
+    Raises:
+        InputError: the command cannot be started, fails, takes more than 600 seconds, or prints no UTF-8 text.
+    """
+    words = shlex.split(command)
+    try:
+        done = subprocess.run(
+            [*words, str(path)], check=False, capture_output=True, timeout=_SECONDS, stdin=subprocess.DEVNULL
+        )
+    except (OSError, IndexError) as error:
+        raise InputError(f"--ocr cannot be started: {error}", got=command) from None
+    except subprocess.TimeoutExpired:
+        raise InputError(f"--ocr takes more than {_SECONDS} seconds", path=path) from None
+    if done.returncode:
+        raise InputError(f"--ocr ends with exit code {done.returncode}", path=path, got=command)
+    try:
+        texts = [page.strip() for page in done.stdout.decode().replace("\x00", "").removesuffix("\f\n").split("\f")]
+    except UnicodeDecodeError:
+        raise InputError("--ocr prints no UTF-8", path=path, fix=_FIX) from None
+    if not texts[-1] and len(texts) > 1:
+        texts.pop()
+    if not any(texts):
+        raise InputError("--ocr finds no text", path=path, fix=_FIX)
+    pages, length = [], 0
+    for text in texts:
+        pages.append(length)
+        length += len(text) + 1
+    return Parsed("\n".join(texts), pages=pages)

@@ -1,0 +1,80 @@
+"""Word files (DOCX, ISO/IEC 29500): paragraphs, tables, headings, notes; no macro, field or link is followed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from longrank.formats.parsed import Parsed
+from longrank.formats.parsed.writer import TextWriter
+from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+_BODY = "word/document.xml"
+_BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_TWINS = frozenset({"del", "moveFrom", "Fallback"})  # deleted or moved text, and text boxes a second time
+_SKIPPED = _TWINS | {"instrText", "pPr", "rPr"}  # field codes and properties
+_HEADING = re.compile(r"heading ([1-9])$", re.IGNORECASE)
+_NOTES = ("word/footnotes.xml", "word/endnotes.xml")
+
+
+def read_docx(path: str) -> Iterator[Parsed]:
+    """Yield the document of a Word file.
+
+    Raises:
+        Unreadable: damaged or encrypted.
+    """
+    with opened(path) as container:
+        writer = TextWriter()
+        levels = _levels(container)
+        for name in (_BODY, *(name for name in _NOTES if name in container)):
+            for paragraph in _paragraphs(container.xml(name)):
+                style = next((attribute(e, "val") for e in paragraph.iter() if local(e) == "pStyle"), "")
+                writer.add(_text(paragraph), levels.get(style, 0))
+        values = core_values(container, "docProps/core.xml")
+        yield writer.parsed(values.pop("title", ""), values)
+
+
+def _levels(container: Container) -> dict[str, int]:
+    """Return the heading level of each style that is a heading; names of styles are in English in every language."""
+    if "word/styles.xml" not in container:
+        return {}
+    levels = {}
+    for style in container.xml("word/styles.xml"):
+        name = next((attribute(child, "val") for child in style if local(child) == "name"), "")
+        if match := _HEADING.match(name):
+            levels[attribute(style, "styleId")] = int(match[1])
+        elif name.lower() == "title":
+            levels[attribute(style, "styleId")] = 1
+    return levels
+
+
+def _paragraphs(root: Element) -> Iterator[Element]:
+    """Yield the paragraphs in order; a paragraph inside a paragraph (a text box) comes after it."""
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        name = local(element)
+        if name in _TWINS:
+            continue
+        if name == "p":
+            yield element
+        stack.extend(reversed(element))
+
+
+def _text(paragraph: Element) -> str:
+    parts: list[str] = []
+    stack = list(reversed(paragraph))
+    while stack:
+        element = stack.pop()
+        name = local(element)
+        if name in _SKIPPED or name == "p":
+            continue
+        if name == "t":
+            parts.append(element.text or "")
+        parts.append(_BREAKS.get(name, ""))
+        stack.extend(reversed(element))
+    return "".join(parts)

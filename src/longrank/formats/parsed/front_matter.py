@@ -1,0 +1,47 @@
+"""Front matter of Markdown: ``key: value`` lines between ``---`` lines, or TOML between ``+++`` lines."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+_BLOCK = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?\n)??\1[ \t]*(?:\n|\Z)", re.DOTALL)
+_PAIR = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:[ \t]+(.*)")
+
+
+def split_front_matter(text: str) -> tuple[dict[str, str], str]:
+    """Return the scalar values of the front matter, keys in lower case, and the text after it.
+
+    Lists and nested values of YAML are left out. A block that has no ``key: value`` line is text.
+
+    >>> split_front_matter("---\\ntitle: 'Cats'\\n---\\nThey purr.")
+    ({'title': 'Cats'}, 'They purr.')
+    """
+    match = _BLOCK.match(text)
+    if match is None:
+        return {}, text
+    values = _toml(match[2] or "") if match[1] == "+++" else _yaml(match[2] or "")
+    return (values, text[match.end() :]) if values else ({}, text)
+
+
+def _toml(block: str) -> dict[str, str]:
+    try:
+        values = tomllib.loads(block)
+    except tomllib.TOMLDecodeError:
+        return {}
+    return {key.lower(): str(value) for key, value in values.items() if not isinstance(value, dict | list)}
+
+
+def _yaml(block: str) -> dict[str, str]:
+    values = {}
+    for line in block.splitlines():
+        pair = _PAIR.match(line)
+        if pair and (value := _unquoted(pair[2].strip())):
+            values[pair[1].lower()] = value
+    return values
+
+
+def _unquoted(value: str) -> str:
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        return value[1:-1]
+    return "" if value[:1] in ("[", "{", "|", ">", "&", "*") else value

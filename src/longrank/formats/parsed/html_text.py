@@ -1,0 +1,106 @@
+"""Text and headings of HTML in books and mail, by the standard library's tolerant parser."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+from longrank.formats.parsed.writer import TextWriter
+
+_HIDDEN = frozenset({"script", "style", "head", "template", "nav", "svg", "math"})
+_INLINE = frozenset(
+    {
+        "a",
+        "abbr",
+        "b",
+        "big",
+        "bdi",
+        "bdo",
+        "cite",
+        "code",
+        "del",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "img",
+        "ins",
+        "kbd",
+        "mark",
+    }
+    | {"q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strong", "sub", "sup", "tt", "u", "var", "wbr"}
+)
+_LEVELS = {f"h{level}": level for level in range(1, 7)}
+_CELLS = ("td", "th")
+
+
+def add_html(markup: str, writer: TextWriter) -> str:
+    """Add the text of an HTML page, one paragraph per block.
+
+    Returns:
+        The page's title, empty if it has none.
+    """
+    reader = _Reader(writer)
+    reader.feed(markup)
+    reader.close()
+    reader.finish()
+    return " ".join(reader.title.split())
+
+
+class _Reader(HTMLParser):
+    def __init__(self, writer: TextWriter) -> None:
+        super().__init__(convert_charrefs=True)
+        self.title = ""
+        self._writer = writer
+        self._parts: list[str] = []
+        self._level = self._hidden = self._verbatim = 0
+        self._in_title = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _HIDDEN:
+            self._hidden += 1
+        elif tag == "title":
+            self._in_title = True
+        elif tag == "br":
+            self._parts.append("\n")
+        elif tag in _CELLS:
+            self._parts.append("\t")
+        elif tag not in _INLINE:
+            self._end_block()
+            self._level = _LEVELS.get(tag, 0)
+            self._verbatim += tag == "pre"
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in _HIDDEN and tag != "title":
+            self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _HIDDEN:
+            self._hidden = max(0, self._hidden - 1)
+        elif tag == "title":
+            self._in_title = False
+        elif tag not in _INLINE and tag not in _CELLS:
+            self._end_block()
+            self._level = 0
+            self._verbatim = max(0, self._verbatim - (tag == "pre"))
+
+    def handle_data(self, data: str) -> None:
+        if self._in_title:
+            self.title += data
+        elif not self._hidden:
+            self._parts.append(data if self._verbatim else _collapsed(data))
+
+    def finish(self) -> None:
+        self._end_block()
+
+    def _end_block(self) -> None:
+        text = "".join(self._parts)
+        lines = (
+            text.splitlines() if self._verbatim else (" ".join(line.split(" ")).strip() for line in text.split("\n"))
+        )
+        self._writer.add("\n".join(lines), self._level)
+        self._parts = []
+
+
+def _collapsed(data: str) -> str:
+    inner = " ".join(data.split())
+    return (" " * data[:1].isspace() + inner + " " * data[-1:].isspace()) if inner else " " * bool(data)

@@ -1,0 +1,104 @@
+"""Mail: a message is a document; its title is its subject. Attachments are counted, and not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from email import policy
+from email.errors import MessageError
+from email.message import EmailMessage
+from email.parser import BytesParser
+from pathlib import Path
+
+from longrank.formats.parsed import Parsed, Unreadable
+from longrank.formats.parsed.html_text import add_html
+from longrank.formats.parsed.writer import TextWriter
+
+_MOST_BYTES = 64 << 20  # of a message
+_VALUES = {"from": "author", "to": "to", "date": "date"}
+
+
+def read_eml(path: str) -> Iterator[Parsed]:
+    """Yield the message of a file.
+
+    Raises:
+        Unreadable: no mail message, or too long.
+    """
+    with Path(path).open("rb") as stream:
+        raw = stream.read(_MOST_BYTES + 1)
+    yield _message(raw)
+
+
+def read_mbox(path: str) -> Iterator[Parsed]:
+    """Yield the messages of a mailbox file, named ``#1``, ``#2``, ...
+
+    Raises:
+        Unreadable: no mailbox, or a message is too long.
+    """
+    for number, raw in enumerate(_messages(path), 1):
+        parsed = _message(raw)
+        parsed.name = f"#{number}"
+        yield parsed
+
+
+def _messages(path: str) -> Iterator[bytes]:
+    """Cut a mailbox at the lines that begin with ``From `` and follow an empty line; ``>From`` is unescaped."""
+    lines: list[bytes] = []
+    size, blank, begun = 0, True, False
+    with Path(path).open("rb") as stream:
+        while line := stream.readline(_MOST_BYTES):
+            if blank and line.startswith(b"From "):
+                if begun:
+                    yield b"".join(lines)
+                lines, size, begun = [], 0, True
+            elif not begun:
+                raise Unreadable("is no mailbox: its first line does not begin with 'From '")
+            else:
+                lines.append(line[1:] if line.startswith(b">") and line.lstrip(b">").startswith(b"From ") else line)
+                size += len(line)
+            if size > _MOST_BYTES:
+                raise Unreadable(f"holds a message of more than {_MOST_BYTES} bytes")
+            blank = not line.strip()
+    if begun:
+        yield b"".join(lines)
+
+
+def _message(raw: bytes) -> Parsed:
+    if len(raw) > _MOST_BYTES:
+        raise Unreadable(f"is longer than {_MOST_BYTES} bytes")
+    try:
+        message = BytesParser(policy=policy.default).parsebytes(raw)
+        if not message.keys():
+            raise Unreadable("is no mail message: it has no header")
+        return _parsed(message)
+    except (MessageError, ValueError, TypeError, AttributeError, IndexError, KeyError, RecursionError) as error:
+        raise Unreadable(f"is a damaged mail message ({type(error).__name__})") from None
+
+
+def _parsed(message: EmailMessage) -> Parsed:
+    writer = TextWriter()
+    body = message.get_body(("plain", "html"))
+    if isinstance(body, EmailMessage):
+        text = _content(body)
+        if body.get_content_subtype() == "html":
+            add_html(text, writer)
+        else:
+            writer.add(text)
+    values = {name: _header(message, header) for header, name in _VALUES.items()}
+    parsed = writer.parsed(_header(message, "subject"), {name: value for name, value in values.items() if value})
+    parsed.notes = {"mail attachments that are not read": sum(1 for _ in message.iter_attachments())}
+    return parsed
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    return " ".join(str(message.get(name, "")).split())
+
+
+def _content(part: EmailMessage) -> str:
+    payload = part.get_payload(decode=True)
+    raw = payload if isinstance(payload, bytes) else b""
+    charset = part.get_content_charset("utf-8")
+    try:
+        text = raw.decode(charset)
+    except (LookupError, UnicodeDecodeError):
+        text = raw.decode("cp1252", "replace")
+    return text.replace("\r\n", "\n").replace("\x00", "")

@@ -1,0 +1,73 @@
+"""Markdown (CommonMark and tables): the text without its markup; front matter gives title and values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from longrank.formats.markup import plain_text
+from longrank.formats.parsed import Parsed
+from longrank.formats.parsed.front_matter import split_front_matter
+from longrank.formats.parsed.writer import TextWriter
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+_BLANKS = {"softbreak": " ", "hardbreak": "\n"}
+
+
+def read_markdown(text: str) -> Iterator[Parsed]:
+    """Yield the document of a Markdown text."""
+    from markdown_it import MarkdownIt
+
+    values, body = split_front_matter(text)
+    writer = TextWriter()
+    reader = _Reader(writer)
+    for token in MarkdownIt("commonmark").enable("table").parse(body):
+        reader.add(token)
+    yield writer.parsed(values.pop("title", ""), values)
+
+
+class _Reader:
+    def __init__(self, writer: TextWriter) -> None:
+        self._writer = writer
+        self._level = 0
+        self._tight = False
+        self._cells: list[str] | None = None
+
+    def add(self, token: Token) -> None:
+        """Add the text of a block token."""
+        if token.type == "heading_open":
+            self._level = int(token.tag[1:])
+        elif token.type == "tr_open":
+            self._cells = []
+        elif token.type == "tr_close":
+            self._writer.add("\t".join(self._cells or ()), between="\n")
+            self._cells = None
+        elif token.type == "inline":
+            self._inline(token)
+        elif token.type in ("fence", "code_block"):
+            self._writer.add(token.content.strip("\n"))
+        elif token.type == "html_block":
+            self._writer.add(plain_text(token.content))
+        elif token.type == "paragraph_open":
+            self._tight = token.hidden
+
+    def _inline(self, token: Token) -> None:
+        text = _text(token.children or ())
+        if self._cells is not None:
+            self._cells.append(text)
+            return
+        self._writer.add(text, self._level, "\n" if self._tight and not self._level else "\n\n")
+        self._level = 0
+
+
+def _text(tokens: Sequence[Token]) -> str:
+    parts = []
+    for token in tokens:
+        if token.type in ("text", "code_inline"):
+            parts.append(token.content)
+        elif token.type == "image":
+            parts.append(_text(token.children or ()))
+        parts.append(_BLANKS.get(token.type, ""))
+    return "".join(parts)

@@ -1,0 +1,86 @@
+"""OpenDocument texts (ODT, ISO/IEC 26300): headings, paragraphs, lists, tables, notes; no macro is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from longrank.formats.parsed import Parsed
+from longrank.formats.parsed.writer import TextWriter
+from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+_SKIPPED = frozenset({"tracked-changes", "annotation", "forms", "note-citation", "bibliography-source", "script"})
+_MOST_BLANKS = 1000
+
+
+def read_odt(path: str) -> Iterator[Parsed]:
+    """Yield the document of an OpenDocument text.
+
+    Raises:
+        Unreadable: damaged or encrypted.
+    """
+    from longrank.formats.parsed import Unreadable
+
+    with opened(path) as container:
+        if _is_encrypted(container):
+            raise Unreadable("is encrypted: it needs a password")
+        writer = TextWriter()
+        body = next((e for e in container.xml("content.xml").iter() if local(e) == "body"), None)
+        for level, paragraph in _paragraphs(body):
+            writer.add(_text(paragraph), level)
+        values = core_values(container, "meta.xml")
+        yield writer.parsed(values.pop("title", ""), values)
+
+
+def _is_encrypted(container: Container) -> bool:
+    return "META-INF/manifest.xml" in container and b"encryption-data" in container.read("META-INF/manifest.xml")
+
+
+def _paragraphs(body: Element | None) -> Iterator[tuple[int, Element]]:
+    stack = [] if body is None else [body]
+    while stack:
+        element = stack.pop()
+        name = local(element)
+        if name in _SKIPPED:
+            continue
+        if name in ("h", "p"):
+            level = attribute(element, "outline-level") or "1"
+            yield (min(int(level), 10) if level.isdigit() else 1) if name == "h" else 0, element
+        else:
+            stack.extend(reversed(element))
+
+
+def _text(paragraph: Element) -> str:
+    """Return the text of a paragraph: `text` before the children, `tail` after each of them."""
+    parts: list[str] = [paragraph.text or ""]
+    stack: list[Element | str] = []
+    _push(stack, paragraph)
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            parts.append(item)
+            continue
+        name = local(item)
+        if name in _SKIPPED:
+            continue
+        parts.append(_blank(item, name))
+        parts.append(item.text or "")
+        _push(stack, item)
+    return "".join(parts)
+
+
+def _push(stack: list[Element | str], element: Element) -> None:
+    for child in reversed(element):
+        if child.tail:
+            stack.append(child.tail)
+        stack.append(child)
+
+
+def _blank(element: Element, name: str) -> str:
+    if name == "s":
+        count = attribute(element, "c")
+        return " " * min(int(count), _MOST_BLANKS) if count.isdigit() else " "
+    return {"tab": "\t", "line-break": "\n", "p": "\n", "h": "\n"}.get(name, "")

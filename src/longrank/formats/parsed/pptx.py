@@ -1,0 +1,71 @@
+"""Presentations (PPTX, ISO/IEC 29500): a slide is a page; speaker notes follow their slide."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from longrank.formats.parsed import Parsed
+from longrank.formats.parsed.writer import TextWriter
+from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+_SHOW = "ppt/presentation.xml"
+_TITLES = ("title", "ctrTitle")
+_REPEATED = ("sldNum", "dt", "ftr", "hdr", "sldImg")  # the same on every slide
+
+
+def read_pptx(path: str) -> Iterator[Parsed]:
+    """Yield the document of a presentation.
+
+    Raises:
+        Unreadable: damaged or encrypted.
+    """
+    with opened(path) as container:
+        writer = TextWriter()
+        related = _related(container, _SHOW)
+        for slide in (e for e in container.xml(_SHOW).iter() if local(e) == "sldId"):
+            name = related.get(_relation(slide), "")
+            writer.page()
+            _add_shapes(container.xml(name), writer)
+            for other in _related(container, name).values():
+                if "/notesSlides/" in other and other in container:
+                    _add_shapes(container.xml(other), writer)
+        values = core_values(container, "docProps/core.xml")
+        yield writer.parsed(values.pop("title", ""), values)
+
+
+def _relation(slide: Element) -> str:
+    return next((value for key, value in slide.attrib.items() if key.endswith("}id")), "")
+
+
+def _related(container: Container, name: str) -> dict[str, str]:
+    """Return the parts that a part refers to, by the ids of the relations; targets outside are left out."""
+    folder, base = posixpath.split(name)
+    relations = f"{folder}/_rels/{base}.rels"
+    if relations not in container:
+        return {}
+    targets = {}
+    for relation in container.xml(relations):
+        if attribute(relation, "TargetMode") != "External":
+            target = attribute(relation, "Target")
+            joined = target.lstrip("/") if target.startswith("/") else posixpath.join(folder, target)
+            targets[attribute(relation, "Id")] = posixpath.normpath(joined)
+    return targets
+
+
+def _add_shapes(root: Element, writer: TextWriter) -> None:
+    for shape in (element for element in root.iter() if local(element) in ("sp", "graphicFrame")):
+        kind = next((attribute(e, "type") for e in shape.iter() if local(e) == "ph"), "")
+        if kind in _REPEATED:
+            continue
+        lines = (_line(paragraph) for paragraph in shape.iter() if local(paragraph) == "p")
+        writer.add("\n".join(filter(None, lines)), 1 if kind in _TITLES else 0)
+
+
+def _line(paragraph: Element) -> str:
+    parts = (e.text or "" if local(e) == "t" else "\n" if local(e) == "br" else "" for e in paragraph.iter())
+    return "".join(parts).strip()

@@ -1,0 +1,148 @@
+"""reStructuredText: the text without its markup. No directive is executed, so nothing is included or fetched.
+
+Headings are lines with an underline of one repeated punctuation character; their levels are the order in which the
+adornments first occur. Comments, targets, options and the content of directives without text (``image``, ``toctree``,
+``raw``, ...) are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from longrank.formats.parsed import Parsed
+from longrank.formats.parsed.writer import TextWriter
+
+_ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1{2,}\s*$")
+_DIRECTIVE = re.compile(r"\s*\.\. (?:\|[^|]+\| )?([\w:.+-]+)::(?:\s+(.*))?$")
+_EXPLICIT = re.compile(r"\s*\.\.(?:\s|$)")
+_FOOTNOTE = re.compile(r"(\s*)\.\. \[([^\]]+)\] ?")
+_OPTION = re.compile(r"\s*:[\w -]+:(?:\s|$)")
+_SPEAKING = frozenset(
+    {"admonition", "attention", "caution", "danger", "epigraph", "error", "hint", "important", "note", "pull-quote"}
+    | {
+        "rubric",
+        "seealso",
+        "sidebar",
+        "tip",
+        "todo",
+        "topic",
+        "versionadded",
+        "versionchanged",
+        "deprecated",
+        "warning",
+    }
+    | {"compound", "container", "table", "function", "class", "method", "data", "attribute", "exception", "option"}
+    | {"describe", "glossary", "list-table", "parsed-literal", "highlights", "title"}
+)
+_SILENT = frozenset(
+    {"image", "figure", "toctree", "raw", "include", "literalinclude", "index", "highlight", "contents", "meta"}
+    | {"module", "currentmodule", "automodule", "autoclass", "autofunction", "default-domain", "replace", "unicode"}
+)
+_INLINE = (
+    (re.compile(r"``(.+?)``"), r"\1"),
+    (re.compile(r":[\w:+.-]+:`([^`<]+?)\s*<[^`>]*>`"), r"\1"),
+    (re.compile(r":[\w:+.-]+:`[~!]?([^`]*)`"), r"\1"),
+    (re.compile(r"`([^`<]+?)\s*<[^`>]*>`__?"), r"\1"),
+    (re.compile(r"`([^`]+)`(?:__?)?"), r"\1"),
+    (re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*"), r"\1"),
+    (re.compile(r"(?<![\w*])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])"), r"\1"),
+    (re.compile(r"(?<!\w)\|([^|\s][^|]*)\|_{0,2}"), r"\1"),
+    (re.compile(r"(?<=\w)__?(?=$|[\s.,;:!?)])"), ""),
+    (re.compile(r"\\(.)"), r"\1"),
+)
+
+
+def read_rst(text: str) -> Iterator[Parsed]:
+    """Yield the document of a reStructuredText file."""
+    writer = TextWriter()
+    reader = _Reader(text.expandtabs(8).split("\n"), writer)
+    reader.read()
+    yield writer.parsed(reader.values.pop("title", ""), reader.values)
+
+
+@dataclass
+class _Reader:
+    lines: list[str]
+    writer: TextWriter
+    at: int = 0
+    values: dict[str, str] = field(default_factory=dict)
+    adornments: list[str] = field(default_factory=list)
+    paragraph: list[str] = field(default_factory=list)
+
+    def read(self) -> None:
+        while self.at < len(self.lines):
+            self._line(self.lines[self.at])
+        self._end()
+
+    def _line(self, line: str) -> None:
+        if not line.strip():
+            self._end()
+            self.at += 1
+        elif not self._heading():
+            if note := _FOOTNOTE.match(line):
+                line = self.lines[self.at] = note[1] + line[note.end() :]
+            if _EXPLICIT.match(line):
+                self._end()
+                self._explicit(line)
+            else:
+                self.paragraph.append(line.strip().removesuffix("::") + ":" * line.rstrip().endswith("::"))
+                self.at += 1
+
+    def _heading(self) -> bool:
+        """Read a heading here, with or without an overline; a lone adornment is a transition."""
+        line, *after = (part.rstrip() for part in self.lines[self.at : self.at + 3])
+        over = _ADORNMENT.match(line)
+        if over and len(after) == 2 and after[0].strip() and after[1] == line:
+            self._add_heading(after[0].strip(), line[0] * 2)
+            self.at += 3
+            return True
+        if over and not self.paragraph:
+            self.at += 1
+            return True
+        if after and not line[:1].isspace() and _ADORNMENT.match(after[0]) and len(after[0]) >= min(len(line), 4):
+            self._add_heading(line.strip(), after[0][0])
+            self.at += 2
+            return True
+        return False
+
+    def _add_heading(self, text: str, adornment: str) -> None:
+        self._end()
+        if adornment not in self.adornments:
+            self.adornments.append(adornment)
+        self.writer.add(_plain(text), self.adornments.index(adornment) + 1)
+
+    def _explicit(self, line: str) -> None:
+        """Read a directive, or leave out a comment or a target, with its indented block."""
+        directive = _DIRECTIVE.match(line)
+        self.at += 1
+        name = directive[1].rpartition(":")[2] if directive else ""
+        if directive is None or name in _SILENT:
+            self._skip_block(_indent(line))
+            return
+        if name in _SPEAKING and directive[2]:
+            self.paragraph.append(directive[2].strip())
+        while self.at < len(self.lines) and _OPTION.match(self.lines[self.at]):
+            self.at += 1
+
+    def _skip_block(self, indent: int) -> None:
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            if line.strip() and _indent(line) <= indent:
+                return
+            self.at += 1
+
+    def _end(self) -> None:
+        self.writer.add(_plain("\n".join(self.paragraph)))
+        self.paragraph = []
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _plain(text: str) -> str:
+    for pattern, replacement in _INLINE:
+        text = pattern.sub(replacement, text)
+    return text

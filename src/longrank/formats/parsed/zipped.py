@@ -1,0 +1,117 @@
+"""Parts of a zip container (DOCX, PPTX, ODT, EPUB), with limits against zip bombs, and their XML."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from longrank.formats.parsed import Unreadable
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+_MOST_BYTES = 256 << 20  # unpacked, of all parts together
+_MOST_PARTS = 20_000
+_MAX_RATIO, _RATIO_FROM = 200, 16 << 20
+_CHUNK = 1 << 20
+_ENCRYPTED = 0x1
+
+
+class Container:
+    """An open zip container."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._left = _MOST_BYTES
+        if len(archive.filelist) > _MOST_PARTS:
+            raise Unreadable(f"holds more than {_MOST_PARTS} parts")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._archive.NameToInfo
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the parts."""
+        return self._archive.namelist()
+
+    def read(self, name: str) -> bytes:
+        """Return a part, unpacked in bounded memory.
+
+        Raises:
+            Unreadable: no such part, encrypted, damaged, or larger than the limits.
+        """
+        try:
+            info = self._archive.getinfo(name)
+        except KeyError:
+            raise Unreadable(f"is damaged: it lacks the part {name}") from None
+        if info.flag_bits & _ENCRYPTED:
+            raise Unreadable("is encrypted: it needs a password")
+        chunks, size = [], 0
+        with self._archive.open(info) as stream:
+            while chunk := stream.read(_CHUNK):
+                size += len(chunk)
+                if size > self._left or (size > _RATIO_FROM and size > _MAX_RATIO * max(1, info.compress_size)):
+                    raise Unreadable("unpacks to more than the limit (a zip bomb?)")
+                chunks.append(chunk)
+        self._left -= size
+        return b"".join(chunks)
+
+    def xml(self, name: str) -> Element:
+        """Return the root element of an XML part.
+
+        Raises:
+            Unreadable: as `read`; not XML, or with a DTD or entities.
+        """
+        from xml.etree.ElementTree import ParseError
+
+        from defusedxml import DefusedXmlException
+        from defusedxml.ElementTree import fromstring
+
+        try:
+            root: Element = fromstring(self.read(name), forbid_dtd=True)
+        except (ParseError, LookupError, ValueError) as error:
+            entities = isinstance(error, DefusedXmlException)
+            fault = "declares a DTD or entities, which are refused" if entities else "is no XML"
+            raise Unreadable(f"is damaged: its part {name} {fault}") from None
+        return root
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Container]:
+    """Open a zip container.
+
+    Raises:
+        Unreadable: not a zip file, cut off or damaged (also while its parts are read).
+    """
+    import zlib
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield Container(archive)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError):
+        raise Unreadable("is damaged, or of another format than its name says") from None
+
+
+def local(element: Element) -> str:
+    """Return the name of an element without its namespace."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def attribute(element: Element, name: str) -> str:
+    """Return an attribute by its name without its namespace; empty if absent."""
+    return next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")
+
+
+def core_values(container: Container, name: str) -> dict[str, str]:
+    """Return ``title`` and ``author`` of a part with Dublin Core elements; a container may lack it."""
+    if name not in container:
+        return {}
+    names = {"title": "title", "creator": "author", "initial-creator": "author"}
+    values: dict[str, str] = {}
+    for element in container.xml(name).iter():
+        key = names.get(local(element))
+        if key and element.text and element.text.strip():
+            values.setdefault(key, " ".join(element.text.split()))
+    return values

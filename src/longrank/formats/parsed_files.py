@@ -1,0 +1,51 @@
+"""Read files that a parser in a child process turns into documents: PDF, office, e-book, mail and markup files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from importlib.util import find_spec
+from typing import Any
+
+from longrank.errors import MissingExtra
+from longrank.formats.ocr import recognised
+from longrank.formats.parsed import PARSERS, Parsed
+from longrank.formats.parsed.child import NoTextLayer, parse
+from longrank.formats.records import CorpusOptions, Reader, Record, SourceFile
+from longrank.formats.whole_files import whole_text
+from longrank.types import Notes
+
+SCANNED = "files without a text layer (scanned pages)"
+
+
+def reader_of(format: str) -> Reader:
+    """Return the reader of a format of `longrank.formats.parsed.PARSERS`."""
+    return partial(_read, format)
+
+
+def _read(format: str, file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
+    """Yield the documents of a file; the id is the file's path relative to the source folder.
+
+    Raises:
+        InputError: the file is damaged, encrypted, or exceeds a limit.
+        MissingExtra: a parser is not installed.
+    """
+    parser = PARSERS[format]
+    if parser.package and find_spec(parser.package) is None:
+        raise MissingExtra(f"reading {format} files", parser.extra)
+    text = whole_text(file.path, notes, options) if parser.takes_text else None
+    try:
+        for parsed in parse(file.path, format, text, options.files.limits):
+            yield _record(file, parsed, notes)
+    except NoTextLayer:
+        if options.files.ocr is None:
+            raise
+        notes.add("files read by --ocr", str(file.path))
+        yield _record(file, recognised(file.path, options.files.ocr), notes)
+
+
+def _record(file: SourceFile, parsed: Parsed, notes: Notes) -> Record:
+    for kind, count in parsed.notes.items():
+        notes.add(kind, str(file.path), count)
+    values: dict[str, Any] = {**parsed.values, "title": parsed.title, "text": parsed.text}
+    return Record(file.name + parsed.name, values, None)

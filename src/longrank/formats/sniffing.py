@@ -1,0 +1,64 @@
+"""Recognise the format of a file by its first bytes; a zip container by its parts."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+from longrank.errors import InputError
+from longrank.formats.opening import open_bytes
+
+_SNIFFED = 4096  # bytes
+_BOM = b"\xef\xbb\xbf"
+_ZIP = b"PK\x03\x04"
+_PARTS = {"word/document.xml": "docx", "ppt/presentation.xml": "pptx"}
+_MIMETYPES = {
+    b"application/vnd.oasis.opendocument.text": "odt",
+    b"application/vnd.oasis.opendocument.text-template": "odt",
+    b"application/epub+zip": "epub",
+}
+_LONGEST_MIMETYPE = 100
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, KeyError)
+_HTML = re.compile(rb"(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html)[\s>]", re.DOTALL)
+
+
+def format_of_content(path: Path) -> str | None:
+    """Return the format that the first bytes of a file tell; None if they do not tell, or the file cannot be read."""
+    if not path.is_file():  # a pipe can be read only once
+        return None
+    with suppress(OSError):
+        with path.open("rb") as stream:
+            head = stream.read(_SNIFFED)
+        if head.startswith(_ZIP):
+            return _zipped(path)
+        if b"%PDF-" in head[:1024]:
+            return "pdf"
+        return _text(path)
+    return None
+
+
+def _zipped(path: Path) -> str | None:
+    with suppress(*_DAMAGED), zipfile.ZipFile(path) as archive:
+        for name, format in _PARTS.items():
+            if name in archive.NameToInfo:
+                return format
+        with archive.open("mimetype") as stream:
+            return _MIMETYPES.get(stream.read(_LONGEST_MIMETYPE).strip())
+    return None
+
+
+def _text(path: Path) -> str | None:
+    head = b""
+    with suppress(InputError, OSError, EOFError, zlib.error), open_bytes(path) as stream:
+        head = stream.read(_SNIFFED).removeprefix(_BOM).lstrip()
+    if head.startswith(b"From ") and re.match(rb"From \S+.*\n(?:>?From .*\n)?[\w-]+:", head):
+        return "mbox"
+    head = head.lower()
+    if b"<target_qid>" in head:
+        return "webap"
+    if re.match(rb"<doc[\s>]", head):
+        return "trecweb" if b"<dochdr>" in head else "trectext"
+    return "html" if _HTML.match(head) else None

@@ -1,0 +1,124 @@
+"""Folders as people have them: formats by content, patterns, encodings, and files that cannot be read."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+from document_files import docx, paragraph, pdf_bytes
+from longrank.collections import read_documents
+from longrank.collections.patterns import matches
+from longrank.errors import InputError
+from longrank.formats.records import CorpusOptions, FileOptions
+from longrank.types import Document, Notes
+
+
+def read(folder: Path, notes: Notes | None = None, **options: object) -> list[Document]:
+    files = FileOptions(**options)  # type: ignore[arg-type]
+    return list(read_documents(folder, CorpusOptions(files=files), notes))
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "matching"),
+    [
+        ("a/b.pdf", "*.pdf", True),
+        ("a/b.pdf", "b.*", True),
+        ("a/b.pdf", "a/*.pdf", True),
+        ("x/a/b.pdf", "a/*.pdf", False),
+        ("x/a/b.pdf", "**/a/*.pdf", True),
+        ("a/b.pdf", "**/a/*.pdf", True),
+        ("a/x/y/b.pdf", "a/**", True),
+        ("a/x/b.pdf", "a/*.pdf", False),
+        ("b.pdf", "/b.pdf", True),
+        ("a/b.pdf", "/b.pdf", False),
+        ("b1.pdf", "b[0-9].pdf", True),
+        ("bx.pdf", "b[!0-9].pdf", True),
+        ("b.pdf", "b?pdf", True),
+        ("bxpdf", "b.pdf", False),
+        ("b", "b/", False),
+    ],
+)
+def test_patterns_match_as_in_gitignore(name: str, pattern: str, matching: bool) -> None:
+    assert matches(name, [pattern]) == matching
+
+
+def test_patterns_choose_files_and_folders(tmp_path: Path) -> None:
+    for name in ("a.txt", "drafts/b.txt", "c.md", "node_modules/d.txt", ".e.txt", "__pycache__/f.txt", "x/g.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("cats")
+    assert [d.doc_id for d in read(tmp_path)] == ["a.txt", "c.md", "drafts/b.txt", "x/g.txt"]
+    assert [d.doc_id for d in read(tmp_path, include=("*.txt",), exclude=("drafts/",))] == ["a.txt", "x/g.txt"]
+    assert [d.doc_id for d in read(tmp_path, include=("x/*",))] == ["x/g.txt"]
+
+
+def test_the_content_tells_the_format_before_the_name(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    (tmp_path / "a.txt").write_bytes(pdf_bytes([["Cats purr."]]))
+    (tmp_path / "b").write_bytes(pdf_bytes([["Dogs bark."]]))
+    docx(tmp_path / "c.pdf", paragraph("Cows moo."))
+    (tmp_path / "d.txt").write_text("<html> is a tag of HTML")
+    (tmp_path / "e.pdf").write_text("Bees hum.")
+    notes = Notes()
+    texts = [(d.doc_id, d.text) for d in read(tmp_path, notes)]
+    assert texts == [
+        ("a.txt", "Cats purr."),
+        ("b", "Dogs bark."),
+        ("c.pdf", "Cows moo."),
+        ("d.txt", "<html> is a tag of HTML"),
+    ]
+    assert notes.lines() == [
+        f"files that cannot be read skipped: 1 (first: {tmp_path / 'e.pdf'}: is damaged, or no PDF)"
+    ]
+
+
+def test_files_that_cannot_be_read_are_counted_and_reported_and_refused_if_strict(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4 cut")
+    (tmp_path / "b.txt").write_bytes(random.Random(0).randbytes(3000))
+    (tmp_path / "c.txt").write_text("cats")
+    (tmp_path / "d.jpg").write_bytes(b"\xff\xd8")
+    notes, rows = Notes(), []
+    assert len(read(tmp_path, notes, skipped=lambda path, reason: rows.append((path.name, reason)))) == 1
+    assert notes["files that cannot be read skipped"] == 2
+    assert rows == [
+        ("a.pdf", f"{tmp_path / 'a.pdf'}: is damaged, or no PDF"),
+        ("b.txt", f"{tmp_path / 'b.txt'}: is not a text file: it holds NUL bytes"),
+        ("d.jpg", "files of unknown format skipped"),
+    ]
+    with pytest.raises(InputError, match=r"a\.pdf: is damaged"):
+        read(tmp_path, strict=True)
+    (tmp_path / "c.txt").unlink()
+    with pytest.raises(InputError, match=r"a\.pdf: is damaged"):  # a folder without any document
+        read(tmp_path)
+
+
+def test_another_encoding_is_guessed_in_a_folder_and_counted(tmp_path: Path) -> None:
+    pytest.importorskip("charset_normalizer", reason="needs the extra files")
+    german = "Die Kühe stehen müßig auf der Wiese, während der Bäcker Brötchen und süße Kuchen verkauft. " * 5
+    (tmp_path / "a.txt").write_bytes(german.encode("cp1252"))
+    (tmp_path / "b.txt").write_bytes(german.encode("utf-16"))
+    notes = Notes()
+    assert [d.text for d in read(tmp_path, notes)] == [german, german]
+    assert notes["files in another encoding than UTF-8, guessed"] == 2
+    with pytest.raises(InputError, match="is not utf-8"):
+        list(read_documents(tmp_path / "a.txt"))
+
+
+def test_scanned_files_are_counted_or_read_by_a_command(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    (tmp_path / "a.pdf").write_bytes(pdf_bytes([[], []]))
+    (tmp_path / "b.txt").write_text("cats")
+    notes = Notes()
+    assert [d.doc_id for d in read(tmp_path, notes)] == ["b.txt"]
+    assert notes["files without a text layer (scanned pages) skipped"] == 1
+    script = tmp_path.parent / "ocr.py"
+    script.write_text("import sys; print('Page of', sys.argv[1][-5:], end='\\f'); print('Dogs', end='\\f')")
+    found = read(tmp_path, ocr=f"{sys.executable} {script}")
+    assert found[0].text == "Page of a.pdf\nDogs"
+    script.write_text("raise SystemExit(3)")
+    notes = Notes()
+    read(tmp_path, notes, ocr=f"{sys.executable} {script}")
+    assert "--ocr ends with exit code 3" in notes.lines()[-1]

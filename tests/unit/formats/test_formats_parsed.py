@@ -1,0 +1,235 @@
+"""PDF, office, e-book, mail and markup files: expected texts are written by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from document_files import docx, epub, odt, paragraph, pdf_bytes, pptx
+from longrank.errors import InputError
+from longrank.formats.parsed import Parsed
+from longrank.formats.parsed.child import ParserLimits, parse
+from longrank.formats.parsed.front_matter import split_front_matter
+from longrank.formats.parsed.markdown import read_markdown
+from longrank.formats.parsed.rst import read_rst
+
+
+def parsed(path: Path, format: str) -> Parsed:
+    (document,) = parse(path, format)
+    assert document.headings == sorted(document.headings)
+    assert document.pages == sorted(document.pages)
+    return document
+
+
+def headings(document: Parsed) -> list[tuple[int, str]]:
+    return [(level, document.text[start:end]) for start, end, level in document.headings]
+
+
+def pages(document: Parsed) -> list[str]:
+    ends = [*document.pages[1:], len(document.text)]
+    return [document.text[start:end] for start, end in zip(document.pages, ends, strict=True)]
+
+
+def test_a_pdf_has_the_text_of_its_pages_and_their_places(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf_bytes([["Cats purr.", "They sleep."], [], ["Dogs bark."]], title="Animals"))
+    document = parsed(path, "pdf")
+    assert document.title == "Animals"
+    assert document.text == "Cats purr.\nThey sleep.\n\nDogs bark."
+    assert pages(document) == ["Cats purr.\nThey sleep.\n", "\n", "Dogs bark."]
+    assert document.notes["PDF pages without a text layer"] == 1
+
+
+def test_a_pdf_has_the_words_that_pypdf_reads(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    pypdf = pytest.importorskip("pypdf", reason="needs the extra dev")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf_bytes([[f"Line {line} of page {page}." for line in range(30)] for page in range(5)]))
+    theirs = [page.extract_text().split() for page in pypdf.PdfReader(path).pages]
+    assert [page.split() for page in pages(parsed(path, "pdf"))] == theirs
+
+
+def test_a_pdf_without_text_or_with_a_password_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    pypdf = pytest.importorskip("pypdf", reason="needs the extra dev")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf_bytes([[], []]))
+    with pytest.raises(InputError, match=r"a\.pdf: has no text layer"):
+        parsed(path, "pdf")
+    writer = pypdf.PdfWriter(clone_from=path)
+    writer.encrypt("secret", algorithm="RC4-128")
+    writer.write(path)
+    with pytest.raises(InputError, match=r"a\.pdf: is encrypted: it needs a password"):
+        parsed(path, "pdf")
+
+
+def test_a_word_file_has_paragraphs_headings_tables_and_no_deleted_text(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    body = (
+        paragraph("Cats", "berschrift1")
+        + "<w:p><w:r><w:t>They </w:t></w:r><w:del><w:r><w:delText>bark</w:delText></w:r></w:del>"
+        "<w:r><w:t>purr</w:t><w:br/><w:t>loudly.</w:t></w:r></w:p>"
+        "<w:p><w:r><w:instrText>INCLUDETEXT secret</w:instrText></w:r></w:p>"
+        f"<w:tbl><w:tr><w:tc>{paragraph('one')}</w:tc><w:tc>{paragraph('two')}</w:tc></w:tr></w:tbl>"
+        + paragraph("Food", "H2")
+    )
+    document = parsed(docx(tmp_path / "a.docx", body, title="About cats"), "docx")
+    assert document.title == "About cats"
+    assert document.text == "Cats\n\nThey purr\nloudly.\n\none\n\ntwo\n\nFood"
+    assert headings(document) == [(1, "Cats"), (2, "Food")]
+    assert document.values == {"author": "Ada"}
+
+
+def test_a_slide_is_a_page_in_the_order_of_the_show(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    document = parsed(pptx(tmp_path / "a.pptx", [("Cats", "purr"), ("Dogs", "bark")]), "pptx")
+    assert pages(document) == ["Cats\n\npurr\n\n", "Dogs\n\nbark"]
+    assert headings(document) == [(1, "Cats"), (1, "Dogs")]
+    assert document.title == "Cats"
+
+
+def test_an_opendocument_text_has_blanks_notes_and_headings(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    body = (
+        '<text:h text:outline-level="2">Cats</text:h><text:p>They<text:s text:c="2"/>purr<text:span> and '
+        "<text:span>sleep</text:span></text:span> a lot.</text:p>"
+        "<text:tracked-changes><text:p>gone</text:p></text:tracked-changes>"
+        "<text:list><text:list-item><text:p>one</text:p></text:list-item></text:list>"
+    )
+    document = parsed(odt(tmp_path / "a.odt", body, title=""), "odt")
+    assert document.text == "Cats\n\nThey  purr and sleep a lot.\n\none"
+    assert (document.title, headings(document)) == ("Cats", [(2, "Cats")])
+
+
+def test_an_e_book_has_its_chapters_in_reading_order(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    chapters = ["<h1>One</h1><p>Cats&nbsp;<b>purr</b>.<br/>Loudly.</p>", "<h2>Two</h2><script>x</script><p>Dogs</p>"]
+    document = parsed(epub(tmp_path / "a.epub", chapters, title="Animals"), "epub")
+    assert document.title == "Animals"
+    assert document.text == "One\n\nCats purr.\nLoudly.\n\nTwo\n\nDogs"
+    assert headings(document) == [(1, "One"), (2, "Two")]
+
+
+MARKDOWN = """---
+title: 'All about cats'
+tags: [a, b]
+author: Ada
+---
+# Cats
+
+They *really*
+**purr** [loudly](x.html) `a_b`.
+
+- one
+- two
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+```py
+x = 1
+```
+
+Food
+----
+![a fish](f.png)
+"""
+MARKDOWN_TEXT = "Cats\n\nThey really purr loudly a_b.\none\ntwo\na\tb\n1\t2\n\nx = 1\n\nFood\n\na fish"
+
+
+def test_markdown_is_read_without_its_markup() -> None:
+    (document,) = read_markdown(MARKDOWN)
+    assert document.title == "All about cats"
+    assert document.values == {"author": "Ada"}
+    assert document.text == MARKDOWN_TEXT
+    assert headings(document) == [(1, "Cats"), (2, "Food")]
+
+
+def test_front_matter_is_yaml_pairs_or_toml_and_a_line_is_no_front_matter() -> None:
+    assert split_front_matter('+++\ntitle = "Cats"\nn = 3\n+++\nx') == ({"title": "Cats", "n": "3"}, "x")
+    assert split_front_matter("---\n\ntext\n---\nmore") == ({}, "---\n\ntext\n---\nmore")
+    assert split_front_matter("---\nTitle: x") == ({}, "---\nTitle: x")
+
+
+RST = """====
+Cats
+====
+
+They *really* **purr** ``a*b``, see :ref:`dogs <dogs>`,
+`the site <http://x>`_ and :func:`~f`.
+
+.. include:: /etc/passwd
+
+.. a comment
+   of two lines
+
+.. note:: Be kind
+   to cats::
+
+.. _target:
+
+Food
+----
+
+.. code-block:: python
+   :linenos:
+
+   x = 1
+
+Fish
+----
+"""
+RST_TEXT = "Cats\n\nThey really purr a*b, see dogs,\nthe site and f.\n\nBe kind\nto cats:\n\nFood\n\nx = 1\n\nFish"
+
+
+def test_restructuredtext_is_read_without_its_markup_and_nothing_is_included() -> None:
+    (document,) = read_rst(RST)
+    assert document.text == RST_TEXT
+    assert headings(document) == [(1, "Cats"), (2, "Food"), (2, "Fish")]
+
+
+def test_a_mailbox_has_a_document_for_each_message(tmp_path: Path) -> None:
+    path = tmp_path / "a.mbox"
+    path.write_bytes(
+        b"From ada Mon Jan  1 00:00:00 2024\nFrom: Ada <ada@example.org>\nSubject: =?utf-8?q?Caf=C3=A9?=\n\n"
+        b"Cats purr.\n>From here on.\n\nFrom bob Mon Jan  1 00:00:00 2024\nSubject: Dogs\n"
+        b"Content-Type: text/html; charset=no-such\n\n<p>Dogs <b>bark</b>.</p>\n"
+    )
+    first, second = parse(path, "mbox")
+    assert (first.name, first.title, first.text) == ("#1", "Caf\xe9", "Cats purr.\nFrom here on.")
+    assert first.values == {"author": "Ada <ada@example.org>"}
+    assert (second.name, second.title, second.text) == ("#2", "Dogs", "Dogs bark.")
+
+
+def test_attachments_of_mail_are_counted(tmp_path: Path) -> None:
+    from email.message import EmailMessage
+
+    message = EmailMessage()
+    message["Subject"] = "Cats"
+    message.set_content("They purr.")
+    message.add_attachment(b"\x00", maintype="image", subtype="png")
+    (tmp_path / "a.eml").write_bytes(bytes(message))
+    document = parsed(tmp_path / "a.eml", "eml")
+    assert (document.title, document.text) == ("Cats", "They purr.")
+    assert document.notes == {"mail attachments that are not read": 1}
+
+
+def test_a_parser_that_never_ends_is_ended_and_the_next_file_is_read(tmp_path: Path) -> None:
+    import os
+
+    os.mkfifo(tmp_path / "endless.eml")  # opening it waits for a writer that never comes
+    with pytest.raises(InputError, match=r"endless\.eml: takes its parser more than 0\.5 seconds"):
+        list(parse(tmp_path / "endless.eml", "eml", limits=ParserLimits(seconds=0.5)))
+    (tmp_path / "a.eml").write_bytes(b"Subject: Cats\n\nThey purr.")
+    assert parsed(tmp_path / "a.eml", "eml").text == "They purr."
+
+
+def test_a_parser_over_the_limits_of_memory_or_output_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_bytes(b"Subject: Cats\n\n" + b"They purr.\n" * 3_000_000)
+    with pytest.raises(InputError, match=r"a\.eml: .*memory"):
+        list(parse(tmp_path / "a.eml", "eml", limits=ParserLimits(memory=100 << 20)))
+    with pytest.raises(InputError, match=r"a\.eml: holds more text than the limit of 1000000 bytes"):
+        list(parse(tmp_path / "a.eml", "eml", limits=ParserLimits(output=1_000_000)))
