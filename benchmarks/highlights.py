@@ -36,8 +36,9 @@ from longrank.fusion import scaled
 from longrank.protocols import Candidate, ScoringTask
 from longrank.ranking.explain import explained, highlighted
 from longrank.ranking.highlights import sentences_of
+from longrank.ranking.one_query import rank_one
 from longrank.ranking.passages import PassageDocumentScorer
-from longrank.ranking.pipeline import Pipeline, open_pipeline, rank_one
+from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.scoring.lexical import LexicalScorer
 from longrank.text.sentences import make_splitter
 from longrank.types import Notes, Passage, Query, Span

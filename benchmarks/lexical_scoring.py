@@ -18,8 +18,9 @@ from pathlib import Path
 
 from longrank.formats.queries import read_queries
 from longrank.index import Index, index_files
+from longrank.ranking.one_query import candidates_for
 from longrank.ranking.passages import PassageDocumentScorer
-from longrank.ranking.pipeline import Pipeline, candidates_for, open_pipeline
+from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.types import Notes, Query
 
 

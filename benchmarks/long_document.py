@@ -24,7 +24,8 @@ import numpy as np
 from benchmarks.million import anonymous_mib, ranks, word
 from longrank.index import Index, index_files
 from longrank.networks.model_files import find_model
-from longrank.ranking.pipeline import open_pipeline, rank_one
+from longrank.ranking.one_query import rank_one
+from longrank.ranking.pipeline import open_pipeline
 from longrank.types import Notes, Query
 
 MADE_UP = 20  # one word in so many is none of the vocabulary, and several tokens

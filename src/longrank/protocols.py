@@ -94,7 +94,7 @@ class ScoringTask(NamedTuple):
 
 
 class Selected(NamedTuple):
-    """Passages of a task to score: positions intp[P], ascending, and a weight for each, float32[P]."""
+    """Passages of a task to score: positions intp[P], ascending, and a weight for each, float32[P]; unasked: ones."""
 
     positions: NDArray[np.intp]
     weights: Float32s
@@ -112,8 +112,8 @@ class Selector(Protocol):
         """Fingerprint of rule and options."""
         ...
 
-    def select(self, tasks: Sequence[ScoringTask]) -> list[Selected]:
-        """Return the chosen passages of each task."""
+    def select(self, tasks: Sequence[ScoringTask], *, weights: bool = True) -> list[Selected]:
+        """Return the chosen passages of each task; with `weights` false, their weights may be ones."""
         ...
 
 

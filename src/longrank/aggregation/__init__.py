@@ -26,6 +26,7 @@ class Aggregation:
         bounded: the score is never below the least nor above the largest passage score.
         picks: the score is the score of one passage, or the network's own.
         needs_document_score: reads `Evidence.document_score`, which only networks that aggregate passages give.
+        reads_weights: reads `Evidence.passage_weight`; a search counts query terms only for such aggregators.
         example: values of the options without a default.
     """
 
@@ -33,6 +34,7 @@ class Aggregation:
     bounded: bool
     picks: bool = False
     needs_document_score: bool = False
+    reads_weights: bool = False
     example: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -55,7 +57,7 @@ AGGREGATORS: dict[str, Aggregation] = {
     "birch": Aggregation(birch, bounded=False, example={"weights": [1.0, 0.1, 0.1]}),
     "max": Aggregation(maxp, bounded=True, picks=True),
     "sum": Aggregation(sump, bounded=False),
-    "wmean": Aggregation(weighted_mean, bounded=True),
+    "wmean": Aggregation(weighted_mean, bounded=True, reads_weights=True),
     "document": Aggregation(document, bounded=True, picks=True, needs_document_score=True),
 }
 """Aggregators by name; ``max``, ``sum`` and ``wmean`` are Santos' names."""

@@ -60,6 +60,17 @@ class DocumentVectors(NamedTuple):
     truncated: NDArray[np.bool_]
 
 
+class Spans(NamedTuple):
+    """Stored passages of a document: int32[P] index, start and end; float32[P, H]; bool[P]; passages before a cap."""
+
+    indices: NDArray[np.int32]
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    vectors: NDArray[np.float32]
+    truncated: NDArray[np.bool_]
+    n_passages: int
+
+
 class PassageVectors:
     """Stored vectors, memory-mapped; opened by `find_vectors` or `stored_vectors`.
 
@@ -124,6 +135,21 @@ class PassageVectors:
         rows = zip(*(values[first:last].tolist() for values in (self._passages, starts, ends)), strict=True)
         passages = (Passage(document.doc_id, n, document.text[start:end], start, end) for n, start, end in rows)
         return Segmentation(tuple(passages), int(numbers[number]))
+
+    @property
+    def has_spans(self) -> bool:
+        """True if the passages of documents are stored, too."""
+        return self._spans is not None
+
+    def spans(self, number: int) -> Spans:
+        """Return the passages of the document of a number, without its text; `has_spans` must be true."""
+        assert self._spans is not None
+        starts, ends, numbers = self._spans
+        rows = slice(*self._offsets[number : number + 2].tolist())
+        truncated = self._truncated[rows].astype(np.bool_)
+        return Spans(
+            self._passages[rows], starts[rows], ends[rows], self._vectors[rows], truncated, int(numbers[number])
+        )
 
     def rows(self, doc_id: str, passages: Sequence[Passage]) -> tuple[NDArray[np.float32], NDArray[np.bool_]] | None:
         """Return float32[P, H] and bool[P] (truncated) of some passages of a document.

@@ -108,13 +108,15 @@ class CheapSelector:
         """Names the selector, the budget and the scorers."""
         return f"{self._name}({self._budget}; {'; '.join(scorer.fingerprint for scorer in self._scorers)})"
 
-    def select(self, tasks: Sequence[ScoringTask]) -> list[Selected]:
-        """Return the selected passages of each task, weighted by their counts of query terms."""
+    def select(self, tasks: Sequence[ScoringTask], *, weights: bool = True) -> list[Selected]:
+        """Return the selected passages of each task, weighted by their counts of query terms or, unasked, by ones."""
         by_scorer = [[task.scores for task in scorer.score(tasks)] for scorer in self._scorers]
         selected: list[NDArray[np.intp]] = []
         for _, group in groupby(range(len(tasks)), key=lambda n: tasks[n].query.query_id):
             of_query = list(group)
             selected += choose([[scores[n] for n in of_query] for scores in by_scorer], self._budget)
+        if not weights:
+            return [Selected(places, np.ones(len(places), np.float32)) for places in selected]
         return [
             Selected(places, term_counts(task.query.text, [task.passages[n].text for n in places.tolist()]))
             for task, places in zip(tasks, selected, strict=True)

@@ -8,7 +8,8 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from longrank.ranking.highlights import sentences_of
-from longrank.ranking.pipeline import Pipeline, RankedQuery, rank_one
+from longrank.ranking.one_query import RankedQuery, rank_one
+from longrank.ranking.pipeline import Pipeline
 from longrank.ranking.places import best_places
 from longrank.text.analysis import Analyzer
 from longrank.text.words import readable

@@ -120,7 +120,7 @@ def sentences_of(
         for n, ((title, passage), own) in enumerate(zip(shown, spans, strict=True))
         if len(own) > 1
     ]
-    return Sentences(reader, reader.prepare(candidates, statistics), spans)
+    return Sentences(reader, reader.prepare(candidates, statistics, weights=False), spans)
 
 
 def _sentences(passage: ShownPassage) -> list[Span]:

@@ -89,9 +89,12 @@ class PassageDocumentScorer:
         title = "title + " if self.title else ""
         return f"{self.scorer.fingerprint} | {title}{self.segmenter.fingerprint} | {self.selector.fingerprint}"
 
-    def evidence(self, block: Sequence[Candidate]) -> list[Evidence]:
-        """Score the selected passages of a block of candidates at once; one Evidence each, in order."""
-        prepared = self.prepare(block)
+    def evidence(self, block: Sequence[Candidate], *, weights: bool = True) -> list[Evidence]:
+        """Score the selected passages of a block of candidates at once; one Evidence each, in order.
+
+        With `weights` false, query terms are not counted if nothing else needs them; the weights are then ones.
+        """
+        prepared = self.prepare(block, weights=weights)
         return self.finish(prepared, self.scorer.score(prepared.tasks))
 
     def cuts_query(self, query: str) -> bool:
@@ -99,19 +102,22 @@ class PassageDocumentScorer:
         cuts = getattr(self.scorer, "cuts_query", None)
         return cuts is not None and bool(cuts(query))
 
-    def prepare(self, block: Sequence[Candidate], statistics: CollectionStatistics | None = None) -> Prepared:
+    def prepare(
+        self, block: Sequence[Candidate], statistics: CollectionStatistics | None = None, *, weights: bool = True
+    ) -> Prepared:
         """Split the documents and select the passages to score; `finish` takes the scores of its tasks.
 
         Args:
             block: the candidates.
             statistics: statistics of the collection, if it is not the scorer's index.
+            weights: as of `evidence`.
         """
         segmented: dict[str, Segmentation] = {}
         for _, document, _ in block:
             if document.doc_id not in segmented:
                 segmented[document.doc_id] = self.segmenter.segment(document)
         tasks = [self._task(candidate, segmented[candidate.document.doc_id], statistics) for candidate in block]
-        selected = self.selector.select(tasks)
+        selected = self.selector.select(tasks, weights=weights)
         narrowed = [_narrowed(task, chosen.positions) for task, chosen in zip(tasks, selected, strict=True)]
         segmentations = [segmented[task.doc_id] for task in tasks]
         n_passages = [segmentation.n_passages for segmentation in segmentations]

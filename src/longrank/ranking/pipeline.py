@@ -1,8 +1,9 @@
 """The main job: candidates -> passages -> evidence -> one score per document.
 
     open_pipeline   settings + index -> retriever, document scorer and aggregator
-    rank_one        one query
     rerank          many queries: evidence is written to a file, resumably, and aggregated into the run
+
+`longrank.ranking.one_query` ranks for one query.
 
 `rerank` calls `collect_evidence`, then `aggregate_run`. The aggregate command calls `aggregate_run`, too, so both
 give the same run.
@@ -14,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from longrank.aggregation import find_aggregation
 from longrank.aggregation.mixing import mix_header
@@ -43,6 +43,11 @@ class Pipeline:
     retriever: Retriever
     scorer: DocumentScorer | None
     aggregator: Aggregator
+
+    @property
+    def reads_weights(self) -> bool:
+        """True if the aggregator reads the weights of passages."""
+        return find_aggregation(self.settings.aggregate.name).reads_weights
 
     def __repr__(self) -> str:
         settings = self.settings
@@ -132,32 +137,6 @@ def _reopened(pipeline: Pipeline, index: Index, assignments: Assignments) -> Pip
     return replace(pipeline, settings=settings)
 
 
-class RankedQuery(NamedTuple):
-    """Run, first-stage run and evidence of one query."""
-
-    run: Run
-    first_stage: Run
-    evidence: Sequence[Evidence]
-
-
-def rank_one(pipeline: Pipeline, query: Query, k: int) -> RankedQuery:
-    """Rank documents for one query: retrieve at least `k` candidates, and rerank them if there is a scorer."""
-    first_stage, candidates = candidates_for(pipeline, query, k)
-    if pipeline.scorer is None or not candidates:
-        return RankedQuery(first_stage, first_stage, [])
-    evidence = [document for document in pipeline.scorer.evidence(candidates) if document is not None]
-    return RankedQuery(pipeline.run(evidence, first_stage, "search"), first_stage, evidence)
-
-
-def candidates_for(pipeline: Pipeline, query: Query, k: int) -> tuple[Run, list[Candidate]]:
-    """Return the first-stage run of a query, at least `k` documents deep, and the candidates to rerank."""
-    depth = pipeline.settings.final.depth
-    first_stage = Run(pipeline.settings.first_stage.preset, pipeline.retriever.retrieve(query, max(k, depth)))
-    if pipeline.scorer is None or query.query_id not in first_stage:
-        return first_stage, []
-    return first_stage, _candidates(pipeline.index, query, first_stage, depth)
-
-
 def rerank(
     pipeline: Pipeline,
     queries: Sequence[Query],
@@ -231,7 +210,7 @@ def collect_evidence(
         progress(done)
         remaining = iter(queries[done:])
         while block := list(islice(remaining, final.block_queries)):
-            per_query = [_candidates(pipeline.index, q, first_stage, final.depth, absent) for q in block]
+            per_query = [candidates_of(pipeline.index, q, first_stage[q.query_id], final.depth, absent) for q in block]
             evidence = iter(scorer.evidence([c for candidates in per_query for c in candidates]))
             for query, candidates in zip(block, per_query, strict=True):
                 documents = islice(evidence, len(candidates))
@@ -241,10 +220,11 @@ def collect_evidence(
     return done
 
 
-def _candidates(
-    index: Index, query: Query, first_stage: Run, depth: int, absent: Iterable[str] = ()
+def candidates_of(
+    index: Index, query: Query, ranking: Sequence[ScoredDoc], depth: int, absent: Iterable[str] = ()
 ) -> list[Candidate]:
-    top = [row for row in first_stage[query.query_id][:depth] if row.doc_id not in absent]
+    """Return the first `depth` documents of a ranking with their texts, without the documents that the index lacks."""
+    top = [row for row in ranking[:depth] if row.doc_id not in absent]
     return [Candidate(query, index.document(row.doc_id), row.score) for row in top]
 
 

@@ -127,6 +127,11 @@ class BiEncoder:
         self._stored_note = " with stored vectors" if selects else ""
 
     @property
+    def stored(self) -> PassageVectors | None:
+        """Vectors of an index that are used instead of encoding passages."""
+        return self._stored
+
+    @property
     def has_stored_vectors(self) -> bool:
         """True if passages of an index need no encoding."""
         return self._stored is not None

@@ -11,8 +11,9 @@ from typing import Any
 from longrank.protocols import ScoringTask
 from longrank.ranking.explain import Result, explained, result_json, search
 from longrank.ranking.highlights import sentences_of
+from longrank.ranking.one_query import RankedQuery, retrieved
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
-from longrank.ranking.pipeline import Pipeline, RankedQuery, candidates_for
+from longrank.ranking.pipeline import Pipeline
 from longrank.service.engine import Served, unknown_pipeline
 from longrank.service.errors import Refusal, not_ready
 from longrank.service.rerank import Service, check_query, cost_of_sentences, scored, strip, with_highlights
@@ -69,8 +70,8 @@ async def _answered(
     service: Service, served: Served, bound: Pipeline, topic: Query, *, k: int, passages: int, deadline: float
 ) -> SearchAnswer:
     """Retrieve candidates, and score their passages and the shown sentences in batches shared with other requests."""
-    first_stage, candidates = await service.scheduler.run(lambda: candidates_for(bound, topic, k), deadline=deadline)
-    if not candidates:
+    first_stage, found, candidates = await service.scheduler.run(lambda: retrieved(bound, topic, k), deadline=deadline)
+    if found == []:
         return SearchAnswer(served, [], {}, [])
     scorer = bound.scorer
     assert isinstance(scorer, PassageDocumentScorer)
@@ -78,12 +79,15 @@ async def _answered(
     cost = int(weight * served.overlap * sum(tokens_of(candidate.document.text) for candidate in candidates))
 
     def prepare() -> tuple[Prepared, Sequence[ScoringTask]]:
-        prepared = scorer.prepare(candidates)
+        prepared = scorer.prepare(candidates, weights=bound.reads_weights)
         return prepared, prepared.tasks
 
-    with service.admission.admit(cost + cost_of_sentences(served, min(k, len(candidates)) * passages), deadline):
-        prepared, scores = await scored(service, scorer, prepare, weight=weight, cost=cost, deadline=deadline)
-        evidence = scorer.finish(prepared, scores)
+    with service.admission.admit(
+        cost + cost_of_sentences(served, min(k, len(found or candidates)) * passages), deadline
+    ):
+        if found is None:
+            prepared, scores = await scored(service, scorer, prepare, weight=weight, cost=cost, deadline=deadline)
+        evidence = scorer.finish(prepared, scores) if found is None else found
         ranked = RankedQuery(bound.run(evidence, first_stage, "search"), first_stage, evidence)
         results = await asyncio.to_thread(explained, bound, topic, ranked, k=k, passages=passages)
         results = await with_highlights(

@@ -76,12 +76,15 @@ class TermCountSelector:
         """The rule, e.g. ``first+termf(n=20)``."""
         return f"{self.name}(n={self.n})" if self.n else self.name
 
-    def select(self, tasks: Sequence[ScoringTask]) -> list[Selected]:
-        """Return the chosen passages of each task, with tf(q, S) as weights."""
-        return [self._select(task) for task in tasks]
+    def select(self, tasks: Sequence[ScoringTask], *, weights: bool = True) -> list[Selected]:
+        """Return the chosen passages of each task, with tf(q, S) as weights; with `weights` false, maybe ones."""
+        return [self._select(task, weights) for task in tasks]
 
-    def _select(self, task: ScoringTask) -> Selected:
-        counts = term_counts(task.query.text, [passage.text for passage in task.passages])
+    def _select(self, task: ScoringTask, weights: bool) -> Selected:
+        if weights or self.choose not in _UNCOUNTED:
+            counts = term_counts(task.query.text, [passage.text for passage in task.passages])
+        else:
+            counts = np.ones(len(task.passages), np.float32)
         chosen = np.sort(self.choose(counts, self.n))
         return Selected(chosen, counts[chosen])
 
@@ -118,6 +121,8 @@ def _seen(text: str, terms: frozenset[str]) -> int | None:
             at = lowered.find(term, end)
     return count
 
+
+_UNCOUNTED = (_all, _first)  # rules that read only the number of passages
 
 SELECTORS: dict[str, tuple[Choose, int]] = {
     "all": (_all, 0),

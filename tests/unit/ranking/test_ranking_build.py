@@ -12,7 +12,8 @@ from longrank.networks.feeding import OffsetTokenizer
 from longrank.protocols import ScoringTask
 from longrank.ranking.build import add_vectors, attach_vectors
 from longrank.ranking.known_passages import KnownPassages
-from longrank.ranking.pipeline import open_pipeline, rank_one
+from longrank.ranking.one_query import rank_one
+from longrank.ranking.pipeline import open_pipeline
 from longrank.scoring import make_scorer
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.text.segment import make_segmenter

@@ -9,7 +9,8 @@ import pytest
 
 from fakes import index_of
 from longrank.index import Index
-from longrank.ranking.pipeline import open_pipeline, rank_one
+from longrank.ranking.one_query import rank_one
+from longrank.ranking.pipeline import open_pipeline
 from longrank.types import Document, Notes, Query
 from tiny_language_models import SHORT_PROMPT, save_decoder, save_seq2seq
 from tiny_models import save_cross_encoder, save_encoder
