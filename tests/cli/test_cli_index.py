@@ -134,7 +134,7 @@ def test_a_disk_too_small_is_noticed_before_anything_is_read(
 
 def test_check_says_that_all_is_well(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(index)]) == 0
-    assert "21 files, all as written" in capsys.readouterr().out
+    assert "22 files, all as written" in capsys.readouterr().out
 
 
 def test_check_names_the_damaged_file_with_exit_code_3(index: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,6 +32,9 @@ def index(
     fields: Annotated[
         str, typer.Option(help="Fields to index, between commas; without title, titles are stored but not indexed.")
     ] = "title,text",
+    metadata: Annotated[
+        str, typer.Option(help="Other fields to keep for filters and results: all, none, or names between commas.")
+    ] = "all",
     encoding: Annotated[str, typer.Option(help="Encoding of the document files.")] = "utf-8",
     encoding_errors: Annotated[
         str, typer.Option(help="Undecodable bytes: strict (error) or replace (count them).")
@@ -103,7 +106,8 @@ def index(
         options = {"analyzer": analyzer, "expansions": expansions or (), "original_copies": original_copies}
         limits = {"max_uncompressed": max_uncompressed, "max_ratio": max_ratio}
         files = skipped.options(include or (), exclude or (), strict, ocr)
-        corpus = replace(_corpus(format, names, encoding, encoding_errors, limits, ignore_passages), files=files)
+        corpus = _corpus(format, names, encoding, encoding_errors, limits, ignore_passages)
+        corpus = replace(corpus, files=files, metadata=_metadata(metadata))
         if vectors is not None:
             from longrank.ranking.build import check_vectors
 
@@ -115,6 +119,11 @@ def index(
     if vectors is not None:
         _add_vectors(output or Path(sources[0]), vectors, passages, notes)
     console.show_notes(notes)
+
+
+def _metadata(value: str) -> tuple[str, ...] | None:
+    names = {"all": None, "none": ()}
+    return names[value] if value in names else tuple(name.strip() for name in value.split(","))
 
 
 def _corpus(

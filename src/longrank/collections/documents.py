@@ -15,6 +15,7 @@ from longrank.config import lookup
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.corpora import READERS, WHOLE_FILES, Located
 from longrank.formats.ids import check_id
+from longrank.formats.metadata import metadata_of
 from longrank.formats.parsed.child import NoTextLayer
 from longrank.formats.parsed_files import SCANNED
 from longrank.formats.records import Composer, CorpusOptions, Record
@@ -56,7 +57,7 @@ def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = 
     options = options or CorpusOptions()
     if options.format is not None:
         lookup(READERS, options.format, "format")
-    composer, composed, number = Composer(options.fields, ignore_passages=options.ignore_passages), False, 0
+    composer, composed, number = Composer(options), False, 0
     items = [source] if isinstance(source, _PLACE) else rows(source, "documents", _FIX)
     for number, item in enumerate(items, 1):
         if isinstance(item, _PLACE):
@@ -66,7 +67,7 @@ def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = 
         elif isinstance(item, Located):
             yield item
         elif isinstance(item, Document):
-            yield Located(_checked(item, number), str(_HERE), number)
+            yield Located(_checked(item, number, notes), str(_HERE), number)
         else:
             yield Located(composer.document(_record(item, number), _HERE, notes), str(_HERE), number)
             composed = True
@@ -127,12 +128,15 @@ def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOpt
         raise first_fault
 
 
-def _checked(document: Document, number: int) -> Document:
+def _checked(document: Document, number: int, notes: Notes) -> Document:
     for name, value in (("doc_id", document.doc_id), ("title", document.title), ("text", document.text)):
         if not isinstance(value, str):
             raise InputError(f"{name} is not a string", path=_HERE, line=number, got=value)
     check_id(document.doc_id, "doc_id", _HERE, number)
-    return document
+    if not document.metadata:
+        return document
+    metadata = metadata_of(document.metadata, document.metadata, notes, f"{_HERE}:{number}")
+    return replace(document, metadata=metadata)
 
 
 def _record(item: Any, number: int) -> Record:

@@ -48,7 +48,7 @@ def load(dataset_id: str) -> Any:
 
 
 def irds_records(dataset_id: str) -> Iterator[Record]:
-    """Yield the documents of a dataset as records; every field that is a string is a field.
+    """Yield the documents of a dataset as records; every field that is a string or a number is a field.
 
     ``text`` is the field text, body or contents, else ir_datasets' default text. A document that comes in spans has
     them as its passages.
@@ -58,7 +58,8 @@ def irds_records(dataset_id: str) -> Iterator[Record]:
     """
     dataset = _with(dataset_id, "docs")
     for doc in _each(dataset_id, dataset.docs_iter):
-        values: dict[str, Any] = {name: value for name, value in doc._asdict().items() if isinstance(value, str)}
+        fields = doc._asdict().items()
+        values: dict[str, Any] = {name: value for name, value in fields if isinstance(value, str | int | float)}
         if isinstance(getattr(doc, "spans", None), tuple):
             values |= text_and_passages(doc.spans)
         elif not any(name in values for name in NAMES_OF_TEXT):

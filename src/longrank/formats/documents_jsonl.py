@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from longrank.formats.jsonl import id_of, read_objects
-from longrank.formats.records import CorpusOptions, Record, SourceFile
+from longrank.formats.records import ID_KEYS, CorpusOptions, Record, SourceFile
 from longrank.types import Notes
-
-ID_KEYS = ("doc_id", "id", "_id", "docno")
 
 
 def read_jsonl(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from longrank.errors import InputError
-from longrank.formats.documents_jsonl import ID_KEYS
 from longrank.formats.jsonl import id_of, read_objects
 from longrank.formats.lines import DEFAULT_TEXT, Line, TextOptions, read_lines
 from longrank.formats.opening import open_bytes
+from longrank.formats.records import ID_KEYS
 from longrank.types import Notes
 
 QUERIES_KEYS = ("queries", "predicted_queries")

@@ -1,7 +1,8 @@
 """Make `Document`s of the `Record`s (an id and named values) that the readers of all formats yield.
 
 The title is always the field ``title``. The text is the other chosen fields, joined by newlines. The source's own
-passages are spans of its field ``text``, so they are kept only if the text is exactly that field.
+passages are spans of its field ``text``, so they are kept only if the text is exactly that field. All other fields are
+metadata.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 from longrank.errors import InputError
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions
+from longrank.formats.metadata import metadata_of
 from longrank.formats.parsed.child import DEFAULT_PARSER_LIMITS, ParserLimits
 from longrank.formats.spans import passage_spans
 from longrank.types import Document, Notes
 
 TITLE = "title"
+PASSAGES = "passages"
+ID_KEYS = ("doc_id", "id", "_id", "docno")
 NAMES_OF_TEXT = ("text", "body", "contents")
 
 
@@ -55,6 +59,7 @@ class CorpusOptions:
         ignore_passages: leave the field ``passages`` out.
         files: options of reading folders of files.
         guess: True: guess the encoding of files that are not UTF-8; set for the files of a folder.
+        metadata: names of the other fields to keep with the documents; None: all.
     """
 
     format: str | None = None
@@ -63,6 +68,7 @@ class CorpusOptions:
     ignore_passages: bool = False
     files: FileOptions = field(default_factory=FileOptions)
     guess: bool = False
+    metadata: tuple[str, ...] | None = None
 
 
 Place: TypeAlias = tuple[Path, int | None]
@@ -90,20 +96,18 @@ Reader: TypeAlias = Callable[[SourceFile, Notes, CorpusOptions], Iterator[Record
 class Composer:
     """Makes documents of records, and remembers the chosen fields that have occurred."""
 
-    def __init__(self, fields: tuple[str, ...], *, ignore_passages: bool = False) -> None:
-        """Check `fields`.
-
-        Args:
-            fields: as of `CorpusOptions`.
-            ignore_passages: as of `CorpusOptions`.
+    def __init__(self, options: CorpusOptions) -> None:
+        """Check `options.fields`.
 
         Raises:
             InputError: no field, or a field twice.
         """
+        fields = options.fields
         if not fields or not all(fields) or len(set(fields)) < len(fields):
             raise InputError("fields must be different names", got=",".join(fields), fix="e.g. --fields title,text")
         self._names = tuple(name for name in fields if name != TITLE)
-        self._unseen, self._ignore_passages = set(self._names), ignore_passages
+        self._unseen, self._ignore_passages = set(self._names), options.ignore_passages
+        self._metadata = None if options.metadata is None else frozenset(options.metadata)
 
     def document(self, record: Record, path: Path, notes: Notes) -> Document:
         """Return the record as a document.
@@ -125,7 +129,8 @@ class Composer:
             notes.add("documents with an empty text", _shown(where))
         title = record.values.get(TITLE)
         title = "" if title is None else _value(record.values, TITLE, where) or ""
-        return Document(record.doc_id, title, text, self._passages(record, text, where, notes))
+        passages = self._passages(record, text, where, notes)
+        return Document(record.doc_id, title, text, passages, self._other(record, where, notes))
 
     def check_seen(self, place: str | None = None) -> None:
         """Refuse a chosen field that no record had: it is probably misspelt.
@@ -140,8 +145,21 @@ class Composer:
             if name in self._unseen:
                 raise InputError("no document has this field", path=place, got=name, fix="see --fields")
 
+    def _other(self, record: Record, where: Place, notes: Notes) -> dict[str, Any]:
+        """Return the fields that are no part of the document yet."""
+        values = record.values
+        used = {TITLE, PASSAGES, *(_key(name, values) for name in self._names)}
+        names = (
+            name
+            for name in values
+            if name not in used
+            and (self._metadata is None or name in self._metadata)
+            and not (name in ID_KEYS and str(values[name]) == record.doc_id)
+        )
+        return metadata_of(values, names, notes, _shown(where))
+
     def _passages(self, record: Record, text: str, where: Place, notes: Notes) -> tuple[tuple[int, int], ...]:
-        passages = record.values.get("passages")
+        passages = record.values.get(PASSAGES)
         if passages is None or self._ignore_passages:
             return ()
         if self._names != ("text",):

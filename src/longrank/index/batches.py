@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from longrank.formats.metadata import json_text
+
 if TYPE_CHECKING:
     from longrank.formats.corpora import Located
 
@@ -26,6 +28,7 @@ class Batch:
     titles: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     passages: list[tuple[tuple[int, int], ...]] = field(default_factory=list)
+    metadata: list[str] = field(default_factory=list)
     expansions: list[str] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     lines: list[int | None] = field(default_factory=list)
@@ -40,6 +43,7 @@ class Batch:
         self.titles.append(document.title)
         self.texts.append(document.text)
         self.passages.append(document.passages)
+        self.metadata.append(json_text(document.metadata))
         self.expansions.append(expansion)
         self.paths.append(path)
         self.lines.append(line)
@@ -51,7 +55,7 @@ def batches(documents: Iterable[Located]) -> Iterator[Batch]:
     for located in documents:
         batch.append(located)
         document = located.document
-        left -= len(document.title) + len(document.text) + len(located.expansion) + _COSTS
+        left -= len(document.title) + len(document.text) + len(batch.metadata[-1]) + len(located.expansion) + _COSTS
         if left <= 0:
             yield batch
             n_batches += 1

@@ -19,7 +19,8 @@ import numpy as np
 
 from longrank.errors import InputError
 from longrank.index.arrays import Array, ArrayWriter, Strings, StringsWriter, write_array
-from longrank.index.segments import FORWARD, Segment, narrowest
+from longrank.index.metadata import write_metadata
+from longrank.index.segments import FORWARD, METADATA, Segment, narrowest
 
 _BLOCK = 1 << 18  # strings of all segments merged at a time
 _SAMPLE = 1 << 10  # every n-th string is read to find the blocks
@@ -40,6 +41,7 @@ def merge(segments: Sequence[Segment], folder: Path) -> str:
     _merge_postings(segments, folder, tf_type)
     _merge_forward(segments, folder, tf_type)
     _merge_documents(segments, folder)
+    _merge_metadata(segments, folder)
     return tf_type
 
 
@@ -257,3 +259,24 @@ def _merge_documents(segments: Sequence[Segment], folder: Path) -> None:
             ends = end + np.cumsum(segment.array("span_counts")[:], dtype=np.int64)
             offsets.append(ends)
             end = int(ends[-1])
+
+
+def _merge_metadata(segments: Sequence[Segment], folder: Path) -> None:
+    """Write the metadata file, if any document has metadata."""
+    having = [
+        (base, segment)
+        for base, segment in zip(_bases(segments), segments, strict=False)
+        if (segment.folder / f"{METADATA}.bytes").exists()
+    ]
+    if not having:
+        return
+    write_metadata(
+        folder,
+        (
+            (number, text.decode())
+            for base, segment in having
+            for number, text in enumerate(segment.strings(METADATA), base)
+            if text
+        ),
+    )
+    _remove([segment for _, segment in having], f"{METADATA}.bytes", f"{METADATA}.offsets")

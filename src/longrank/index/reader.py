@@ -21,7 +21,10 @@ from longrank.formats.records import CorpusOptions
 from longrank.index.arrays import Array
 from longrank.index.builder import write_index
 from longrank.index.documents import Documents
+from longrank.index.filters import Filter
 from longrank.index.folder import VECTORS, folder_path, open_data
+from longrank.index.metadata import NAME as METADATA
+from longrank.index.metadata import Metadata
 from longrank.index.options import IndexOptions
 from longrank.index.postings import Forward, Postings
 from longrank.storage import MANIFEST, digest_of
@@ -46,6 +49,7 @@ class Index:
         id_ranks: uint32[D], the place of each document in sorted ids.
         id_order: uint32[D], the documents in that order.
         inverted: terms and their postings, by number; terms are numbered in their sorted order.
+        stored: metadata of the documents; None if no document has any.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -69,6 +73,7 @@ class Index:
         self.n_docs, self.n_terms = len(self._documents), len(self.inverted)
         self.lengths, self.id_ranks = self._documents.lengths, self._documents.id_ranks
         self.id_order = self._documents.id_order
+        self.stored = Metadata(data / METADATA, self.n_docs) if METADATA in manifest["files"] else None
 
     @classmethod
     def open(cls, index: Index | Path | str) -> Index:
@@ -176,6 +181,22 @@ class Index:
             KeyError: no such document.
         """
         return self._documents.at(self._documents.number(doc_id))
+
+    def metadata(self, doc_id: str) -> dict[str, Any]:
+        """Return the other fields of a document's record as JSON values, or raise KeyError."""
+        number = self._documents.number(doc_id)
+        return {} if self.stored is None else self.stored.of(number)
+
+    def mask(self, filter: Filter) -> NDArray[np.bool_]:
+        """Return bool[D], True for the documents that match a filter; not to be changed.
+
+        Raises:
+            InputError: a field that no document has, or values of another type than the documents'.
+        """
+        if self.stored is None:
+            fix = "no document has other fields than title and text, or an earlier version built it; build it again"
+            raise InputError("the index holds no metadata", path=self.path, fix=fix)
+        return self.stored.mask(filter)
 
     def doc_id(self, number: int) -> str:
         """Return the id of the document with this number."""

@@ -9,6 +9,7 @@ sorted by their UTF-8 bytes, so that `merge` can stream.
                        ascending, and their occurrences
     lengths            terms per document
     ids, titles, texts, places (FILE:LINE), span_counts and spans
+    metadata           JSON objects, if any document has metadata
     sorted_ids, id_order   the sorted ids, and the document number of each
 """
 
@@ -27,6 +28,7 @@ from longrank.index.options import IndexOptions
 from longrank.text.analysis import ANALYZERS, Analyzer
 from longrank.text.words import pieces, words
 
+METADATA = "metadata"
 FORWARD = ("forward_counts", "forward_terms", "forward_tfs")
 
 
@@ -78,6 +80,8 @@ def _write_documents(folder: Path, batch: Batch) -> None:
     write_array(folder / "id_order", order, "<u4")
     write_strings(folder, "titles", _encoded(batch, batch.titles))
     write_strings(folder, "texts", _encoded(batch, batch.texts))
+    if any(batch.metadata):
+        write_strings(folder, METADATA, _encoded(batch, batch.metadata))
     places = zip(batch.paths, batch.lines, strict=True)
     write_strings(folder, "places", [f"{path}\n{line or 0}".encode(errors="surrogatepass") for path, line in places])
     write_array(folder / "span_counts", [len(spans) for spans in batch.passages], "<u4")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,12 +49,15 @@ class Document:
         text: its text, possibly empty.
         passages: the source's own (start, end) spans in `text`; empty if it has none; `UNMATCHED` alone if they do
             not match the text.
+        metadata: the record's other fields, as JSON values, for an index to store. `Index.metadata` returns them;
+            the documents of an index leave them out.
     """
 
     doc_id: str
     title: str
     text: str
     passages: tuple[tuple[int, int], ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

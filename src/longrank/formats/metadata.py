@@ -1,0 +1,62 @@
+"""Metadata of documents: the fields of a record that are no part of its text, as JSON values."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from longrank.types import Notes
+
+_NOT_JSON = object()
+
+
+def metadata_of(values: Mapping[str, Any], names: Iterable[str], notes: Notes, where: str) -> dict[str, Any]:
+    """Return some fields of a record as JSON values; null, NaN and NaT mean that a field is missing.
+
+    Args:
+        values: the record.
+        names: fields to keep.
+        notes: counts values that have no JSON form; they are left out.
+        where: place of the record, for the notes.
+    """
+    kept = {}
+    for name in names:
+        value = json_value(values[name])
+        if value is _NOT_JSON:
+            notes.add("metadata values that are not JSON values, left out", f"{where}: {name}")
+        elif value is not None:
+            kept[name] = value
+    return kept
+
+
+def json_value(value: Any) -> Any:
+    """Return a value as JSON has it: dates as ISO 8601, numbers of NumPy as numbers, NaN and NaT as None.
+
+    Values without a JSON form give a mark that `metadata_of` leaves out.
+    """
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, datetime.date):  # NaT of pandas is a date, too
+        return value.isoformat() if value == value else None  # noqa: PLR0124
+    if isinstance(value, list | tuple | Mapping):
+        return _container(value)
+    item = getattr(value, "tolist", None)  # scalars and arrays of NumPy
+    return json_value(item()) if callable(item) else _NOT_JSON
+
+
+def _container(value: list[Any] | tuple[Any, ...] | Mapping[Any, Any]) -> Any:
+    if isinstance(value, Mapping):
+        parts = {str(key): json_value(part) for key, part in value.items()}
+        return _NOT_JSON if any(part is _NOT_JSON for part in parts.values()) else parts
+    items = [json_value(part) for part in value]
+    return _NOT_JSON if any(part is _NOT_JSON for part in items) else items
+
+
+def json_text(metadata: Mapping[str, Any]) -> str:
+    """Return metadata as a JSON object on one line; empty without metadata. Equal values give equal texts."""
+    return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"), allow_nan=False) if metadata else ""

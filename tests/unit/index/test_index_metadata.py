@@ -1,0 +1,138 @@
+"""Other fields of documents come back from an index, in the same bytes for the same documents."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from collections_of_words import located, random_documents
+from longrank.cli.main import main
+from longrank.errors import InputError, IntegrityError
+from longrank.formats.records import CorpusOptions
+from longrank.index import Index, batches, build_index, metadata, verify_index
+from longrank.types import Document, Notes
+
+BOOKS: list[dict[str, Any]] = [
+    {"id": "a", "text": "dogs bark", "year": 1970, "lang": "en", "tags": ["x", "y"], "size": {"pages": 7}},
+    {"id": "b", "title": "Cats", "text": "cats purr", "year": 1970.5, "lang": "Zürich 東京", "draft": True},
+    {"id": "c", "text": "no other field"},
+    {"id": "d", "text": "big", "year": 2**70, "lang": None, "tags": []},
+]
+
+
+def with_metadata(n: int) -> list[Document]:
+    made = []
+    for number, document in enumerate(random_documents(n)):
+        fields = {"number": number, "even": number % 2 == 0, "name": f"n{number % 7}"}
+        chosen = dict(list(fields.items())[: number % 4])
+        made.append(Document(document.doc_id, document.title, document.text, document.passages, chosen))
+    return made
+
+
+def test_other_fields_come_back() -> None:
+    index = Index.build(BOOKS)
+    assert [index.metadata(doc_id) for doc_id in "abcd"] == [
+        {"year": 1970, "lang": "en", "tags": ["x", "y"], "size": {"pages": 7}},
+        {"year": 1970.5, "lang": "Zürich 東京", "draft": True},
+        {},
+        {"year": 2**70, "tags": []},
+    ]
+    assert index.stored is not None
+    assert index.stored.fields == ["year", "lang", "tags", "size", "draft"]
+    with pytest.raises(KeyError):
+        index.metadata("e")
+
+
+def test_documents_without_other_fields_write_no_file() -> None:
+    index = Index.build([("a", "dogs"), ("b", "cats")])
+    assert index.stored is None
+    assert index.metadata("a") == {}
+    assert not list(index.path.rglob(metadata.NAME))
+
+
+def test_the_chosen_text_and_a_second_id_are_no_metadata() -> None:
+    rows = [{"_id": "7", "id": 7, "ident": "other", "abstract": "dogs", "body": "bark", "text": "t", "title": "T"}]
+    index = Index.build(rows, corpus=CorpusOptions(fields=("title", "abstract", "body")))
+    assert index.metadata("7") == {"ident": "other", "text": "t"}
+
+
+@pytest.mark.parametrize(("kept", "expected"), [((), {}), (("lang", "none"), {"lang": "en"})])
+def test_fields_to_keep(kept: tuple[str, ...], expected: dict[str, Any]) -> None:
+    assert Index.build(BOOKS, corpus=CorpusOptions(metadata=kept)).metadata("a") == expected
+
+
+def test_the_command_keeps_the_fields_that_it_is_told(tmp_path: Path) -> None:
+    docs = tmp_path / "docs.jsonl"
+    docs.write_text("".join(f"{json.dumps(book)}\n" for book in BOOKS), encoding="utf-8")
+    for value, expected in (("all", {"year": 1970.5, "lang": "Zürich 東京", "draft": True}), ("none", {})):
+        assert main(["index", str(docs), "-o", str(tmp_path / value), "--metadata", value]) == 0
+        assert Index(tmp_path / value).metadata("b") == expected
+    assert main(["index", str(docs), "-o", str(tmp_path / "some"), "--metadata", "draft, year"]) == 0
+    assert Index(tmp_path / "some").metadata("b") == {"year": 1970.5, "draft": True}
+    assert verify_index(tmp_path / "all") == verify_index(tmp_path / "none") + 1
+
+
+def test_equal_documents_give_equal_bytes_wherever_segments_are_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = with_metadata(120)
+    whole = build_index(located(documents), tmp_path / "whole")
+    monkeypatch.setattr(batches, "_CHARS", 3000)
+    cut = build_index(located(documents), tmp_path / "cut", workers=2)
+    assert cut.digest == whole.digest
+    files = [next(index.path.rglob(metadata.NAME)).read_bytes() for index in (whole, cut)]
+    assert files[0] == files[1]
+    assert files[0][96:100] == bytes(4)
+    assert all(cut.metadata(document.doc_id) == document.metadata for document in documents)
+    assert build_index(located(with_metadata(121)), tmp_path / "more").digest != whole.digest
+
+
+def test_values_in_memory_become_json_values() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(
+        {
+            "docno": ["a", "b"],
+            "text": ["dogs", "cats"],
+            "year": [1970.0, float("nan")],
+            "when": [pandas.Timestamp("2020-01-02"), pandas.NaT],
+        }
+    )
+    index = Index.build(table)
+    assert (index.metadata("a"), index.metadata("b")) == ({"year": 1970.0, "when": "2020-01-02T00:00:00"}, {})
+    notes = Notes()
+    values = {"n": np.int64(3), "v": np.array([1, 2]), "day": datetime.date(2020, 1, 2), "odd": object(), "t": (1, "x")}
+    index = Index.build([Document("a", "", "dogs", metadata=values)], notes=notes)
+    assert index.metadata("a") == {"n": 3, "v": [1, 2], "day": "2020-01-02", "t": [1, "x"]}
+    assert "metadata values that are not JSON values, left out: 1 (first: documents:1: odd)" in notes.lines()
+
+
+def test_too_many_fields_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "MAX_FIELDS", 3)
+    Index.build([{"id": "a", "text": "dogs", "x": 1, "y": 2, "z": 3}])
+    with pytest.raises(InputError, match=r"more than 3 different fields \(got 'z'\)"):
+        Index.build(
+            [{"id": "a", "text": "dogs", "v": 0, "w": 0}, {"id": "b", "text": "c", "x": 1, "z": 3}], tmp_path / "i"
+        )
+    assert not (tmp_path / "i").exists()
+
+
+def test_a_damaged_file_is_found(tmp_path: Path) -> None:
+    index = Index.build(BOOKS, tmp_path / "index")
+    path = next(index.path.rglob(metadata.NAME))
+    path.write_bytes(bytes(path.stat().st_size))
+    with pytest.raises(IntegrityError, match="checksum differs"):
+        verify_index(tmp_path / "index")
+    with pytest.raises(IntegrityError, match=r"damaged|another file"):
+        Index(tmp_path / "index")
+
+
+def test_an_open_index_reads_its_metadata_after_the_index_was_replaced(tmp_path: Path) -> None:
+    index = Index.build(BOOKS, tmp_path / "index")
+    Index.build([("a", "dogs")], tmp_path / "index")
+    assert index.metadata("a")["year"] == 1970
+    assert Index(tmp_path / "index").metadata("a") == {}
