@@ -47,5 +47,6 @@ def _read(format: str, file: SourceFile, notes: Notes, options: CorpusOptions) -
 def _record(file: SourceFile, parsed: Parsed, notes: Notes) -> Record:
     for kind, count in parsed.notes.items():
         notes.add(kind, str(file.path), count)
-    values: dict[str, Any] = {**parsed.values, "title": parsed.title, "text": parsed.text}
+    values: dict[str, Any] = {**parsed.values, "title": parsed.title, "text": parsed.text, "source": file.name}
+    values |= {name: part for name in ("pages", "headings") if (part := getattr(parsed, name))}
     return Record(file.name + parsed.name, values, None)

@@ -12,6 +12,7 @@ from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.child import ParserLimits, parse
 from longrank.formats.parsed.front_matter import split_front_matter
 from longrank.formats.parsed.markdown import read_markdown
+from longrank.formats.parsed.page_lines import without_hyphens, without_running_lines
 from longrank.formats.parsed.rst import read_rst
 
 
@@ -46,7 +47,9 @@ def test_a_pdf_has_the_words_that_pypdf_reads(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
     pypdf = pytest.importorskip("pypdf", reason="needs the extra dev")
     path = tmp_path / "a.pdf"
-    path.write_bytes(pdf_bytes([[f"Line {line} of page {page}." for line in range(30)] for page in range(5)]))
+    path.write_bytes(
+        pdf_bytes([[f"Line {line} {'abcde'[page]} of page {page}." for line in range(30)] for page in range(5)])
+    )
     theirs = [page.extract_text().split() for page in pypdf.PdfReader(path).pages]
     assert [page.split() for page in pages(parsed(path, "pdf"))] == theirs
 
@@ -228,8 +231,37 @@ def test_a_parser_that_never_ends_is_ended_and_the_next_file_is_read(tmp_path: P
 
 
 def test_a_parser_over_the_limits_of_memory_or_output_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.eml").write_bytes(b"Subject: Cats\n\n" + b"They purr.\n" * 3_000_000)
+    (tmp_path / "a.eml").write_bytes(b"Subject: Cats\n\n" + b"They purr.\n" * 1_000_000)
     with pytest.raises(InputError, match=r"a\.eml: .*memory"):
-        list(parse(tmp_path / "a.eml", "eml", limits=ParserLimits(memory=100 << 20)))
+        list(parse(tmp_path / "a.eml", "eml", limits=ParserLimits(memory=60 << 20)))
     with pytest.raises(InputError, match=r"a\.eml: holds more text than the limit of 1000000 bytes"):
         list(parse(tmp_path / "a.eml", "eml", limits=ParserLimits(output=1_000_000)))
+
+
+def test_running_headers_and_footers_are_left_out_and_the_first_page_keeps_its_title() -> None:
+    texts = [
+        f"{'Cats' if page % 2 else 'A Manual'}\nText {page * 'z'}\n{page * 'y'} 1 2\nPage {page} of 8"
+        for page in range(1, 9)
+    ]
+    kept, removed = without_running_lines(["The Title\nby Ada", *texts, ""])
+    assert kept == ["The Title\nby Ada", *(f"Text {page * 'z'}\n{page * 'y'} 1 2" for page in range(1, 9)), ""]
+    assert removed == 16
+    assert without_running_lines(["Page 1", "Page 2", "Page 3"])[1] == 0  # pages do not become empty
+    assert without_running_lines(["a\nx", "a\ny"]) == (["a\nx", "a\ny"], 0)
+
+
+def test_words_are_joined_where_a_line_end_hyphenates_them() -> None:
+    pages = ["An exam-\nple of long-\nterm use, semi-\nArid", "The long-term plan in re-\nentry; reentry."]
+    assert without_hyphens(pages) == [
+        "An example of long-term use, semi-\nArid",
+        "The long-term plan in reentry; reentry.",
+    ]
+
+
+def test_a_hyphenated_pdf_is_joined_with_exact_places_of_pages(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf_bytes([["Manual", f"Cats {'x' * page} do exam-", "ple things."] for page in range(1, 6)]))
+    document = parsed(path, "pdf")
+    assert pages(document)[1] == "Cats xx do example things.\n"
+    assert document.notes["running headers and footers of PDF pages left out"] == 5

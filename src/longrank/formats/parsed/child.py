@@ -66,15 +66,12 @@ def parse(
     request = {"format": format, "path": os.path.abspath(path)} | ({} if text is None else {"text": text})  # noqa: PTH100
     with _leased(limits) as child:
         child.ask(request)
-        while True:
-            answer = child.answer(path)
-            if "error" in answer:
-                raise (NoTextLayer if answer["no_text"] else InputError)(answer["error"], path=path)
-            if "document" not in answer:
-                return
+        while "document" in (answer := child.answer(path)):
             document = answer["document"]
             document["headings"] = [tuple(heading) for heading in document["headings"]]
             yield Parsed(**document)
+    if "error" in answer:
+        raise (NoTextLayer if answer["no_text"] else InputError)(answer["error"], path=path)
 
 
 class _Child:
@@ -151,16 +148,9 @@ def _leased(limits: ParserLimits) -> Iterator[_Child]:
         child = _Child(limits)
     try:
         yield child
-    except NoTextLayer:
-        _keep(child)
-        raise
     except BaseException:
         child.stop()
         raise
-    _keep(child)
-
-
-def _keep(child: _Child) -> None:
     if _idle:
         child.stop()
     else:

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from longrank.formats.parsed import NoText, Parsed, Unreadable
+from longrank.formats.parsed.page_lines import without_hyphens, without_running_lines
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
+_SOFT_HYPHEN = re.compile("[\x02\ufffe\xad](\r?\n)")  # PDFium's mark of a hyphen at a line end
 _LINE_END = re.compile(r"[ \t]*\r?\n")
 
 
@@ -61,16 +63,22 @@ def _texts(document: Any, n_pages: int) -> tuple[list[str], int]:
 
 def cleaned(text: str) -> str:
     """Return the text of a page with plain line ends and without control characters."""
-    return _CONTROL.sub("", _LINE_END.sub("\n", text.replace("\ufffe\r\n", "-\n"))).strip()
+    return _CONTROL.sub("", _LINE_END.sub("\n", _SOFT_HYPHEN.sub("-\\1", text))).strip()
 
 
 def _parsed(texts: list[str], n_failed: int, metadata: dict[str, str]) -> Parsed:
+    empty = sum(not text for text in texts) - n_failed
+    texts, n_running = without_running_lines(texts)
+    texts = without_hyphens(texts)
     pages, length = [], 0
     for text in texts:
         pages.append(length)
         length += len(text) + 1
     parsed = Parsed("\n".join(texts), " ".join(_CONTROL.sub("", metadata.get("Title", "")).split()), pages=pages)
     parsed.values = {"author": _CONTROL.sub("", metadata["Author"])} if metadata.get("Author") else {}
-    empty = sum(not text for text in texts) - n_failed
-    parsed.notes = {"PDF pages that cannot be read": n_failed, "PDF pages without a text layer": empty}
+    parsed.notes = {
+        "PDF pages that cannot be read": n_failed,
+        "PDF pages without a text layer": empty,
+        "running headers and footers of PDF pages left out": n_running,
+    }
     return parsed

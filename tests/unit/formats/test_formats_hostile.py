@@ -1,0 +1,99 @@
+"""Malformed and hostile files: each is a note that names it, and the folder is read on."""
+
+from __future__ import annotations
+
+import random
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from document_files import docx, epub, odt, paragraph, pdf_bytes, pptx, zipped
+from longrank.collections import read_documents
+from longrank.formats.records import CorpusOptions, FileOptions
+from longrank.types import Notes
+
+LAUGHS = '<!DOCTYPE x [<!ENTITY a "haha"><!ENTITY b "&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;">]><x>&c;</x>'
+OUTSIDE = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><x>&a;</x>'
+
+
+def good_files(folder: Path) -> dict[str, bytes]:
+    """Return a good file of each format, by its ending."""
+    files = [
+        docx(folder / "x.docx", paragraph("Cats purr.") * 20),
+        pptx(folder / "x.pptx", [("Cats", "purr")] * 5),
+        odt(folder / "x.odt", "<text:p>Cats purr.</text:p>" * 20),
+        epub(folder / "x.epub", ["<h1>Cats</h1><p>They purr.</p>"] * 5),
+    ]
+    contents = {path.suffix: path.read_bytes() for path in files}
+    return contents | {".pdf": pdf_bytes([["Cats purr."]] * 3)}
+
+
+def malformed(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield about fifty malformed files of all formats."""
+    good = good_files(folder)
+    for ending, content in good.items():
+        yield f"empty{ending}", b""
+        yield f"noise{ending}", random.Random(1).randbytes(2000)
+        for share in (0.1, 0.5, 0.9):
+            yield f"cut-{share}{ending}", content[: int(share * len(content))]
+        yield f"zeros{ending}", content[:40] + bytes(len(content) - 40)
+    for ending in (".docx", ".odt", ".epub", ".pptx", ".pdf"):
+        yield f"text{ending}", b"Plain text in disguise."
+    yield "loop.pdf", pdf_bytes([["x"]]).replace(b"/Kids [5 0 R]", b"/Kids [2 0 R]")
+    yield "no-pages.pdf", pdf_bytes([])
+    yield "deep.eml", b"Content-Type: multipart/mixed; boundary=a\n\n" * 3
+    yield "header.eml", b"no header at all\n"
+    yield "noise.mbox", random.Random(2).randbytes(500)
+    yield "noise.txt", random.Random(3).randbytes(500)
+
+
+def containers(folder: Path) -> Iterator[Path]:
+    """Write hostile containers."""
+    yield docx(folder / "laughs.docx", "", **{"word/styles.xml": LAUGHS})
+    yield docx(folder / "outside.docx", "", **{"word/document.xml": OUTSIDE})
+    yield odt(folder / "laughs.odt", "", **{"content.xml": LAUGHS})
+    yield odt(folder / "locked.odt", "", **{"META-INF/manifest.xml": "<m><encryption-data/></m>"})
+    protected = '<e><x><CipherReference URI="OEBPS/text/c0.xhtml"/></x></e>'
+    yield epub(folder / "drm.epub", ["<p>x</p>"], **{"META-INF/encryption.xml": protected})
+    yield epub(folder / "lost.epub", [], **{"META-INF/container.xml": '<c><rootfile full-path="../../x"/></c>'})
+    yield pptx(folder / "lost.pptx", []).rename(folder / "empty-show.pptx")
+    yield zipped(folder / "other.docx", {"readme.txt": "x"})
+    with zipfile.ZipFile(folder / "bomb.docx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", bytes(64 << 20))
+    yield folder / "bomb.docx"
+
+
+def test_malformed_files_are_named_and_the_folder_is_read_on(tmp_path: Path) -> None:
+    for extra in ("pypdfium2", "defusedxml", "charset_normalizer"):
+        pytest.importorskip(extra, reason="needs the extra files")
+    (tmp_path / "scratch").mkdir()
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    for name, content in malformed(tmp_path / "scratch"):
+        (folder / name).write_bytes(content)
+    for path in list(containers(folder)):
+        assert path.parent == folder or not path.exists()
+    (folder / "zz.txt").write_text("Cats purr.")
+    skipped: dict[str, str] = {}
+    options = FileOptions(skipped=lambda path, reason: skipped.setdefault(path.name, reason))
+    found = list(read_documents(folder, CorpusOptions(files=options), Notes()))
+    assert found[-1].doc_id == "zz.txt"
+    names = {path.name for path in folder.iterdir()}
+    assert names == {document.doc_id for document in found} | skipped.keys()
+    assert len(skipped) >= 40
+    assert not any("root:" in document.text or "haha" in document.text for document in found)
+    for name in ("laughs.docx", "outside.docx", "laughs.odt"):
+        assert "declares a DTD or entities" in skipped[name]
+    assert "zip bomb" in skipped["bomb.docx"]
+    assert "encrypted" in skipped["locked.odt"]
+    assert "encrypted (DRM)" in skipped["drm.epub"]
+
+
+def test_a_pdf_of_ten_thousand_pages_is_read(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    (tmp_path / "a.pdf").write_bytes(pdf_bytes([[f"Page of number {number}."] for number in range(10_000)]))
+    (document,) = read_documents(tmp_path)
+    assert document.text.endswith("\nPage of number 9999.")
+    assert document.text.count("\n") == 9999
