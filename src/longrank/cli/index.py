@@ -35,6 +35,12 @@ def index(
     metadata: Annotated[
         str, typer.Option(help="Other fields to keep for filters and results: all, none, or names between commas.")
     ] = "all",
+    index_only: Annotated[
+        str | None, typer.Option(help="Fields to index that are no part of the text, between commas, e.g. url.")
+    ] = None,
+    title_in_text: Annotated[
+        bool, typer.Option("--title-in-text", help="Begin each text with the title, so that models read it.")
+    ] = False,
     encoding: Annotated[str, typer.Option(help="Encoding of the document files.")] = "utf-8",
     encoding_errors: Annotated[
         str, typer.Option(help="Undecodable bytes: strict (error) or replace (count them).")
@@ -102,12 +108,17 @@ def index(
 
     notes, skipped = Notes(), SkippedFiles(report, output, *sources)
     if output is not None:
-        names = tuple(name.strip() for name in fields.split(","))
+        names, unread = (tuple(map(str.strip, part.split(","))) if part else () for part in (fields, index_only))
         options = {"analyzer": analyzer, "expansions": expansions or (), "original_copies": original_copies}
         limits = {"max_uncompressed": max_uncompressed, "max_ratio": max_ratio}
         files = skipped.options(include or (), exclude or (), strict, ocr)
-        corpus = _corpus(format, names, encoding, encoding_errors, limits, ignore_passages)
-        corpus = replace(corpus, files=files, metadata=_metadata(metadata))
+        corpus = replace(
+            _corpus(format, names, encoding, encoding_errors, limits, ignore_passages),
+            files=files,
+            metadata=_metadata(metadata),
+            index_only=unread,
+            title_in_text=title_in_text,
+        )
         if vectors is not None:
             from longrank.ranking.build import check_vectors
 
@@ -140,7 +151,8 @@ def _corpus(
     from longrank.formats.records import CorpusOptions
 
     choice("--encoding-errors", errors, ("strict", "replace"))
-    return CorpusOptions(format, fields, TextOptions(encoding, errors, Limits(**limits)), ignore_passages)
+    text = TextOptions(encoding, errors, Limits(**limits))
+    return CorpusOptions(format, fields, text, ignore_passages)
 
 
 def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Notes) -> None:

@@ -38,6 +38,8 @@ class CatalogueEntry:
         irds_queries: ids of its queries and judgments, if they differ from `irds`.
         judged_before: ids whose judged documents are left out of rankings (residual evaluation).
         index_fields: fields of ir_datasets' documents to index; None: title and text.
+        index_only: a field that is indexed and that no model reads.
+        title_in_text: whether models read the title as the beginning of the text.
         folds: the package's file of folds.
         folds_about: the source of the folds.
         layout: contents of its folder beside or instead of `LAYOUT`.
@@ -57,6 +59,8 @@ class CatalogueEntry:
     irds_queries: tuple[str, ...] = ()
     judged_before: tuple[str, ...] = ()
     index_fields: str | None = None
+    index_only: str | None = None
+    title_in_text: bool = False
     folds: str | None = None
     folds_about: str = ""
     layout: str = ""

@@ -53,7 +53,17 @@ class Collection:
     @property
     def index_options(self) -> tuple[str, ...]:
         """The options that ``longrank index`` needs for these documents."""
-        return ("--fields", self.fields) if self.fields else ()
+        fields = ("--fields", self.fields) if self.fields else ()
+        if self.entry is None or not self._has_fields:
+            return fields
+        index_only = ("--index-only", self.entry.index_only) if self.entry.index_only else ()
+        return (*fields, *index_only, *(("--title-in-text",) if self.entry.title_in_text else ()))
+
+    @property
+    def _has_fields(self) -> bool:
+        """Whether documents have the fields of the catalogue: those of ir_datasets, and of MS MARCO's TSV files."""
+        files = [file for source in self.sources for file in (Path(source).glob("*.tsv*") if source else ())]
+        return bool(self.sources) and (self.sources[0].startswith(IRDS) or bool(files))
 
 
 def open_collection(source: str | Path | Collection) -> Collection:

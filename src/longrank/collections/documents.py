@@ -69,7 +69,7 @@ def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = 
         elif isinstance(item, Document):
             yield Located(_checked(item, number, notes), str(_HERE), number)
         else:
-            yield Located(composer.document(_record(item, number), _HERE, notes), str(_HERE), number)
+            yield _composed(composer, _record(item, number), _HERE, notes)
             composed = True
     if not number:
         raise InputError("there is no document", fix=EMPTY)
@@ -108,7 +108,7 @@ def _of_place(place: str, composer: Composer, notes: Notes, options: CorpusOptio
 def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOptions) -> Iterator[Located]:
     if source.startswith(IRDS):
         for record in irds_records(source.removeprefix(IRDS)):
-            yield Located(composer.document(record, Path(source), notes), source, None)
+            yield _composed(composer, record, Path(source), notes)._replace(path=source)
         return
     options = replace(options, guess=is_folder(Path(source)))
     lenient = options.guess and not options.files.strict
@@ -116,7 +116,7 @@ def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOpt
     for file, format in files_of(source, options, notes):
         try:
             for record in READERS[format](file, notes, options):
-                yield Located(composer.document(record, file.path, notes), str(file.path), record.line)
+                yield _composed(composer, record, file.path, notes)
                 n_documents += 1
         except InputError as error:
             if not lenient or format not in WHOLE_FILES or isinstance(error, MissingExtra):
@@ -126,6 +126,11 @@ def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOpt
             skip(file.path, kind, str(error), options.files, notes)
     if first_fault and not n_documents:
         raise first_fault
+
+
+def _composed(composer: Composer, record: Record, path: Path, notes: Notes) -> Located:
+    document = composer.document(record, path, notes)
+    return Located(document, str(path), record.line, composer.index_only(record, path))
 
 
 def _checked(document: Document, number: int, notes: Notes) -> Document:

@@ -73,7 +73,7 @@ _MARKUP = ("text", "markdown", "rst")
 class Located(NamedTuple):
     """A document, its file or ``irds:ID``, and its first line, if it has one.
 
-    `expansion` holds queries that were predicted for it: they are indexed with it and never shown.
+    `expansion` holds what is indexed with it and never shown: fields for the index only, and predicted queries.
     """
 
     document: Document

@@ -60,6 +60,8 @@ class CorpusOptions:
         files: options of reading folders of files.
         guess: True: guess the encoding of files that are not UTF-8; set for the files of a folder.
         metadata: names of the other fields to keep with the documents; None: all.
+        index_only: fields that are indexed, and are no part of the text.
+        title_in_text: begin the text with the title, so that models read it.
     """
 
     format: str | None = None
@@ -69,6 +71,8 @@ class CorpusOptions:
     files: FileOptions = field(default_factory=FileOptions)
     guess: bool = False
     metadata: tuple[str, ...] | None = None
+    index_only: tuple[str, ...] = ()
+    title_in_text: bool = False
 
 
 Place: TypeAlias = tuple[Path, int | None]
@@ -97,16 +101,16 @@ class Composer:
     """Makes documents of records, and remembers the chosen fields that have occurred."""
 
     def __init__(self, options: CorpusOptions) -> None:
-        """Check `options.fields`.
+        """Check the fields.
 
         Raises:
             InputError: no field, or a field twice.
         """
-        fields = options.fields
-        if not fields or not all(fields) or len(set(fields)) < len(fields):
+        fields = (*options.fields, *options.index_only)
+        if not options.fields or not all(fields) or len(set(fields)) < len(fields):
             raise InputError("fields must be different names", got=",".join(fields), fix="e.g. --fields title,text")
-        self._names = tuple(name for name in fields if name != TITLE)
-        self._unseen, self._ignore_passages = set(self._names), options.ignore_passages
+        self._names = tuple(name for name in options.fields if name != TITLE)
+        self._unseen, self._options = {*self._names, *options.index_only}, options
         self._metadata = None if options.metadata is None else frozenset(options.metadata)
 
     def document(self, record: Record, path: Path, notes: Notes) -> Document:
@@ -130,7 +134,18 @@ class Composer:
         title = record.values.get(TITLE)
         title = "" if title is None else _value(record.values, TITLE, where) or ""
         passages = self._passages(record, text, where, notes)
+        text = "\n".join(filter(None, (title, text))) if self._options.title_in_text else text
         return Document(record.doc_id, title, text, passages, self._other(record, where, notes))
+
+    def index_only(self, record: Record, path: Path) -> str:
+        """Return the fields of a record that are indexed and are no part of the text.
+
+        Raises:
+            InputError: a value is not a string.
+        """
+        parts = {name: _value(record.values, name, (path, record.line)) for name in self._options.index_only}
+        self._unseen -= {name for name, part in parts.items() if part is not None}
+        return "\n".join(filter(None, parts.values()))
 
     def check_seen(self, place: str | None = None) -> None:
         """Refuse a chosen field that no record had: it is probably misspelt.
@@ -141,7 +156,7 @@ class Composer:
         Raises:
             InputError: names the field.
         """
-        for name in self._names:
+        for name in (*self._names, *self._options.index_only):
             if name in self._unseen:
                 raise InputError("no document has this field", path=place, got=name, fix="see --fields")
 
@@ -160,9 +175,9 @@ class Composer:
 
     def _passages(self, record: Record, text: str, where: Place, notes: Notes) -> tuple[tuple[int, int], ...]:
         passages = record.values.get(PASSAGES)
-        if passages is None or self._ignore_passages:
+        if passages is None or self._options.ignore_passages:
             return ()
-        if self._names != ("text",):
+        if self._names != ("text",) or self._options.title_in_text:
             notes.add("documents whose own passages were left out: they are spans of 'text' alone", _shown(where))
             return ()
         return passage_spans(passages, text, _shown(where), notes)

@@ -36,7 +36,7 @@ def read_trectext(file: SourceFile, notes: Notes, options: CorpusOptions) -> Ite
         InputError: no ``<DOC>``, a ``<DOC>`` that is not closed or holds another, no or two DOCNOs, an id of several
             words; names the line.
     """
-    extra = tuple(name for name in options.fields if name not in ("title", "text"))
+    extra = tuple(name for name in (*options.fields, *options.index_only) if name not in ("title", "text"))
     sections = _section_pattern(_TITLES + _BODIES)
     extra_fields = {name: _section_pattern((name.lower(),)) for name in extra}
     for raw in raw_documents(file.path, notes, options.text):

@@ -92,7 +92,7 @@ class Expansions:
                 if places:
                     texts += self._texts(found[len(group) + n], places[n], notes)
                 notes.add("documents without expansion", doc_id, not texts)
-                yield located._replace(expansion="\n".join(texts))
+                yield located._replace(expansion="\n".join(filter(None, (located.expansion, *texts))))
 
     def finish(self, notes: Notes) -> tuple[ExpansionFile, ...]:
         """Remove the stored expansions after all documents, and return the record of each file.

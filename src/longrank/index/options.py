@@ -28,8 +28,9 @@ class IndexOptions:
         analyzer: a name in `longrank.text.analysis.ANALYZERS`.
         index_title: True: the title is indexed before the text.
         fields: the source's fields of the documents, for the record.
-        original_copies: weight of the text; a predicted query has weight 1.
+        original_copies: weight of the text; a predicted query and a field for the index only have weight 1.
         expansions: the files of predicted queries, for the record; filled in by the build.
+        index_only: fields that are indexed and are no part of the text, for the record.
     """
 
     analyzer: str = "porter"
@@ -37,6 +38,7 @@ class IndexOptions:
     fields: tuple[str, ...] = ("title", "text")
     original_copies: int = 1
     expansions: tuple[ExpansionFile, ...] = ()
+    index_only: tuple[str, ...] = ()
 
     def indexed(self, title: str, text: str) -> str:
         """Return the indexed text of a document: title, line end, text."""
@@ -44,10 +46,13 @@ class IndexOptions:
 
     def as_json(self) -> dict[str, Any]:
         """Return the options as a JSON object for `from_json`."""
-        return {**asdict(self), "fields": list(self.fields), "expansions": [f._asdict() for f in self.expansions]}
+        value = {**asdict(self), "fields": list(self.fields), "expansions": [f._asdict() for f in self.expansions]}
+        del value["index_only"]  # a key that most indexes lack
+        return {**value, "index_only": list(self.index_only)} if self.index_only else value
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> IndexOptions:
         """Return the options of a JSON object from `as_json`."""
         expansions = tuple(ExpansionFile(**file) for file in value.get("expansions", ()))
-        return cls(**{**value, "fields": tuple(value["fields"]), "expansions": expansions})
+        fields, index_only = tuple(value["fields"]), tuple(value.get("index_only", ()))
+        return cls(**{**value, "fields": fields, "index_only": index_only, "expansions": expansions})

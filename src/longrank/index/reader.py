@@ -129,7 +129,13 @@ class Index:
         return build_index(
             locate_documents(source, notes, corpus),
             folder,
-            options=IndexOptions(analyzer, "title" in corpus.fields, corpus.fields, original_copies),
+            options=IndexOptions(
+                analyzer,
+                "title" in corpus.fields and not corpus.title_in_text,
+                corpus.fields,
+                original_copies,
+                index_only=corpus.index_only,
+            ),
             expansions=predicted if paths else None,
             notes=notes,
             progress=progress,

@@ -1,0 +1,66 @@
+"""Fields that are indexed and that no model reads, and titles that are read as text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from longrank.cli.main import main
+from longrank.collections.catalogue import find_entry
+from longrank.collections.collection import Collection
+from longrank.errors import InputError
+from longrank.formats.records import CorpusOptions
+from longrank.index import Index
+
+ROW = "D1\thttps://kennel.example/dogs\tDogs\tThey bark.\n"
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Index:
+    """An index of a document in the form of MS MARCO's."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "msmarco-docs.tsv").write_text(ROW)
+    options = ["--index-only", "url", "--title-in-text"]
+    assert main(["index", str(tmp_path / "docs"), "-o", str(tmp_path / "index"), *options]) == 0
+    return Index(tmp_path / "index")
+
+
+def test_models_read_title_and_body_and_the_url_is_only_indexed(built: Index) -> None:
+    document = built.document("D1")
+    assert (document.title, document.text) == ("Dogs", "Dogs\nThey bark.")
+    # https, kennel.example and dogs of the url; dogs and bark of the text, in which "they" is a stop word
+    assert built.lengths.tolist() == [5]
+    assert built.options.index_only == ("url",)
+
+
+def test_predicted_queries_come_after_fields_of_the_index(tmp_path: Path) -> None:
+    documents = [{"id": "d", "url": "https://a", "text": "red"}]
+    (tmp_path / "predicted.jsonl").write_text(json.dumps({"doc_id": "d", "queries": ["blue", "green"]}) + "\n")
+    corpus = CorpusOptions(index_only=("url",))
+    index = Index.build(documents, corpus=corpus, expansions=tmp_path / "predicted.jsonl", original_copies=3)
+    assert index.lengths.tolist() == [3 * 1 + 1 + 2]  # https ("a" is a stop word), blue, green
+
+
+def test_an_index_without_such_fields_has_the_same_record_as_before() -> None:
+    assert "index_only" not in Index.build([("d", "red")]).options.as_json()
+
+
+def test_a_field_that_no_document_has_is_refused() -> None:
+    with pytest.raises(InputError, match="no document has this field"):
+        Index.build([{"id": "d", "text": "red"}], corpus=CorpusOptions(index_only=("url",)))
+    with pytest.raises(InputError, match="fields must be different names"):
+        Index.build([{"id": "d", "text": "red"}], corpus=CorpusOptions(index_only=("text",)))
+
+
+@pytest.mark.parametrize("name", ["msmarco-document", "msmarco-document-train", "dl19-document", "dl20-document"])
+def test_recipes_index_the_url_alone(name: str, tmp_path: Path) -> None:
+    wanted = ("--index-only", "url", "--title-in-text")
+    entry = find_entry(name)
+    assert Collection(name=name, entry=entry, sources=("irds:x",)).index_options == wanted
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "msmarco-docs.tsv").write_text(ROW)
+    assert Collection(name=name, entry=entry, sources=(str(tmp_path / "docs"),)).index_options == wanted
+    (tmp_path / "docs" / "msmarco-docs.tsv").rename(tmp_path / "docs" / "msmarco-docs.trec")
+    assert Collection(name=name, entry=entry, sources=(str(tmp_path / "docs"),)).index_options == ()
