@@ -47,6 +47,7 @@ COMMANDS = {
     "rows": "longrank.cli.rows:rows",
     "weak-labels": "longrank.cli.weak_labels:weak_labels",
     "serve": "longrank.cli.serve:serve",
+    "mcp": "longrank.cli.mcp:mcp",
     "bench": "longrank.cli.bench:bench",
     "analyze": "longrank.cli.analyze:analyze",
     "reproduce": "longrank.cli.reproduce:reproduce",

@@ -1,0 +1,114 @@
+"""The MCP server, asked by the official client: in this process, and over the pipes of `longrank mcp`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="needs the extra mcp")
+
+import anyio
+from mcp import Client, StdioServerParameters, stdio_client
+
+import longrank
+from longrank.cli.main import main
+from longrank.index import Index
+from longrank.integrations.mcp import make_server
+
+
+def asked(index: str, talk: Callable[[Client], Coroutine[Any, Any, Any]]) -> Any:
+    async def session() -> Any:
+        async with Client(make_server(index, pipeline="lexical")) as client:
+            return await talk(client)
+
+    return anyio.run(session)
+
+
+def called(index: str, tool: str, **arguments: Any) -> Any:
+    return asked(index, lambda client: client.call_tool(tool, arguments))
+
+
+def test_the_tools_say_what_they_take(index: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", index, "--pipeline", "lexical", "--schema"]) == 0
+    tools = {tool["function"]["name"]: tool["function"] for tool in json.loads(capsys.readouterr().out)}
+    assert list(tools) == ["search", "read_document", "read_around"]
+    assert tools["search"]["parameters"]["required"] == ["query"]
+    assert tools["read_around"]["parameters"]["properties"]["start"]["minimum"] == 0
+
+
+def test_a_search_returns_what_longrank_finds(index: str) -> None:
+    opened = Index.open(index)
+    words = " ".join(opened.document(opened.doc_id(0)).text.split()[:6])
+    found = called(index, "search", query=words, k=2, passages=1).structured_content["result"]
+    expected = longrank.search(index, words, pipeline="lexical", k=2, passages=1)
+    assert [one["doc_id"] for one in found] == [one.doc_id for one in expected]
+    for one, same in zip(found, expected, strict=True):
+        (passage,) = one["passages"]
+        assert (passage["start"], passage["score"]) == (same.passages[0].start, same.passages[0].score)
+        assert opened.document(one["doc_id"]).text[passage["start"] : passage["end"]] == passage["text"]
+        assert passage["sentence"] in passage["text"]
+
+
+def test_a_document_is_read_in_parts(index: str) -> None:
+    opened = Index.open(index)
+    doc_id = opened.doc_id(1)
+    text, parts, start = opened.document(doc_id).text, [], 0
+    while start < len(text):
+        part = called(index, "read_document", doc_id=doc_id, start=start, characters=40).structured_content
+        assert (part["start"], part["n_characters"]) == (start, len(text))
+        parts.append(part["text"])
+        start = part["end"]
+    assert "".join(parts) == text
+
+
+def test_the_text_around_a_passage(index: str) -> None:
+    opened = Index.open(index)
+    doc_id = opened.doc_id(1)
+    text = opened.document(doc_id).text
+    part = called(index, "read_around", doc_id=doc_id, start=30, end=50, characters=10).structured_content
+    assert (part["start"], part["end"], part["text"]) == (20, 60, text[20:60])
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("read_document", {"doc_id": "none"}, "no document has the id 'none'"),
+        ("read_document", {"doc_id": "", "start": -1}, "greater than or equal to 0"),
+        ("read_around", {"doc_id": "none", "start": 9, "end": 3}, "end 3 lies before start 9"),
+        ("search", {"query": ""}, "at least 1 character"),
+        ("search", {"query": "x", "k": 51}, "less than or equal to 50"),
+    ],
+)
+def test_wrong_arguments_are_answered(index: str, tool: str, arguments: dict[str, Any], message: str) -> None:
+    result = called(index, tool, **arguments)
+    assert result.is_error
+    assert message in result.content[0].text
+
+
+def test_a_start_beyond_the_end_names_the_end(index: str) -> None:
+    opened = Index.open(index)
+    doc_id = opened.doc_id(0)
+    result = called(index, "read_document", doc_id=doc_id, start=10**6)
+    assert result.is_error
+    assert f"beyond the document's end, {len(opened.document(doc_id).text)}" in result.content[0].text
+
+
+def test_the_command_speaks_over_its_pipes(index: str) -> None:
+    command = ["-m", "longrank", "mcp", index, "--pipeline", "lexical"]
+    server = stdio_client(StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ)))
+
+    async def session() -> list[str]:
+        async with Client(server) as client:
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    assert anyio.run(session) == ["search", "read_document", "read_around"]
+
+
+def test_an_index_that_is_missing_is_one_line(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", str(tmp_path / "none")]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
