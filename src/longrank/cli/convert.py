@@ -28,7 +28,7 @@ def convert(
         ),
     ] = None,
 ) -> None:
-    """Convert a published checkpoint to safetensors, for --model.
+    """Convert a published checkpoint to safetensors.
 
     Reads tensors alone and runs no code of the checkpoint. A checkpoint whose head would be random is refused.
 

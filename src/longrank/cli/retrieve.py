@@ -55,7 +55,7 @@ def retrieve(
     ] = False,
     tag: Tag = "longrank",
 ) -> None:
-    """Find candidates by BM25, query likelihood, feedback, dense passages, or words and passages fused.
+    """Find candidates by words, vectors or both.
 
     Scores of words equal those of Lucene and Anserini. The presets dense and hybrid need stored vectors:
     longrank index INDEX --vectors minilm
