@@ -23,7 +23,8 @@ def mcp(
 ) -> None:
     """Serve an index to language models (MCP).
 
-    The Model Context Protocol goes over standard input and output. The tools search the index, read documents, and read around passages. Give this command to an MCP client.
+    The Model Context Protocol goes over standard input and output. The tools search the index,
+    read documents, and read around passages. Give this command to an MCP client.
 
     Example: longrank mcp my.index
     """
