@@ -306,6 +306,7 @@ PINNED = {
     "cedr": ([0.32255, 0.30641, 0.25435], (2e-5, 1e-3)),
     "dai-callan": ([0.69652, 0.70425, 0.67888], (1e-5, 1e-5)),
     "distillation": ([0.71632, 1.06760, 0.85184], (3e-6, 3e-6)),
+    "distillation-paper": ([1.25005, 0.85584, 1.31415], (3e-6, 3e-6)),
     "maxp": ([1.02163, 0.96695, 0.99658], (1e-5, 1e-3 / 8)),
     "parade": ([1.00011, 0.99988, 0.99953], (3e-6 / 1710, 3e-6 / 1710)),
     "parade-standalone": ([0.72264, 0.70546, 0.73315], (3e-6, 3e-6)),
@@ -315,6 +316,7 @@ FAST = {
     "cedr": [0.32255, 0.35033, 0.41482],
     "dai-callan": [0.69652, 0.61098, 0.70612],
     "distillation": [0.71632, 0.97523, 0.59498],
+    "distillation-paper": [1.25005, 0.89960, 1.30355],
     "maxp": [1.02163, 0.95048, 1.03888],
     "parade": [1.00011, 0.99794, 1.00484],
     "parade-standalone": [0.72264, 0.62856, 0.44436],
@@ -340,6 +342,16 @@ def test_every_shipped_training_learns_if_its_rates_are_high(folder: Path, tmp_p
     assert [line["loss"] for line in lines if "loss" in line] == pytest.approx(FAST[name], abs=1e-4)
 
 
+def teacher_network(folder: Path) -> Path:
+    """Write a PARADE-Transformer of two outputs that says that it was trained."""
+    from tiny_models import save_document_network
+
+    save_document_network(folder, outputs=2)
+    described = json.loads((folder / "longrank.json").read_text())
+    (folder / "longrank.json").write_text(json.dumps({**described, "untrained": False, "record": {"steps": 1}}))
+    return folder
+
+
 def first_steps(folder: Path, work: Path, name: str, *more: str) -> list[dict[str, Any]]:
     """Return the log's lines of a shipped training's first three steps."""
     sets = ("loop.steps=3", "validation.depth=5", "test.depth=5", "read.options.max_passages=16", *more)
@@ -349,6 +361,8 @@ def first_steps(folder: Path, work: Path, name: str, *more: str) -> list[dict[st
         rows = read_run(folder / "first.run", Notes()).rows()
         scores = {(row.query_id, row.doc_id): row.score % 5 - 2 for row in rows}
         sets += (f"teacher.evidence={teacher(folder, work / 'e', scores)}",)
+    if name == "distillation-paper":
+        sets += (f"teacher.model={teacher_network(work / 'e')}",)
     assert train(folder, work / "t", "--make-folds", "3", "--fold", "s1", sets=sets, training=name) == 0
     lines = [json.loads(line) for line in (work / "t" / "s1" / "log.jsonl").read_text().splitlines()]
     assert ("measure" in lines[-1]) == validates

@@ -58,10 +58,11 @@ class CrossEncoderTask(PassageTask):
         pairs = [pair for example in examples for pair in self._pairs(example.query, example.texts)]
         logits = self._feeder.rows(pairs, self._forward)
         outputs = logits if self._reads == "logits" else _scores(logits).view(len(examples), -1)
+        labels = torch.tensor([example.labels for example in examples], device=outputs.device)
         taught = [example.taught for example in examples if example.taught is not None]
         return self._loss(
             outputs,
-            labels=torch.tensor([example.labels[0] for example in examples], device=outputs.device),
+            labels=labels[:, 0] if self._reads == "logits" else labels,
             teacher=torch.tensor(taught, device=outputs.device) if taught else None,
         )
 

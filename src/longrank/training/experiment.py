@@ -128,9 +128,13 @@ class Experiment:
         place = find_model(self.settings.network.model).path
         if (place / FILE).is_file():
             self._check_lineage(names, lineage_of(place), "initial network", place)
-        if self.settings.teacher is not None:
-            evidence = Path(self.settings.teacher.evidence)
+        teacher = self.settings.teacher
+        if teacher is not None and teacher.evidence is not None:
+            evidence = Path(teacher.evidence)
             self._check_lineage(names, read_header(evidence).get(LINEAGE, []), "teacher", evidence)
+        elif teacher is not None and teacher.model is not None:
+            place = find_model(teacher.model).path
+            self._check_lineage(names, lineage_of(place), "teacher", place)
 
     def _check_lineage(self, names: Sequence[str], lineage: Iterable[Any], noun: str, place: Path) -> None:
         judged = digest_of(self.qrels)
@@ -167,7 +171,6 @@ class Experiment:
 
     def identity(self, name: str, task: RankingTask) -> dict[str, Any]:
         """Return everything that the weights depend on, apart from the loop's settings."""
-        teacher = self.settings.teacher
         return {
             **({"lineage": task.lineage} if task.lineage else {}),
             **({"splitter": task.splitter} if task.splitter else {}),
@@ -175,8 +178,14 @@ class Experiment:
             "model": task.fingerprint,
             **self._digests,
             "fold": digest_of(self.folds[name]._asdict()),
-            "teacher": None if teacher is None else sha256_of(Path(teacher.evidence)),
+            "teacher": self._teacher_identity(task),
         }
+
+    def _teacher_identity(self, task: RankingTask) -> str | None:
+        evidence = self.settings.teacher and self.settings.teacher.evidence
+        if evidence:
+            return sha256_of(Path(evidence))
+        return None if task.teacher is None else task.teacher.fingerprint
 
     @cached_property
     def _digests(self) -> dict[str, Any]:

@@ -26,7 +26,9 @@ class LossKind(NamedTuple):
         reads: ``scores`` [B, G], ``logits`` [B, C] or ``vectors`` [B, 3, H].
         group: documents or texts of an instance; 0: any number from two on.
         outputs: values of C that it accepts; (2,) needs two outputs of the teacher, too: log-probabilities in evidence.
-        needs: further input: ``labels`` [B] or ``teacher``, of the shape of the outputs; None: nothing.
+        needs: further input: ``labels``, [B] of logits and [B, G] of scores; or ``teacher``, of the shape of the
+            outputs; None: nothing.
+        own_logits: it needs the teacher's own logits (``teacher.model``), which evidence does not hold.
         options: options and their defaults; all are positive numbers.
     """
 
@@ -36,6 +38,7 @@ class LossKind(NamedTuple):
     outputs: tuple[int, ...] = (1, 2)
     needs: Literal["labels", "teacher"] | None = None
     options: Mapping[str, float] = {}
+    own_logits: bool = False
 
     @property
     def about(self) -> str:
@@ -49,9 +52,12 @@ LOSSES: dict[str, LossKind] = {
     "hinge": LossKind(f"{_HERE}:hinge", "scores", 2, options={"margin": 1.0}),
     "pair-softmax": LossKind(f"{_HERE}:pair_softmax", "scores", 2),
     "lce": LossKind(f"{_HERE}:lce", "scores", 0),
+    "listnet": LossKind(f"{_HERE}:listnet", "scores", 0, needs="labels"),
+    "lambdarank": LossKind(f"{_HERE}:lambdarank", "scores", 0, needs="labels", options={"sigma": 1.0}),
     "cross-entropy": LossKind(f"{_HERE}:cross_entropy", "logits", 1, needs="labels", options={"temperature": 1.0}),
     "triplet": LossKind(f"{_HERE}:triplet", "vectors", 2, options={"margin": 5.0}),
     "mse": LossKind(f"{_HERE}:mse", "logits", 1, needs="teacher"),
+    "squared-distance": LossKind(f"{_HERE}:squared_distance", "logits", 1, needs="teacher", own_logits=True),
     "margin-mse": LossKind(f"{_HERE}:margin_mse", "scores", 2, needs="teacher"),
     "soft-cross-entropy": LossKind(
         f"{_HERE}:soft_cross_entropy", "logits", 1, (2,), needs="teacher", options={"temperature": 10.0}

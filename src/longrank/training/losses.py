@@ -2,8 +2,9 @@
 
 A group is a query with G documents, the relevant document first; a pair is a group of two.
 
-    scores [B, G]    group losses: hinge, pair_softmax, lce, margin_mse, kl
-    logits [B, C]    pointwise losses: cross_entropy, mse, soft_cross_entropy; C is 1, or 2: not relevant, relevant
+    scores [B, G]    group losses: hinge, pair_softmax, lce, listnet, lambdarank, margin_mse, kl
+    logits [B, C]    pointwise losses: cross_entropy, mse, squared_distance, soft_cross_entropy; C is 1, or 2: not
+                     relevant, relevant
     vectors [B, 3, H]  triplet: query, relevant, other
 
 `longrank.training.loss_terms` lists their names and needs.
@@ -36,6 +37,40 @@ def lce(scores: torch.Tensor) -> torch.Tensor:
     return -scores.float().log_softmax(1)[:, 0].mean()
 
 
+def listnet(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy of softmax(labels) and softmax(scores) of groups, both [B, G] (ListNet, Cao et al. 2007, top one).
+
+    Args:
+        scores: of the documents.
+        labels: their grades, 0 or more.
+    """
+    return -(labels.float().softmax(1) * scores.float().log_softmax(1)).sum(1).mean()
+
+
+def lambdarank(scores: torch.Tensor, labels: torch.Tensor, *, sigma: float = 1.0) -> torch.Tensor:
+    """Pairwise logistic loss of groups, each pair weighted by its change of nDCG (LambdaRank, Burges et al. 2006).
+
+    The sum over pairs with y_i > y_j of |dnDCG_ij| log(1 + exp(-sigma (s_i - s_j))). dnDCG_ij is the change of nDCG if
+    the two swap their places in the order by score: gains 2^y - 1, discounts 1 / log2(1 + rank), over the group's
+    ideal DCG. Of equal scores the first comes first. No gradient goes through the order.
+
+    Args:
+        scores: of the documents, [B, G].
+        labels: their grades, [B, G], 0 or more.
+        sigma: steepness.
+    """
+    scores, gains = scores.float(), labels.float().exp2() - 1
+    size = scores.shape[1]
+    discounts = 1 / torch.log2(torch.arange(2, size + 2, device=scores.device, dtype=scores.dtype))
+    order = scores.detach().argsort(dim=1, descending=True, stable=True)
+    of_document = torch.empty_like(scores).scatter_(1, order, discounts.expand_as(scores))
+    ideal = (gains.sort(dim=1, descending=True).values * discounts).sum(1).clamp(min=torch.finfo(scores.dtype).tiny)
+    change = (gains[:, :, None] - gains[:, None]) * (of_document[:, :, None] - of_document[:, None])
+    better = labels[:, :, None] > labels[:, None]
+    weights = (change.abs() / ideal[:, None, None]).masked_fill(~better, 0)
+    return (weights * functional.softplus(-sigma * (scores[:, :, None] - scores[:, None]))).sum((1, 2)).mean()
+
+
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor, *, temperature: float = 1.0) -> torch.Tensor:
     """Pointwise cross-entropy.
 
@@ -62,9 +97,14 @@ def triplet(vectors: torch.Tensor, *, margin: float = 5.0) -> torch.Tensor:
 def mse(logits: torch.Tensor, teacher: torch.Tensor) -> torch.Tensor:
     """Mean squared difference from the teacher's logits, both [B, C].
 
-    The mean is over logits, too, as in PARADE's code; the squared norm of its paper is C times as large.
+    The mean is over logits, too, as in PARADE's code; `squared_distance` of its paper is C times as large.
     """
     return functional.mse_loss(logits.float(), teacher.float())
+
+
+def squared_distance(logits: torch.Tensor, teacher: torch.Tensor) -> torch.Tensor:
+    """Squared distance from the teacher's own logits, summed over logits, both [B, C] (PARADE's paper)."""
+    return (logits.float() - teacher.float()).square().sum(1).mean()
 
 
 def margin_mse(scores: torch.Tensor, teacher: torch.Tensor) -> torch.Tensor:

@@ -84,7 +84,7 @@ def make_material(
         n_negatives=options.n_negatives,
     )
     _check_losses(settings, len(samples[0].doc_ids))
-    if settings.teacher is None:
+    if settings.teacher is None or settings.teacher.evidence is None:
         return Material(samples, None, notes)
     if read_teacher is None:
         taught = taught_scores(settings, data.index, data.queries, set(data.train), notes)
@@ -116,10 +116,27 @@ def _check_losses(settings: DocumentTraining, width: int) -> None:
         raise InputError(fault, got=f"samples.kind = {settings.samples.kind}")
     taught = [term.name for term in settings.loss if loss_kind(term).needs == "teacher"]
     if taught and settings.teacher is None:
-        raise InputError(f"the loss {taught[0]} needs a teacher", fix="set teacher.evidence")
+        raise InputError(f"the loss {taught[0]} needs a teacher", fix="set teacher.evidence or teacher.model")
     if settings.teacher is not None and not taught:
         names = ", ".join(term.name for term in settings.loss)
         raise InputError("no loss learns from the teacher", got=f"loss {names}", fix="add mse, margin-mse or kl")
+    if settings.teacher is not None and settings.teacher.model is None:
+        _check_evidence_suffices(settings)
+
+
+def _check_evidence_suffices(settings: DocumentTraining) -> None:
+    """Refuse losses of a teacher's own logits if the teacher is evidence.
+
+    Raises:
+        InputError: such a loss.
+    """
+    own = next((term.name for term in settings.loss if loss_kind(term).own_logits), None)
+    if own is not None:
+        raise InputError(
+            f"the loss {own} needs the teacher's own logits, and evidence holds one score of a document",
+            got="teacher.evidence",
+            fix="set teacher.model, a document network; or learn the score by mse",
+        )
 
 
 def learns_two_outputs(settings: DocumentTraining) -> bool:
@@ -145,7 +162,7 @@ def taught_scores(
         IntegrityError: the evidence is damaged or unfinished.
     """
     teacher = settings.teacher or TeacherSettings(evidence="")
-    aggregate, path = make_aggregator(teacher.aggregator), Path(teacher.evidence)
+    aggregate, path = make_aggregator(teacher.aggregator), Path(teacher.evidence or "")
     if not path.exists():
         fix = "rerank the training queries with the teacher, and --set teacher.evidence=ITS.run.evidence"
         raise InputError("the teacher's evidence: no such file", path=path, fix=fix)
@@ -180,6 +197,7 @@ def check_outputs(settings: DocumentTraining, n_outputs: int) -> None:
     Raises:
         InputError: such a loss.
     """
+    with_evidence = settings.teacher is None or settings.teacher.model is None
     for term in settings.loss:
         kind = loss_kind(term)
         if kind.reads != "logits" or kind.needs != "teacher":
@@ -187,7 +205,7 @@ def check_outputs(settings: DocumentTraining, n_outputs: int) -> None:
         if kind.outputs == (2,) and n_outputs != 2:
             fix = "set network.options.outputs = 2; of networks of passage scores (maxp, ...), none has two"
             raise InputError(f"the loss {term.name} needs a network of two outputs", got=n_outputs, fix=fix)
-        if kind.outputs != (2,) and n_outputs != 1:
+        if kind.outputs != (2,) and n_outputs != 1 and with_evidence:
             what = f"the loss {term.name} needs a network of one output, since evidence holds one score of a document"
             raise InputError(what, got=n_outputs, fix="set network.options.outputs = 1")
 

@@ -23,6 +23,7 @@ from longrank.training.losses import log_probabilities
 from longrank.training.passages import Reading, make_passage_choice
 from longrank.training.ranking_data import Data, Material, learns_two_outputs
 from longrank.training.settings import DocumentTraining
+from longrank.training.teacher_network import TeacherNetwork
 from longrank.types import Document, Notes, Run, ScoredDoc
 
 _KEPT_DOCUMENTS = 4096  # documents whose passages are kept in memory
@@ -53,6 +54,7 @@ class RankingTask:
         fingerprint: names the weights that the network begins with.
         lineage: the earlier trainings of the weights, from their description.
         splitter: names the sentence splitter and its version; None if the passages count no sentences.
+        teacher: the teacher, if it is a document network.
 
     Raises:
         InputError: an unknown loss, measure, choice of passages or option; or as `open_initial`.
@@ -68,6 +70,8 @@ class RankingTask:
         self._note_queries(notes)
         self._two_outputs = learns_two_outputs(settings)
         self._loss, self._reads = weighted_loss(settings.loss), loss_kind(settings.loss[0]).reads
+        by_network = settings.teacher is not None and settings.teacher.model is not None
+        self.teacher = TeacherNetwork(settings, self.network) if by_network else None
         self._width = len(material.samples[0].doc_ids)
         self._cuts = Cuts(notes)
         self._choice = make_passage_choice(settings.samples.passages, keep=settings.samples.keep)
@@ -99,22 +103,34 @@ class RankingTask:
         readings = [reading for readings in by_instance for reading in readings]
         documents = [pair for reading in readings for pair in zip(reading.doc_ids, reading.texts, strict=True)]
         doc_ids, texts = zip(*documents, strict=True)
-        rows, cut = self._represented(
-            [(reading.query, text) for reading in readings for passages in reading.texts for text in passages]
-        )
+        pairs = [(reading.query, text) for reading in readings for passages in reading.texts for text in passages]
+        rows, cut = self._represented(pairs)
         self._count_cut(doc_ids, texts, cut)
-        outputs = self._outputs(*padded(rows, torch.tensor([len(passages) for passages in texts])))
-        losses = []
-        for readings, part in zip(by_instance, outputs.split(list(map(len, by_instance))), strict=True):
-            labels = torch.tensor([reading.labels[0] for reading in readings], device=part.device)
-            losses.append(self._loss(part, labels=labels, teacher=self._teacher(readings, part.device)))
+        sizes = [len(passages) for passages in texts]
+        outputs = self._outputs(*padded(rows, torch.tensor(sizes)))
+        labels = torch.tensor([reading.labels for reading in readings], device=outputs.device)
+        inputs = {"labels": labels[:, 0] if self._reads == "logits" else labels}
+        if (taught := self._teacher(readings, pairs, sizes, outputs)) is not None:
+            inputs["teacher"] = taught
+        losses, start = [], 0
+        for part in map(len, by_instance):
+            here = slice(start, start := start + part)
+            losses.append(self._loss(outputs[here], **{name: values[here] for name, values in inputs.items()}))
         return torch.stack(losses).mean()
 
-    def _teacher(self, readings: Sequence[_Reading], device: torch.device) -> torch.Tensor | None:
-        """Return the teacher's scores of the documents of readings, [R, G], or its two outputs, [R, 2]."""
+    def _teacher(
+        self,
+        readings: Sequence[_Reading],
+        pairs: Sequence[tuple[str, str]],
+        sizes: Sequence[int],
+        outputs: torch.Tensor,
+    ) -> torch.Tensor | None:
+        """Return the teacher's scores of the documents of readings, [R, G], or its outputs, [R, C]."""
+        if self.teacher is not None:
+            return self.teacher.outputs(pairs, sizes, self._reads).to(outputs.device).view_as(outputs)
         if self._taught is None:
             return None
-        taught = torch.tensor([reading.taught for reading in readings], device=device)
+        taught = torch.tensor([reading.taught for reading in readings], device=outputs.device)
         return log_probabilities(taught) if self._two_outputs else taught
 
     def _represented(self, pairs: Sequence[tuple[str, str]]) -> tuple[torch.Tensor, Sequence[bool]]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from longrank.config import override, read_settings, shipped, suggestion, validated
 from longrank.errors import InputError
@@ -87,10 +87,25 @@ class SampleSettings(Section):
 
 
 class TeacherSettings(Section):
-    """A teacher's evidence file and its aggregator; the file must hold every document of the samples."""
+    """A teacher: an evidence file and its aggregator, or a document network that reads the samples in training.
 
-    evidence: str
+    The evidence must hold every document of the samples. ``model`` names a document network, whose own outputs are
+    learned; it reads the passages of the training.
+    """
+
+    evidence: str | None = None
     aggregator: str = "document"
+    model: str | None = None
+
+    @model_validator(mode="after")
+    def _evidence_or_a_model(self) -> TeacherSettings:
+        if (self.evidence is None) == (self.model is None):
+            raise ValueError("a teacher is an evidence file (teacher.evidence) or a document network (teacher.model)")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_the_other(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {key: value for key, value in handler(self).items() if value is not None}
 
 
 class ValidationSettings(Section):

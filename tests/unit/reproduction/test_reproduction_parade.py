@@ -111,6 +111,14 @@ def test_students_after_the_teacher_are_distilled_too(lab: TinyLab) -> None:
 
 
 @pytest.mark.neural
+def test_students_of_one_output_learn_their_teachers_evidence(lab: TinyLab) -> None:
+    asked = ('sizes=["tiny", "mini"]', "teacher=tiny", "layers={mini=1}", "two_outputs=false")
+    cheap = 'latency=["--passages", "1", "--tokens", "8", "--seconds", "0", "--threads", "1"]'
+    rows = lab.rows("parade/table7-robust04-title", {"tiny": lab.encoder}, *asked, cheap, MOST, validated=False)
+    assert list(rows) == ["BERT-Mini", "BERT-Mini, distilled", "BERT-Tiny"]
+
+
+@pytest.mark.neural
 def test_what_is_trained_on_so_many_passages_is_used_with_others(lab: TinyLab) -> None:
     asked = ("train_passages=[2]", "passages=[1, 2]")
     rows = lab.rows("parade/table8-gov2-title", {"base": lab.encoder}, *asked, validated=False)

@@ -41,6 +41,31 @@ def test_lce_of_a_pair_is_the_logistic_loss_and_of_equal_scores_log_g() -> None:
     assert computed("lce", [[3.0] * 8]) == pytest.approx(math.log(8))
 
 
+def test_listnet_is_the_cross_entropy_of_two_softmaxes() -> None:
+    """Labels 1, 0, 0: e / (e + 2) and twice 1 / (e + 2); scores log 2, 0, 0: 1/2, 1/4, 1/4."""
+    first = math.e / (math.e + 2)
+    wanted = -(first * math.log(1 / 2) + (1 - first) * math.log(1 / 4))
+    assert computed("listnet", [[math.log(2), 0.0, 0.0]], labels=[[1, 0, 0]]) == pytest.approx(wanted)
+    assert computed("listnet", [[5.0] * 4], labels=[[3, 1, 0, 0]]) == pytest.approx(math.log(4))
+
+
+def test_lambdarank_weighs_each_pair_by_its_change_of_ndcg() -> None:
+    """Discounts of ranks 1 to 3: 1, 1 / log2(3), 1/2. The relevant document is second."""
+    second = 1 / math.log2(3)
+    wanted = (1 - second) * math.log1p(math.exp(1)) + (second - 1 / 2) * math.log1p(math.exp(-1))
+    assert computed("lambdarank", [[1.0, 2.0, 0.0]], labels=[[1, 0, 0]]) == pytest.approx(wanted)
+    steep = (1 - second) * math.log1p(math.exp(2)) + (second - 1 / 2) * math.log1p(math.exp(-2))
+    assert computed("lambdarank", [[1.0, 2.0, 0.0]], labels=[[1, 0, 0]], options={"sigma": 2.0}) == pytest.approx(steep)
+
+
+def test_lambdarank_of_grades_has_gains_of_powers_of_two() -> None:
+    """Grades 2 and 1 in this order: gains 3 and 1, ideal DCG 3 + 1 / log2(3); a swap loses 2 (1 - 1 / log2(3))."""
+    second = 1 / math.log2(3)
+    change = 2 * (1 - second) / (3 + second)
+    assert computed("lambdarank", [[1.5, 0.5]], labels=[[2, 1]]) == pytest.approx(change * math.log1p(math.exp(-1)))
+    assert computed("lambdarank", [[1.5, 0.5]], labels=[[0, 0]]) == 0
+
+
 def test_cross_entropy_of_two_logits_is_that_of_one_which_is_their_difference() -> None:
     wanted = (-math.log(sigmoid(1.5)) - math.log(sigmoid(-0.5))) / 2
     assert computed("cross-entropy", [[0.5, 2.0], [1.0, 1.5]], labels=[1, 0]) == pytest.approx(wanted)
@@ -100,6 +125,18 @@ def test_parades_distillation_is_a_weighted_sum() -> None:
     assert float(loss(logits, labels=labels, teacher=teacher)) == pytest.approx(alpha * hard + (1 - alpha) * soft)
 
 
+def test_distillation_paper_is_cross_entropy_and_the_summed_squared_distance_of_two_logits() -> None:
+    import torch
+
+    from longrank.training.settings import load_document_training
+
+    terms = load_document_training("distillation-paper").loss
+    assert [(term.name, term.weight) for term in terms] == [("cross-entropy", 0.75), ("squared-distance", 0.25)]
+    logits, labels, teacher = torch.tensor([[0.5, 2.0]]), torch.tensor([1]), torch.tensor([[0.0, 4.0]])
+    wanted = 0.75 * -math.log(sigmoid(1.5)) + 0.25 * (0.25 + 4)  # 0.5^2 + 2^2
+    assert float(weighted_loss(terms)(logits, labels=labels, teacher=teacher)) == pytest.approx(wanted)
+
+
 def test_parades_soft_distillation_computes_the_hard_loss_on_divided_logits_too() -> None:
     import torch
 
@@ -122,7 +159,10 @@ def inputs_of(name: str, seed: int = 0) -> tuple[Any, dict[str, Any]]:
     kind, generator = LOSSES[name], torch.Generator().manual_seed(seed)
     shape = {"vectors": (4, 3, 5), "logits": (4, 2), "scores": (4, kind.group or 5)}[kind.reads]
     outputs = torch.randn(shape, generator=generator) * 2
-    targets = {"labels": torch.tensor([1, 0, 0, 1]), "teacher": torch.randn(shape, generator=generator)}
+    labels = torch.tensor([1, 0, 0, 1])
+    if kind.reads == "scores":
+        labels = torch.tensor([[2, 1, 0, 0, 1], [1, 0, 0, 0, 0], [3, 0, 1, 0, 0], [0, 1, 0, 2, 0]])
+    targets = {"labels": labels, "teacher": torch.randn(shape, generator=generator)}
     return outputs, {kind.needs: targets[kind.needs]} if kind.needs else {}
 
 

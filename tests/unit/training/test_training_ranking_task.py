@@ -124,6 +124,54 @@ def test_the_hinge_loss_is_that_of_whole_documents_averaged_over_the_instances(f
     assert loss_of(task, [3]) == pytest.approx(expected[3], abs=1e-5)
 
 
+def test_a_teacher_network_teaches_its_own_logits(folder: Path, data: Any, tmp_path: Path) -> None:
+    """The student is its teacher, with biases 1 and 2 larger: the squared distance is 1 + 4."""
+    import torch
+
+    from longrank.training.ranking_data import make_material
+    from longrank.training.ranking_task import RankingTask
+
+    network = {"name": "parade-transformer", "options": {"outputs": 2}}
+    more = {"read": {"options": {"length": 12, "stride": 8, "max_passages": 16}}, "samples": {"kind": "pointwise"}}
+    opened(folder, data, "cross-entropy", network=network, **more).save(tmp_path / "t", {"steps": 1})
+    taught = {"teacher": {"model": str(tmp_path / "t")}, "network": {**network, "model": str(tmp_path / "t")}, **more}
+    found = settings(folder, [{"name": "squared-distance"}], **taught)
+    task = RankingTask(found, data, make_material(found, data), Notes())
+    assert loss_of(task, range(4)) == pytest.approx(0, abs=1e-9)
+    with torch.no_grad():
+        task.network.head.bias += torch.tensor([1.0, 2.0])
+    assert loss_of(task, range(4)) == pytest.approx(5, abs=1e-4)
+    one = settings(folder, [{"name": "mse"}], **{**taught, "network": {"name": "parade-max"}})
+    with pytest.raises(InputError, match="the teacher's output is a logprob, the student's a logit"):
+        RankingTask(one, data, make_material(one, data), Notes())
+
+
+def test_own_logits_are_not_in_evidence(folder: Path, data: Any) -> None:
+    network = {"options": {"outputs": 2}}
+    with pytest.raises(InputError, match=r"squared-distance needs the teacher's own logits.*set teacher.model"):
+        opened(
+            folder,
+            data,
+            "squared-distance",
+            network=network,
+            samples={"kind": "pointwise"},
+            teacher={"evidence": "e"},
+        )
+
+
+@pytest.mark.parametrize("loss", ["listnet", "lambdarank"])
+def test_list_losses_read_the_labels_of_the_group(folder: Path, data: Any, loss: str) -> None:
+    import torch
+
+    from longrank.training.loss_terms import LossTerm, weighted_loss
+
+    task = opened(folder, data, loss, samples={"kind": "groups", "n_negatives": 3})
+    group = drawn(data, 0, "groups", 3)
+    found = torch.tensor([scores(task, folder, data, group)])
+    expected = weighted_loss([LossTerm(name=loss)])(found, labels=torch.tensor([group.labels]))
+    assert loss_of(task, [0]) == pytest.approx(float(expected), rel=1e-4)
+
+
 def test_lce_is_the_cross_entropy_of_the_relevant_document_in_its_group(folder: Path, data: Any) -> None:
     task = opened(folder, data, "lce", samples={"kind": "groups", "n_negatives": 3})
     found = [scores(task, folder, data, drawn(data, n, "groups", 3)) for n in range(4)]

@@ -129,14 +129,25 @@ def _undistilled(bench: Workbench, size: str, first: Path) -> Path:
     else:
         start = bench.folder / f"start-{_plain(size)}"
         whole = ("--model", bench.model(bench.settings["teacher"]), "--layers", layers)
-        options = ("--preset", "standalone", "--set", "outputs=1", "--set", f"positions={_POSITIONS}")
+        outputs = f"outputs={_outputs(bench)}"
+        options = ("--preset", "standalone", "--set", outputs, "--set", f"positions={_POSITIONS}")
         model = str(bench.do("create", "parade-transformer", *whole, *options, "-o", start, output=start))
-    overrides = {"network.model": model, "network.options.outputs": 1, "network.options.positions": _POSITIONS}
+    overrides = {"network.model": model, **_network(bench)}
     return train(bench, f"undistilled-{_plain(size)}", STANDALONE, first, overrides, folds=bench.folds_without_dev)
 
 
+def _outputs(bench: Workbench) -> int:
+    return 2 if bench.settings["two_outputs"] else 1
+
+
+def _network(bench: Workbench) -> dict[str, object]:
+    return {"network.options.outputs": _outputs(bench), "network.options.positions": _POSITIONS}
+
+
 def _taught(bench: Workbench, teacher: Path, first: Path) -> dict[str, Path]:
-    """Score all queries by each fold's teacher; return fold -> evidence."""
+    """Return fold -> its teacher; of one output, the evidence of all queries by each fold's teacher."""
+    if bench.settings["two_outputs"]:
+        return {fold: teacher / fold / "model" for fold in bench.fold_names}
     use = use_of(bench, "distillation", {})
     use = use._replace(depth=use.learned_depth)
     models = {fold: str(teacher / fold / "model") for fold in bench.fold_names}
@@ -147,11 +158,12 @@ def _distilled(bench: Workbench, size: str, plain: Path, taught: Mapping[str, Pa
     """Train an undistilled student further, with its teacher's scores."""
 
     def overrides(fold: str) -> Overrides:
-        positions = {"network.options.positions": _POSITIONS}
-        return {**positions, "network.model": plain / fold / "model", "teacher.evidence": taught[fold]}
+        key = "teacher.model" if bench.settings["two_outputs"] else "teacher.evidence"
+        return {**_network(bench), "network.model": plain / fold / "model", key: taught[fold]}
 
     name, folds = f"distilled-{_plain(size)}", bench.folds_without_dev
-    return train_by_fold(bench, name, "distillation", first, overrides, folds=folds) / "test.run"
+    protocol = "distillation-paper" if bench.settings["two_outputs"] else "distillation"
+    return train_by_fold(bench, name, protocol, first, overrides, folds=folds) / "test.run"
 
 
 def _plain(size: str) -> str:

@@ -1,0 +1,89 @@
+"""A teacher that is a document network: it reads the samples of a training, without gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from longrank.errors import InputError
+from longrank.models.description import check_trained
+from longrank.models.folders import load_network
+from longrank.models.network import padded
+from longrank.models.network_reader import NetworkReader, query_limit
+from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
+from longrank.networks.loading import choose_max_tokens, loading, position_limit
+from longrank.networks.model_files import find_model
+from longrank.training.ranks import Ranks
+from longrank.types import Notes
+
+if TYPE_CHECKING:
+    from longrank.training.settings import DocumentTraining
+
+
+class TeacherNetwork:
+    """A document network that teaches by its own outputs.
+
+    Args:
+        settings: the training; its ``teacher.model`` names the network, its ``read`` the lengths.
+        student: the network that learns.
+
+    Attributes:
+        fingerprint: identity of the teacher's files.
+
+    Raises:
+        InputError: no trained document network, or it has another number of outputs than the student where a loss
+            reads logits, or reads fewer passages.
+        MissingExtra: torch or transformers are not installed.
+    """
+
+    def __init__(self, settings: DocumentTraining, student: torch.nn.Module) -> None:
+        model = find_model(str(settings.teacher and settings.teacher.model))
+        with loading(model):
+            check_trained(model.name, model.path, False, Notes())
+            network, tokenizer, _ = load_network(model.path)
+        if network.unit != student.unit:
+            raise InputError(
+                f"the teacher's output is a {network.unit}, the student's a {student.unit}",
+                path=model.path,
+                fix="train both with the same network.options.outputs",
+            )
+        most, least = student.max_passages, network.max_passages
+        if least is not None and (most is None or most > least):
+            raise InputError(
+                f"the teacher reads at most {least} passages of a document, the student {most or 'any number'}",
+                path=model.path,
+                fix="make both with the same number of positions",
+            )
+        self.fingerprint = model.fingerprint
+        self._network = network.to(Ranks().device)
+        self._reader = NetworkReader(
+            network,
+            tokenizer,
+            max_tokens=choose_max_tokens(
+                model, settings.read.max_tokens, tokenizer.model_max_length, position_limit(network.encoder)
+            ),
+            max_query_tokens=query_limit(network, settings.read.max_query_tokens),
+            batch_tokens=DEFAULT_BATCH_TOKENS,
+            notes=Notes(),  # the student counts cut texts
+            path=model.path,
+        )
+        self._reader.keep_in_memory({})
+
+    def outputs(self, pairs: Sequence[tuple[str, str]], sizes: Sequence[int], reads: str) -> torch.Tensor:
+        """Return the outputs of documents, [D, C], or their scores, [D].
+
+        Args:
+            pairs: (query, passage) of all documents, end to end.
+            sizes: passages of each document.
+            reads: ``logits`` or ``scores``.
+        """
+        rows, _ = self._reader.read(pairs)
+        passages = torch.from_numpy(rows).to(self._network.encoder.device)
+        with torch.no_grad():
+            padded_rows = padded(passages, torch.tensor(sizes))
+            outputs: torch.Tensor = (
+                self._network.logits(*padded_rows) if reads == "logits" else self._network.aggregate(*padded_rows)
+            )
+        return outputs
