@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tiny_reproductions import TinyLab, published_sums
@@ -111,7 +113,8 @@ def test_students_after_the_teacher_are_distilled_too(lab: TinyLab) -> None:
 
 
 @pytest.mark.neural
-def test_students_of_one_output_learn_their_teachers_evidence(lab: TinyLab) -> None:
+def test_students_of_one_output_learn_their_teachers_evidence(tmp_path: Path) -> None:
+    lab = TinyLab(tmp_path)
     asked = ('sizes=["tiny", "mini"]', "teacher=tiny", "layers={mini=1}", "two_outputs=false")
     cheap = 'latency=["--passages", "1", "--tokens", "8", "--seconds", "0", "--threads", "1"]'
     rows = lab.rows("parade/table7-robust04-title", {"tiny": lab.encoder}, *asked, cheap, MOST, validated=False)
