@@ -29,7 +29,7 @@ def checkpoint(tmp_path: Path) -> Path:
 
 
 def test_a_checkpoint_is_converted_and_reranks(
-    tmp_path: Path, checkpoint: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index_of(documents(10, words=60), tmp_path / "index")
     rows = [{"query_id": q.query_id, "text": q.text} for q in queries(2)]
@@ -41,9 +41,14 @@ def test_a_checkpoint_is_converted_and_reranks(
     assert main([*rerank, "--model", str(checkpoint)]) == 2
     message = capsys.readouterr().err
     assert f"longrank convert {checkpoint} -o ./monobert-safetensors" in message
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert main([*rerank, "--model", str(checkpoint), "--convert"]) == 0
+    run = (tmp_path / "maxp.run").read_bytes()
     assert main(["convert", str(checkpoint), "-o", str(tmp_path / "new")]) == 0
     assert "tensors, head: classification" in capsys.readouterr().err
+    (tmp_path / "maxp.run.evidence").unlink()
     assert main([*rerank, "--model", str(tmp_path / "new")]) == 0
+    assert (tmp_path / "maxp.run").read_bytes() == run
     assert len(read_run(tmp_path / "maxp.run", Notes())) == 2
 
 

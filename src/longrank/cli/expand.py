@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from longrank.cli import console
+from longrank.cli.options import Convert
 
 
 def expand(
@@ -49,6 +50,7 @@ def expand(
     fields: Annotated[
         str | None, typer.Option(help="Comma-separated fields to read; not for an index. [default: title,text]")
     ] = None,
+    convert: Convert = False,
 ) -> None:
     """Predict queries for documents, to index with them.
 
@@ -62,14 +64,17 @@ def expand(
     """
     from longrank.cli.inputs import output_file
     from longrank.formats.records import CorpusOptions
+    from longrank.types import Notes
+    from longrank.verbs.convert import converted
     from longrank.verbs.expand import expand as predict
 
     output_file(output, source, model)
+    notes = Notes()
     names = tuple(name.strip() for name in ("title,text" if fields is None else fields).split(","))
     with console.progress("expanding", None, "documents") as advance:
         expansion = predict(
             source,
-            model,
+            converted(model, notes) if convert else model,
             output,
             method=method,
             n=n,
@@ -83,6 +88,7 @@ def expand(
             device=device,
             dtype=dtype,
             corpus=None if format is None and fields is None else CorpusOptions(format, names),
+            notes=notes,
             progress=advance,
         )
     console.show_notes(expansion.notes)

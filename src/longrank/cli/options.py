@@ -52,6 +52,9 @@ Field = Annotated[str | None, typer.Option("--field", help="Topic field that is 
 QueryFormat = Annotated[str | None, typer.Option("--query-format", help="Query format, if it cannot be detected.")]
 ModelName = Annotated[str, typer.Argument(help="Model: a Hugging Face name, a folder, or an alias.", metavar="MODEL")]
 Model = Annotated[str | None, typer.Option("--model", help="Model: a Hugging Face name, a folder, or an alias.")]
+Convert = Annotated[
+    bool, typer.Option("--convert", help="Convert a model that is a PyTorch checkpoint, once, into the cache folder.")
+]
 ScoreCache = Annotated[
     Path | None, typer.Option("--score-cache", help="File of passage scores shared between runs; created if absent.")
 ]

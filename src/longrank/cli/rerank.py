@@ -10,6 +10,7 @@ import typer
 from longrank.cli import console
 from longrank.cli.options import (
     AllowUntrained,
+    Convert,
     Field,
     Model,
     PipelineSettings,
@@ -28,6 +29,7 @@ def rerank(
     output: RunOutput,
     pipeline: Annotated[str, typer.Option(help="Pipeline name or TOML file; its first stage is not used.")] = "mixed",
     model: Model = None,
+    convert: Convert = False,
     depth: Annotated[int | None, typer.Option(help="Documents reranked per query.")] = None,
     tail: Annotated[str | None, typer.Option(help="Documents below the depth: keep or drop.")] = None,
     missing: Annotated[
@@ -51,12 +53,14 @@ def rerank(
     from longrank.collections import places, read_queries
     from longrank.formats.trec import write_run
     from longrank.types import Notes
+    from longrank.verbs.convert import converted
     from longrank.verbs.rerank import rerank as rerank_run
 
     notes = Notes()
     evidence = evidence or output.with_name(output.name + ".evidence")
     output_file(output, *places(queries, "queries"), run, evidence, index, score_cache)
     query_list = read_queries(queries, notes, format=query_format, field=field)
+    model = converted(model, notes) if convert and model else model
     with console.progress("reranking", len(query_list), "queries") as advance:
         reranked = rerank_run(
             index,

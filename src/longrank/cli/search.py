@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longrank.cli import console
-from longrank.cli.options import AllowUntrained, Model, PipelineSettings, ScoreCache
+from longrank.cli.options import AllowUntrained, Convert, Model, PipelineSettings, ScoreCache
 from longrank.errors import install_line, printable
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def search(
         typer.Option(help="Pipeline name or TOML file. [default: mixed if MiniLM is installed, else lexical]"),
     ] = None,
     model: Model = None,
+    convert: Convert = False,
     k: Annotated[int, typer.Option("-k", min=1, help="Number of documents.")] = 10,
     passages: Annotated[int, typer.Option(min=0, help="Passages shown per document.")] = 2,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per document, with offsets.")] = False,
@@ -44,19 +45,22 @@ def search(
     """
     from longrank.ranking.explain import result_json
     from longrank.ranking.settings import default_pipeline
+    from longrank.types import Notes
+    from longrank.verbs.convert import converted
     from longrank.verbs.search import search as run_search
 
-    name = pipeline or default_pipeline()
+    name, notes = pipeline or default_pipeline(), Notes()
     results = run_search(
         index,
         query,
         pipeline=name,
-        model=model,
+        model=converted(model, notes) if convert and model else model,
         k=k,
         passages=passages,
         score_cache=score_cache,
         allow_untrained=allow_untrained,
         assignments=assignments or (),
+        notes=notes,
     )
     if pipeline is None:
         console.note(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from longrank.cli import console
+from longrank.cli.options import Convert
 from longrank.errors import InputError, MissingExtra
 from longrank.small_files import MIB, read_small
 
@@ -44,6 +45,7 @@ def serve(
         ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="Model (name or folder) for pipelines without =MODEL.")] = None,
+    convert: Convert = False,
     host: Annotated[str | None, typer.Option(help="Address to listen on. [default: 127.0.0.1]")] = None,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port. [default: 8330]")
@@ -105,6 +107,10 @@ def serve(
     }
     settings = _settings({name: value for name, value in options.items() if value is not None}, allow_host or ())
     check_exposure(settings, insecure=insecure)
+    if convert and model is not None:
+        from longrank.verbs.convert import converted
+
+        model = converted(model, notes)
     engine = _engine(index, rerank_only, pipelines, model, assignments or (), notes)
     code = _serve(engine, settings, notes)
     if any(thread.name.startswith("longrank-") for thread in threading.enumerate()):

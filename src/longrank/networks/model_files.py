@@ -54,6 +54,17 @@ class Model:
     fingerprint: str
 
 
+class Unconverted(InputError):
+    """The weights are no safetensors; `source` is the folder or the Hugging Face name for ``longrank convert``."""
+
+    def __init__(self, what: str, source: str, *, path: Path, got: str | None = None) -> None:
+        output = f"./{Path(source).name.partition('@')[0]}-safetensors"
+        command = shlex.join(["longrank", "convert", source, "-o", output])
+        fix = f"{command} reads tensors alone; search, rerank, serve and expand do the same with --convert"
+        super().__init__(what, path=path, got=got, fix=fix)
+        self.source = source
+
+
 def find_model(name: str) -> Model:
     """Find and check the files of a model; download files that the cache of Hugging Face lacks.
 
@@ -94,16 +105,14 @@ def _minilm() -> Model:
 def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, str] = MappingProxyType({})) -> Model:
     """Check the files in `folder`; `known`: digests that are computed already."""
     _check_sizes(folder)
+    source = prefix.strip() or str(folder)
     places = _module_folders(folder) or [folder]  # the network itself comes first
     for place in {*places} - {folder}:
         _check_sizes(place)
     for place in (folder, *places):
         if (place / "adapter_config.json").is_file():
-            raise InputError(
-                "is an adapter, and adapters are not read: scores would be those of the base model",
-                path=place / "adapter_config.json",
-                fix="merge it into its model (merge_and_unload of peft), save that and name its folder",
-            )
+            what = "is an adapter, not a model: scores would be those of the base model"
+            raise Unconverted(what, source, path=place / "adapter_config.json")
     for file in ("config.json", "tokenizer_config.json"):
         path = places[0] / file
         if (path.is_file() or file == "config.json") and "auto_map" in read_json(path):
@@ -115,7 +124,7 @@ def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, 
             got=other,
         )
     for place in places:
-        _check_weights(place, place is places[0], _conversion(prefix.strip() or str(folder)))
+        _check_weights(place, place is places[0], source)
     fingerprint = f"{prefix}sha256:{_digest(folder, sorted({folder, *places}), known)[:16]}"
     return Model(name, folder, places[0], fingerprint)
 
@@ -150,8 +159,8 @@ def _module_folders(folder: Path) -> list[Path]:
     return [folder / place for _, place in modules if (folder / place).is_dir()]
 
 
-def _check_weights(folder: Path, required: bool, convert: str) -> None:
-    """Check the weights: model.safetensors, or the shards that its index names; `convert`: the command to propose."""
+def _check_weights(folder: Path, required: bool, source: str) -> None:
+    """Check the weights: model.safetensors, or the shards that its index names; `source`: the model."""
     files = [folder / "model.safetensors"] if (folder / "model.safetensors").is_file() else []
     if (folder / "model.safetensors.index.json").is_file():
         shards = read_json(folder / "model.safetensors.index.json").get("weight_map")
@@ -163,24 +172,10 @@ def _check_weights(folder: Path, required: bool, convert: str) -> None:
         tensor_shapes(path)
     pickled = sorted(path.name for path in folder.iterdir() if path.suffix in _PICKLED) if folder.is_dir() else []
     if not files and pickled:
-        raise InputError(
-            "holds only pickled weights, which can run code and are not read",
-            path=folder,
-            got=pickled[0],
-            fix=f"{convert} reads tensors alone, and writes safetensors",
-        )
+        what = "holds only pickled weights, which can run code and are not read"
+        raise Unconverted(what, source, path=folder, got=pickled[0])
     if not files and required:
-        raise InputError(
-            "holds no model.safetensors",
-            path=folder,
-            fix=f"{convert} converts PyTorch weights",
-        )
-
-
-def _conversion(source: str) -> str:
-    """Return the command that converts a folder or a Hugging Face name."""
-    output = f"./{Path(source).name.partition('@')[0]}-safetensors"
-    return shlex.join(["longrank", "convert", source, "-o", output])
+        raise Unconverted("holds no model.safetensors", source, path=folder)
 
 
 def _digest(root: Path, places: list[Path], known: Mapping[Path, str]) -> str:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.networks.conversion.heads import FAMILIES
-from longrank.networks.conversion.sources import find_source
+from longrank.networks.conversion.sources import Source, find_source
 from longrank.networks.loading import loading
-from longrank.networks.model_files import Model
+from longrank.networks.model_files import Model, Unconverted, find_model
+from longrank.storage import digest_of, sha256_of
+from longrank.storage.cache import cache_folder
 from longrank.storage.workplace import check_apart, check_own
 from longrank.types import Notes
+
+if TYPE_CHECKING:
+    from longrank.networks.conversion.writing import Checkpoint
 
 
 class Conversion(NamedTuple):
@@ -48,7 +53,8 @@ def convert(
     Args:
         source: a PyTorch file, a folder, or a Hugging Face name, ``owner/model`` or ``owner/model@revision``.
         output: the new folder.
-        base: a folder or a Hugging Face name; its configuration and tokenizer are taken where the source has none.
+        base: a folder or a Hugging Face name; its configuration and tokenizer are taken where the source has none. Of
+            a LoRA adapter: the base model, if it is not the model that the adapter names.
         head: ``classification``, ``next-sentence``, ``seq2seq``, ``decoder`` or ``encoder``; None: the head that the
             tensors hold.
         notes: collects remarks; None: only ``conversion.notes`` has them.
@@ -56,7 +62,7 @@ def convert(
     Raises:
         InputError: no such checkpoint; a file that holds objects other than tensors; a network that lacks parameters,
             so that its head would be random, or has no place for some; or `output` is not empty.
-        MissingExtra: torch or transformers are not installed.
+        MissingExtra: torch or transformers are not installed, or peft, which merges adapters.
 
     Example:
         >>> longrank.convert("castorini/monobert-large-msmarco", "./monobert")
@@ -69,7 +75,39 @@ def convert(
     check_apart(folder, *found.weights, found.tokenizer, found.config)
     place = found.weights[0].parent
     with loading(Model(found.name, place, place, "")):
-        from longrank.networks.conversion.writing import write_converted
+        from longrank.networks.conversion.writing import write_checkpoint
 
-        written = write_converted(found, folder, head, notes)
+        written = write_checkpoint(found, _read(found, head, notes), folder)
     return Conversion(folder, *written, notes)
+
+
+def converted(model: str, notes: Notes) -> str:
+    """Return a model that can be read: `model` itself, or its conversion in the cache folder.
+
+    Args:
+        model: an alias, a folder or a Hugging Face name.
+        notes: tells the folder of a conversion.
+
+    Raises:
+        InputError, MissingExtra: as `convert` and `longrank.networks.model_files.find_model`.
+    """
+    try:
+        find_model(model)
+        return model
+    except Unconverted as error:
+        source = error.source
+    found = find_source(source)
+    digest = digest_of({path.name: sha256_of(path) for path in (*found.weights, found.config)})
+    folder = cache_folder() / "models" / f"{found.name.partition('@')[0].replace('/', '--')}-{digest[:16]}"
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        notes.merge(convert(source, folder).notes)
+    notes.say(f"'{model}' is read from its conversion, {folder}")
+    return str(folder)
+
+
+def _read(source: Source, head: str | None, notes: Notes) -> Checkpoint:
+    from longrank.networks.conversion.adapters import read_adapter
+    from longrank.networks.conversion.writing import read_checkpoint
+
+    return read_adapter(source, head) if source.base else read_checkpoint(source, head, notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -356,6 +357,83 @@ def test_names_lose_their_wrappers_but_not_the_encoders_own_prefix() -> None:
     ]
     with pytest.raises(InputError, match="two tensors have the name"):
         new_names(["a.LayerNorm.gamma", "b", "a.LayerNorm.weight"], "bert")
+
+
+def lora(folder: Path, base: Path, **more: Any) -> Any:
+    """Write a LoRA adapter of a classifier with peft; return peft's own network."""
+    import torch
+
+    peft = pytest.importorskip("peft", reason="needs the extra convert")
+    from transformers import AutoModelForSequenceClassification
+
+    torch.manual_seed(2)
+    network = AutoModelForSequenceClassification.from_pretrained(base, num_labels=1)
+    options = {"task_type": "SEQ_CLS", "r": 4, "lora_alpha": 8, "target_modules": ["query", "value"]} | more
+    with warnings.catch_warnings():  # peft calls names that transformers deprecates
+        warnings.simplefilter("ignore", FutureWarning)
+        adapted = peft.get_peft_model(network, peft.LoraConfig(**options)).eval()
+    with torch.no_grad():
+        for name, values in adapted.named_parameters():
+            if "lora" in name or "modules_to_save" in name:
+                values.normal_(0, 0.5)
+    adapted.save_pretrained(folder)
+    return adapted
+
+
+@pytest.mark.parametrize("more", [{}, {"use_rslora": True, "modules_to_save": ["classifier", "pooler"]}])
+def test_an_adapter_merged_into_its_base_scores_as_pefts_own_network(tmp_path: Path, more: dict[str, Any]) -> None:
+    base = save_encoder(tmp_path / "base")
+    adapted = lora(tmp_path / "adapter", base, **more)
+    with pytest.raises(InputError, match=r"adapter_config\.json: is an adapter, not a model.*longrank convert"):
+        find_model(str(tmp_path / "adapter"))
+    made = longrank.convert(tmp_path / "adapter", tmp_path / "new")
+    assert made.head == "classification"
+    expected = logits_of(adapted, base)
+    np.testing.assert_allclose(converted_logits(tmp_path / "new"), expected, atol=1e-4)
+    assert f"Merged into: {base}" in (tmp_path / "new" / "README.md").read_text()
+
+
+def test_an_adapter_without_the_head_of_its_task_is_refused(tmp_path: Path) -> None:
+    base = save_encoder(tmp_path / "base")
+    lora(tmp_path / "adapter", base, task_type="FEATURE_EXTRACTION")
+    message = r"neither the adapter nor its base model has a parameter.*'classifier\.bias'"
+    refused(tmp_path / "adapter", message, tmp_path / "new", head="classification")
+
+
+def test_adapters_of_other_kinds_and_parts_are_refused(tmp_path: Path) -> None:
+    base = save_encoder(tmp_path / "base")
+    lora(tmp_path / "adapter", base)
+    path = tmp_path / "adapter" / "adapter_config.json"
+    settings = json.loads(path.read_text())
+    for change, message in (
+        ({"peft_type": "IA3"}, "only LoRA adapters are merged .*'IA3'"),
+        ({"megatron_config": {"a": 1}}, "setting of the adapter is not supported .*'megatron_config'"),
+        ({"target_modules": ["query"]}, "tensor of the adapter has no place"),
+        ({"target_modules": ["query", "value", "key"]}, "tensor of the adapter is missing"),
+        ({"task_type": None}, "names no task"),
+        ({"base_model_name_or_path": None}, "names no base model"),
+    ):
+        path.write_text(json.dumps(settings | change))
+        refused(tmp_path / "adapter", message, tmp_path / "new")
+
+
+def test_a_conversion_in_the_cache_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import import_module
+
+    from longrank.types import Notes
+
+    verb = import_module("longrank.verbs.convert")
+    monkeypatch.setattr(verb, "cache_folder", lambda: tmp_path / "cache")
+    folder = pickled(save_cross_encoder(tmp_path / "monobert"))
+    notes = Notes()
+    made = Path(verb.converted(str(folder), notes))
+    assert made.parent == tmp_path / "cache" / "models"
+    assert notes.lines() == [f"'{folder}' is read from its conversion, {made}"]
+    before = (made / "model.safetensors").stat()
+    assert verb.converted(str(folder), Notes()) == str(made)
+    assert (made / "model.safetensors").stat() == before
+    assert verb.converted(str(made), Notes()) == str(made)  # safetensors stay where they are
+    assert converted_logits(made).shape == (3, 2)
 
 
 def test_a_seq2seq_of_another_family_is_converted(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_a_name_that_is_neither_in_the_cache_nor_to_be_had_is_one_line(cache: Pa
 def test_a_part_of_a_model_that_cannot_be_completed_says_what_it_lacks(cache: Path) -> None:
     (cache / "snapshots" / COMMITS["main"] / "model.safetensors").unlink()
     command = f"longrank convert {NAME}@{COMMITS['main']} -o ./tiny-reranker-safetensors"
-    refused(NAME, rf"holds no model\.safetensors; {command} converts")
+    refused(NAME, rf"holds no model\.safetensors; {command} reads tensors")
 
 
 def test_weights_cut_off_in_the_cache_are_refused(cache: Path) -> None:

@@ -17,6 +17,7 @@ _SETTINGS = (".json", ".txt", ".model")
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 _NO_WEIGHTS = ("training_args.bin", "optimizer", "scheduler", "rng_state", "spiece.model", "sentencepiece")
 _CONFIGURATIONS = ("config.json", "bert_config.json")
+ADAPTER = "adapter_config.json"
 
 
 class Source(NamedTuple):
@@ -25,14 +26,16 @@ class Source(NamedTuple):
     Attributes:
         name: for the model card: a Hugging Face name with its commit, or the name of a file or folder.
         weights: files with tensors.
-        config: the configuration, a JSON file.
+        config: the configuration, a JSON file; of an adapter, its base model's.
         tokenizer: the folder with the tokenizer's files.
+        base: of an adapter, the name or folder of its base model; else empty.
     """
 
     name: str
     weights: tuple[Path, ...]
     config: Path
     tokenizer: Path
+    base: str = ""
 
 
 def find_source(name: str, base: str | None = None) -> Source:
@@ -46,13 +49,16 @@ def find_source(name: str, base: str | None = None) -> Source:
         InputError: no such checkpoint, or its weights, configuration or tokenizer are missing.
         MissingExtra: the hub's client is not installed.
     """
-    shown, place = _place(name, (*_SETTINGS, ".bin", ".pt"), has_weights)
+    shown, place = _place(name, (*_SETTINGS, ".bin", ".pt", "adapter_model.safetensors"), has_weights)
     folder = place if place.is_dir() else place.parent
     weights = (place,) if place.is_file() else weights_in(place)
-    folders = [folder]
+    adapts = _adapted(place, base) if place.is_dir() and (place / ADAPTER).is_file() else ""
+    base, folders = adapts or base, [] if adapts else [folder]
     if base is not None:
         folders.append(_place(base, _SETTINGS, has_settings)[1])
     config = next((path for each in folders for path in _present(each, _CONFIGURATIONS)), None)
+    if adapts:
+        folders.insert(0, folder)
     tokenizer = next((each for each in folders if _present(each, _VOCABULARIES)), None)
     for kind, found in (("config.json", config), ("tokenizer", tokenizer)):
         if found is None:
@@ -63,7 +69,15 @@ def find_source(name: str, base: str | None = None) -> Source:
             )
     assert config is not None
     assert tokenizer is not None
-    return Source(shown, weights, config, tokenizer)
+    return Source(shown, weights, config, tokenizer, adapts)
+
+
+def _adapted(folder: Path, base: str | None) -> str:
+    """Return the base model of an adapter: `base`, or the model that its configuration names."""
+    named = base or read_json(folder / ADAPTER).get("base_model_name_or_path")
+    if not isinstance(named, str) or not named:
+        raise InputError("names no base model (base_model_name_or_path)", path=folder / ADAPTER, fix="name it: --base")
+    return named
 
 
 def weights_in(folder: Path) -> tuple[Path, ...]:
@@ -72,6 +86,11 @@ def weights_in(folder: Path) -> tuple[Path, ...]:
     Raises:
         InputError: there are none, several that do not belong together, or a shard is missing.
     """
+    if (folder / ADAPTER).is_file():
+        files = [folder / "adapter_model.safetensors", folder / "adapter_model.bin"]
+        if not any(path.is_file() for path in files):
+            raise InputError("holds no weights of its adapter", path=folder, got=files[0].name)
+        return tuple(path for path in files if path.is_file())[:1]
     for index in ("pytorch_model.bin.index.json", "model.safetensors.index.json"):
         if (folder / index).is_file():
             return _shards(folder / index)
@@ -93,7 +112,7 @@ def weights_in(folder: Path) -> tuple[Path, ...]:
 def has_weights(folder: Path) -> bool:
     """Say whether a folder of the cache holds weights and a configuration."""
     try:
-        return bool(weights_in(folder)) and bool(_present(folder, _CONFIGURATIONS))
+        return bool(weights_in(folder)) and bool(_present(folder, (*_CONFIGURATIONS, ADAPTER)))
     except (InputError, OSError):
         return False
 

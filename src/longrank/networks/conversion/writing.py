@@ -36,6 +36,22 @@ _USES = {
 }
 
 
+class Checkpoint(NamedTuple):
+    """A checkpoint in memory.
+
+    Attributes:
+        config: a configuration of transformers.
+        tensors: by the names of transformers.
+        head: a key of `FAMILIES`.
+        names: name in the file -> new name.
+    """
+
+    config: Any
+    tensors: Mapping[str, torch.Tensor]
+    head: str
+    names: Mapping[str, str]
+
+
 class Written(NamedTuple):
     """Head, number of tensors, and number of tensors with new names of a converted checkpoint."""
 
@@ -44,20 +60,18 @@ class Written(NamedTuple):
     n_renamed: int
 
 
-def write_converted(source: Source, folder: Path, head: str | None, notes: Notes) -> Written:
-    """Read a checkpoint and write it as safetensors; every parameter of the network comes from the checkpoint.
+def read_checkpoint(source: Source, head: str | None, notes: Notes) -> Checkpoint:
+    """Read the tensors of a checkpoint, with names of today.
 
     Args:
         source: the checkpoint's files.
-        folder: the new folder.
         head: a key of `FAMILIES`; None: the head that the tensors hold.
         notes: remarks on names and heads.
 
     Raises:
-        InputError: a file is damaged, holds objects other than tensors or needs code; tensors of the network are
-            missing, so its head would be random; or tensors have no place in the network.
+        InputError: a file is damaged, holds objects other than tensors or needs code; or a classifier has no head.
     """
-    config = _configuration(source.config)
+    config = read_configuration(source.config)
     tensors = read_tensors(source.weights)
     with torch.device("meta"):
         base = transformers.AutoModel.from_config(config).base_model_prefix
@@ -71,17 +85,26 @@ def write_converted(source: Source, folder: Path, head: str | None, notes: Notes
     labels = n_labels({name: tuple(values.shape) for name, values in renamed.items()})
     if head == "classification" and labels is not None and labels != config.num_labels:
         config.num_labels = labels
+    return Checkpoint(config, renamed, head, new)
+
+
+def write_checkpoint(source: Source, checkpoint: Checkpoint, folder: Path) -> Written:
+    """Write a checkpoint as safetensors; every parameter of the network must come from it.
+
+    Raises:
+        InputError: tensors of the network are missing, so its head would be random; or tensors have no place in it.
+    """
+    config, tensors, head, names = checkpoint
     with torch.device("meta"):
         config.architectures = [type(_family(head).from_config(config)).__name__]
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(source.tokenizer), **_LOCAL)
-    written = Written(head, len(renamed), sum(old != name for old, name in new.items()))
+    written = Written(head, len(tensors), sum(old != name for old, name in names.items()))
     with atomic_folder(folder) as place:
         config.save_pretrained(place)
         tokenizer.save_pretrained(place)
-        save_file(_distinct(renamed), place / "model.safetensors", {"format": "pt"})
+        save_file(_distinct(tensors), place / "model.safetensors", {"format": "pt"})
         (place / "model.safetensors").chmod((place / "config.json").stat().st_mode)  # else only its owner may read it
-        (place / "README.md").write_text(_card(source, written, new), encoding="utf-8")
-        del tensors, renamed
+        (place / "README.md").write_text(_card(source, written, names), encoding="utf-8")
         try:
             _check(place, head)
         except InputError as error:
@@ -89,7 +112,7 @@ def write_converted(source: Source, folder: Path, head: str | None, notes: Notes
     return written
 
 
-def _configuration(path: Path) -> Any:
+def read_configuration(path: Path) -> Any:
     """Return the configuration; files older than ``model_type`` are BERT's.
 
     Raises:
@@ -144,11 +167,12 @@ def _named(error: InputError, source: Source) -> InputError:
 def _card(source: Source, written: Written, names: Mapping[str, str]) -> str:
     """Return the model card: source, checksums, head, changes and the command that uses it."""
     digests = "".join(f"- `{path.name}`, SHA-256 {sha256_of(path)}\n" for path in source.weights)
+    adapted = f"- Merged into: {source.base}.\n" if source.base else ""
     first = next((f", such as `{old}` -> `{new}`" for old, new in names.items() if old != new), "")
     return (
         f"---\nlibrary_name: transformers\n---\n\n# {source.name}, as safetensors\n\n"
         f"Written by `longrank convert`, LongRank {version('longrank')}. The values are those of the source:\n\n"
-        f"{digests}\n"
+        f"{digests}{adapted}\n"
         f"- Head: {written.head}.\n"
         f"- Tensors: {written.n_tensors}; renamed: {written.n_renamed}{first}.\n\n"
         f"```sh\n{_USES[written.head]}\n```\n"
