@@ -8,7 +8,7 @@ Query --Retriever--> [ScoredDoc] --DocumentStore--> Document --Segmenter--> [Pas
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,15 @@ class Retriever(Protocol):
 
     def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
         """Return at most `k` documents, best first, ties by doc_id descending."""
+        ...
+
+
+@runtime_checkable
+class MaskedRetriever(Retriever, Protocol):
+    """A first stage that can leave documents out before it takes the best."""
+
+    def within(self, mask: NDArray[np.bool_]) -> Self:
+        """Return the same first stage among the documents of a mask, bool[D]; scores stay the same."""
         ...
 
 

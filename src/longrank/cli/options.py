@@ -58,6 +58,14 @@ Convert = Annotated[
 ScoreCache = Annotated[
     Path | None, typer.Option("--score-cache", help="File of passage scores shared between runs; created if absent.")
 ]
+Where = Annotated[
+    list[str] | None,
+    typer.Option("--where", help="Condition on a metadata field, e.g. 'year>=2020'; repeatable, all must hold."),
+]
+Filter = Annotated[
+    str | None,
+    typer.Option("--filter", help="""Filter as JSON, e.g. '{"year": {"$gte": 2020}}'.""", metavar="JSON"),
+]
 AllowUntrained = Annotated[bool, typer.Option("--allow-untrained", help="Score with an untrained document network.")]
 PipelineSettings = Annotated[
     list[str] | None, typer.Option("--set", help="section.key=value: any setting of the pipeline.")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from longrank.cli import console
-from longrank.cli.options import Field, QueriesSource, QueryFormat, Tag
+from longrank.cli.options import Field, Filter, QueriesSource, QueryFormat, Tag, Where
 from longrank.errors import printable
 from longrank.storage import atomic_write
 
@@ -53,6 +53,8 @@ def retrieve(
     allow_empty_query: Annotated[
         bool, typer.Option("--allow-empty-query", help="Accept queries without text; they find nothing.")
     ] = False,
+    where: Where = None,
+    filter: Filter = None,
     tag: Tag = "longrank",
 ) -> None:
     """Find candidates by words, vectors or both.
@@ -62,12 +64,13 @@ def retrieve(
 
     Examples: longrank retrieve my.index topics.jsonl -o rm3.run --feedback rm3 --set fb_docs=5
 
-    longrank retrieve my.index topics.jsonl -o hybrid.run --preset hybrid
+    longrank retrieve my.index topics.jsonl -o hybrid.run --preset hybrid --where 'year>=2020'
     """
     from longrank.cli.inputs import output_file
     from longrank.collections import places, read_queries
     from longrank.config import override
     from longrank.formats.trec import write_rankings
+    from longrank.index.filter_parsing import parsed_filter
     from longrank.retrieval import first_stage, open_retriever
     from longrank.types import Notes
     from longrank.verbs.retrieve import NO_RESULTS, expanded_queries, rankings
@@ -78,7 +81,8 @@ def retrieve(
         output_file(expanded, *places(queries, "queries"), index)
     options = {"similarity": similarity, "k1": k1, "b": b, "mu": mu, "doc_lengths": doc_lengths, "feedback": feedback}
     settings = override(options, assignments or ())
-    retriever = open_retriever(index, first_stage(settings.pop("preset", preset), settings), notes=notes)
+    stage = first_stage(settings.pop("preset", preset), settings)
+    retriever = open_retriever(index, stage, notes=notes, filter=parsed_filter(filter, where or ()))
     query_list = read_queries(queries, notes, format=query_format, field=field, allow_empty=allow_empty_query)
     records = expanded_queries(retriever, query_list) if explain_query or expanded else []
     with console.progress("retrieving", len(query_list), "queries") as advance:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longrank.cli import console
-from longrank.cli.options import AllowUntrained, Convert, Model, PipelineSettings, ScoreCache
+from longrank.cli.options import AllowUntrained, Convert, Filter, Model, PipelineSettings, ScoreCache, Where
 from longrank.errors import install_line, printable
 
 if TYPE_CHECKING:
@@ -37,12 +37,15 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per document, with offsets.")] = False,
     score_cache: ScoreCache = None,
     allow_untrained: AllowUntrained = False,
+    where: Where = None,
+    filter: Filter = None,
     assignments: PipelineSettings = None,
 ) -> None:
     """Search long documents and show the passages that matter.
 
     Example: longrank search my.index "how are hurricanes named" -k 3
     """
+    from longrank.index.filter_parsing import parsed_filter
     from longrank.ranking.explain import result_json
     from longrank.ranking.settings import default_pipeline
     from longrank.types import Notes
@@ -60,6 +63,7 @@ def search(
         score_cache=score_cache,
         allow_untrained=allow_untrained,
         assignments=assignments or (),
+        filter=parsed_filter(filter, where or ()),
         notes=notes,
     )
     if pipeline is None:

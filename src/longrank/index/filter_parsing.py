@@ -50,7 +50,7 @@ def parse_json(text: str, place: str = "--filter") -> Filter:
     return parse_filter(value, place)
 
 
-_WHERE = re.compile(r"\s*(?P<field>.+?)\s*(?P<sign>>=|<=|!=|==|=|>|<|\sin\s)\s*(?P<value>.*?)\s*", re.DOTALL)
+_WHERE = re.compile(r"\s*(?P<field>[^<>=!]+?)\s*(?P<sign>>=|<=|!=|==|=|>|<|\sin\s)\s*(?P<value>.*?)\s*", re.DOTALL)
 _SIGNS = {"=": "$eq", "==": "$eq", "!=": "$ne", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte", "in": "$in"}
 
 
@@ -82,7 +82,7 @@ def _value(text: str) -> Any:
     return value if isinstance(value, str | bool | int | float) and not _infinite(value) else text
 
 
-def all_filters(filter: object = None, where: Sequence[str] = ()) -> Filter | None:
+def parsed_filter(filter: object = None, where: Sequence[str] = ()) -> Filter | None:
     """Return the filter that a user gave in one or both notations; None without any.
 
     Args:

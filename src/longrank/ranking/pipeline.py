@@ -24,10 +24,12 @@ from longrank.config import Assignments, listed
 from longrank.errors import InputError
 from longrank.formats.evidence import STOPPED, EvidenceWriter, evidence_header, read_evidence
 from longrank.index import Index
+from longrank.index.filters import Filter
 from longrank.protocols import Aggregator, Candidate, DocumentScorer, Retriever
 from longrank.ranking.passages import PassageDocumentScorer, lineage_header, open_aggregator, open_document_scorer
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.retrieval import first_stage, pipeline_retriever
+from longrank.retrieval.deferred import masked
 from longrank.storage import digest_of
 from longrank.types import Evidence, Notes, Query, Run, ScoredDoc
 
@@ -120,6 +122,17 @@ def open_pipeline(
         cache = None if score_cache is None else Path(score_cache)
         scorer = open_document_scorer(index, settings, model, aggregator, notes, score_cache=cache)
     return Pipeline(settings, index, retriever, scorer, aggregator)
+
+
+def filtered(pipeline: Pipeline, filter: Filter | None) -> Pipeline:
+    """Return a pipeline whose first stage searches the documents that match a filter; None: all.
+
+    Raises:
+        InputError: as `Index.mask`, or a first stage that takes no filter.
+    """
+    if filter is None:
+        return pipeline
+    return replace(pipeline, retriever=masked(pipeline.retriever, pipeline.index.mask(filter)))
 
 
 def _reopened(pipeline: Pipeline, index: Index, assignments: Assignments) -> Pipeline:

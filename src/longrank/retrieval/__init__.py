@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from longrank.config import check_options, defaults_of, lookup, suggestion
 from longrank.errors import InputError
 from longrank.index import Index
+from longrank.index.filters import Filter
 from longrank.protocols import Retriever
 from longrank.retrieval.batch import retrieve_all as retrieve_all
 from longrank.retrieval.bm25 import BM25 as BM25
@@ -44,20 +45,26 @@ VECTOR_STAGES: dict[str, Callable[..., Dense | Hybrid]] = {"dense": open_dense, 
 
 
 def open_retriever(
-    source: Index | Path | str, stage: FirstStage, *, notes: Notes | None = None
+    source: Index | Path | str, stage: FirstStage, *, notes: Notes | None = None, filter: Filter | None = None
 ) -> Searcher | WithFeedback | Dense | Hybrid | LuceneRetriever:
     """Return the retriever of a first stage over a LongRank index, or over another engine's (``lucene:PATH``).
 
     Raises:
-        InputError: as `make_retriever`, `Index.open` or the engine; or another engine's index for a stage with vectors.
+        InputError: as `make_retriever`, `Index.open`, `Index.mask` or the engine; or another engine's index for a stage
+            with vectors or a filter.
     """
     engine, _, path = ("", "", "") if isinstance(source, Index) else str(source).partition(":")
     if path and engine in ENGINES:
         if stage.kind != "words":
             fix = "build one: longrank index"
             raise InputError(f"preset '{stage.kind}' needs a LongRank index", got=str(source), fix=fix)
+        if filter is not None:
+            raise InputError("a filter needs a LongRank index", got=str(source), fix="build one: longrank index")
         return lookup(ENGINES, engine, "engine")(path, stage, notes=notes)
-    return make_retriever(Index.open(source), stage, notes=notes)
+    index = Index.open(source)
+    mask = None if filter is None else index.mask(filter)
+    retriever = make_retriever(index, stage, notes=notes)
+    return retriever if mask is None else retriever.within(mask)
 
 
 def pipeline_retriever(index: Index, stage: FirstStage, notes: Notes) -> Retriever:

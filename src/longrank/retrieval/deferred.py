@@ -5,7 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from longrank.protocols import Retriever
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.errors import InputError
+from longrank.protocols import MaskedRetriever, Retriever
 from longrank.types import Query, ScoredDoc
 
 
@@ -22,6 +26,24 @@ class Deferred:
         Raises:
             LongRankError: the stage cannot be opened; the next query tries again.
         """
+        return self._opened().retrieve(query, k)
+
+    def within(self, mask: NDArray[np.bool_]) -> Deferred:
+        """Return the same stage among the documents of a mask, bool[D]."""
+        return Deferred(lambda: masked(self._opened(), mask))
+
+    def _opened(self) -> Retriever:
         with self._lock:
             self._stage = self._stage or self._make()
-        return self._stage.retrieve(query, k)
+            return self._stage
+
+
+def masked(retriever: Retriever, mask: NDArray[np.bool_]) -> Retriever:
+    """Return a first stage among the documents of a mask, bool[D].
+
+    Raises:
+        InputError: the first stage takes no mask.
+    """
+    if not isinstance(retriever, MaskedRetriever):
+        raise InputError("this first stage takes no filter", got=type(retriever).__name__, fix="search an index")
+    return retriever.within(mask)

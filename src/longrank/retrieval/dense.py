@@ -9,6 +9,7 @@ from typing import Annotated, Self
 
 import numpy as np
 from annotated_types import Ge
+from numpy.typing import NDArray
 
 from longrank.errors import InputError, IntegrityError
 from longrank.index import Index
@@ -47,6 +48,13 @@ class Dense:
         self.index, self.stored, self.best = index, stored, best
         self.notes = Notes() if notes is None else notes
         self._encode, self._lock = encode, threading.Lock()
+        self._mask: NDArray[np.bool_] | None = None
+
+    def within(self, mask: NDArray[np.bool_]) -> Self:
+        """Return the same first stage among the documents of a mask, bool[D]; scores stay the same."""
+        retriever = copy(self)
+        retriever._mask = mask
+        return retriever
 
     def noting(self, notes: Notes) -> Self:
         """Return the same first stage with other notes."""
@@ -72,7 +80,7 @@ class Dense:
             return Hits(np.empty(0, np.int64), np.empty(0, np.float32))
         with self._lock:  # a tokenizer is not safe to share
             vector = self._encode(query)
-        return Hits(*best_documents(self.stored, vector, self.index.id_ranks, k, best=self.best))
+        return Hits(*best_documents(self.stored, vector, self.index.id_ranks, k, best=self.best, mask=self._mask))
 
 
 def open_dense(

@@ -5,6 +5,9 @@ from __future__ import annotations
 from copy import copy
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from longrank.retrieval.feedback import Feedback
 from longrank.retrieval.searcher import ExpandedQuery, Searcher
 from longrank.types import Notes, Query, ScoredDoc
@@ -16,6 +19,13 @@ class WithFeedback:
     def __init__(self, searcher: Searcher, feedback: Feedback) -> None:
         self.searcher, self.feedback = searcher, feedback
         self._second = feedback.second_pass(searcher)
+        self._mask: NDArray[np.bool_] | None = None
+
+    def within(self, mask: NDArray[np.bool_]) -> Self:
+        """Return the same first stage among the documents of a mask, bool[D]; feedback reads all documents."""
+        retriever = copy(self)
+        retriever._mask = mask
+        return retriever
 
     def noting(self, notes: Notes) -> Self:
         """Return the same first stage with other notes."""
@@ -48,4 +58,6 @@ class WithFeedback:
         """Return at most `k` documents, best first; raises as `Searcher.search`."""
         terms, expanded = self.expand(query)
         searcher = self._second if expanded else self.searcher
+        if self._mask is not None:
+            searcher = searcher.within(self._mask)
         return searcher.rows(query, searcher.search(terms, k))

@@ -7,7 +7,9 @@ from copy import copy
 from functools import partial
 from typing import Annotated, Literal, Self
 
+import numpy as np
 from annotated_types import Ge, Interval
+from numpy.typing import NDArray
 
 from longrank.errors import InputError
 from longrank.fusion import linear, rrf
@@ -42,6 +44,12 @@ class Hybrid:
     def notes(self) -> Notes:
         """Notes of the first stages."""
         return self.words.notes
+
+    def within(self, mask: NDArray[np.bool_]) -> Self:
+        """Return the same first stage among the documents of a mask, bool[D]: the masked rankings are fused."""
+        retriever = copy(self)
+        retriever.words, retriever.dense = self.words.within(mask), self.dense.within(mask)
+        return retriever
 
     def noting(self, notes: Notes) -> Self:
         """Return the same first stage with other notes."""

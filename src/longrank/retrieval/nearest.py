@@ -19,7 +19,13 @@ _ROWS = 1 << 14
 
 
 def best_documents(
-    stored: PassageVectors, query: Float32s, ranks: NDArray[np.uint32], k: int, *, best: int = 1
+    stored: PassageVectors,
+    query: Float32s,
+    ranks: NDArray[np.uint32],
+    k: int,
+    *,
+    best: int = 1,
+    mask: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.int64], Float32s]:
     """Return the k documents with the best passages: numbers in the index, and scores, best first.
 
@@ -29,6 +35,7 @@ def best_documents(
         ranks: uint32[D]; among equal scores the larger rank comes first.
         k: largest number of documents, >= 1.
         best: passages whose cosines are added, the best of each document; 1: MaxP.
+        mask: bool[D], documents to choose from; None: all.
 
     Raises:
         IntegrityError: a stored vector is not finite; names passage and document.
@@ -39,7 +46,8 @@ def best_documents(
     if not np.isfinite(documents).all():
         stored.check_finite(rough)
     margin = rounding(query)
-    numbers = candidates(documents, k, margin * best)
+    allowed = np.arange(len(documents)) if mask is None else np.flatnonzero(mask)
+    numbers = allowed[candidates(documents[allowed], k, margin * best)]
     scores = _exact(stored.matrix, offsets, numbers, rough, query, best, margin)
     order = np.lexsort((ranks[numbers], scores))[::-1][:k]
     return numbers[order], scores[order]

@@ -96,6 +96,7 @@ class Searcher(ABC):
         self.index, self.notes = index, Notes() if notes is None else notes
         self.classes, self.lengths = _length_classes(index.lengths, exact=doc_lengths == "exact")
         self.doc_lengths, self.ties = doc_lengths, ties
+        self._excluded: NDArray[np.bool_] | None = None
         self._own = threading.local()
 
     @abstractmethod
@@ -133,6 +134,8 @@ class Searcher(ABC):
         check("k", k, k >= 1, "at least 1")
         sums = self._sums()
         self._add(self._known(weights), sums)
+        if self._excluded is not None:
+            np.copyto(sums, -0.0, where=self._excluded)  # as if no term occurred in them
         return Hits(*best(sums, self.index.id_ranks, k, descending=self.ties == "doc_id"))
 
     def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
@@ -151,6 +154,12 @@ class Searcher(ABC):
     def parallel(self) -> bool:
         """True if several threads are faster than one; in a small index, switching threads costs more."""
         return self.index.n_docs >= _MANY
+
+    def within(self, mask: NDArray[np.bool_]) -> Self:
+        """Return the same searcher among the documents of a mask, bool[D]; statistics and scores stay the same."""
+        searcher = copy(self)
+        searcher._excluded = ~mask
+        return searcher
 
     def noting(self, notes: Notes) -> Self:
         """Return the same searcher with other notes."""

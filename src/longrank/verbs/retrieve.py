@@ -10,6 +10,7 @@ from longrank.collections import read_queries
 from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.index import Index
+from longrank.index.filter_parsing import parsed_filter
 from longrank.processes import cores
 from longrank.retrieval import (
     Dense,
@@ -43,6 +44,7 @@ def retrieve(
     format: str | None = None,
     field: str | None = None,
     allow_empty: bool = False,
+    filter: object = None,
     tag: str = "longrank",
     notes: Notes | None = None,
     progress: Callable[[int], object] | None = None,
@@ -61,6 +63,7 @@ def retrieve(
         format: query format, if it cannot be detected.
         field: topic field that is the query: ``title``, ``description``, ...
         allow_empty: accept queries without text, which find nothing.
+        filter: filter of the documents by their metadata: ``{"year": {"$gte": 2020}}``, or such a JSON text.
         tag: tag of the run.
         notes: collects remarks; None: only ``run.notes`` has them.
         progress: called with the number of queries just done.
@@ -82,7 +85,7 @@ def retrieve(
     """
     notes = Notes() if notes is None else notes
     queries = read_queries(queries, notes, format=format, field=field, allow_empty=allow_empty)
-    retriever = open_retriever(index, first_stage(preset, settings), notes=notes)
+    retriever = open_retriever(index, first_stage(preset, settings), notes=notes, filter=parsed_filter(filter))
     found = rankings(retriever, queries, k, threads=threads, notes=notes, progress=progress)
     run = Run(tag, (row for ranking in found for row in ranking))
     run.notes = notes

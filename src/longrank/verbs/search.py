@@ -7,9 +7,10 @@ from pathlib import Path
 from longrank.config import Assignments, check_at_least, listed
 from longrank.errors import InputError
 from longrank.index import Index
+from longrank.index.filter_parsing import parsed_filter
 from longrank.ranking.explain import Result
 from longrank.ranking.explain import search as search_index
-from longrank.ranking.pipeline import Pipeline, open_pipeline
+from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
 from longrank.ranking.results import Results
 from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings, default_pipeline
 from longrank.types import Notes
@@ -26,6 +27,7 @@ def search(
     score_cache: Path | str | None = None,
     allow_untrained: bool = False,
     assignments: Assignments = (),
+    filter: object = None,
     notes: Notes | None = None,
 ) -> Results[Result]:
     """Search long documents, and show the passages that matter.
@@ -41,6 +43,7 @@ def search(
         score_cache: file of passage scores shared between runs, created if absent.
         allow_untrained: score with a document network that was never trained.
         assignments: ``{"final.depth": 50}`` or ``["final.depth=50"]``: settings of the pipeline.
+        filter: filter of the documents by their metadata: ``{"year": {"$gte": 2020}}``, or such a JSON text.
         notes: collects remarks; None: only ``results.notes`` has them.
 
     Returns:
@@ -63,6 +66,7 @@ def search(
         raise InputError("the query is empty")
     check_at_least("k", k, 1)
     check_at_least("passages", passages, 0)
+    condition = parsed_filter(filter)
     notes = Notes() if notes is None else notes
     opened = open_pipeline(
         index,
@@ -72,4 +76,4 @@ def search(
         notes=notes,
         score_cache=score_cache,
     )
-    return Results(query, search_index(opened, query, k=k, passages=passages), notes)
+    return Results(query, search_index(filtered(opened, condition), query, k=k, passages=passages), notes)

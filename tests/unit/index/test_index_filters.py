@@ -1,0 +1,239 @@
+"""Filters are parsed strictly, and choose the documents that a plain reading of the filter chooses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from longrank.errors import InputError
+from longrank.index import Index, filter_parsing
+from longrank.index.filter_parsing import parse_filter, parse_json, parse_where, parsed_filter
+
+BOOKS: list[dict[str, Any]] = [
+    {"id": "a", "text": "x", "year": 2020, "lang": "en", "tags": ["x", "y"], "new": True},
+    {"id": "b", "text": "x", "year": 2019.5, "lang": "de", "new": False},
+    {"id": "c", "text": "x", "lang": "en", "tags": []},
+    {"id": "d", "text": "x", "year": 1999, "tags": "y", "about": {"a": 1}},
+    {"id": "e", "text": "x", "mixed": 1},
+    {"id": "f", "text": "x", "mixed": "1"},
+    {"id": "g", "text": "x", "mixed": True},
+]
+
+
+@pytest.fixture(scope="module")
+def index() -> Index:
+    return Index.build(BOOKS)
+
+
+def matching(index: Index, filter: Any) -> str:
+    return "".join(index.doc_ids(np.flatnonzero(index.mask(parse_filter(filter)))))
+
+
+@pytest.mark.parametrize(
+    ("filter", "expected"),
+    [
+        ({}, "abcdefg"),
+        ({"lang": "en"}, "ac"),
+        ({"lang": {"$eq": "en"}, "year": {"$gte": 2020}}, "a"),
+        ({"year": {"$gte": 2019.5}}, "ab"),
+        ({"year": {"$gt": 2019.5}}, "a"),
+        ({"year": {"$lt": 2020}}, "bd"),
+        ({"year": {"$lte": 1999}}, "d"),
+        ({"year": {"$gt": 1999, "$lt": 2020}}, "b"),
+        ({"year": 2020.0}, "a"),
+        ({"year": {"$gt": 10**40}}, ""),
+        ({"lang": {"$gt": "de"}}, "ac"),
+        ({"lang": {"$ne": "en"}}, "bdefg"),
+        ({"lang": {"$in": ["de", "fr"]}}, "b"),
+        ({"lang": {"$nin": ["de", "fr"]}}, "acdefg"),
+        ({"tags": "y"}, "ad"),
+        ({"tags": {"$in": ["x"]}}, "a"),
+        ({"tags": {"$exists": True}}, "acd"),
+        ({"tags": {"$exists": False}}, "befg"),
+        ({"none": {"$exists": True}}, ""),
+        ({"about": {"$exists": True}}, "d"),
+        ({"new": True}, "a"),
+        ({"new": {"$ne": True}}, "bcdefg"),
+        ({"mixed": 1}, "e"),
+        ({"mixed": "1"}, "f"),
+        ({"mixed": True}, "g"),
+        ({"year": {"$not": {"$gte": 2000}}}, "cdefg"),
+        ({"$not": {"lang": "en"}}, "bdefg"),
+        ({"$or": [{"lang": "de"}, {"year": 1999}]}, "bd"),
+        ({"$and": [{"lang": "en"}, {"$or": [{"year": 2020}, {"tags": "z"}]}]}, "a"),
+    ],
+)
+def test_a_filter_chooses(index: Index, filter: dict[str, Any], expected: str) -> None:
+    assert matching(index, filter) == expected
+
+
+@pytest.mark.parametrize(
+    ("filter", "message"),
+    [
+        (["year"], r"^filter must be an object of fields \(got \[\"year\"\]\); e\.g\."),
+        ({"year": {"$gtt": 1}}, r"^filter/year/\$gtt: unknown operator \(got '\$gtt'\); did you mean '\$gt'"),
+        ({"$nor": [{}]}, r"^filter/\$nor: unknown operator here \(got '\$nor'\); did you mean '\$or'"),
+        ({"$gte": 3}, r"^filter/\$gte: unknown operator here \(got '\$gte'\); it follows a field"),
+        ({"year": {}}, r"^filter/year: no operator; one of \$eq"),
+        ({"year": None}, r'^filter/year takes a number, a text, true or false \(got \'None\'\); {"\$exists": false}'),
+        ({"year": [1]}, r"^filter/year takes a number"),
+        ({"year": {"$gt": float("nan")}}, r"^filter/year/\$gt takes a number"),
+        ({"new": {"$gt": False}}, r"^filter/new/\$gt takes a number or a text"),
+        ({"year": {"$in": []}}, r"^filter/year/\$in takes a list of values"),
+        ({"year": {"$in": [1, [2]]}}, r"^filter/year/\$in/1 takes a number"),
+        ({"year": {"$exists": 1}}, r"^filter/year/\$exists takes true or false"),
+        ({"year": {"$not": 3}}, r"^filter/year/\$not takes an object of operators"),
+        ({"$and": []}, r"^filter/\$and takes a list of filters"),
+        ({"$or": [{"year": 1}, 3]}, r"^filter/\$or/1 must be an object"),
+        ({1: 2}, r"^filter/1: a field is a string"),
+        ({"yaer": 1}, r"^filter/yaer: no document has this field \(got 'yaer'\); did you mean 'year'"),
+        ({"year": "2020"}, r"^filter/year: no document has such a value \(got '2020'\); the field holds numbers"),
+        ({"lang": {"$ne": 1}}, r"^filter/lang/\$ne: no document has such a value \(got 1\); the field holds text"),
+    ],
+)
+def test_a_wrong_filter_is_refused_with_its_place(index: Index, filter: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        index.mask(parse_filter(filter))
+
+
+def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep: dict[str, Any] = {"year": 1}
+    for _ in range(40):
+        deep = {"$not": deep}
+    with pytest.raises(InputError, match="nested deeper than 30"):
+        parse_filter(deep)
+    monkeypatch.setattr(filter_parsing, "MAX_CONDITIONS", 3)
+    monkeypatch.setattr(filter_parsing, "MAX_VALUES", 3)
+    with pytest.raises(InputError, match=r"^filter/d: more than 3 conditions"):
+        parse_filter(dict.fromkeys("abcd", 1))
+    with pytest.raises(InputError, match="more than 3 values"):
+        parse_filter({"a": {"$in": [1, 2, 3, 4]}})
+
+
+@pytest.mark.parametrize(
+    ("where", "filter"),
+    [
+        ("year>=2020", {"year": {"$gte": 2020}}),
+        (" year < 2019.5 ", {"year": {"$lt": 2019.5}}),
+        ("lang=en", {"lang": "en"}),
+        ("lang == en", {"lang": "en"}),
+        ("lang!=en", {"lang": {"$ne": "en"}}),
+        ("lang in de, fr", {"lang": {"$in": ["de", "fr"]}}),
+        ('mixed="1"', {"mixed": "1"}),
+        ("new=true", {"new": True}),
+    ],
+)
+def test_a_condition_is_a_filter(index: Index, where: str, filter: dict[str, Any]) -> None:
+    assert np.array_equal(index.mask(parse_where(where)), index.mask(parse_filter(filter)))
+
+
+@pytest.mark.parametrize("where", ["", "year", "year>", ">=3", "year ~ 3"])
+def test_a_wrong_condition_is_refused(where: str) -> None:
+    with pytest.raises(InputError, match="--where takes FIELD"):
+        parse_where(where)
+
+
+def test_json_is_strict(index: Index) -> None:
+    assert np.array_equal(index.mask(parse_json('{"lang": "en"}')), index.mask(parse_filter({"lang": "en"})))
+    for text, message in (('{"a": 1, "a": 2}', "key occurs twice"), ("{", "--filter is not JSON"), ("[]", "an object")):
+        with pytest.raises(InputError, match=message):
+            parse_json(text)
+
+
+def test_all_given_filters_must_match(index: Index) -> None:
+    assert parsed_filter() is None
+    both = parsed_filter('{"lang": "en"}', ["year>2000", "new=true"])
+    assert both is not None
+    assert index.doc_ids(np.flatnonzero(index.mask(both))) == ["a"]
+
+
+def test_an_index_without_metadata_refuses_a_filter() -> None:
+    with pytest.raises(InputError, match="the index holds no metadata"):
+        Index.build([("a", "x")]).mask(parse_filter({"year": 1}))
+
+
+# --- a plain reading of filters -------------------------------------------------------------------
+
+VALUES = st.one_of(st.integers(-3, 3), st.sampled_from(["a", "b", "ab"]), st.booleans(), st.sampled_from([0.5, -1.0]))
+FIELDS = st.sampled_from(["p", "q"])
+CONDITIONS = st.one_of(
+    st.tuples(st.sampled_from(["$eq", "$ne"]), VALUES),
+    st.tuples(
+        st.sampled_from(["$gt", "$gte", "$lt", "$lte"]), VALUES.filter(lambda value: not isinstance(value, bool))
+    ),
+    st.tuples(st.sampled_from(["$in", "$nin"]), st.lists(VALUES, min_size=1, max_size=3)),
+    st.tuples(st.just("$exists"), st.booleans()),
+)
+FILTERS = st.recursive(
+    st.builds(lambda field, condition: {field: dict([condition])}, FIELDS, CONDITIONS),
+    lambda parts: st.one_of(
+        st.builds(lambda some: {"$and": some}, st.lists(parts, min_size=1, max_size=3)),
+        st.builds(lambda some: {"$or": some}, st.lists(parts, min_size=1, max_size=3)),
+        st.builds(lambda part: {"$not": part}, parts),
+    ),
+    max_leaves=5,
+)
+
+
+def plain(filter: dict[str, Any], record: dict[str, Any]) -> bool:
+    return all(_holds(key, value, record) for key, value in filter.items())
+
+
+def _holds(key: str, value: Any, record: dict[str, Any]) -> bool:
+    if key == "$not":
+        return not plain(value, record)
+    if key in ("$and", "$or"):
+        return (all if key == "$and" else any)(plain(part, record) for part in value)
+    [(operator, operand)] = value.items()
+    if operator == "$exists":
+        return (key in record) == operand
+    if operator in ("$ne", "$nin"):
+        return not _holds(key, {"$eq" if operator == "$ne" else "$in": operand}, record)
+    held = record.get(key, [])
+    return any(_compares(item, operator, operand) for item in (held if isinstance(held, list) else [held]))
+
+
+def _kind(value: Any) -> type:
+    return bool if isinstance(value, bool) else str if isinstance(value, str) else float
+
+
+def _compares(item: Any, operator: str, operand: Any) -> bool:
+    if operator == "$in":
+        return any(_compares(item, "$eq", one) for one in operand)
+    if _kind(item) is not _kind(operand):
+        return False
+    return {
+        "$eq": lambda: item == operand,
+        "$gt": lambda: item > operand,
+        "$gte": lambda: item >= operand,
+        "$lt": lambda: item < operand,
+        "$lte": lambda: item <= operand,
+    }[operator]()
+
+
+@pytest.fixture(scope="module")
+def mixed() -> tuple[Index, list[dict[str, Any]]]:
+    """Documents with values of all kinds in both fields, some absent, some lists."""
+    rng = np.random.default_rng(5)
+    pool = [-3, -1, 0, 1, 2, 3, 0.5, -1.0, "a", "b", "ab", True, False]
+    records = []
+    for _ in range(60):
+        record: dict[str, Any] = {}
+        for field in "pq":
+            n = int(rng.integers(0, 4))
+            values = [pool[i] for i in rng.integers(0, len(pool), max(n, 1))]
+            if n:
+                record[field] = values[0] if n < 3 else values
+        records.append(record)
+    return Index.build([{"id": f"d{i}", "text": "x", **record} for i, record in enumerate(records)]), records
+
+
+@settings(max_examples=150, deadline=None)
+@given(FILTERS)
+def test_masks_equal_a_plain_reading(mixed: tuple[Index, list[dict[str, Any]]], filter: dict[str, Any]) -> None:
+    index, records = mixed
+    assert index.mask(parse_filter(filter)).tolist() == [plain(filter, record) for record in records]
