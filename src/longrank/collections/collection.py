@@ -61,7 +61,7 @@ class Collection:
 
     @property
     def _has_fields(self) -> bool:
-        """Whether documents have the fields of the catalogue: those of ir_datasets, and of MS MARCO's TSV files."""
+        """True if documents have the fields of the catalogue, as those of ir_datasets, and of MS MARCO's TSV files."""
         files = [file for source in self.sources for file in (Path(source).glob("*.tsv*") if source else ())]
         return bool(self.sources) and (self.sources[0].startswith(IRDS) or bool(files))
 
