@@ -102,7 +102,8 @@ def _print_passage(out: Console, passage: ShownPassage) -> None:
     from longrank.ranking.explain import marked
 
     earned = "" if passage.contribution is None else f", contributes {passage.contribution:.4f}"
-    where = f"    passage {passage.index} [{passage.start}:{passage.end}] {passage.score:.4f}{passage.detail}{earned}"
+    where = f"    {_harmless(passage.place)} | " if passage.place else "    "
+    where += f"passage {passage.index} [{passage.start}:{passage.end}] {passage.score:.4f}{passage.detail}{earned}"
     out.print(Text(where, style="cyan"))
     parts = marked(passage)
     if out.is_terminal:

@@ -14,6 +14,7 @@ from longrank.formats.parsed.child import NoTextLayer, parse
 from longrank.formats.records import CorpusOptions, Reader, Record, SourceFile
 from longrank.formats.whole_files import whole_text
 from longrank.types import Notes
+from longrank.types.pages import HEADINGS, PAGE_STARTS, SOURCE
 
 SCANNED = "files without a text layer (scanned pages)"
 
@@ -47,6 +48,15 @@ def _read(format: str, file: SourceFile, notes: Notes, options: CorpusOptions) -
 def _record(file: SourceFile, parsed: Parsed, notes: Notes) -> Record:
     for kind, count in parsed.notes.items():
         notes.add(kind, str(file.path), count)
-    values: dict[str, Any] = {**parsed.values, "title": parsed.title, "text": parsed.text, "source": file.name}
-    values |= {name: part for name in ("pages", "headings") if (part := getattr(parsed, name))}
+    values: dict[str, Any] = {**parsed.values, "title": parsed.title, "text": parsed.text, SOURCE: _source(file)}
+    if parsed.pages:
+        values |= {"pages": len(parsed.pages), PAGE_STARTS: parsed.pages}
+    if parsed.headings:
+        values[HEADINGS] = parsed.headings
     return Record(file.name + parsed.name, values, None)
+
+
+def _source(file: SourceFile) -> str:
+    """Return the path relative to the source folder; the id is that path with blanks escaped."""
+    path = "/".join(file.path.parts[-1 - file.name.count("/") :])
+    return path.encode(errors="replace").decode()

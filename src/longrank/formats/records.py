@@ -18,11 +18,13 @@ from longrank.formats.metadata import metadata_of
 from longrank.formats.parsed.child import DEFAULT_PARSER_LIMITS, ParserLimits
 from longrank.formats.spans import passage_spans
 from longrank.types import Document, Notes
+from longrank.types.pages import HEADINGS, PAGE_STARTS
 
 TITLE = "title"
 PASSAGES = "passages"
 ID_KEYS = ("doc_id", "id", "_id", "docno")
 NAMES_OF_TEXT = ("text", "body", "contents")
+_OFFSETS = {PAGE_STARTS, HEADINGS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +166,13 @@ class Composer:
         """Return the fields that are no part of the document yet."""
         values = record.values
         used = {TITLE, PASSAGES, *(_key(name, values) for name in self._names)}
+        if self._names != ("text",):
+            used |= _OFFSETS  # they count the code points of 'text' alone
         names = (
             name
             for name in values
             if name not in used
-            and (self._metadata is None or name in self._metadata)
+            and (self._metadata is None or name in self._metadata or name in _OFFSETS)
             and not (name in ID_KEYS and str(values[name]) == record.doc_id)
         )
         return metadata_of(values, names, notes, _shown(where))

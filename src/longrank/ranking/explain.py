@@ -13,7 +13,7 @@ from longrank.ranking.pipeline import Pipeline
 from longrank.ranking.places import best_places
 from longrank.text.analysis import Analyzer
 from longrank.text.words import readable
-from longrank.types import Document, Evidence, Query, ScoredDoc, Span
+from longrank.types import Document, Evidence, Pages, Query, ScoredDoc, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class ShownPassage:
         words: (start, end) of the query's words, in code points of the document's text.
         highlights: (start, end) of the best sentence, in code points of the document's text; empty if the passage is.
         parts: of a mix, name of each scorer -> its own score; else None.
+        page: number of the page with the passage's start, from 1; None if the document has no pages.
+        place: file and pages, e.g. ``report.pdf, p. 12``; None if the document has no pages.
     """
 
     index: int
@@ -42,6 +44,8 @@ class ShownPassage:
     words: tuple[Span, ...]
     highlights: tuple[Span, ...] = ()
     parts: Mapping[str, float] | None = None
+    page: int | None = None
+    place: str | None = None
 
     @property
     def sentence(self) -> str:
@@ -191,10 +195,22 @@ def _result(  # noqa: PLR0917
         score=row.score,
         first_stage=first_stage,
         aggregate=pipeline.aggregator(evidence),
-        passages=best_passages(document, evidence, terms, n, pipeline.index.analyzer),
+        passages=_on_pages(
+            best_passages(document, evidence, terms, n, pipeline.index.analyzer),
+            Pages(pipeline.index.metadata(row.doc_id)),
+        ),
         n_passages=evidence.n_passages,
         n_scored=len(evidence.passage_index),
         n_truncated=evidence.n_truncated,
+    )
+
+
+def _on_pages(passages: tuple[ShownPassage, ...], pages: Pages) -> tuple[ShownPassage, ...]:
+    """Return the passages with their pages."""
+    if pages.page(0) is None:
+        return passages
+    return tuple(
+        replace(item, page=pages.page(item.start), place=pages.place(item.start, item.end)) for item in passages
     )
 
 

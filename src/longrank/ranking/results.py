@@ -100,7 +100,8 @@ def _row(rank: int, document: Result | RankedText) -> str:
 
 
 def _passage(passage: ShownPassage) -> str:
-    place = f"passage {passage.index} · characters {passage.start} to {passage.end} · {passage.score:.4f}"
+    place = f"{escape(passage.place)} · " if passage.place else ""
+    place += f"passage {passage.index} · characters {passage.start} to {passage.end} · {passage.score:.4f}"
     place += escape(passage.detail)
     return f"<div style='{_TEXT}'><div style='{_SMALL}'>{place}</div>{''.join(map(_part, marked(passage)))}</div>"
 

@@ -25,6 +25,7 @@ class ShownPassage(BaseModel):
     """A passage: ``document[start:end] == text``.
 
     `words` are offsets of the query's words, `highlights` of the best sentence; `parts` are the scores in a mix.
+    `page` counts from 1, and `place` names file and page, if the document has pages.
     """
 
     index: int
@@ -36,6 +37,8 @@ class ShownPassage(BaseModel):
     words: list[tuple[Place, Place]]
     highlights: list[tuple[Place, Place]]
     parts: dict[str, float] | None = None
+    page: int | None = None
+    place: str | None = None
 
 
 class RelevantPassage(ShownPassage):

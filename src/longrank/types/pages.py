@@ -1,0 +1,47 @@
+"""Pages and headings of a document, as its metadata keep them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+SOURCE, PAGE_STARTS, HEADINGS = "source", "page_starts", "headings"
+"""Names of fields: path of the file; offsets at which pages begin; [start, end, level] of each heading."""
+
+
+class Pages:
+    """The pages of a document.
+
+    Args:
+        metadata: the document's other fields.
+
+    Attributes:
+        source: path of the file relative to the source folder; empty if unknown.
+    """
+
+    def __init__(self, metadata: Mapping[str, Any]) -> None:
+        source, starts = metadata.get(SOURCE), metadata.get(PAGE_STARTS)
+        self.source = source if isinstance(source, str) else ""
+        self._starts: list[int] = starts if isinstance(starts, list) and _are_starts(starts) else []
+
+    def page(self, start: int) -> int | None:
+        """Return the number from 1 of the page with a code point of the text; None if the document has no pages."""
+        return bisect_right(self._starts, start) if self._starts else None
+
+    def place(self, start: int, end: int) -> str:
+        """Return file and pages of a passage, e.g. ``report.pdf, p. 12``; empty if the document has no pages."""
+        first, last = self.page(start), self.page(max(start, end - 1))
+        if first is None:
+            return ""
+        pages = f"p. {first}" if first == last else f"pp. {first}-{last}"
+        name = self.source.rpartition("/")[2]
+        return f"{name}, {pages}" if name else pages
+
+
+def _are_starts(value: list[Any]) -> bool:
+    """Tell whether a list is a list of offsets: the field of another source may have this name, too."""
+    if not value or value[0] != 0:
+        return False
+    return all(isinstance(start, int) for start in value) and all(a <= b for a, b in pairwise(value))
