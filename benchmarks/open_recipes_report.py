@@ -17,8 +17,9 @@ def as_markdown(results: Sequence[Mapping[str, Any]], still_to_run: Sequence[str
         still_to_run: cases that have not run.
     """
     parts = [INTRODUCTION]
-    for paper, of_paper in groupby(results, key=lambda result: result["paper"]):
-        parts.append(f"## {paper}\n")
+    for paper, group in groupby(results, key=lambda result: result["paper"]):
+        of_paper = list(group)
+        parts += [f"## {paper}\n", *_overview(of_paper)]
         for title, of_recipe in groupby(of_paper, key=lambda result: f"### {result['item']}: {result['about']}\n"):
             parts += [title, *map(_block, of_recipe)]
     still = f"- Not run yet: {', '.join(still_to_run)}.\n" if still_to_run else ""
@@ -26,6 +27,10 @@ def as_markdown(results: Sequence[Mapping[str, Any]], still_to_run: Sequence[str
 
 
 INTRODUCTION = """# The papers' recipes on open collections
+
+The procedures of the papers run here on open collections. No paper's own collection could be read, and most published
+models were replaced, so no published figure is confirmed or refuted. For each paper, the first table has one row of each
+recipe; the commands there stand in full below the recipe's own tables.
 
 These tables show how the rows of the papers' tables compare on open collections. Each obtained figure stands first;
 the paper's figure, on its own collection with its own models, follows in brackets. Compare the order of rows, not the
@@ -58,6 +63,22 @@ NOT_RUN = """## Not run here
 - PARADE's Table 9 on passages of TREC and MS MARCO, which are not available here. Its figures for FiRA are among the
   [analyses](analyses.md#relevant-passages-of-a-document).
 """
+
+
+def _overview(results: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a table with a line for each recipe: its last published row, on its first collection."""
+    lines, seen = [], set[str]()
+    for one in results:
+        found = [(row, name) for row in one["rows"] for name in row["obtained"] if name in row["published"]]
+        if not found or one["recipe"] in seen:
+            continue
+        seen.add(one["recipe"])
+        row, name = next(pair for pair in found if pair[0] is found[-1][0])
+        cells = (f"{row['row']}, {name}", _figure(row["published"][name]), _figure(row["obtained"][name]))
+        command = f"`longrank reproduce {one['recipe']}`"
+        lines.append([one["item"], *map(markdown_text, cells), one["collection"], command])
+    head = ["", "row and measure", "published", "ours", "ours on", "command"]
+    return [pipes([head, ["---", "---", "---:", "---:", "---", "---"], *lines])] if lines else []
 
 
 def _block(one: Mapping[str, Any]) -> str:

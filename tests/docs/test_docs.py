@@ -98,3 +98,27 @@ def test_every_decision_is_listed() -> None:
     decisions = ROOT / "docs" / "decisions"
     listed = re.findall(r"^\| \[[a-z0-9-]+\]\(([a-z0-9-]+\.md)\)", (decisions / "README.md").read_text(), re.MULTILINE)
     assert sorted([*listed, "README.md"]) == sorted(page.name for page in decisions.glob("*.md"))
+
+
+def test_the_first_lines_say_how_much_of_the_papers_is_reproduced() -> None:
+    from longrank.reproduction.recipe_files import load_recipe, recipe_names
+
+    recipes = [load_recipe(name)[0] for name in recipe_names()]
+    with_program = sum(recipe.program is not None for recipe in recipes)
+    rows = [row for recipe in recipes for row in recipe.expected]
+    lost = sum(row.expected == "not recovered" for row in rows)
+    counted = f"{with_program} of {len(recipes)}"
+    page = " ".join((ROOT / "docs" / "reproduction.md").read_text().split("```")[0].split())
+    assert f"{counted} recipes have a program" in page
+    assert f"the figures of {lost} of {len(rows)} rows are *not recovered*" in page
+    assert "none of the papers' own collections could be read here" in page
+    readme = (ROOT / "README.md").read_text()
+    assert f"{counted} tables and figures" in readme
+    assert "None of the papers' own collections could be read here" in readme.split("![")[0]
+
+
+def test_each_paper_has_a_table_of_published_and_obtained_figures() -> None:
+    sections = (ROOT / "docs" / "recipes.md").read_text().split("\n## ")[1:]
+    tables = {section.split("\n")[0]: section.split("\n")[2] for section in sections}
+    for paper in ("SANTOS", "BIRCH", "PARADE", "MAXP", "H2OLOO"):
+        assert tables[paper] == "|  | row and measure | published | ours | ours on | command |"
