@@ -29,8 +29,8 @@ def as_markdown(results: Sequence[Mapping[str, Any]], still_to_run: Sequence[str
 INTRODUCTION = """# The papers' recipes on open collections
 
 The procedures of the papers run here on open collections. No paper's own collection could be read, and most published
-models were replaced, so no published figure is confirmed or refuted. For each paper, the first table has one row of each
-recipe; the commands there stand in full below the recipe's own tables.
+models were replaced, so no published figure is confirmed or refuted. For each paper, the first table has one row of
+each recipe; the commands there stand in full below the recipe's own tables.
 
 These tables show how the rows of the papers' tables compare on open collections. Each obtained figure stands first;
 the paper's figure, on its own collection with its own models, follows in brackets. Compare the order of rows, not the
