@@ -83,12 +83,13 @@ def test_figures_stand_with_the_published_ones_and_points_by_line(recipes: Modul
         [
             {
                 **about,
+                "recipe": "parade/table2",
                 "item": "Table 2",
                 "rows": rows,
                 "significance": {"compare_with": "BM25", "alpha": 0.05},
                 "late": {"max": "2 of 5"},
             },
-            {**about, "item": "Figure 3", "rows": points, "significance": {}, "late": {}},
+            {**about, "recipe": "parade/figure3", "item": "Figure 3", "rows": points, "significance": {}, "late": {}},
         ],
         ["`parade/table5` on time"],
     )
@@ -96,6 +97,8 @@ def test_figures_stand_with_the_published_ones_and_points_by_line(recipes: Modul
     assert found.count("## PARADE\n") == 1
     assert "|  | AP | R |\n| --- | ---: | ---: |\n| BM25 | .5000 (.2500) | 12 |\n| Max | .6123\\* |  |\n" in found
     assert "|  | Max, AP | Sum, AP |\n| --- | ---: | ---: |\n| 8 | .2500 | .2500 |\n| 16 | .2500 |  |\n" in found
+    line = "| Table 2 | BM25, AP | .2500 | .5000 | time | `longrank reproduce parade/table2` |\n"
+    assert found.count("`longrank reproduce parade/") == found.count(line) == 1
     assert found.count("Still rising on dev at the last validation: max in 2 of 5 folds.") == 1
     assert found.count("Still rising") == 1
 
