@@ -4,13 +4,44 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longrank.index.arrays import Array, Strings, mapped
 from longrank.types import Document
+
+
+class Slots(NamedTuple):
+    """Slots of an index, for search.
+
+    Attributes:
+        bases: first slot of each segment, and the number of slots.
+        lengths: uint32[S], terms per document.
+        ranks: uint32[S], order of the ids.
+        dead: int64, the slots of deleted documents, ascending.
+    """
+
+    bases: NDArray[np.int64]
+    lengths: Array
+    ranks: Array
+    dead: NDArray[np.int64]
+
+    def numbers(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of the living documents in some slots."""
+        return slots - np.searchsorted(self.dead, slots) if len(self.dead) else slots
+
+    def spread(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return bool[S], the values of a mask of living documents, bool[D], in their slots; False elsewhere."""
+        if not len(self.dead):
+            return mask
+        spread = np.ones(len(self.lengths), np.bool_)
+        spread[self.dead] = False
+        spread[spread] = mask
+        return spread
 
 
 class Documents:
@@ -52,13 +83,46 @@ class Documents:
         Raises:
             KeyError: no such document.
         """
+        number = self.find(doc_id)
+        if number is None:
+            raise KeyError(doc_id)
+        return number
+
+    def find(self, doc_id: str) -> int | None:
+        """Return the number of a document; None if there is no such document."""
         key = doc_id.encode(errors="surrogatepass")  # lone surrogates are in no id
-        place = bisect_left(_Ordered(self._ids, self.id_order), key)
+        place = bisect_left(self.sorted_ids, key)
         if place < len(self):
             number = int(self.id_order[place])
             if self._ids[number] == key:
                 return number
-        raise KeyError(doc_id)
+        return None
+
+    @property
+    def strings(self) -> dict[str, Strings]:
+        """Ids, titles and texts of all documents, by the names of their files."""
+        return {"ids": self._ids, "titles": self._titles, "texts": self._texts}
+
+    @property
+    def spans(self) -> Array:
+        """uint32[2 n], starts and ends of the passages of all documents."""
+        return self._spans
+
+    @property
+    def span_counts(self) -> NDArray[np.int64]:
+        """int64[D], passages of each document."""
+        counts: NDArray[np.int64] = np.diff(self._span_offsets).astype(np.int64)
+        return counts
+
+    @property
+    def slots(self) -> Slots:
+        """The slots of the documents, which are their numbers."""
+        return Slots(np.array([0, len(self)]), self.lengths, self.id_ranks, np.empty(0, np.int64))
+
+    @property
+    def sorted_ids(self) -> OrderedStrings:
+        """All ids as bytes, sorted."""
+        return OrderedStrings(self._ids, self.id_order)
 
     def at(self, number: int) -> Document:
         """Return the document with a number."""
@@ -68,14 +132,22 @@ class Documents:
         return Document(self.doc_id(number), self._titles.text(number), self._texts.text(number), spans)
 
 
-class _Ordered(Sequence[bytes]):
-    """The sorted ids, for bisection."""
+class OrderedStrings(Sequence[bytes]):
+    """Strings in another order than that of their list."""
 
-    def __init__(self, ids: Strings, order: Array) -> None:
-        self._ids, self._order = ids, order
+    def __init__(self, strings: Strings, order: Array) -> None:
+        self._strings, self._order = strings, order
 
     def __len__(self) -> int:
         return len(self._order)
 
-    def __getitem__(self, place: int) -> bytes:  # type: ignore[override]
-        return self._ids[int(self._order[place])]
+    @overload
+    def __getitem__(self, key: int) -> bytes: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[bytes]: ...
+    def __getitem__(self, key: int | slice) -> bytes | list[bytes]:
+        if isinstance(key, int):
+            return self._strings[int(self._order[key])]
+        text, bounds = self._strings.gathered(self._order[key])
+        gathered = text.tobytes()
+        return [gathered[a:b] for a, b in pairwise(bounds.tolist())]

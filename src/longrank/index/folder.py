@@ -1,27 +1,33 @@
 """The folder of an index on disk; a new index replaces an old index in a single step.
 
-    INDEX/manifest.json     names the valid data folder; replaced atomically, after all other files
-    INDEX/data-<digest>/    the index; its own manifest lists size and SHA-256 of every file
+    INDEX/manifest.json     names the valid segments; replaced atomically, after all other files
+    INDEX/data-<digest>/    a segment; its own manifest lists size and SHA-256 of every file
+    INDEX/deleted-<digest>  deleted documents of a segment, one bit per document
     INDEX/vectors/          passage vectors, if any, each with a manifest of its own
     INDEX/.building-*       a build in progress, or the remains of a killed build
 
-The old index stays valid until the manifest is replaced; from then on the new index is valid. A data folder is named
-by its content, so equal builds give equal folders.
+The old index stays valid until the manifest is replaced; from then on the new index is valid. Segments and deletions
+are named by their content, so equal builds give equal folders, and no file that a manifest names ever changes.
+
+The manifest of a built index names its only segment under ``data`` (version 2). The manifest of a changed index lists
+``segments`` in the order of their documents (version 3).
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from longrank.errors import InputError, IntegrityError, LongRankError
+from longrank.index.parts import Part, unpacked
 from longrank.small_files import RECORD, read_small
 from longrank.storage import (
     MANIFEST,
@@ -37,9 +43,16 @@ from longrank.storage import write_manifest as write_folder_manifest
 from longrank.storage.workplace import LOCK, working_in
 
 FORMAT = "longrank index"
-VERSION = 2
+VERSION, CHANGED = 2, 3
 VECTORS = "vectors"
-_DATA, _BUILDING = "data-", ".building-"
+_DATA, _DELETED, _BUILDING = "data-", "deleted-", ".building-"
+
+
+class SegmentName(NamedTuple):
+    """Names of a segment in an index folder: its data folder, and its file of deletions, "" if it has none."""
+
+    data: str
+    deleted: str = ""
 
 
 def folder_path(folder: object) -> Path:
@@ -71,29 +84,46 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise IntegrityError(f"{path}: cannot be read ({error})") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError("is a folder with other content, not an index", path=folder)
-    if manifest.get("version") != VERSION:
+    if manifest.get("version") not in (VERSION, CHANGED):
         raise IntegrityError(
-            f"{path}: index format {manifest.get('version')}, this longrank reads {VERSION}; rebuild or upgrade"
+            f"{path}: index format {manifest.get('version')}, this longrank reads {CHANGED}; rebuild or upgrade"
         )
-    if not isinstance(manifest.get("data"), str):
+    if not segments_of(manifest):
         raise IntegrityError(f"{path}: names no data; the file is damaged")
     return manifest
 
 
-def open_data(folder: Path) -> tuple[Path, dict[str, Any]]:
-    """Return the valid data folder of an index and its manifest, with the sizes of all files checked.
+def segments_of(manifest: Mapping[str, Any]) -> list[SegmentName]:
+    """Return the segments that the manifest of an index names, in the order of their documents; empty if damaged."""
+    if manifest["version"] == VERSION:
+        return [SegmentName(manifest["data"])] if isinstance(manifest.get("data"), str) else []
+    try:
+        return [SegmentName(str(entry["data"]), str(entry["deleted"])) for entry in manifest["segments"]]
+    except (KeyError, TypeError):
+        return []
+
+
+def open_parts(folder: Path) -> list[Part]:
+    """Open the segments of an index, in the order of their documents, with the sizes of all files checked.
 
     Raises:
         InputError, IntegrityError: as `read_manifest`; a file is missing or of another size.
     """
-    name = read_manifest(folder)["data"]
+    manifest = read_manifest(folder)
     try:
-        verify(folder)  # one small file: the manifest of the data
-        return folder / name, open_manifest(folder / name)
+        verify(folder)  # small files: the manifests of the segments, and deletions
+        return [_part(folder, names) for names in segments_of(manifest)]
     except (IntegrityError, InputError, FileNotFoundError):
-        if read_manifest(folder)["data"] != name:  # it was replaced meanwhile
-            return open_data(folder)
+        if read_manifest(folder) != manifest:  # it was replaced meanwhile
+            return open_parts(folder)
         raise
+
+
+def _part(folder: Path, names: SegmentName) -> Part:
+    part = Part(folder / names.data, open_manifest(folder / names.data))
+    if names.deleted:
+        part.dead = unpacked(folder / names.deleted, len(part.dead))
+    return part
 
 
 def verify_index(folder: Path) -> int:
@@ -103,9 +133,9 @@ def verify_index(folder: Path) -> int:
         InputError: not an index.
         IntegrityError: names the first damaged file.
     """
-    data, _ = open_data(folder)
+    parts = open_parts(folder)
     vectors = sorted(path.parent for path in (folder / VECTORS).glob(f"*/{MANIFEST}"))
-    return sum(map(verify, [folder, data, *vectors]))
+    return sum(map(verify, [folder, *(part.folder for part in parts), *vectors]))
 
 
 @contextmanager
@@ -146,21 +176,26 @@ def _refuse_other(folder: Path) -> None:
 
 def _is_ours(name: str) -> bool:
     temporary = name.startswith(f".{MANIFEST}.")
-    return name in (MANIFEST, VECTORS, LOCK) or name.startswith((_DATA, _BUILDING)) or temporary
+    return name in (MANIFEST, VECTORS, LOCK) or name.startswith((_DATA, _DELETED, _BUILDING)) or temporary
 
 
 def _remove_leftovers(folder: Path) -> None:
     """Remove data that no manifest names; data stays if its manifest cannot be read."""
-    valid = _valid_data(folder) if (folder / MANIFEST).exists() else ""
+    valid = _valid_names(folder) if (folder / MANIFEST).exists() else frozenset[str]()
     for path in folder.iterdir():
         if path.name.startswith(f".{MANIFEST}."):
             path.unlink()
-        elif path.name.startswith(_BUILDING) or (path.name.startswith(_DATA) and valid not in (None, path.name)):
+        elif path.name.startswith(_BUILDING) or (
+            path.name.startswith((_DATA, _DELETED)) and valid is not None and path.name not in valid
+        ):
             _remove_tree(path)
 
 
 def _remove_tree(path: Path) -> None:
-    """Remove a folder, even while a worker of a killed build writes its last file there."""
+    """Remove a file or a folder, even while a worker of a killed build writes its last file there."""
+    if path.is_file():
+        path.unlink()
+        return
     for _ in range(10):
         shutil.rmtree(path, ignore_errors=True)
         if not path.exists():
@@ -169,9 +204,10 @@ def _remove_tree(path: Path) -> None:
     raise LongRankError(f"cannot remove {path}")
 
 
-def _valid_data(folder: Path) -> str | None:
+def _valid_names(folder: Path) -> frozenset[str] | None:
+    """Return the names of the valid segments and deletions; None if the manifest cannot be read."""
     try:
-        return str(read_manifest(folder)["data"])
+        return frozenset(name for names in segments_of(read_manifest(folder)) for name in names if name)
     except (InputError, IntegrityError):
         return None
 
@@ -182,28 +218,58 @@ def publish(work: Path, folder: Path, meta: Mapping[str, Any]) -> None:
     Raises:
         LongRankError: writing failed; says whether the old or the new index is valid.
     """
+    before = _named_data(folder)
     with _telling_state(folder):
-        replaced = _put_in_place(work, folder, meta)
+        data = put_data(work, folder, meta)
+        put_manifest(folder, [SegmentName(data.name)])
     _remove_leftovers(folder)
-    if replaced:
+    if before != _named_data(folder):
         discard(folder / VECTORS, folder)  # vectors of other documents
 
 
-def _put_in_place(work: Path, folder: Path, meta: Mapping[str, Any]) -> bool:
-    """Write the manifest of the finished files, and then the manifest that names them; tell if they replace others."""
+def publish_segments(folder: Path, segments: Sequence[SegmentName]) -> None:
+    """Make segments that are in their places the index in `folder`; call it inside `building`.
+
+    Raises:
+        LongRankError: writing failed; says whether the old or the new index is valid.
+    """
+    with _telling_state(folder):
+        put_manifest(folder, segments)
+    _remove_leftovers(folder)
+
+
+def put_data(work: Path, folder: Path, meta: Mapping[str, Any]) -> Path:
+    """Write the manifest of a finished segment in `work`, and move it into the index folder; return its place."""
     data = folder / (_DATA + digest_of(write_folder_manifest(work, meta))[:16])
-    replaced = _valid_data(folder) != data.name if (folder / MANIFEST).exists() else False
     if not _is_intact(data):
         shutil.rmtree(data, ignore_errors=True)
         work.rename(data)
+    return data
+
+
+def put_deletions(folder: Path, dead: bytes) -> str:
+    """Write the deletions of a segment into the index folder; return the name of the file."""
+    path = folder / (_DELETED + hashlib.sha256(dead).hexdigest()[:16])
+    with atomic_write(path) as stream:
+        stream.write(dead)
+    return path.name
+
+
+def put_manifest(folder: Path, segments: Sequence[SegmentName]) -> None:
+    """Make segments the index in `folder`, in one step."""
     sync_folder(folder)
-    inner = data / MANIFEST
-    entry = {"size": inner.stat().st_size, "sha256": sha256_of(inner)}
-    manifest = {"format": FORMAT, "version": VERSION, "data": data.name, "files": {f"{data.name}/{MANIFEST}": entry}}
+    files = {}
+    for path in sorted(folder / name for names in segments for name in (f"{names.data}/{MANIFEST}", names.deleted)):
+        if path != folder:
+            name = path.relative_to(folder).as_posix()
+            files[name] = {"size": path.stat().st_size, "sha256": sha256_of(path)}
+    if len(segments) == 1 and not segments[0].deleted:
+        content: dict[str, Any] = {"version": VERSION, "data": segments[0].data}
+    else:
+        content = {"version": CHANGED, "segments": [names._asdict() for names in segments]}
     with atomic_write(folder / MANIFEST, "w") as stream:
-        json.dump(manifest, stream, indent=1, sort_keys=True)
+        json.dump({"format": FORMAT, **content, "files": files}, stream, indent=1, sort_keys=True)
         stream.write("\n")
-    return replaced
 
 
 @contextmanager
@@ -219,8 +285,8 @@ def _telling_state(folder: Path) -> Iterator[None]:
         raise LongRankError(f"{what}; {state}") from error
 
 
-def _named_data(folder: Path) -> str | None:
-    return _valid_data(folder) if (folder / MANIFEST).exists() else None
+def _named_data(folder: Path) -> frozenset[str] | None:
+    return _valid_names(folder) if (folder / MANIFEST).exists() else None
 
 
 def discard(path: Path, folder: Path) -> None:

@@ -15,6 +15,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -33,7 +34,7 @@ MAX_FIELDS = 1000
 
 _KIND, _VERSION = 0x4C524D44, 1  # "LRMD", in the file's header
 _WRITER = 96  # place of the version of the SQLite that wrote the file
-_MASKS = 32  # masks kept, of one byte per document
+MASKS = 32  # masks kept, of one byte per document
 
 
 def write_metadata(folder: Path, documents: Iterable[tuple[int, str]]) -> None:
@@ -82,6 +83,16 @@ def _cells(documents: Iterable[tuple[int, str]], names: dict[str, int]) -> Itera
             yield field, number, json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def check_field(name: str, fields: Sequence[str]) -> None:
+    """Refuse a field that is not among the fields of an index.
+
+    Raises:
+        InputError: suggests the nearest field.
+    """
+    if name not in fields:
+        raise InputError("no document has this field", got=name, fix=suggestion(name, fields))
+
+
 class Metadata:
     """The stored metadata of an index; safe to use from several threads. The file stays open.
 
@@ -105,7 +116,7 @@ class Metadata:
                 raise IntegrityError(f"{path}: another file, or written by another version; rebuild the index")
             self.fields: list[str] = [name for _, name in self._rows("SELECT number, name FROM fields ORDER BY number")]
         self.column: Callable[[str], Column] = lru_cache(None)(self._column)
-        self.mask = lru_cache(_MASKS)(self._mask)
+        self.mask = lru_cache(MASKS)(self._mask)
 
     def of(self, number: int) -> dict[str, Any]:
         """Return the metadata of the document with a number; empty if it has none."""
@@ -122,17 +133,37 @@ class Metadata:
         Raises:
             InputError: suggests the nearest field.
         """
-        if name not in self.fields:
-            raise InputError("no document has this field", got=name, fix=suggestion(name, self.fields))
+        check_field(name, self.fields)
 
     def _column(self, name: str) -> Column:
         """Return the values of a field; raises as `check_field`. `column` remembers them."""
         self.check_field(name)
+        return Column(name, *self.cells(name), self.n_docs)
+
+    def cells(self, name: str) -> tuple[NDArray[np.uint32], list[Any]]:
+        """Return (numbers of the documents with a field, ascending; its value in each)."""
+        if name not in self.fields:
+            return np.empty(0, np.uint32), []
         rows = self._rows(
             "SELECT document, value FROM cells WHERE field = ? ORDER BY document", (self.fields.index(name),)
         )
         values = json.loads(f"[{','.join(value for _, value in rows)}]")
-        return Column(name, np.fromiter((number for number, _ in rows), np.uint32, len(rows)), values, self.n_docs)
+        return np.fromiter((number for number, _ in rows), np.uint32, len(rows)), values
+
+    def first(self, name: str, dead: NDArray[np.bool_]) -> int | None:
+        """Return the first document with a field that is not dead; None if there is none."""
+        query = "SELECT document FROM cells WHERE field = ? ORDER BY document"
+        with self._errors(), self._lock:
+            rows = self._file.execute(query, (self.fields.index(name),))
+            return next((int(number) for (number,) in rows if not dead[number]), None)
+
+    def texts(self) -> Iterator[tuple[int, str]]:
+        """Yield (number, JSON object) of the documents with metadata, in the order of their numbers."""
+        with self._errors():
+            rows = self._file.execute("SELECT document, field, value FROM cells ORDER BY document, field")
+            for number, cells in groupby(rows, lambda row: row[0]):
+                parts = (f"{json.dumps(self.fields[field], ensure_ascii=False)}:{value}" for _, field, value in cells)
+                yield int(number), f"{{{','.join(parts)}}}"
 
     def _mask(self, filter: Filter) -> NDArray[np.bool_]:
         """Return bool[D], True for the documents that match a filter; not to be changed. `mask` remembers the last.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,22 @@ from numpy.typing import NDArray
 from longrank.index.arrays import Array, Strings, mapped
 
 _NONE = np.empty(0, np.uint32)
+
+
+class TermPostings(NamedTuple):
+    """Postings of some terms in a segment.
+
+    Attributes:
+        docs: uint32, document numbers of all postings of the segment, ascending for each term.
+        tfs: unsigned, occurrences of the term in each document.
+        starts: int64[T], first posting of each term.
+        stops: int64[T], one past the last; equal to the start for a term that the segment lacks.
+    """
+
+    docs: NDArray[np.uint32]
+    tfs: Array
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
 
 
 class Postings:
@@ -39,6 +56,16 @@ class Postings:
 
     def _bisected(self, term: str) -> int | None:
         return self._terms.find(term.encode(errors="surrogatepass"))
+
+    @property
+    def sorted_terms(self) -> Strings:
+        """All terms as bytes, sorted."""
+        return self._terms
+
+    def located(self, numbers: NDArray[np.int64]) -> list[TermPostings]:
+        """Return the postings of some terms in each segment: a list of one."""
+        starts, stops = self.starts[numbers].astype(np.int64), self.starts[numbers + 1].astype(np.int64)
+        return [TermPostings(self.docs, self.tfs, starts, stops)]
 
     def strings(self, numbers: NDArray[np.integer]) -> list[str]:
         """Return the terms with these numbers."""
@@ -78,14 +105,29 @@ class Postings:
 
 
 class Forward:
-    """The term numbers of each document, for feedback models."""
+    """The term numbers of each document, for feedback models.
+
+    Attributes:
+        offsets: uint64[D + 1], first term of each document.
+    """
 
     def __init__(self, folder: Path, tf_type: str) -> None:
-        self._offsets = mapped(folder / "forward_offsets", "<u8")
+        self.offsets = mapped(folder / "forward_offsets", "<u8")
         self._terms = mapped(folder / "forward_terms", "<u4")
         self._tfs = mapped(folder / "forward_tfs", tf_type)
 
     def of(self, number: int) -> tuple[NDArray[np.uint32], Array]:
         """Return (term numbers, ascending; occurrences in the document), both [distinct terms]."""
-        start, stop = self._offsets[number : number + 2].tolist()
+        start, stop = self.offsets[number : number + 2].tolist()
+        return self._terms[start:stop], self._tfs[start:stop]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Distinct terms of each document, int64[D]."""
+        counts: NDArray[np.int64] = np.diff(self.offsets).astype(np.int64)
+        return counts
+
+    def between(self, first: int, last: int) -> tuple[NDArray[np.uint32], Array]:
+        """Return (term numbers, occurrences) of the documents ``[first:last]``, one after another."""
+        start, stop = int(self.offsets[first]), int(self.offsets[last])
         return self._terms[start:stop], self._tfs[start:stop]

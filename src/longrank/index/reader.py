@@ -20,19 +20,20 @@ from longrank.formats.lines import TextOptions
 from longrank.formats.records import CorpusOptions
 from longrank.index.arrays import Array
 from longrank.index.builder import write_index
-from longrank.index.documents import Documents
+from longrank.index.changeable import Changeable
+from longrank.index.documents import Slots
 from longrank.index.filters import Filter
-from longrank.index.folder import VECTORS, folder_path, open_data
-from longrank.index.metadata import NAME as METADATA
-from longrank.index.metadata import Metadata
+from longrank.index.folder import VECTORS, folder_path, open_parts
+from longrank.index.living import Readers, readers_of
+from longrank.index.living_metadata import metadata_of
 from longrank.index.options import IndexOptions
-from longrank.index.postings import Forward, Postings
-from longrank.storage import MANIFEST, digest_of
+from longrank.index.parts import digest_of_parts
+from longrank.storage import MANIFEST
 from longrank.text.analysis import ANALYZERS, Analyzer
 from longrank.types import Document, Notes
 
 
-class Index:
+class Index(Changeable):
     """An index: postings, statistics and documents. Documents have ids, and numbers from 0 in the order of reading.
 
     Attributes:
@@ -40,14 +41,11 @@ class Index:
         notes: counts remarks of the build.
         options: the options of the build.
         analyzer: the analysis chain of documents and queries.
-        digest: SHA-256 over the content; equal documents and options give equal digests.
+        digest: SHA-256 over the content; builds of equal documents with equal options give equal digests.
+        parts: the segments, in the order of their documents.
         n_docs: documents.
         n_nonempty: documents with at least one term; N in BM25.
-        n_terms: distinct terms.
         total_terms: occurrences of terms.
-        lengths: uint32[D], terms per document.
-        id_ranks: uint32[D], the place of each document in sorted ids.
-        id_order: uint32[D], the documents in that order.
         inverted: terms and their postings, by number; terms are numbered in their sorted order.
         stored: metadata of the documents; None if no document has any.
     """
@@ -61,19 +59,17 @@ class Index:
         """
         self.path = path = folder_path(path)
         self.notes = Notes()
-        data, manifest = open_data(path)
-        self.options = IndexOptions.from_json(manifest["options"])
+        self.parts = open_parts(path)
+        self.options = self.parts[0].options
         if self.options.analyzer not in ANALYZERS:
             raise InputError("was built with an analyzer that this version lacks", path=path, got=self.options.analyzer)
-        self.digest: str = digest_of(manifest)
-        self.n_nonempty, self.total_terms = int(manifest["n_nonempty"]), int(manifest["total_terms"])
-        self._documents = Documents(data)
-        self.inverted = Postings(data, manifest["tf_type"])
-        self._forward = Forward(data, manifest["tf_type"])
-        self.n_docs, self.n_terms = len(self._documents), len(self.inverted)
-        self.lengths, self.id_ranks = self._documents.lengths, self._documents.id_ranks
-        self.id_order = self._documents.id_order
-        self.stored = Metadata(data / METADATA, self.n_docs) if METADATA in manifest["files"] else None
+        self.digest = digest_of_parts(self.parts)
+        self.n_nonempty = sum(part.n_nonempty for part in self.parts)
+        self.total_terms = sum(part.total_terms for part in self.parts)
+        readers: Readers = readers_of(self.parts)
+        self._documents, self.inverted, self._forward = readers
+        self.n_docs = len(self._documents)
+        self.stored = metadata_of(self.parts)
 
     @classmethod
     def open(cls, index: Index | Path | str) -> Index:
@@ -155,6 +151,31 @@ class Index:
     def analyzer(self) -> Analyzer:
         """The analysis chain of documents and queries."""
         return ANALYZERS[self.options.analyzer]
+
+    @property
+    def n_terms(self) -> int:
+        """Distinct terms."""
+        return len(self.inverted)
+
+    @property
+    def lengths(self) -> NDArray[np.uint32]:
+        """Terms per document, uint32[D]."""
+        return self._documents.lengths
+
+    @property
+    def id_ranks(self) -> NDArray[np.uint32]:
+        """The place of each document in sorted ids, uint32[D]."""
+        return self._documents.id_ranks
+
+    @property
+    def id_order(self) -> NDArray[np.uint32]:
+        """The documents in the order of their ids, uint32[D]."""
+        return self._documents.id_order
+
+    @property
+    def slots(self) -> Slots:
+        """The slots of documents, in which search adds up scores."""
+        return self._documents.slots
 
     @property
     def avgdl(self) -> float:

@@ -47,9 +47,8 @@ class BM25(Searcher):
     def _add(self, terms: QueryTerms, sums: NDArray[np.float64]) -> None:
         weights = terms.weights.astype(np.float32)
         if self.idf:
-            weights *= idfs(terms.dfs, self.index.n_nonempty)
-        postings = self.index.inverted
-        add_bm25(postings.docs, postings.tfs, terms.starts, terms.stops, weights, self.classes, self._norms, sums)
+            weights *= idfs(self.index.dfs(terms.numbers), self.index.n_nonempty)
+        add_bm25(terms.docs, terms.tfs, terms.starts, terms.stops, weights, terms.classes, self._norms, sums)
 
 
 class BM25WithoutIdf(BM25):

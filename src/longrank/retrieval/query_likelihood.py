@@ -41,16 +41,16 @@ class QueryLikelihood(Searcher):
         self._offsets = dirichlet_offsets(self.lengths, mu)
 
     def _add(self, terms: QueryTerms, sums: NDArray[np.float64]) -> None:
-        postings = self.index.inverted
-        rarity = 1 / (self.mu * collection_probabilities(postings.counts(terms.numbers), self.index.total_terms))
+        counts = self.index.inverted.counts(terms.numbers)
+        rarity = 1 / (self.mu * collection_probabilities(counts, self.index.total_terms))
         add_dirichlet(
-            postings.docs,
-            postings.tfs,
+            terms.docs,
+            terms.tfs,
             terms.starts,
             terms.stops,
             terms.weights,
             rarity,
-            self.classes,
+            terms.classes,
             self._offsets,
             sums,
         )

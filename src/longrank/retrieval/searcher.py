@@ -37,24 +37,25 @@ class Hits(NamedTuple):
 
 
 class QueryTerms(NamedTuple):
-    """Terms of a query that are in the index.
+    """Terms of a query that are in the index, and their postings in a segment of the index.
 
     Attributes:
         numbers: int64[T], numbers in the index, ascending.
         weights: float64[T], weights in the query.
-        starts: int64[T], starts of the postings.
-        stops: int64[T], ends of the postings.
+        docs: uint32, document numbers in the segment, ascending for each term.
+        tfs: unsigned, occurrences of the term in each document.
+        starts: int64[T], starts of the terms in `docs` and `tfs`.
+        stops: int64[T], ends of the terms; equal to the start if the segment lacks the term.
+        classes: unsigned, length of each document of the segment as a position in `Searcher.lengths`.
     """
 
     numbers: NDArray[np.int64]
     weights: NDArray[np.float64]
+    docs: NDArray[np.uint32]
+    tfs: Array
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
-
-    @property
-    def dfs(self) -> NDArray[np.int64]:
-        """Number of documents with each term."""
-        return self.stops - self.starts
+    classes: Array
 
 
 class ExpandedQuery(NamedTuple):
@@ -70,7 +71,6 @@ class Searcher(ABC):
     Attributes:
         index: the index to search.
         notes: counts queries without terms, and terms beyond `MAX_TERMS`.
-        classes: unsigned[D], length of each document as a position in `lengths`.
         lengths: distinct lengths of the similarity.
         doc_lengths: as in the constructor.
         ties: as in the constructor.
@@ -94,14 +94,18 @@ class Searcher(ABC):
         check("doc_lengths", doc_lengths, doc_lengths in ("lucene", "exact"), "lucene or exact")
         check("ties", ties, ties in ("doc_id", "lucene"), "doc_id or lucene")
         self.index, self.notes = index, Notes() if notes is None else notes
-        self.classes, self.lengths = _length_classes(index.lengths, exact=doc_lengths == "exact")
+        self._slots = index.slots
+        self._classes, self.lengths = _length_classes(self._slots.lengths, exact=doc_lengths == "exact")
         self.doc_lengths, self.ties = doc_lengths, ties
         self._excluded: NDArray[np.bool_] | None = None
         self._own = threading.local()
 
     @abstractmethod
     def _add(self, terms: QueryTerms, sums: NDArray[np.float64]) -> None:
-        """Add the scores of the terms' postings to `sums`, float64[D]."""
+        """Add the scores of the terms' postings in a segment to `sums`, float64[documents of the segment].
+
+        Statistics of terms are those of the whole index (``self.index.dfs(terms.numbers)``).
+        """
 
     def query_terms(self, query: Query) -> dict[str, float]:
         """Return term -> number of occurrences in a query; queries without terms are counted."""
@@ -132,11 +136,15 @@ class Searcher(ABC):
             InputError: k < 1, or a weight that is not positive and finite.
         """
         check("k", k, k >= 1, "at least 1")
-        sums = self._sums()
-        self._add(self._known(weights), sums)
+        sums, slots = self._sums(), self._slots
+        bounds = zip(slots.bases.tolist(), slots.bases[1:].tolist(), strict=False)
+        for terms, (first, end) in zip(self._known(weights), bounds, strict=True):
+            self._add(terms, sums[first:end])
+        sums[slots.dead] = -0.0  # as if no term occurred in them
         if self._excluded is not None:
-            np.copyto(sums, -0.0, where=self._excluded)  # as if no term occurred in them
-        return Hits(*best(sums, self.index.id_ranks, k, descending=self.ties == "doc_id"))
+            np.copyto(sums, -0.0, where=self._excluded)
+        found, scores = best(sums, slots.ranks, k, descending=self.ties == "doc_id")
+        return Hits(slots.numbers(found), scores)
 
     def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
         """Return at most `k` documents with a query term, best first; none for a query without terms.
@@ -158,7 +166,7 @@ class Searcher(ABC):
     def within(self, mask: NDArray[np.bool_]) -> Self:
         """Return the same searcher among the documents of a mask, bool[D]; statistics and scores stay the same."""
         searcher = copy(self)
-        searcher._excluded = ~mask
+        searcher._excluded = ~self._slots.spread(mask)
         return searcher
 
     def noting(self, notes: Notes) -> Self:
@@ -167,24 +175,24 @@ class Searcher(ABC):
         searcher.notes = notes
         return searcher
 
-    def _known(self, weights: Mapping[str, float]) -> QueryTerms:
+    def _known(self, weights: Mapping[str, float]) -> list[QueryTerms]:
+        """Return the terms that are in the index, with their postings in each segment."""
         for term, weight in weights.items():
             if not 0 < weight < float("inf"):
                 raise InputError(f"weight of term {term!r} must be positive and finite", got=weight)
         known = {number: w for term, w in weights.items() if (number := self.index.term_number(term)) is not None}
         numbers = np.array(sorted(known), np.int64)
-        starts = self.index.inverted.starts
-        return QueryTerms(
-            numbers,
-            np.array([known[number] for number in numbers.tolist()], np.float64),
-            starts[numbers].astype(np.int64),
-            starts[numbers + 1].astype(np.int64),
-        )
+        ordered = np.array([known[number] for number in numbers.tolist()], np.float64)
+        segments = zip(self._slots.bases.tolist(), self.index.inverted.located(numbers), strict=False)
+        return [
+            QueryTerms(numbers, ordered, docs, tfs, starts, stops, self._classes[base : base + n])
+            for (base, (docs, tfs, starts, stops)), n in zip(segments, np.diff(self._slots.bases).tolist(), strict=True)
+        ]
 
     def _sums(self) -> NDArray[np.float64]:
         """Return the accumulators of this thread, reset for `longrank.index.accumulate`."""
         if not hasattr(self._own, "sums"):
-            self._own.sums = np.empty(self.index.n_docs)
+            self._own.sums = np.empty(len(self._slots.lengths))
         sums: NDArray[np.float64] = self._own.sums
         sums.fill(-0.0)
         return sums

@@ -1,0 +1,212 @@
+"""Change an index: add, replace and delete documents, and merge segments.
+
+A writer collects new segments and deletions in the work folder of the index. A commit puts them in their places and
+replaces the manifest, in one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longrank.collections.documents import locate_documents
+from longrank.errors import InputError, LongRankError
+from longrank.formats.records import CorpusOptions
+from longrank.index.batches import batches
+from longrank.index.folder import SegmentName, building, open_parts, publish_segments, put_data, put_deletions
+from longrank.index.merge import merge
+from longrank.index.options import IndexOptions
+from longrank.index.parts import Part, packed
+from longrank.index.rewriting import write_living
+from longrank.index.segments import Segment
+from longrank.index.sorted_lists import places_in
+from longrank.index.tiers import Size, next_merge
+from longrank.index.workers import write_segments
+from longrank.text.analysis import ANALYZERS
+from longrank.types import Notes
+
+
+class IndexWriter:
+    """Changes of an index that become visible together; made by `Index.writer`.
+
+    Documents keep the order in which they were added. A replaced document counts as deleted and added again, so it
+    moves to the end.
+    """
+
+    def __init__(self, folder: Path, work: Path, notes: Notes) -> None:
+        self._folder, self._work, self._notes = folder, work, notes
+        self._parts = open_parts(folder)
+        self._before = self._state()
+        self._options: IndexOptions = self._parts[0].options
+        if self._options.analyzer not in ANALYZERS:
+            got = self._options.analyzer
+            raise InputError("was built with an analyzer that this version lacks", path=folder, got=got)
+        self._fresh = (work / f"new-{i:06d}" for i in count())
+        self._merge_all = False
+
+    def __contains__(self, doc_id: str) -> bool:
+        return self._find(doc_id) is not None
+
+    def __len__(self) -> int:
+        return sum(part.n_living for part in self._parts)
+
+    def add(
+        self,
+        documents: Any,
+        *,
+        replace: bool = False,
+        corpus: CorpusOptions | None = None,
+        progress: Callable[[int], object] | None = None,
+        workers: int = 1,
+    ) -> int:
+        """Add documents at the end; analyzer and indexed title are those of the index.
+
+        Args:
+            documents: as the source of `Index.build`.
+            replace: True: a document whose id is in the index replaces that document. False: it is an error.
+            corpus: format and encoding of the documents. None: defaults, with the fields of the index.
+            progress: called now and then with the number of documents just indexed.
+            workers: as for `Index.build`.
+
+        Returns:
+            The number of documents that were replaced.
+
+        Raises:
+            InputError: a fault of the documents, no document, a doc_id twice, or in the index without `replace`.
+            MissingExtra, LongRankError: as `Index.build`.
+        """
+        corpus = corpus or CorpusOptions(fields=self._options.fields)
+        located = locate_documents(documents, self._notes, corpus)
+        tasks = ((next(self._fresh), batch, self._options) for batch in batches(located))
+        segments = []
+        for segment in write_segments(tasks, workers):
+            if progress:
+                progress(segment.n_docs)
+            segments.append(segment)
+        part = self._merged(sorted(segments))
+        old = list(self._common(part))
+        if old and not replace:
+            _, number, doc_id = old[0]
+            fix = "delete it first, or replace it (replace=True, --replace)"
+            raise InputError("doc_id is in the index already", path=self._folder, got=doc_id, fix=fix)
+        for other, number, _ in old:
+            other.dead[number] = True
+        self._parts.append(part)
+        return len(old)
+
+    def delete(self, doc_ids: Iterable[str], *, missing: str = "error") -> int:
+        """Delete documents.
+
+        Args:
+            doc_ids: ids of documents.
+            missing: ``error``: an id that the index lacks is an error; ``ignore``: it is counted in the notes.
+
+        Returns:
+            The number of deleted documents.
+
+        Raises:
+            InputError: an id that the index lacks, or another value of `missing`. Nothing is deleted.
+        """
+        if isinstance(doc_ids, str):
+            raise InputError("ids of documents are a list", got=doc_ids, fix=f"give [{doc_ids!r}]")
+        if missing not in ("error", "ignore"):
+            raise InputError("`missing` must be error or ignore", got=missing)
+        found: dict[str, tuple[Part, int]] = {}
+        for doc_id in doc_ids:
+            place = self._find(doc_id)
+            if place is not None:
+                found[doc_id] = place
+            elif missing == "error":
+                raise InputError("no such document in the index", path=self._folder, got=doc_id)
+            else:
+                self._notes.add("documents to delete that the index lacks", doc_id)
+        for part, number in found.values():
+            part.dead[number] = True
+        return len(found)
+
+    def merge(self) -> None:
+        """Merge all segments when the changes are committed; the files are then those of a new build."""
+        self._merge_all = True
+
+    def commit(self) -> None:
+        """Make all changes visible in one step; `Index.writer` calls it at the end of its block.
+
+        Raises:
+            InputError: no document would remain.
+            LongRankError: writing failed.
+        """
+        if not len(self):
+            raise InputError("no document would remain", path=self._folder, fix="keep a document, or build a new index")
+        self._parts = [part for part in self._parts if part.n_living]
+        self._merge()
+        if self._state() == self._before:
+            return
+        names = []
+        for part in self._parts:
+            data = part.folder
+            if data.parent != self._folder:
+                data = put_data(part.folder, self._folder, part.meta)
+            deleted = put_deletions(self._folder, packed(part.dead)) if part.dead.any() else ""
+            names.append(SegmentName(data.name, deleted))
+        publish_segments(self._folder, names)
+
+    def _merge(self) -> None:
+        if self._merge_all and (len(self._parts) > 1 or self._parts[0].dead.any()):
+            self._parts = [self._rewritten(self._parts)]
+        while run := next_merge([Size(part.n_living, len(part.dead)) for part in self._parts]):
+            self._parts[slice(*run)] = [self._rewritten(self._parts[slice(*run)])]
+
+    def _rewritten(self, parts: list[Part]) -> Part:
+        return self._merged([write_living(part, next(self._fresh)) for part in parts])
+
+    def _merged(self, segments: list[Segment]) -> Part:
+        """Merge segments of the work folder into a segment of an index."""
+        folder = next(self._fresh)
+        folder.mkdir()
+        meta = {
+            "options": self._options.as_json(),
+            "n_nonempty": sum(segment.n_nonempty for segment in segments),
+            "total_terms": sum(segment.n_tokens for segment in segments),
+            "tf_type": merge(segments, folder),
+        }
+        return Part(folder, meta)
+
+    def _common(self, part: Part) -> Iterator[tuple[Part, int, str]]:
+        """Yield (segment, number, id) of the living documents whose ids a new segment has, too."""
+        needles = part.documents.sorted_ids[:]
+        for other in self._parts:
+            places = places_in(other.documents.sorted_ids, needles)
+            for needle, (place, held) in zip(needles, places, strict=True):
+                if held and not other.dead[number := int(other.documents.id_order[place])]:
+                    yield other, number, needle.decode()
+
+    def _find(self, doc_id: str) -> tuple[Part, int] | None:
+        for part in self._parts:
+            number = part.documents.find(doc_id)
+            if number is not None and not part.dead[number]:
+                return part, number
+        return None
+
+    def _state(self) -> list[tuple[Path, bytes]]:
+        return [(part.folder, np.packbits(part.dead).tobytes()) for part in self._parts]
+
+
+@contextmanager
+def writing(folder: Path, notes: Notes) -> Iterator[IndexWriter]:
+    """Lock an index and yield its writer; commit at the end of the block, if no error left it.
+
+    Raises:
+        InputError, LongRankError: as `Index.writer`.
+    """
+    try:
+        with building(folder) as work:
+            writer = IndexWriter(folder, work, notes)
+            yield writer
+            writer.commit()
+    except OSError as error:
+        raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error
