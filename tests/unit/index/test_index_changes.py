@@ -1,0 +1,151 @@
+"""After any sequence of changes, an index is the index that a new build of its documents gives."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collections_of_words import LETTERS
+from longrank.index import Index, tiers, verify_index
+from longrank.retrieval import make_retriever
+from longrank.types import Document, Query
+
+STAGES = [
+    {"preset": "bm25-anserini"},
+    {"preset": "bm25-anserini", "doc_lengths": "exact"},
+    {"preset": "ql"},
+    {"preset": "bm25-anserini+rm3", "fb_docs": 3},
+    {"preset": "ql+rm3", "fb_docs": 3},
+    {"preset": "bm25-anserini+bm25prf", "fb_docs": 4},
+    {"preset": "bm25-anserini+axiomatic", "fb_docs": 2, "pool_factor": 3},
+    {"preset": "bm25-anserini+rocchio", "fb_docs": 3, "gamma": 0.15},
+]
+
+
+@pytest.fixture(autouse=True)
+def small_tiers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Merge so small segments that the sequences of these tests meet all cases."""
+    monkeypatch.setattr(tiers, "FANOUT", 3)
+    monkeypatch.setattr(tiers, "_FLOOR", 4)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+class Sequence:
+    """Random changes of an index, and the documents that should be in it."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self.rng, self.folder, self.serial = random.Random(seed), folder, 0
+        self.living = {document.doc_id: document for document in self.new(self.rng.randrange(1, 9))}
+        self.index = Index.build(list(self.living.values()), folder)
+
+    def text(self) -> str:
+        n_words = self.rng.choice((0, 1, 5, 20, 60))
+        words = ("".join(self.rng.choices(LETTERS[:4], k=self.rng.randrange(1, 4))) for _ in range(n_words))
+        return " ".join(words) + self.rng.choice(("", " Zürich", f" only{self.serial}"))
+
+    def document(self, doc_id: str) -> Document:
+        text = self.text()
+        spans = ((0, len(text) // 2), (len(text) // 2, len(text))) if self.rng.random() < 0.2 and text else ()
+        return Document(doc_id, self.rng.choice(("", "a title")), text, spans)
+
+    def new(self, n: int) -> list[Document]:
+        self.serial += n
+        return [self.document(f"{self.rng.choice('éxm')}{self.serial - i}") for i in range(n)]
+
+    def change(self) -> None:
+        """Commit one to three changes."""
+        with self.index.writer() as writer:
+            for _ in range(self.rng.choice((1, 1, 2, 3))):
+                kind = self.rng.choice(("add", "add", "replace", "delete", "delete", "merge", "again"))
+                some = self.rng.sample(sorted(self.living), self.rng.randrange(1, max(2, len(self.living) // 3)))
+                if kind == "add":
+                    added = self.new(self.rng.randrange(1, 6))
+                    writer.add(added)
+                    self.living |= {document.doc_id: document for document in added}
+                elif kind == "delete" and len(some) < len(self.living):
+                    assert writer.delete(some) == len(some)
+                    self.living = {name: document for name, document in self.living.items() if name not in some}
+                elif kind in ("replace", "again"):
+                    changed = [self.living[name] if kind == "again" else self.document(name) for name in some]
+                    changed += self.new(self.rng.randrange(2))
+                    writer.add(changed, replace=True)
+                    self.living = {name: doc for name, doc in self.living.items() if name not in some}
+                    self.living |= {document.doc_id: document for document in changed}
+                elif kind == "merge":
+                    writer.merge()
+        self.index = Index(self.folder)
+
+    def queries(self) -> Iterator[Query]:
+        for number in range(4):
+            words = ["".join(self.rng.choices(LETTERS[:4], k=self.rng.randrange(1, 4))) for _ in range(3)]
+            yield Query(f"q{number}", " ".join([*words, self.rng.choice(("title", "zürich", "only3", "no"))]))
+
+
+def assert_equal(changed: Index, built: Index) -> None:
+    """Compare all that an index tells."""
+    assert list(changed) == list(built)
+    assert (len(changed), changed.n_nonempty, changed.n_terms, changed.total_terms) == (
+        *(len(built), built.n_nonempty, built.n_terms, built.total_terms),
+    )
+    for values, expected in (
+        (changed.lengths, built.lengths),
+        (changed.id_order, built.id_order),
+        (changed.id_ranks, built.id_ranks),
+        (changed.empty_ranks, built.empty_ranks),
+    ):
+        assert values.tolist() == expected.tolist()
+    assert list(changed.terms()) == list(built.terms())
+    for term in built.terms():
+        assert (changed.df(term), changed.count(term)) == (built.df(term), built.count(term))
+        for values, expected in zip(changed.postings(term), built.postings(term), strict=True):
+            assert values.tolist() == expected.tolist()
+    numbers = np.arange(len(built))
+    assert changed.doc_ids(numbers) == built.doc_ids(numbers) == [changed.doc_id(n) for n in numbers.tolist()]
+    for number, doc_id in enumerate(built.doc_ids(numbers)):
+        assert changed.number(doc_id) == number
+        assert vector(changed, number) == vector(built, number)
+
+
+def vector(index: Index, number: int) -> list[tuple[str, int]]:
+    terms, tfs = index.vector(number)
+    assert terms.tolist() == sorted(terms.tolist())
+    text, bounds = index.spelled(terms)
+    spelled = [text[a:b].tobytes().decode() for a, b in zip(bounds.tolist(), bounds[1:].tolist(), strict=False)]
+    assert spelled == index.terms_at(terms)
+    return list(zip(spelled, tfs.tolist(), strict=True))
+
+
+def run_sequence(seed: int, folder: Path, n_changes: int) -> None:
+    sequence = Sequence(seed, folder)
+    for _ in range(n_changes):
+        sequence.change()
+        if sequence.rng.random() < 0.7:
+            continue
+        built = Index.build(list(sequence.living.values()))
+        assert_equal(sequence.index, built)
+        queries = list(sequence.queries())
+        for stage in STAGES:
+            changed_stage, built_stage = (make_retriever(index, **stage) for index in (sequence.index, built))
+            for query in queries:
+                assert changed_stage.retrieve(query, 50) == built_stage.retrieve(query, 50), (stage, query)
+                assert changed_stage.retrieve(query, 2) == built_stage.retrieve(query, 2), (stage, query)
+    assert verify_index(folder) > 0
+    merged, built = sequence.index.merge(), Index.build(list(sequence.living.values()))
+    assert merged.digest == built.digest
+    assert {path.name for path in folder.iterdir()} == {path.name for path in built.path.iterdir()}
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_changed_index_equals_a_new_build(seed: int, tmp_path: Path) -> None:
+    run_sequence(seed, tmp_path / "index", 5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1000, 1300))
+def test_many_changed_indexes_equal_new_builds(seed: int, tmp_path: Path) -> None:
+    run_sequence(seed, tmp_path / "index", 20)

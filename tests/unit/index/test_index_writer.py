@@ -1,0 +1,176 @@
+"""Writers of an index: what they refuse, and what readers see meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from longrank.errors import InputError, IntegrityError
+from longrank.index import Index, tiers, verify_index
+from longrank.index.tiers import Size
+from longrank.types import Notes
+
+DOCS = [("d1", "Dogs bark."), ("d2", "Cats purr."), ("d3", "Cows moo.")]
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    return Index.build(DOCS, tmp_path / "index")
+
+
+@pytest.fixture(autouse=True)
+def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def ids(index: Index) -> list[str]:
+    return [document.doc_id for document in index]
+
+
+def test_added_documents_come_last_and_replaced_documents_move_to_the_end(index: Index) -> None:
+    changed = index.add([("d0", "Pigs grunt.")])
+    assert ids(changed) == ["d1", "d2", "d3", "d0"]
+    assert ids(changed.add([("d2", "Cats meow.")], replace=True)) == ["d1", "d3", "d0", "d2"]
+
+
+def test_an_open_index_stays_as_it_was_opened(index: Index) -> None:
+    changed = index.delete(["d1"]).add([("d4", "Pigs grunt.")]).merge()
+    assert ids(index) == ["d1", "d2", "d3"]
+    assert index.document("d1").text == "Dogs bark."
+    assert index.df("bark") == 1
+    assert ids(changed) == ["d2", "d3", "d4"]
+    assert changed.df("bark") == 0
+
+
+def test_an_error_inside_the_block_leaves_the_index_as_it_was(index: Index) -> None:
+    before = contents(index.path)
+    with pytest.raises(ZeroDivisionError), index.writer() as writer:
+        writer.add([("d4", "Pigs grunt.")])
+        writer.delete(["d1"])
+        raise ZeroDivisionError
+    assert contents(index.path) == before
+
+
+def test_a_block_without_a_change_writes_nothing(index: Index) -> None:
+    before = contents(index.path)
+    with index.writer() as writer:
+        assert writer.delete([]) == 0
+        writer.merge()
+    assert contents(index.path) == before
+
+
+def test_a_document_that_is_added_and_deleted_in_one_block_leaves_no_trace(index: Index) -> None:
+    before = contents(index.path)
+    with index.writer() as writer:
+        writer.add([("d4", "Pigs grunt.")])
+        assert "d4" in writer
+        assert writer.delete(["d4", "d4"]) == 1
+    assert contents(index.path) == before
+
+
+@pytest.mark.parametrize(
+    ("documents", "got"),
+    [([("d4", "x"), ("d4", "y")], "d4"), ([("d4", "x"), ("d2", "y")], "d2")],
+    ids=["twice", "in the index"],
+)
+def test_an_id_is_added_once(index: Index, documents: list[tuple[str, str]], got: str) -> None:
+    with pytest.raises(InputError, match=f"doc_id .*got '{got}'"):
+        index.add(documents)
+    assert ids(Index(index.path)) == ["d1", "d2", "d3"]
+
+
+def test_a_document_to_delete_must_be_in_the_index_unless_missing_documents_are_counted(index: Index) -> None:
+    with pytest.raises(InputError, match=r"no such document in the index.*'d9'"):
+        index.delete(["d1", "d9"])
+    notes = Notes()
+    with index.writer(notes) as writer:
+        assert writer.delete(["d1", "d9"], missing="ignore") == 1
+    assert notes.lines() == ["documents to delete that the index lacks: 1 (first: d9)"]
+    assert ids(Index(index.path)) == ["d2", "d3"]
+
+
+def test_ids_to_delete_are_a_list(index: Index) -> None:
+    with pytest.raises(InputError, match="ids of documents are a list"):
+        index.delete("d1")
+    with pytest.raises(InputError, match="`missing` must be error or ignore"):
+        index.delete(["d1"], missing="skip")
+
+
+def test_a_document_must_remain(index: Index) -> None:
+    with pytest.raises(InputError, match="no document would remain"):
+        index.delete(["d1", "d2", "d3"])
+
+
+def test_there_is_one_writer_at_a_time(index: Index) -> None:
+    with index.writer(), pytest.raises(InputError, match="is being written by pid"):
+        index.delete(["d1"])
+
+
+def test_a_writer_builds_on_the_newest_state_not_on_that_of_the_open_index(index: Index) -> None:
+    index.add([("d4", "Pigs grunt.")])
+    assert ids(index.add([("d5", "Hens cluck.")])) == ["d1", "d2", "d3", "d4", "d5"]
+
+
+def test_added_documents_are_indexed_with_the_options_of_the_index(tmp_path: Path) -> None:
+    index = Index.build(DOCS, tmp_path / "index", analyzer="none")
+    index = index.add([("d4", "The running dogs")]).add([("d5", "Running")])
+    assert (index.df("the"), index.df("running")) == (1, 2)
+
+
+@pytest.mark.parametrize("kind", ["data", "deleted"])
+def test_check_names_a_damaged_file_of_any_segment(index: Index, kind: str) -> None:
+    changed = index.add([("d4", "Pigs grunt.")]).delete(["d1"])
+    assert verify_index(changed.path) > 0
+    path = next(iter(changed.path.glob("deleted-*"))) if kind == "deleted" else changed.parts[1].folder / "texts.bytes"
+    content = path.read_bytes()
+    path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    with pytest.raises(IntegrityError, match=path.name):
+        verify_index(changed.path)
+
+
+def test_a_manifest_of_a_changed_index_that_names_no_segment_is_damaged(index: Index) -> None:
+    changed = index.delete(["d1"])
+    manifest = json.loads((changed.path / "manifest.json").read_text())
+    (changed.path / "manifest.json").write_text(json.dumps({**manifest, "segments": [{}]}))
+    with pytest.raises(IntegrityError, match="names no data"):
+        Index(changed.path)
+
+
+def test_a_segment_without_living_documents_goes(index: Index) -> None:
+    changed = index.add([("d4", "Pigs grunt.")]).delete(["d1", "d2", "d3"])
+    assert len(changed.parts) == 1
+    assert changed.digest == Index.build([("d4", "Pigs grunt.")]).digest
+
+
+def test_files_stay_bounded_over_many_small_commits(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "_FLOOR", 10)
+    for number in range(30):
+        index = index.add([(f"new{number}", f"word{number}")])
+    assert len(index) == 33
+    assert len(index.parts) <= 14
+    assert len(list(index.path.glob("data-*"))) == len(index.parts)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "run"),
+    [
+        ([], None),
+        ([(9, 9)] * 7, None),
+        ([(9, 9)] * 8, (0, 8)),
+        ([(90_000, 90_000), *[(9, 9)] * 8], (1, 9)),
+        ([(90_000, 90_000), *[(8000, 8000)] * 7, (1, 1)], (1, 9)),
+        ([(90_000, 90_000), (40_000, 90_000)], (1, 2)),
+        ([(4, 10)], None),
+    ],
+)
+def test_eight_segments_of_a_tier_are_merged_and_half_dead_segments_are_rewritten(
+    sizes: list[tuple[int, int]], run: tuple[int, int] | None
+) -> None:
+    assert tiers.next_merge([Size(*size) for size in sizes]) == run
