@@ -17,9 +17,10 @@ from longrank.collections.documents import locate_documents
 from longrank.errors import InputError, LongRankError
 from longrank.index.batches import batches
 from longrank.index.expansions import store
-from longrank.index.folder import building, publish
+from longrank.index.folder import building
 from longrank.index.merge import merge
 from longrank.index.options import IndexOptions
+from longrank.index.publishing import publish
 from longrank.index.segments import Segment
 from longrank.index.workers import Task, write_segments
 from longrank.text.analysis import ANALYZERS

@@ -15,13 +15,12 @@ The manifest of a built index names its only segment under ``data`` (version 2).
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,21 +30,16 @@ from longrank.index.parts import Part, unpacked
 from longrank.small_files import RECORD, read_small
 from longrank.storage import (
     MANIFEST,
-    atomic_write,
     check_parent,
-    digest_of,
     open_manifest,
-    sha256_of,
-    sync_folder,
     verify,
 )
-from longrank.storage import write_manifest as write_folder_manifest
 from longrank.storage.workplace import LOCK, working_in
 
 FORMAT = "longrank index"
 VERSION, CHANGED = 2, 3
 VECTORS = "vectors"
-_DATA, _DELETED, _BUILDING = "data-", "deleted-", ".building-"
+DATA, DELETED, BUILDING = "data-", "deleted-", ".building-"
 
 
 class SegmentName(NamedTuple):
@@ -151,8 +145,8 @@ def building(folder: Path) -> Iterator[Path]:
     """
     _refuse_other(folder)
     with working_in(folder, keep_lock_with=MANIFEST):
-        _remove_leftovers(folder)
-        work = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=folder))
+        remove_leftovers(folder)
+        work = Path(tempfile.mkdtemp(prefix=BUILDING, dir=folder))
         try:
             yield work
         finally:
@@ -176,17 +170,17 @@ def _refuse_other(folder: Path) -> None:
 
 def _is_ours(name: str) -> bool:
     temporary = name.startswith(f".{MANIFEST}.")
-    return name in (MANIFEST, VECTORS, LOCK) or name.startswith((_DATA, _DELETED, _BUILDING)) or temporary
+    return name in (MANIFEST, VECTORS, LOCK) or name.startswith((DATA, DELETED, BUILDING)) or temporary
 
 
-def _remove_leftovers(folder: Path) -> None:
+def remove_leftovers(folder: Path) -> None:
     """Remove data that no manifest names; data stays if its manifest cannot be read."""
-    valid = _valid_names(folder) if (folder / MANIFEST).exists() else frozenset[str]()
+    valid = valid_names(folder) if (folder / MANIFEST).exists() else frozenset[str]()
     for path in folder.iterdir():
         if path.name.startswith(f".{MANIFEST}."):
             path.unlink()
-        elif path.name.startswith(_BUILDING) or (
-            path.name.startswith((_DATA, _DELETED)) and valid is not None and path.name not in valid
+        elif path.name.startswith(BUILDING) or (
+            path.name.startswith((DATA, DELETED)) and valid is not None and path.name not in valid
         ):
             _remove_tree(path)
 
@@ -204,101 +198,9 @@ def _remove_tree(path: Path) -> None:
     raise LongRankError(f"cannot remove {path}")
 
 
-def _valid_names(folder: Path) -> frozenset[str] | None:
+def valid_names(folder: Path) -> frozenset[str] | None:
     """Return the names of the valid segments and deletions; None if the manifest cannot be read."""
     try:
         return frozenset(name for names in segments_of(read_manifest(folder)) for name in names if name)
     except (InputError, IntegrityError):
         return None
-
-
-def publish(work: Path, folder: Path, meta: Mapping[str, Any]) -> None:
-    """Make the finished files in `work` the index in `folder`; call it inside `building`.
-
-    Raises:
-        LongRankError: writing failed; says whether the old or the new index is valid.
-    """
-    before = _named_data(folder)
-    with _telling_state(folder):
-        data = put_data(work, folder, meta)
-        put_manifest(folder, [SegmentName(data.name)])
-    _remove_leftovers(folder)
-    if before != _named_data(folder):
-        discard(folder / VECTORS, folder)  # vectors of other documents
-
-
-def publish_segments(folder: Path, segments: Sequence[SegmentName]) -> None:
-    """Make segments that are in their places the index in `folder`; call it inside `building`.
-
-    Raises:
-        LongRankError: writing failed; says whether the old or the new index is valid.
-    """
-    with _telling_state(folder):
-        put_manifest(folder, segments)
-    _remove_leftovers(folder)
-
-
-def put_data(work: Path, folder: Path, meta: Mapping[str, Any]) -> Path:
-    """Write the manifest of a finished segment in `work`, and move it into the index folder; return its place."""
-    data = folder / (_DATA + digest_of(write_folder_manifest(work, meta))[:16])
-    if not _is_intact(data):
-        shutil.rmtree(data, ignore_errors=True)
-        work.rename(data)
-    return data
-
-
-def put_deletions(folder: Path, dead: bytes) -> str:
-    """Write the deletions of a segment into the index folder; return the name of the file."""
-    path = folder / (_DELETED + hashlib.sha256(dead).hexdigest()[:16])
-    with atomic_write(path) as stream:
-        stream.write(dead)
-    return path.name
-
-
-def put_manifest(folder: Path, segments: Sequence[SegmentName]) -> None:
-    """Make segments the index in `folder`, in one step."""
-    sync_folder(folder)
-    files = {}
-    for path in sorted(folder / name for names in segments for name in (f"{names.data}/{MANIFEST}", names.deleted)):
-        if path != folder:
-            name = path.relative_to(folder).as_posix()
-            files[name] = {"size": path.stat().st_size, "sha256": sha256_of(path)}
-    if len(segments) == 1 and not segments[0].deleted:
-        content: dict[str, Any] = {"version": VERSION, "data": segments[0].data}
-    else:
-        content = {"version": CHANGED, "segments": [names._asdict() for names in segments]}
-    with atomic_write(folder / MANIFEST, "w") as stream:
-        json.dump({"format": FORMAT, **content, "files": files}, stream, indent=1, sort_keys=True)
-        stream.write("\n")
-
-
-@contextmanager
-def _telling_state(folder: Path) -> Iterator[None]:
-    """Add to the message of a failed write which index is valid now."""
-    before = _named_data(folder)
-    try:
-        yield
-    except (OSError, LongRankError) as error:
-        what = f"cannot write {folder}: {error.strerror or error}" if isinstance(error, OSError) else str(error)
-        valid = _named_data(folder)
-        state = "there is no index" if not valid else f"the {'old' if valid == before else 'new'} index is valid"
-        raise LongRankError(f"{what}; {state}") from error
-
-
-def _named_data(folder: Path) -> frozenset[str] | None:
-    return _valid_names(folder) if (folder / MANIFEST).exists() else None
-
-
-def discard(path: Path, folder: Path) -> None:
-    """Remove a folder inside the index `folder`; after a kill it is whole or the remains of a build."""
-    if path.exists():
-        doomed = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=folder))
-        path.rename(doomed / path.name)
-        shutil.rmtree(doomed, ignore_errors=True)
-
-
-def _is_intact(data: Path) -> bool:
-    try:
-        return verify(data) > 0
-    except (InputError, IntegrityError):
-        return False

@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 from longrank.config import suggestion
 from longrank.errors import InputError, IntegrityError
 from longrank.index.arrays import ArrayWriter, mapped
-from longrank.index.folder import VECTORS, building, discard
+from longrank.index.folder import VECTORS, building
+from longrank.index.publishing import discard
 from longrank.index.reader import Index
 from longrank.storage import MANIFEST, open_manifest, read_manifest, sync_folder, write_manifest
 from longrank.types import Document, Passage, Segmentation

@@ -1,0 +1,120 @@
+"""Put finished segments in their places, and make them the index, in a single step; call all inside `building`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from longrank.errors import InputError, IntegrityError, LongRankError
+from longrank.index.folder import (
+    BUILDING,
+    CHANGED,
+    DATA,
+    DELETED,
+    FORMAT,
+    VECTORS,
+    VERSION,
+    SegmentName,
+    remove_leftovers,
+    valid_names,
+)
+from longrank.storage import MANIFEST, atomic_write, digest_of, sha256_of, sync_folder, verify
+from longrank.storage import write_manifest as write_folder_manifest
+
+
+def publish(work: Path, folder: Path, meta: Mapping[str, Any]) -> None:
+    """Make the finished files in `work` the index in `folder`; call it inside `building`.
+
+    Raises:
+        LongRankError: writing failed; says whether the old or the new index is valid.
+    """
+    before = _named_data(folder)
+    with _telling_state(folder):
+        data = put_data(work, folder, meta)
+        put_manifest(folder, [SegmentName(data.name)])
+    remove_leftovers(folder)
+    if before != _named_data(folder):
+        discard(folder / VECTORS, folder)  # vectors of other documents
+
+
+def publish_segments(folder: Path, segments: Sequence[SegmentName]) -> None:
+    """Make segments that are in their places the index in `folder`; call it inside `building`.
+
+    Raises:
+        LongRankError: writing failed; says whether the old or the new index is valid.
+    """
+    with _telling_state(folder):
+        put_manifest(folder, segments)
+    remove_leftovers(folder)
+
+
+def put_data(work: Path, folder: Path, meta: Mapping[str, Any]) -> Path:
+    """Write the manifest of a finished segment in `work`, and move it into the index folder; return its place."""
+    data = folder / (DATA + digest_of(write_folder_manifest(work, meta))[:16])
+    if not _is_intact(data):
+        shutil.rmtree(data, ignore_errors=True)
+        work.rename(data)
+    return data
+
+
+def put_deletions(folder: Path, dead: bytes) -> str:
+    """Write the deletions of a segment into the index folder; return the name of the file."""
+    path = folder / (DELETED + hashlib.sha256(dead).hexdigest()[:16])
+    with atomic_write(path) as stream:
+        stream.write(dead)
+    return path.name
+
+
+def put_manifest(folder: Path, segments: Sequence[SegmentName]) -> None:
+    """Make segments the index in `folder`, in one step."""
+    sync_folder(folder)
+    files = {}
+    for path in sorted(folder / name for names in segments for name in (f"{names.data}/{MANIFEST}", names.deleted)):
+        if path != folder:
+            name = path.relative_to(folder).as_posix()
+            files[name] = {"size": path.stat().st_size, "sha256": sha256_of(path)}
+    if len(segments) == 1 and not segments[0].deleted:
+        content: dict[str, Any] = {"version": VERSION, "data": segments[0].data}
+    else:
+        content = {"version": CHANGED, "segments": [names._asdict() for names in segments]}
+    with atomic_write(folder / MANIFEST, "w") as stream:
+        json.dump({"format": FORMAT, **content, "files": files}, stream, indent=1, sort_keys=True)
+        stream.write("\n")
+
+
+@contextmanager
+def _telling_state(folder: Path) -> Iterator[None]:
+    """Add to the message of a failed write which index is valid now."""
+    before = _named_data(folder)
+    try:
+        yield
+    except (OSError, LongRankError) as error:
+        what = f"cannot write {folder}: {error.strerror or error}" if isinstance(error, OSError) else str(error)
+        valid = _named_data(folder)
+        state = "there is no index" if not valid else f"the {'old' if valid == before else 'new'} index is valid"
+        raise LongRankError(f"{what}; {state}") from error
+
+
+def _named_data(folder: Path) -> frozenset[str] | None:
+    return valid_names(folder) if (folder / MANIFEST).exists() else None
+
+
+def discard(path: Path, folder: Path) -> None:
+    """Remove a folder inside the index `folder`; after a kill it is whole or the remains of a build."""
+    if path.exists():
+        doomed = Path(tempfile.mkdtemp(prefix=BUILDING, dir=folder))
+        path.rename(doomed / path.name)
+        shutil.rmtree(doomed, ignore_errors=True)
+
+
+def _is_intact(data: Path) -> bool:
+    try:
+        return verify(data) > 0
+    except (InputError, IntegrityError):
+        return False
