@@ -127,9 +127,14 @@ def verify_index(folder: Path) -> int:
         InputError: not an index.
         IntegrityError: names the first damaged file.
     """
-    parts = open_parts(folder)
-    vectors = sorted(path.parent for path in (folder / VECTORS).glob(f"*/{MANIFEST}"))
-    return sum(map(verify, [folder, *(part.folder for part in parts), *vectors]))
+    manifest = read_manifest(folder)
+    try:
+        n_files = sum(map(verify, [folder, *(folder / names.data for names in segments_of(manifest))]))
+    except (IntegrityError, InputError, FileNotFoundError):
+        if read_manifest(folder) != manifest:  # it was replaced meanwhile
+            return verify_index(folder)
+        raise
+    return n_files + sum(map(verify, sorted(path.parent for path in (folder / VECTORS).glob(f"*/{MANIFEST}"))))
 
 
 @contextmanager
