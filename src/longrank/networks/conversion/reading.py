@@ -23,11 +23,16 @@ def read_tensors(paths: Sequence[Path]) -> dict[str, torch.Tensor]:
     """Return the tensors of a checkpoint by name, on the CPU, of the dtypes in the file.
 
     Args:
-        paths: PyTorch files or safetensors, the shards of one checkpoint.
+        paths: PyTorch files or safetensors, the shards of one checkpoint; or the files of a TensorFlow checkpoint, its
+            index first.
 
     Raises:
         InputError: a file is damaged, holds objects other than tensors, or has a tensor of another file.
     """
+    if paths[0].suffix == ".index":
+        from longrank.networks.conversion.tensorflow import read_variables
+
+        return read_variables(paths[0])
     tensors: dict[str, torch.Tensor] = {}
     for path in paths:
         for name, values in _of_file(path).items():

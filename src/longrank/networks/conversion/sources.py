@@ -51,7 +51,9 @@ def find_source(name: str, base: str | None = None) -> Source:
     """
     shown, place = _place(name, (*_SETTINGS, ".bin", ".pt", "adapter_model.safetensors"), has_weights)
     folder = place if place.is_dir() else place.parent
-    weights = (place,) if place.is_file() else weights_in(place)
+    weights = weights_in(place) if place.is_dir() else (place,)
+    if place.suffix == ".index":
+        weights = _variables(folder, [place])
     adapts = _adapted(place, base) if place.is_dir() and (place / ADAPTER).is_file() else ""
     base, folders = adapts or base, [] if adapts else [folder]
     if base is not None:
@@ -100,6 +102,8 @@ def weights_in(folder: Path) -> tuple[Path, ...]:
     others = [
         path for path in sorted(folder.iterdir()) if path.suffix in PICKLED and not path.name.startswith(_NO_WEIGHTS)
     ]
+    if not others and (indexes := sorted(folder.glob("*.index"))):
+        return _variables(folder, indexes)
     if len(others) > 1:
         raise InputError(
             f"holds {len(others)} files of weights", path=folder, got=others[0].name, fix="name the file to convert"
@@ -107,6 +111,19 @@ def weights_in(folder: Path) -> tuple[Path, ...]:
     if not others:
         raise InputError("holds no PyTorch weights (pytorch_model.bin)", path=folder)
     return (others[0],)
+
+
+def _variables(folder: Path, indexes: list[Path]) -> tuple[Path, ...]:
+    """Return the files of the only TensorFlow checkpoint of a folder, its index first."""
+    if len(indexes) > 1:
+        what = f"holds {len(indexes)} TensorFlow checkpoints"
+        raise InputError(
+            what, path=folder, got=indexes[0].stem, fix="name the .index file of the checkpoint to convert"
+        )
+    data = sorted(folder.glob(f"{indexes[0].stem}.data-*"))
+    if not data:
+        raise InputError("has no data beside it", path=indexes[0], got=f"{indexes[0].stem}.data-00000-of-00001")
+    return (indexes[0], *data)
 
 
 def has_weights(folder: Path) -> bool:
@@ -125,6 +142,8 @@ def has_settings(folder: Path) -> bool:
 def _place(name: str, suffixes: tuple[str, ...], whole: Callable[[Path], bool]) -> tuple[str, Path]:
     """Return the name to show, and the file or folder of a checkpoint."""
     path = Path(name).expanduser()
+    if not path.exists() and (index := path.with_name(path.name + ".index")).is_file():
+        path = index  # TensorFlow names a checkpoint by the beginning of its files' names
     if path.exists():
         return path.resolve().name, path.resolve()
     owner, _, revision = name.partition("@")

@@ -97,7 +97,7 @@ def write_checkpoint(source: Source, checkpoint: Checkpoint, folder: Path) -> Wr
     config, tensors, head, names = checkpoint
     with torch.device("meta"):
         config.architectures = [type(_family(head).from_config(config)).__name__]
-    tokenizer = transformers.AutoTokenizer.from_pretrained(str(source.tokenizer), **_LOCAL)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(source.tokenizer), config=config, **_LOCAL)
     written = Written(head, len(tensors), sum(old != name for old, name in names.items()))
     with atomic_folder(folder) as place:
         config.save_pretrained(place)
