@@ -193,6 +193,7 @@ def rewrite(folder: Path, change: Callable[[dict[str, Any]], object]) -> Path:
     tensors = load_file(folder / "model.safetensors")
     change(tensors)
     save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    (folder / "manifest.json").unlink(missing_ok=True)
     return folder
 
 

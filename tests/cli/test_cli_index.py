@@ -101,8 +101,8 @@ def test_fields_choose_what_is_indexed(docs: Path, tmp_path: Path) -> None:
         (["index", "docs.jsonl", "-o", "docs.jsonl"], "is a file"),
         (["index", "docs.jsonl", "-o", "."], "exists and is not an index"),
         (["index", "--vectors", "minilm", "docs.jsonl"], "no such index"),
-        (["check", "nowhere"], "no such index"),
-        (["check", "."], "is not an index"),
+        (["check", "nowhere"], "nowhere: no such folder"),
+        (["check", "."], "holds no manifest: not written by longrank"),
     ],
 )
 def test_mistakes_are_one_line_and_leave_nothing(

@@ -274,7 +274,7 @@ def test_without_the_extra_the_missing_heat_map_is_said(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert tune() == 0
     assert "no heat map: drawing needs the extra 'plots'; pip install '.[plots]'" in capsys.readouterr().err
-    assert sorted(contents()) == ["run.txt", "tuning.json", "values.journal"]
+    assert sorted(contents()) == ["manifest.json", "run.txt", "tuning.json", "values.journal"]
 
 
 @pytest.mark.skipif(not PLOTS, reason="needs the extra plots")

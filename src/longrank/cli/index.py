@@ -198,13 +198,22 @@ def _print_expansions(index: Index) -> None:
         print(f"expansions\t{file.used} of {file.lines} lines used, sha256 {file.sha256}")
 
 
-def check(path: Annotated[Path, typer.Argument(help="Index to check.", metavar="INDEX")]) -> None:
-    """Compare every file of an index with its checksum. Exit code 3 names a damaged file.
+def check(
+    path: Annotated[
+        Path,
+        typer.Argument(help="Index, or folder of create, train, tune, weigh or reproduce.", metavar="FOLDER"),
+    ],
+) -> None:
+    """Compare every file of a folder with its checksum.
+
+    Folders below are checked, too. Exit code 3 names a damaged file.
 
     Example: longrank check my.index
     """
     from longrank.index import Index
-    from longrank.verbs.check import check as check_index
+    from longrank.verbs.check import check as check_folder
+    from longrank.verbs.check import is_index
 
-    print(f"{path}: {check_index(path)} files, all as written")
-    _print_expansions(Index(path))
+    print(f"{path}: {check_folder(path)} files, all as written")
+    if is_index(path):
+        _print_expansions(Index(path))

@@ -30,6 +30,7 @@ from longrank.models.description import FILE, describe, description
 from longrank.models.network import DocumentNetwork
 from longrank.networks.checks import check_weights, read_json, tensor_shapes
 from longrank.networks.cls_head import lacks_dense, leave_out_dense
+from longrank.storage import seal
 from longrank.storage.folders import atomic_folder
 
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}
@@ -81,6 +82,7 @@ def save_network(
             save_file(weights, new / name, {"format": "pt"})
             (new / name).chmod((new / "config.json").stat().st_mode)  # else only its owner may read it
         (new / FILE).write_text(json.dumps(described, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        seal(new, "model")
 
 
 def load_network(folder: Path) -> Loaded:

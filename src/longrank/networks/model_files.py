@@ -18,7 +18,7 @@ from longrank.errors import InputError, IntegrityError, MissingExtra
 from longrank.networks.checks import read_json, tensor_shapes
 from longrank.networks.hub import find_on_hub
 from longrank.small_files import CONFIG, MIB, check_size, read_small
-from longrank.storage import digest_of, sha256_of
+from longrank.storage import MANIFEST, damaged, digest_of, sealed_files, sha256_of
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of the weights of sentence-transformers/all-MiniLM-L6-v2."""
@@ -125,7 +125,11 @@ def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, 
         )
     for place in places:
         _check_weights(place, place is places[0], source)
-    fingerprint = f"{prefix}sha256:{_digest(folder, sorted({folder, *places}), known)[:16]}"
+    files = _digests(folder, sorted({folder, *places}), known)
+    for changed, entry in sealed_files(folder, "model").items():
+        if files.get(changed, entry["sha256"]) != entry["sha256"]:
+            raise damaged(folder / changed)
+    fingerprint = f"{prefix}sha256:{digest_of(files)[:16]}"
     return Model(name, folder, places[0], fingerprint)
 
 
@@ -178,11 +182,10 @@ def _check_weights(folder: Path, required: bool, source: str) -> None:
         raise Unconverted("holds no model.safetensors", source, path=folder)
 
 
-def _digest(root: Path, places: list[Path], known: Mapping[Path, str]) -> str:
-    files = {
+def _digests(root: Path, places: list[Path], known: Mapping[Path, str]) -> dict[str, str]:
+    return {
         path.relative_to(root).as_posix(): known.get(path) or sha256_of(path)
         for place in places
         for path in place.iterdir()
-        if path.is_file() and path.suffix in SUFFIXES
+        if path.is_file() and path.suffix in SUFFIXES and path != root / MANIFEST
     }
-    return digest_of(files)

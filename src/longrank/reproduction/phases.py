@@ -1,7 +1,7 @@
 """Phases: the commands of a reproduction, each run once.
 
-``phases.json`` lists finished commands: output -> command and seconds. An unfinished command runs again, and resumes
-if the command itself can.
+``phases.json`` lists finished commands: output -> command, seconds and, of a file, its checksum. An unfinished command
+runs again, and resumes if the command itself can.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import IntegrityError, LongRankError
-from longrank.storage import atomic_write
+from longrank.storage import atomic_write, sha256_of
 from longrank.storage.workplace import read_json
 
 PHASES = "phases.json"
@@ -79,15 +79,28 @@ class Phases:
         if command in self.commands:  # several rows may need the same first stage
             return
         self.commands.append(command)
-        if self.dry or (self._finished.get(name, {}).get("command") == command and output.exists()):
+        if self.dry or self._is_done(name, command, output):
             return
         began = time.monotonic()
         self._forget(name)
         self._run(command, self._number())
         if not output.exists():
             raise LongRankError(f"{output} was not written by: longrank {shlex.join(command)}")
-        self._finished[name] = {"command": command, "seconds": round(time.monotonic() - began, 1)}
+        self._finished[name] = {"command": command, "seconds": round(time.monotonic() - began, 1), **_checksum(output)}
         self._save()
+
+    def _is_done(self, name: str, command: list[str], output: Path) -> bool:
+        """Say whether a command was finished before.
+
+        Raises:
+            IntegrityError: its output is a file that was changed since.
+        """
+        done = self._finished.get(name, {})
+        if done.get("command") != command or not output.exists():
+            return False
+        if done.get("sha256") is not None and done["sha256"] != _checksum(output).get("sha256"):
+            raise IntegrityError(f"{output}: checksum differs; delete the file to run its command again")
+        return True
 
     def left(self, commands: Iterable[Sequence[str]]) -> bool:
         """Say whether a command was not finished before."""
@@ -110,6 +123,26 @@ class Phases:
     def _save(self) -> None:
         with atomic_write(self._path, "w") as stream:
             json.dump(self._finished, stream, indent=1, ensure_ascii=False)
+
+
+def _checksum(output: Path) -> dict[str, str]:
+    """Return the checksum of an output that is a file; folders have checksums of their own."""
+    return {"sha256": sha256_of(output)} if output.is_file() else {}
+
+
+def check_outputs(folder: Path) -> int:
+    """Compare the outputs of a reproduction's commands that are files with their checksums; return their number.
+
+    Raises:
+        IntegrityError: an output was damaged or deleted; names the first.
+    """
+    known = {name: phase["sha256"] for name, phase in _read(folder / PHASES).items() if "sha256" in phase}
+    for name, checksum in known.items():
+        if not (folder / name).is_file():
+            raise IntegrityError(f"{folder / name}: missing")
+        if sha256_of(folder / name) != checksum:
+            raise IntegrityError(f"{folder / name}: checksum differs; delete the file to run its command again")
+    return len(known)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.selection import SelectedRecipe
 from longrank.reproduction.versions import versions_and_machine
 from longrank.reproduction.workbench import Workbench
-from longrank.storage import digest_of
+from longrank.storage import MANIFEST, digest_of, seal
 from longrank.types import Notes
 
 
@@ -204,8 +204,10 @@ def _write(result: Result, folder: Path, script: str, commands: Sequence[Sequenc
         "report.html": as_html(result, script, versions, plots),
         "results.json": _json(as_json(result, commands)),
     }
+    (folder / MANIFEST).unlink(missing_ok=True)
     for name, text in texts.items():
         replace(folder / name, text)
+    seal(folder, "reproduction", texts)
 
 
 def _plots(result: Result) -> Mapping[str, str] | str:

@@ -20,9 +20,13 @@ from longrank.storage.journal import Journal as Journal
 from longrank.storage.journal import read_header as read_header
 from longrank.storage.journal import read_journal as read_journal
 from longrank.storage.manifests import MANIFEST as MANIFEST
+from longrank.storage.manifests import check_present as check_present
+from longrank.storage.manifests import damaged as damaged
 from longrank.storage.manifests import digest_of as digest_of
 from longrank.storage.manifests import open_manifest as open_manifest
 from longrank.storage.manifests import read_manifest as read_manifest
+from longrank.storage.manifests import seal as seal
+from longrank.storage.manifests import sealed_files as sealed_files
 from longrank.storage.manifests import sha256_of as sha256_of
 from longrank.storage.manifests import verify as verify
 from longrank.storage.manifests import write_manifest as write_manifest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +31,20 @@ def digest_of(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def write_manifest(folder: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
+def write_manifest(folder: Path, meta: Mapping[str, Any], names: Collection[str] | None = None) -> dict[str, Any]:
     """Sync every file below `folder`, then write its manifest: ``meta`` plus ``files`` (size, sha256).
 
     The manifest makes the folder valid, so write it last. It holds no time and no path, so equal content gives equal
     bytes.
+
+    Args:
+        folder: the folder.
+        meta: JSON-able.
+        names: files and folders right in `folder` to include; None: all.
     """
     files = {}
-    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != MANIFEST):
+    chosen = (p for p in folder.rglob("*") if names is None or p.relative_to(folder).parts[0] in names)
+    for path in sorted(p for p in chosen if p.is_file() and p.name != MANIFEST):
         with path.open("rb") as stream:
             os.fsync(stream.fileno())
         files[path.relative_to(folder).as_posix()] = {"size": path.stat().st_size, "sha256": sha256_of(path)}
@@ -49,6 +55,49 @@ def write_manifest(folder: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
         json.dump(manifest, stream, indent=1, sort_keys=True, ensure_ascii=False)
         stream.write("\n")
     return manifest
+
+
+def seal(folder: Path, kind: str, names: Collection[str] | None = None) -> None:
+    """Write the manifest of a finished folder: checksums that `verify` and `check_present` compare.
+
+    Args:
+        folder: the folder.
+        kind: noun for the folder: ``"model"``, ``"training"``.
+        names: as of `write_manifest`.
+
+    Raises:
+        LongRankError: writing failed.
+    """
+    write_manifest(folder, {"format": f"longrank {kind}"}, names)
+
+
+def sealed_files(folder: Path, kind: str) -> dict[str, dict[str, Any]]:
+    """Return name -> size and checksum of the files of a sealed folder; empty if it has no manifest of this kind.
+
+    Raises:
+        IntegrityError: the manifest cannot be read.
+    """
+    if not (folder / MANIFEST).is_file():
+        return {}
+    manifest = read_manifest(folder)
+    return dict(manifest["files"]) if manifest.get("format") == f"longrank {kind}" else {}
+
+
+def check_present(folder: Path, kind: str) -> None:
+    """Compare the files that are still there with a sealed folder's checksums; others may have been deleted.
+
+    Raises:
+        IntegrityError: names the first damaged file.
+    """
+    for name, entry in sealed_files(folder, kind).items():
+        if (folder / name).is_file() and sha256_of(folder / name) != entry["sha256"]:
+            raise damaged(folder / name)
+
+
+def damaged(path: Path) -> IntegrityError:
+    """Return the error for a file whose checksum differs."""
+    cure = f"restore it, or delete {MANIFEST} beside it if you changed it on purpose"
+    return IntegrityError(f"{path}: checksum differs; the file is damaged ({cure})")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

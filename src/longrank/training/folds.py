@@ -25,7 +25,7 @@ from longrank.training.experiment import Experiment
 from longrank.training.loop import check_loop, identity_of, note_best, train
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
-from longrank.training.run_folder import FOLDS, MODEL, TEST_RUN, check_alike
+from longrank.training.run_folder import FOLDS, MODEL, TEST_RUN, check_alike, seal_training
 from longrank.training.settings import DocumentTraining
 from longrank.training.updates import with_precision
 from longrank.types import Notes, Qrels, Query, Run
@@ -189,6 +189,7 @@ def _pooled(folder: Path, folds: Mapping[str, Fold], notes: Notes) -> Run | None
     runs = [read_run(folder / name / TEST_RUN, Notes()) for name in folds]
     pooled = Run("longrank", (row for run in runs for row in run.rows()))
     write_run(pooled, folder / TEST_RUN)
+    seal_training(folder)
     return pooled
 
 
@@ -235,6 +236,7 @@ def _rerank_test(
     evidence = folder / f"{TEST_RUN}.evidence"
     run = rerank(pipeline, test, first_stage, evidence, tag="longrank", progress=progress, notes=notes)
     write_run(run, folder / TEST_RUN)
+    seal_training(folder)
 
 
 def _pipeline(settings: DocumentTraining) -> PipelineSettings:

@@ -18,6 +18,7 @@ from longrank.models.description import TRAINED
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder
 from longrank.networks.loading import choose_max_tokens, position_limit, quiet
 from longrank.networks.model_files import Model
+from longrank.storage import seal
 from longrank.storage.folders import atomic_folder
 from longrank.training.cuts import Cuts
 from longrank.training.dropout import set_dropout
@@ -194,3 +195,4 @@ def model_folder(folder: Path, record: Mapping[str, Any]) -> Iterator[Path]:
         (new / TRAINED).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         for path in new.rglob("*.safetensors"):  # else only their owner may read them
             path.chmod((new / TRAINED).stat().st_mode)
+        seal(new, "model")

@@ -6,6 +6,7 @@ checkpoints/   while it runs
 model/         the trained network, written by the task
 record.json    the training record, written last: with it, the training is finished
 test.run       of a fold: its test queries, reranked (`longrank.training.folds`)
+manifest.json  a checksum of each of these files, but for checkpoints; absent in trainings of earlier versions
 
 A folder of several trainings, one per fold, holds folds.json.
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError
+from longrank.storage import check_present, seal
 from longrank.storage.workplace import check_own, read_json, refuse_changed, working_in, write_json
 
 CHECKPOINTS, LOG, MODEL = "checkpoints", "log.jsonl", "model"
@@ -89,15 +91,24 @@ def finished(folder: Path) -> dict[str, Any] | None:
     """Return the record of a finished training; None if it is not finished.
 
     Raises:
-        IntegrityError: the record cannot be read.
+        IntegrityError: the record cannot be read, or a file was damaged since.
     """
-    return read_json(folder / _RECORD) if (folder / _RECORD).exists() else None
+    if not (folder / _RECORD).exists():
+        return None
+    check_present(folder, "training")
+    return read_json(folder / _RECORD)
 
 
 def finish(folder: Path, record: Mapping[str, Any]) -> None:
-    """Write the record, which ends a training; remove the checkpoints."""
+    """Write the record, which ends a training, and checksums of its files; remove the checkpoints."""
     write_json(folder / _RECORD, record, sort_keys=True)
+    seal_training(folder)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+
+
+def seal_training(folder: Path) -> None:
+    """Write checksums of the files of a finished training, of one fold or of all."""
+    seal(folder, "training", [_RUN, LOG, MODEL, _RECORD, FOLDS, TEST_RUN, f"{TEST_RUN}.evidence"])
 
 
 def _remove_halves(folder: Path) -> None:

@@ -1,27 +1,68 @@
-"""Check every file of an index: the work of ``longrank check``."""
+"""Check every file of an index or of another folder that LongRank wrote: the work of ``longrank check``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from longrank.errors import InputError, IntegrityError
 from longrank.index import Index, verify_index
+from longrank.reproduction.phases import PHASES, check_outputs
+from longrank.storage import MANIFEST, read_journal, verify
+
+_JOURNALS = (".evidence", ".journal")
 
 
-def check(index: Index | str | Path) -> int:
-    """Compare every file of an index, its passage vectors included, with its checksum.
+def check(folder: Index | str | Path) -> int:
+    """Compare every file of a folder, and of the folders below, with its checksum.
 
     Args:
-        index: an index or its folder.
+        folder: an index, whose passage vectors are checked, too; or a folder of ``create``, ``train``, ``tune``,
+            ``weigh`` or ``reproduce``, or a folder of such folders.
 
     Returns:
-        The number of files; all are as they were written.
+        The number of files; all are as they were written. Evidence files and journals have checksums of their own.
 
     Raises:
-        InputError: not an index.
-        IntegrityError: names the first damaged file.
+        InputError: the folder holds nothing with checksums.
+        IntegrityError: names the first damaged or missing file.
 
     Example:
         >>> check(Index.build([("d1", "Dogs bark.")])) > 0
         True
     """
-    return verify_index(Index.open(index).path)
+    path = folder.path if isinstance(folder, Index) else Path(folder)
+    if is_index(path):
+        return verify_index(path)
+    if not path.is_dir():
+        raise InputError("no such folder", path=path)
+    sealed = sorted(manifest.parent for manifest in path.rglob(MANIFEST) if not _is_hidden(manifest, path))
+    n = sum(verify(place) for place in sealed)
+    n += sum(check_outputs(phases.parent) for phases in sorted(path.rglob(PHASES)))
+    n += sum(_check_journal(file) for file in sorted(path.rglob("*")) if file.suffix in _JOURNALS)
+    if not n:
+        raise InputError("holds no manifest: not written by longrank, or never finished", path=path)
+    return n
+
+
+def is_index(folder: Path) -> bool:
+    """Tell whether a folder is an index."""
+    try:
+        Index.open(folder)
+    except (InputError, IntegrityError):
+        return False
+    return True
+
+
+def _is_hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+
+
+def _check_journal(path: Path) -> int:
+    """Read a journal to its end.
+
+    Raises:
+        IntegrityError: it is unfinished or damaged.
+    """
+    for _ in read_journal(path):
+        pass
+    return 1

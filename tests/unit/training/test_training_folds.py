@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from longrank.errors import InputError
+from longrank.errors import InputError, IntegrityError
 from longrank.formats.folds import Fold
 from longrank.formats.trec import read_run
 from longrank.index import Index
@@ -330,6 +330,28 @@ def test_another_teacher_under_the_same_name_is_not_resumed_with(folder: Path, t
                 validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
         else:
             validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
+
+
+def test_a_flipped_bit_in_a_finished_training_is_noticed(folder: Path, tmp_path: Path) -> None:
+    import longrank
+
+    validated(experiment(folder), tmp_path / "t")
+    n = longrank.check(tmp_path / "t")
+    for name in ("test.run", "s1/test.run", "s1/record.json", "s1/model/model.safetensors", "s1/model/tokenizer.json"):
+        path = tmp_path / "t" / name
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-20] + bytes([whole[-20] ^ 1]) + whole[-19:])
+        with pytest.raises(IntegrityError, match=f"{name.rpartition('/')[2]}: checksum differs"):
+            longrank.check(tmp_path / "t")
+        if name != "test.run":  # which is made again
+            with pytest.raises(IntegrityError, match="checksum differs"):
+                validated(experiment(folder), tmp_path / "t")
+        path.write_bytes(whole)
+    (tmp_path / "t" / "s1" / "model" / "model.safetensors").unlink()  # which a finished training may lack
+    validated(experiment(folder), tmp_path / "t")
+    with pytest.raises(IntegrityError, match=r"model\.safetensors: missing"):
+        longrank.check(tmp_path / "t")
+    assert n > 10
 
 
 def test_a_teacher_that_may_know_what_a_fold_tests_is_not_learned_from(folder: Path, tmp_path: Path) -> None:

@@ -257,7 +257,8 @@ def test_the_log_goes_on_where_the_checkpoint_was(tmp_path: Path) -> None:
 
 def test_a_folder_holds_no_more_than_it_must_when_the_training_is_finished(tmp_path: Path) -> None:
     record = run(tmp_path / "t", run={"data": "d"})
-    assert sorted(p.name for p in (tmp_path / "t").iterdir()) == ["log.jsonl", "model", "record.json", "run.json"]
+    names = ["log.jsonl", "manifest.json", "model", "record.json", "run.json"]
+    assert sorted(p.name for p in (tmp_path / "t").iterdir()) == names
     assert json.loads((tmp_path / "t" / "record.json").read_text()) == record
     assert json.loads((tmp_path / "t" / "model" / "record.json").read_text()) == record
     assert record["run"] == {"data": "d"}

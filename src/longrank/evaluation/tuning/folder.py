@@ -4,6 +4,7 @@ values.journal   the values of every setting and query; any protocol reads it
 folds.json       the folds that were made
 run.txt          the run of the test queries (of all, if there are none), each with its setting
 tuning.json      protocol, choices and values; written after the files above
+manifest.json    a checksum of each of these files but the journal, which has its own
 heatmap.*        plots of the grid, drawn after tuning.json
 .unfinished      name of the outcome that is being written; marks a folder that a full disk or a kill left
 """
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from longrank.formats.folds import Fold, write_folds
 from longrank.formats.trec import write_rankings
-from longrank.storage import atomic_write, workplace
+from longrank.storage import MANIFEST, atomic_write, seal, workplace
 from longrank.types import ScoredDoc
 
 JOURNAL, FOLDS, RUN, TUNING = "values.journal", "folds.json", "run.txt", "tuning.json"
@@ -61,7 +62,7 @@ def write_outcome(
         LongRankError: writing failed.
     """
     (folder / _UNFINISHED).write_text(name, encoding="utf-8")
-    for path in (folder / name, folder / RUN, folder / FOLDS, *sorted(folder.glob("heatmap*"))):
+    for path in (folder / MANIFEST, folder / name, folder / RUN, folder / FOLDS, *sorted(folder.glob("heatmap*"))):
         if not isinstance(source, str | Path) or path.resolve() != Path(source).resolve():
             path.unlink(missing_ok=True)
     if made is not None:
@@ -69,4 +70,5 @@ def write_outcome(
     write_rankings("longrank", rankings, folder / RUN)
     with atomic_write(folder / name, "w") as stream:
         stream.write(record)
+    seal(folder, "result", [name, RUN, FOLDS])
     (folder / _UNFINISHED).unlink()

@@ -1,0 +1,115 @@
+"""``check`` finds a flipped bit in every folder that LongRank writes, and ``train`` and ``rerank`` refuse it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import longrank
+from evidences import evidence, run, write_evidence
+from longrank.errors import InputError, IntegrityError
+from longrank.reproduction.phases import Phases
+from longrank.storage import MANIFEST
+
+
+def flip(path: Path) -> None:
+    """Change one bit in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def files_of(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name[0] != ".")
+
+
+def check_each(folder: Path, spare: Path, but: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+    """Every file but those named: a flipped bit is found, and the file is named."""
+    assert longrank.check(folder) > 0
+    for path in files_of(folder):
+        if path.name in but:
+            continue
+        copied = spare / path.name
+        shutil.copy2(path, copied)
+        flip(path)
+        with pytest.raises(IntegrityError, match=r"checksum differs|cannot be read|damaged|unfinished|bytes instead"):
+            longrank.check(folder)
+        shutil.copy2(copied, path)
+    assert longrank.check(folder) > 0
+
+
+@pytest.fixture
+def spare(tmp_path: Path) -> Path:
+    (tmp_path / "spare").mkdir()
+    return tmp_path / "spare"
+
+
+def test_every_file_of_a_weighing_is_checked(tmp_path: Path, spare: Path) -> None:
+    scored = [[evidence(f"d{n}", [float(n)], query_id=q, first_stage=1.0) for n in range(3)] for q in "12"]
+    write_evidence(tmp_path / "e", scored)
+    first = run({q: {f"d{n}": 1.0 for n in range(3)} for q in "12"}, "first")
+    qrels = {q: {"d1": 1} for q in "12"}
+    longrank.weigh(qrels, first, tmp_path / "e", folder=tmp_path / "w")
+    names = {path.name for path in files_of(tmp_path / "w")}
+    assert names == {"manifest.json", "run.txt", "weights.json"}
+    check_each(tmp_path / "w", spare, {MANIFEST})
+    longrank.weigh(qrels, first, tmp_path / "e", folder=tmp_path / "w")  # replaces the outcome
+    assert longrank.check(tmp_path / "w") == 2
+
+
+def test_outputs_of_a_reproduction_are_checked_and_a_changed_output_is_not_used(tmp_path: Path) -> None:
+    output = tmp_path / "a.run"
+
+    def write(command: object, number: str) -> None:
+        output.write_text("1 Q0 d1 1 2.0 t\n")
+
+    Phases(tmp_path, write).do(["retrieve"], output)
+    assert longrank.check(tmp_path) == 1
+    flip(output)
+    with pytest.raises(IntegrityError, match=r"a\.run: checksum differs"):
+        longrank.check(tmp_path)
+    with pytest.raises(IntegrityError, match=r"a\.run: checksum differs; delete the file to run its command again"):
+        Phases(tmp_path, write).do(["retrieve"], output)
+    output.unlink()
+    with pytest.raises(IntegrityError, match=r"a\.run: missing"):
+        longrank.check(tmp_path)
+    Phases(tmp_path, write).do(["retrieve"], output)
+    assert longrank.check(tmp_path) == 1
+
+
+def test_phases_without_checksums_are_used_as_before(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    (tmp_path / "phases.json").write_text(json.dumps({"a": {"command": ["retrieve"], "seconds": 1.0}}))
+
+    def refuse(command: object, number: str) -> None:
+        raise AssertionError
+
+    Phases(tmp_path, refuse).do(["retrieve"], tmp_path / "a")
+
+
+def test_a_folder_without_checksums_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such folder"):
+        longrank.check(tmp_path / "none")
+    with pytest.raises(InputError, match="holds no manifest"):
+        longrank.check(tmp_path)
+
+
+@pytest.mark.neural
+def test_a_flipped_bit_in_a_model_is_found_when_it_is_loaded(tmp_path: Path, spare: Path) -> None:
+    from longrank.networks.model_files import find_model
+    from tiny_models import save_document_network
+
+    folder = save_document_network(tmp_path / "m", "parade-max")
+    known = find_model(str(folder)).fingerprint
+    check_each(folder, spare, {MANIFEST})
+    for name in ("model.safetensors", "tokenizer.json"):
+        shutil.copy2(folder / name, spare / name)
+        flip(folder / name)
+        with pytest.raises(IntegrityError, match=f"{name}: checksum differs; the file is damaged"):
+            find_model(str(folder))
+        shutil.copy2(spare / name, folder / name)
+    (folder / MANIFEST).unlink()
+    assert find_model(str(folder)).fingerprint == known  # as of models of earlier versions
