@@ -30,7 +30,8 @@ def convert(
 ) -> None:
     """Convert a published checkpoint to safetensors.
 
-    The folder is for --model. Reads tensors alone and runs no code of the checkpoint. A checkpoint whose head would be random is refused.
+    Give the folder to --model. Reads tensors alone and runs no code of the checkpoint. A checkpoint whose head would
+    be random is refused.
 
     Example: longrank convert castorini/monobert-large-msmarco -o ./monobert
     """
