@@ -77,6 +77,7 @@ def _refuse(what: str) -> None:
 
 def _run(path: Path) -> int:
     policy = json.loads(path.read_text(encoding="utf-8"))
+    sys.modules["matplotlib"] = None  # type: ignore[assignment]  # it starts fc-list once to find fonts
     watch = Watch(policy["writes"], policy["package"])
     from longrank.cli.main import main
 

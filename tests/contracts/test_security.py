@@ -48,7 +48,6 @@ def run(place: Path, *commands: tuple[str, list[str]]) -> None:
     (place / "policy.json").write_text(json.dumps(policy))
     environment = os.environ | {"HOME": str(place / "home"), "XDG_CACHE_HOME": str(place / "home")}
     environment |= {"TMPDIR": str(place / "tmp"), "TORCHINDUCTOR_CACHE_DIR": str(place / "tmp")}
-    environment |= {"MPLCONFIGDIR": str(place / "tmp")}
     environment |= {"HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1", "TOKENIZERS_PARALLELISM": "false"}
     script = [sys.executable, audited.__file__, str(place / "policy.json")]
     done = subprocess.run(script, capture_output=True, text=True, check=False, env=environment, cwd=place / "out")
