@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,16 +12,8 @@ import pytest
 
 import audited
 import longrank
-from longrank.cli.main import COMMANDS
 
 _PACKAGE = str(Path(longrank.__file__).parent)
-_PAGE = Path(__file__).parents[2] / "SECURITY.md"
-
-
-@pytest.mark.skipif(not _PAGE.is_file(), reason="the tests run without the repository")
-def test_the_page_has_a_row_for_every_command() -> None:
-    rows = re.findall(r"^\| `([a-z-]+)` \|", _PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(rows) == sorted(COMMANDS)
 
 
 @pytest.fixture
