@@ -15,6 +15,7 @@ import pytest
 from test_docs import PAGES, ROOT, blocks
 from test_docs import clone as clone
 
+from document_files import docx, paragraph, pdf_bytes
 from longrank.cli.main import main
 
 TUTORIALS = ROOT / "docs" / "tutorials"
@@ -48,6 +49,35 @@ def test_the_first_experiment_prints_what_it_says(clone: Path, capsys: pytest.Ca
         printed[line.split()[1]] = capsys.readouterr().out
     assert list(printed) == ["index", "retrieve", "rerank", "aggregate", "evaluate", "weigh"]
     assert printed["evaluate"].strip() == blocks(page, "text")[0].strip()
+
+
+def papers(folder: Path) -> None:
+    """Write the folder of the tutorial of PDF files."""
+    folder.mkdir()
+    names = ("doors", "cabin", "brake", "cables")
+    lines = [[f"Part {n} of the {name}: look at bolt {n} and tighten it." for n in range(40)] for name in names]
+    brake = ["The emergency brake of the elevator holds the cabin if", "all cables break. Test the brake twice a year."]
+    (folder / "elevator.pdf").write_bytes(pdf_bytes([*lines[:2], brake + lines[2], lines[3]], title="Elevator manual"))
+    (folder / "crane.pdf").write_bytes(pdf_bytes([lines[3], lines[0]], title="Crane manual"))
+    (folder / "cut.pdf").write_bytes(b"%PDF-1.4 and no more")
+    docx(folder / "minutes.docx", paragraph("The board met on Monday."))
+
+
+@exact
+def test_the_tutorial_of_a_folder_of_pdfs_prints_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for extra in ("pypdfium2", "defusedxml"):
+        pytest.importorskip(extra, reason="needs the extra files")
+    monkeypatch.chdir(tmp_path)
+    papers(tmp_path / "papers")
+    page = TUTORIALS / "folder-of-pdfs.md"
+    for block in blocks(page, "sh"):
+        capsys.readouterr()
+        assert main(shlex.split(block)[1:]) == 0, block
+    report, found = blocks(page, "text")
+    assert (tmp_path / "skipped.tsv").read_text() == report
+    assert capsys.readouterr().out.strip() == found.strip()
 
 
 @exact

@@ -77,6 +77,13 @@ def serve(
         float | None,
         typer.Option(min=0.1, max=86_400, help="Seconds for an answer; later answers are 504. [default: 30]"),
     ] = None,
+    files: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that was indexed: serve its files, with links to their pages. [default: no file is served]",
+            metavar="ROOT",
+        ),
+    ] = None,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="section.key=value: any setting of the pipelines. Repeatable.")
     ] = None,
@@ -104,7 +111,10 @@ def serve(
         "max_body_bytes": max_body,
         "max_documents": max_documents,
         "deadline": deadline,
+        "files": files,
     }
+    if files is not None and not files.is_dir():
+        raise InputError("--files takes a folder", got=str(files))
     settings = _settings({name: value for name, value in options.items() if value is not None}, allow_host or ())
     check_exposure(settings, insecure=insecure)
     if convert and model is not None:

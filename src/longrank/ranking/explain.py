@@ -31,7 +31,8 @@ class ShownPassage:
         words: (start, end) of the query's words, in code points of the document's text.
         highlights: (start, end) of the best sentence, in code points of the document's text; empty if the passage is.
         parts: of a mix, name of each scorer -> its own score; else None.
-        page: number of the page with the passage's start, from 1; None if the document has no pages.
+        page: number from 1 of the page with the first word of the query, else with the passage's start; None if the
+            document has no pages.
         place: file and pages, e.g. ``report.pdf, p. 12``; None if the document has no pages.
     """
 
@@ -210,8 +211,12 @@ def _on_pages(passages: tuple[ShownPassage, ...], pages: Pages) -> tuple[ShownPa
     if pages.page(0) is None:
         return passages
     return tuple(
-        replace(item, page=pages.page(item.start), place=pages.place(item.start, item.end)) for item in passages
+        replace(item, page=pages.page(_first_word(item)), place=pages.place(item.start, item.end)) for item in passages
     )
+
+
+def _first_word(passage: ShownPassage) -> int:
+    return passage.words[0][0] if passage.words else passage.start
 
 
 def best_passages(

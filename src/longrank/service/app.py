@@ -26,6 +26,7 @@ from longrank.service.errors import Refusal, not_ready
 from longrank.service.replies import CohereReply, DocumentReply, JinaReply, Problem, SearchReply, TeiResult
 from longrank.service.rerank import Answer, RerankRequest, Service, rerank, seconds_left
 from longrank.service.search import document, reply_json, search_index
+from longrank.service.source_files import file_routes
 from longrank.service.strict_json import parse
 from longrank.service.transport import Transport, arrival_of, request_id_of
 
@@ -59,6 +60,8 @@ def create_app(service: Service) -> Transport:
     app.include_router(_rankings(service))
     app.include_router(_facts(service))
     app.include_router(_page())
+    if service.files is not None:
+        app.include_router(file_routes(service.files))
     for kind in (RequestValidationError, HTTPException, InputError):
         app.add_exception_handler(kind, _refuse)
     return Transport(app, service.settings, admission=service.admission, metrics=service.metrics)

@@ -25,7 +25,7 @@ class ShownPassage(BaseModel):
     """A passage: ``document[start:end] == text``.
 
     `words` are offsets of the query's words, `highlights` of the best sentence; `parts` are the scores in a mix.
-    `page` counts from 1, and `place` names file and page, if the document has pages.
+    `page` counts from 1, and `place` names file and page, if the document has pages. `file` is the address of the page.
     """
 
     index: int
@@ -39,6 +39,7 @@ class ShownPassage(BaseModel):
     parts: dict[str, float] | None = None
     page: int | None = None
     place: str | None = None
+    file: str | None = None
 
 
 class RelevantPassage(ShownPassage):
@@ -144,6 +145,7 @@ class SearchResult(BaseModel):
     n_characters: int
     passages: list[ShownPassage]
     strip: list[tuple[float, float, float]]
+    file: str | None = None
 
 
 class SearchReply(BaseModel):

@@ -22,6 +22,7 @@ from longrank.service.errors import Refusal, not_ready
 from longrank.service.metrics import Metrics
 from longrank.service.scheduler import Scheduler, Unit
 from longrank.service.settings import ServiceSettings
+from longrank.service.source_files import SourceFiles
 from longrank.service.units import joined, tokens_of, units_of, weight_of
 from longrank.types import Document, Evidence
 
@@ -78,6 +79,11 @@ class Service:
     admission: Admission
     scheduler: Scheduler
     metrics: Metrics
+
+    @property
+    def files(self) -> SourceFiles | None:
+        """The source files that clients may read; None if no folder is served."""
+        return None if self.settings.files is None else SourceFiles(self.settings.files)
 
 
 async def rerank(service: Service, request: RerankRequest, deadline: float) -> Answer:

@@ -17,6 +17,7 @@ from longrank.ranking.pipeline import Pipeline
 from longrank.service.engine import Served, unknown_pipeline
 from longrank.service.errors import Refusal, not_ready
 from longrank.service.rerank import Service, check_query, cost_of_sentences, scored, strip, with_highlights
+from longrank.service.source_files import with_files
 from longrank.service.units import tokens_of, weight_of
 from longrank.types import Document, Evidence, Query
 
@@ -114,13 +115,22 @@ def reply_json(
         "command": service.engine.command(answer.served, query, k, passages),
         "results": [
             {
-                **result_json(result),
+                **_linked(service, result),
                 "n_characters": len(index.document(result.doc_id).text),
                 "strip": strip(answer.evidence[result.doc_id]) if result.doc_id in answer.evidence else [],
             }
             for result in answer.results
         ],
     }
+
+
+def _linked(service: Service, result: Result) -> dict[str, Any]:
+    """Return a result as JSON values, with links to its file if files are served."""
+    values, index = result_json(result), service.engine.index
+    if service.files is None or index is None:
+        return values
+    address = service.files.address(result.doc_id, index.metadata(result.doc_id))
+    return values | with_files(values["passages"], address)
 
 
 def document(service: Service, doc_id: str) -> Document:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class ServiceSettings:
         keep_alive: time from an answer until the next head has arrived.
         body_timeout: time for a body to arrive; slower bodies get 408.
         drain: time to complete requests in flight after a signal to stop.
+        files: folder whose files are served; None: no file is served.
         batch_tokens: estimated tokens of a batch; between batches, cancelled and late requests are dropped.
     """
 
@@ -50,6 +52,7 @@ class ServiceSettings:
     body_timeout: float = 28.0
     drain: float = 30.0
     batch_tokens: int = 8192
+    files: Path | None = None
 
     @property
     def public(self) -> dict[str, float]:

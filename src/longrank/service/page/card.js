@@ -26,6 +26,7 @@ export function card(result, { scores, scale, href, shown = SHOWN }) {
       h("div", { class: "names" },
         h("h3", {}, h("a", { href: href(null), dir: "auto" }, title)),
         result.title && h("p", { class: "quiet id", dir: "auto" }, result.doc_id),
+        result.file && h("p", { class: "quiet" }, h("a", { href: result.file, target: "_blank", rel: "noopener" }, "Open the file")),
         h("p", { class: "places" }))),
     list(0, 1),
     result.strip.length > 0 && drawStrip({

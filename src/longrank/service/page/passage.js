@@ -8,7 +8,7 @@ import * as numbers from "./numbers.js";
 const NEAR = 30;
 
 /**
- * Make an excerpt of a passage {index, start, end, score, contribution?, parts?, place?, text, words, highlights?}.
+ * Make an excerpt of a passage {index, start, end, score, contribution?, parts?, place?, file?, text, words, highlights?}.
  * number: its rank in the document; href: its address; length: characters to show, about.
  */
 export function excerpt(passage, number, scale, href, length) {
@@ -17,7 +17,9 @@ export function excerpt(passage, number, scale, href, length) {
   return h("li", { class: "excerpt" },
     h("p", { class: "where" },
       h("span", { class: "rank-of", "aria-hidden": "true" }, String(number)),
-      passage.place && h("span", { class: "page", dir: "auto" }, `${passage.place} · `),
+      passage.place && [passage.file
+        ? h("a", { href: passage.file, target: "_blank", rel: "noopener", dir: "auto" }, passage.place)
+        : h("span", { dir: "auto" }, passage.place), " · "],
       h("a", { href, "data-start": passage.start }, `passage ${passage.index}`),
       ` · ${numbers.range(passage.start, passage.end)} · `,
       h("span", { class: `chip s${scale.level(passage.score)}`, "aria-hidden": "true" }),

@@ -1,0 +1,99 @@
+"""Serve the source files of documents from a folder: ``/files/PATH``. Off unless a folder is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter
+from starlette.responses import FileResponse, Response
+
+from longrank.formats.corpora import format_of
+from longrank.service.errors import Refusal
+from longrank.types import Pages
+
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+_TYPES = {
+    "pdf": "application/pdf",
+    "docx": f"{_OFFICE}.wordprocessingml.document",
+    "pptx": f"{_OFFICE}.presentationml.presentation",
+    "odt": "application/vnd.oasis.opendocument.text",
+    "epub": "application/epub+zip",
+    "html": "text/html",
+    "text": "text/plain",
+    "markdown": "text/markdown",
+    "rst": "text/x-rst",
+    "eml": "message/rfc822",
+    "mbox": "application/mbox",
+}
+"""Format -> content type. Files of other formats are not served."""
+
+_SANDBOX = {"content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"}
+
+
+class SourceFiles:
+    """The files of a folder that clients may read.
+
+    Args:
+        root: the folder that was indexed.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.resolve()
+
+    def find(self, path: str) -> Path | None:
+        """Return a regular file by its path below the folder; None if there is no such file.
+
+        Hidden files, files of formats that are not served, and links to places outside the folder are not found.
+        """
+        parts = path.split("/")
+        if "\0" in path or any(not part or part.startswith(".") for part in parts):
+            return None
+        try:
+            file = self._root.joinpath(*parts).resolve(strict=True)
+        except (OSError, RuntimeError):  # no such file, or a circle of links
+            return None
+        if not file.is_relative_to(self._root) or not file.is_file() or format_of(file) not in _TYPES:
+            return None
+        return file
+
+    def address(self, doc_id: str, metadata: dict[str, Any]) -> str | None:
+        """Return the address of a document's file, relative to the server's; None if it is not served."""
+        path = Pages(metadata).source or doc_id
+        return f"files/{quote(path)}" if self.find(path) else None
+
+    def response(self, path: str) -> Response:
+        """Return the answer with a file.
+
+        Raises:
+            Refusal: 404, no such file.
+        """
+        file = self.find(path)
+        if file is None:
+            raise Refusal(404, "not_found", "no such file")
+        kind = _TYPES[str(format_of(file))]
+        # A page among the files must not act in this server's name; browsers show no PDF in a sandbox.
+        headers = {} if kind == _TYPES["pdf"] else _SANDBOX
+        return FileResponse(
+            file, media_type=kind, headers=headers, content_disposition_type="inline", filename=file.name
+        )
+
+
+def file_routes(files: SourceFiles) -> APIRouter:
+    """Return the route of the files."""
+    routes = APIRouter(tags=["server"])
+
+    @routes.get("/files/{path:path}", summary="A source file", response_class=FileResponse)
+    def file(path: str) -> Response:
+        return files.response(path)
+
+    return routes
+
+
+def with_files(passages: list[dict[str, Any]], address: str | None) -> dict[str, Any]:
+    """Return the fields of a result that link its file: the file, and passages with the addresses of their pages."""
+    if address is None:
+        return {}
+    linked = [{**item, "file": f"{address}#page={item['page']}"} if "page" in item else item for item in passages]
+    return {"file": address, "passages": linked}
