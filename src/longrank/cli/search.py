@@ -39,6 +39,7 @@ def search(
     allow_untrained: AllowUntrained = False,
     where: Where = None,
     filter: Filter = None,
+    show: Annotated[str | None, typer.Option(help="Metadata fields to show, between commas: year,author.")] = None,
     assignments: PipelineSettings = None,
 ) -> None:
     """Search long documents and show the passages that matter.
@@ -52,6 +53,7 @@ def search(
     from longrank.verbs.convert import converted
     from longrank.verbs.search import search as run_search
 
+    fields = None if show is None else [name.strip() for name in show.split(",")]
     name, notes = pipeline or default_pipeline(), Notes()
     results = run_search(
         index,
@@ -64,6 +66,7 @@ def search(
         allow_untrained=allow_untrained,
         assignments=assignments or (),
         filter=parsed_filter(filter, where or ()),
+        show=fields if as_json or fields else (),
         notes=notes,
     )
     if pipeline is None:
@@ -90,6 +93,9 @@ def print_results(results: Sequence[Result]) -> None:
         head = Text(f"{result.rank:>2}. {_harmless(result.title or result.doc_id)}", style="bold")
         out.print(head.append(f"  [{_harmless(result.doc_id)}]" if result.title else "", style="dim"))
         out.print(Text(f"    score {result.score:.4f} | {result.detail}", style="dim"))
+        for name, value in result.metadata.items():
+            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            _print_text(out, "    ", Text(_flat(f"{name} {shown}"), style="dim"))
         for passage in result.passages:
             _print_passage(out, passage)
         out.print()

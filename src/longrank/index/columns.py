@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 KINDS = ("true or false", "numbers", "text", "objects")
 """Kinds of values, in the order of a column."""
+OBJECT = 3
+"""Place of objects in `KINDS`."""
 
 
 class Scalar(NamedTuple):
@@ -28,7 +30,7 @@ def scalar(value: Any) -> Scalar:
         return Scalar(1, value)
     if isinstance(value, str):
         return Scalar(2, value)
-    return Scalar(3, 0)
+    return Scalar(OBJECT, 0)
 
 
 class Column:
@@ -49,8 +51,10 @@ class Column:
         docs, items = _items(docs, cells)
         self.values = sorted(set(items))
         places = {value: place for place, value in enumerate(self.values)}
-        self.docs = docs
-        self.codes = np.fromiter(map(places.__getitem__, items), np.uint32, len(items))
+        codes = np.fromiter(map(places.__getitem__, items), np.uint32, len(items))
+        if (np.diff(docs.astype(np.int64)) == 0).any():  # each value of a document once
+            docs, codes = np.unique(np.stack([docs, codes]), axis=1)
+        self.docs, self.codes = docs, codes
         self._dense = np.array_equal(docs, np.arange(n_docs))
 
     @property
@@ -79,10 +83,7 @@ class Column:
         return mask
 
     def counts(self, mask: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-        """Return int64[V], the number of documents with each value, among the documents of a mask.
-
-        An item that a document has twice counts twice.
-        """
+        """Return int64[V], the number of documents with each value, among the documents of a mask."""
         codes = self.codes if mask is None else self.codes[mask[self.docs]]
         return np.bincount(codes, minlength=len(self.values))
 

@@ -74,6 +74,7 @@ class Result:
         n_scored: number of scored passages.
         n_truncated: number of scored passages that the scorer truncated.
         passages: best passages, best first.
+        metadata: other fields of the document, as JSON values.
     """
 
     rank: int
@@ -86,6 +87,7 @@ class Result:
     n_scored: int
     n_truncated: int
     passages: tuple[ShownPassage, ...] = field(repr=False)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> str:

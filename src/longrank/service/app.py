@@ -25,7 +25,7 @@ from longrank.service.dialects.jina import TEXT_TAGS
 from longrank.service.errors import Refusal, not_ready
 from longrank.service.replies import CohereReply, DocumentReply, JinaReply, Problem, SearchReply, TeiResult
 from longrank.service.rerank import Answer, RerankRequest, Service, rerank, seconds_left
-from longrank.service.search import document, reply_json, search_index
+from longrank.service.search import Selection, document, reply_json, search_index
 from longrank.service.source_files import file_routes
 from longrank.service.strict_json import parse
 from longrank.service.transport import Transport, arrival_of, request_id_of
@@ -41,6 +41,14 @@ class SearchRequest(Strict):
     k: Annotated[int, Field(ge=1, le=100)] = 10
     passages: Annotated[int, Field(ge=0, le=20)] = 3
     index: str | None = Field(None, description="Name of the index; other names than the served index are refused.")
+    filter: dict[str, Any] | None = Field(
+        None, description="Filter of the documents by metadata: {field: value or operators}, $and, $or, $not."
+    )
+    show: Annotated[list[NonEmpty], Field(max_length=100)] = Field([], description="Metadata fields in the results.")
+    facets: Annotated[list[NonEmpty], Field(max_length=20)] = Field(
+        [],
+        description="Metadata fields whose values are counted, among the documents that share a term with the query.",
+    )
 
 
 def create_app(service: Service) -> Transport:
@@ -124,10 +132,13 @@ def _rankings(service: Service) -> APIRouter:
         if body.index is not None and body.index != service.engine.index_name:
             raise Refusal(404, "not_found", "/index: no such index")
         deadline = _deadline(service, request)
-        answer = await search_index(
-            service, body.query, pipeline=body.pipeline, k=body.k, passages=body.passages, deadline=deadline
-        )
-        options = {"k": body.k, "passages": body.passages, "request_id": request_id_of(request.scope)}
+        options: dict[str, Any] = {
+            "k": body.k,
+            "passages": body.passages,
+            "selection": Selection(body.filter, body.show, body.facets),
+        }
+        answer = await search_index(service, body.query, pipeline=body.pipeline, deadline=deadline, **options)
+        options["request_id"] = request_id_of(request.scope)
         return await _written(reply_json, service, answer, body.query, **options)
 
     return routes

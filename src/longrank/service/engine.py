@@ -150,13 +150,13 @@ class Engine:
             "aggregators": simple_aggregators(),
         }
 
-    def command(self, served: Served, query: str, k: int, passages: int) -> str:
-        """Return the command line of a search."""
+    def command(self, served: Served, query: str, k: int, passages: int, more: Sequence[str] = ()) -> str:
+        """Return the command line of a search; `more` are further options."""
         assert self.index is not None
         choice = self._choices[self._names.index(served.name)]
         options = ["--pipeline", choice.pipeline, *(["--model", choice.model] if choice.model else [])]
         options += [word for assignment in self._assignments for word in ("--set", assignment)]
-        options += ["-k", str(k), "--passages", str(passages)]
+        options += ["-k", str(k), "--passages", str(passages), *more]
         arguments = [str(self.index.path), query]
         ordered = [*options, "--", *arguments] if query.startswith("-") else [*arguments, *options]
         return shlex.join(["longrank", "search", *ordered])

@@ -144,12 +144,20 @@ class SearchResult(BaseModel):
     n_truncated: int
     n_characters: int
     passages: list[ShownPassage]
+    metadata: dict[str, Any]
     strip: list[tuple[float, float, float]]
     file: str | None = None
 
 
+class FacetValue(BaseModel):
+    """A value of a metadata field, and the number of documents with it."""
+
+    value: bool | float | str
+    count: int
+
+
 class SearchReply(BaseModel):
-    """Documents, best first; `command` is the equal command line."""
+    """Documents, best first; `command` is the equal command line; `facets` has the values of fields, by frequency."""
 
     request_id: str
     index: str
@@ -159,6 +167,7 @@ class SearchReply(BaseModel):
     took_ms: float
     warnings: list[str]
     command: str
+    facets: dict[str, list[FacetValue]]
     results: list[SearchResult]
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
+from longrank.index.filter_parsing import parse_filter
 from longrank.protocols import ScoringTask
 from longrank.ranking.explain import Result, explained, result_json, search
+from longrank.ranking.fields import check_fields, facets, with_metadata
 from longrank.ranking.highlights import sentences_of
 from longrank.ranking.one_query import RankedQuery, retrieved
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
-from longrank.ranking.pipeline import Pipeline
+from longrank.ranking.pipeline import Pipeline, filtered
 from longrank.service.engine import Served, unknown_pipeline
 from longrank.service.errors import Refusal, not_ready
 from longrank.service.rerank import Service, check_query, cost_of_sentences, scored, strip, with_highlights
@@ -23,18 +26,53 @@ from longrank.types import Document, Evidence, Query
 
 
 @dataclass(frozen=True, slots=True)
+class Selection:
+    """Metadata in a search.
+
+    Attributes:
+        filter: filter of the documents, as JSON has it; None: all documents.
+        show: metadata fields in the results.
+        facets: fields whose values are counted.
+    """
+
+    filter: Mapping[str, Any] | None = None
+    show: Sequence[str] = ()
+    facets: Sequence[str] = ()
+
+
+Facets: TypeAlias = dict[str, list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """Results with their evidence, warnings, and the seconds of the search."""
+    """Results with their evidence, warnings, facets, and the seconds of the search."""
 
     served: Served
     results: list[Result]
     evidence: dict[str, Evidence]
     warnings: list[str]
     seconds: float = 0.0
+    facets: Facets = field(default_factory=dict)
+
+
+NO_SELECTION = Selection()
+
+
+def options_of(selection: Selection) -> list[str]:
+    """Return the options of ``longrank search`` for a filter and shown fields."""
+    options = [] if selection.filter is None else ["--filter", json.dumps(selection.filter, ensure_ascii=False)]
+    return [*options, *(["--show", ",".join(selection.show)] if selection.show else [])]
 
 
 async def search_index(
-    service: Service, query: str, *, pipeline: str | None, k: int, passages: int, deadline: float
+    service: Service,
+    query: str,
+    *,
+    pipeline: str | None,
+    k: int,
+    passages: int,
+    deadline: float,
+    selection: Selection = NO_SELECTION,
 ) -> SearchAnswer:
     """Answer a query from the index.
 
@@ -45,8 +83,10 @@ async def search_index(
         k: documents to return.
         passages: passages to show of each document.
         deadline: time of `time.monotonic` until which the answer is useful.
+        selection: filter, shown fields and facets.
 
     Raises:
+        InputError: a wrong filter, or a field that no document has.
         Refusal: 404 no index or no such pipeline, 422 query too long, 429 overloaded, 503 models still loading, 504 too
             late.
     """
@@ -56,15 +96,33 @@ async def search_index(
     assert bound is not None
     check_query(service.settings, query)
     service.admission.refuse_if_full()
+    restricted, counts = bound, Facets()
+    if selection != NO_SELECTION:
+        restricted, counts = await service.scheduler.run(lambda: _selected(bound, query, selection), deadline=deadline)
+    answer = await _found(service, served, restricted, query, k=k, passages=passages, deadline=deadline)
+    results = await asyncio.to_thread(with_metadata, answer.results, bound.index, selection.show)
+    return replace(answer, results=results, facets=counts, seconds=time.monotonic() - began)
+
+
+def _selected(bound: Pipeline, query: str, selection: Selection) -> tuple[Pipeline, Facets]:
+    """Return the pipeline restricted by the filter, and the facets."""
+    filter = None if selection.filter is None else parse_filter(selection.filter, "/filter")
+    check_fields(bound.index, selection.show)
+    return filtered(bound, filter), facets(bound.index, query, selection.facets, filter)
+
+
+async def _found(
+    service: Service, served: Served, bound: Pipeline, query: str, *, k: int, passages: int, deadline: float
+) -> SearchAnswer:
+    """Rank documents by the first stage alone, or by their passages, too."""
     topic = Query("q", query)
     if not isinstance(bound.scorer, PassageDocumentScorer):
         with service.admission.admit(0, deadline):
             results = await service.scheduler.run(
                 lambda: search(bound, query, k=k, passages=passages), deadline=deadline
             )
-        return SearchAnswer(served, results, {}, [], time.monotonic() - began)
-    answer = await _answered(service, served, bound, topic, k=k, passages=passages, deadline=deadline)
-    return replace(answer, seconds=time.monotonic() - began)
+        return SearchAnswer(served, results, {}, [])
+    return await _answered(service, served, bound, topic, k=k, passages=passages, deadline=deadline)
 
 
 async def _answered(
@@ -98,7 +156,14 @@ async def _answered(
 
 
 def reply_json(
-    service: Service, answer: SearchAnswer, query: str, *, k: int, passages: int, request_id: str
+    service: Service,
+    answer: SearchAnswer,
+    query: str,
+    *,
+    k: int,
+    passages: int,
+    request_id: str,
+    selection: Selection = NO_SELECTION,
 ) -> dict[str, Any]:
     """Return an answer as JSON values; offsets count code points of the documents' texts."""
     index = service.engine.index
@@ -112,7 +177,8 @@ def reply_json(
         "unit": None if reranker is None else reranker.unit,
         "took_ms": round(1000 * answer.seconds, 1),
         "warnings": answer.warnings,
-        "command": service.engine.command(answer.served, query, k, passages),
+        "command": service.engine.command(answer.served, query, k, passages, options_of(selection)),
+        "facets": answer.facets,
         "results": [
             {
                 **_linked(service, result),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from longrank.config import Assignments, check_at_least, listed
@@ -10,6 +11,7 @@ from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.ranking.explain import Result
 from longrank.ranking.explain import search as search_index
+from longrank.ranking.fields import check_fields, with_metadata
 from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
 from longrank.ranking.results import Results
 from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings, default_pipeline
@@ -28,6 +30,7 @@ def search(
     allow_untrained: bool = False,
     assignments: Assignments = (),
     filter: object = None,
+    show: Sequence[str] | None = None,
     notes: Notes | None = None,
 ) -> Results[Result]:
     """Search long documents, and show the passages that matter.
@@ -44,6 +47,7 @@ def search(
         allow_untrained: score with a document network that was never trained.
         assignments: ``{"final.depth": 50}`` or ``["final.depth=50"]``: settings of the pipeline.
         filter: filter of the documents by their metadata: ``{"year": {"$gte": 2020}}``, or such a JSON text.
+        show: metadata fields in the results; None: all.
         notes: collects remarks; None: only ``results.notes`` has them.
 
     Returns:
@@ -76,4 +80,6 @@ def search(
         notes=notes,
         score_cache=score_cache,
     )
-    return Results(query, search_index(filtered(opened, condition), query, k=k, passages=passages), notes)
+    check_fields(opened.index, show or ())
+    results = search_index(filtered(opened, condition), query, k=k, passages=passages)
+    return Results(query, with_metadata(results, opened.index, show), notes)

@@ -1,0 +1,93 @@
+"""Searches over HTTP restrict documents by metadata, show it and count it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="needs the extra serve")
+
+from longrank.cli.main import main
+from longrank.index import Index
+from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.rerank import Service
+from longrank.types import Notes
+from served import Ask, Reply, answers, opened
+
+ROWS = [
+    {"id": f"d{n}", "text": "the fox and the moon" if n % 2 else "a fox", "year": 2000 + n % 4, "by": f"a{n}"}
+    for n in range(12)
+]
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    index = Index.build(ROWS, tmp_path_factory.mktemp("served") / "index")
+    engine = Engine((PipelineChoice("lexical"), PipelineChoice("bm25")), index, notes=Notes())
+    engine.load()
+    return engine
+
+
+def asked(engine: Engine, value: dict[str, Any]) -> Reply:
+    async def talk(ask: Ask) -> Reply:
+        return await ask("POST", "/search", value)
+
+    desk: Service = opened(engine)
+    return answers(desk, talk)
+
+
+@pytest.mark.parametrize("pipeline", ["lexical", "bm25"])
+def test_a_search_takes_filter_show_and_facets(
+    engine: Engine, pipeline: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    value = {"query": "fox", "pipeline": pipeline, "k": 5, "passages": 1, "facets": ["year"], "show": ["by"]}
+    reply = asked(engine, {**value, "filter": {"year": {"$in": [2001, 2002]}}}).json
+    assert reply["facets"] == {"year": [{"value": 2001, "count": 3}, {"value": 2002, "count": 3}]}
+    found = [result["doc_id"] for result in reply["results"]]
+    assert len(found) == 5
+    assert all(int(doc_id[1:]) % 4 in (1, 2) for doc_id in found)
+    assert [result["metadata"] for result in reply["results"]] == [{"by": f"a{doc_id[1:]}"} for doc_id in found]
+    assert main(["search", "--json", *shlex.split(reply["command"])[2:]]) == 0
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(one["doc_id"], one["metadata"]) for one in printed] == [
+        (one["doc_id"], one["metadata"]) for one in reply["results"]
+    ]
+
+
+def test_a_search_without_them_shows_and_counts_nothing(engine: Engine) -> None:
+    reply = asked(engine, {"query": "fox"}).json
+    assert reply["facets"] == {}
+    assert all(result["metadata"] == {} for result in reply["results"])
+    assert "--filter" not in reply["command"]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"filter": {"yaer": 1}}, "/filter/yaer: no document has this field (got 'yaer'); did you mean 'year'?"),
+        ({"filter": {"year": {"$gtt": 1}}}, "/filter/year/$gtt: unknown operator"),
+        ({"filter": {"year": "2001"}}, "/filter/year: no document has such a value"),
+        ({"filter": ["year"]}, "/filter"),
+        ({"show": ["yaer"]}, "no document has this field"),
+        ({"facets": ["yaer"]}, "no document has this field"),
+        ({"facets": [""]}, "/facets/0"),
+        ({"show": ["year"] * 101}, "/show"),
+    ],
+)
+def test_wrong_filters_and_fields_are_refused(engine: Engine, value: dict[str, Any], message: str) -> None:
+    reply = asked(engine, {"query": "fox", **value})
+    assert reply.status == 422
+    assert reply.json["message"].startswith(message)
+
+
+def test_an_index_without_metadata_takes_no_filter(tmp_path: Path) -> None:
+    engine = Engine((PipelineChoice("bm25"),), Index.build([("a", "fox")], tmp_path / "index"), notes=Notes())
+    engine.load()
+    reply = asked(engine, {"query": "fox", "filter": {"year": 1}})
+    assert reply.status == 422
+    assert "the index holds no metadata" in reply.json["message"]
+    assert asked(engine, {"query": "fox"}).status == 200
