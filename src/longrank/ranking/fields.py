@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,8 +12,11 @@ from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.columns import OBJECT
 from longrank.index.filters import Filter
+from longrank.index.living_metadata import LivingMetadata
 from longrank.index.metadata import Metadata
 from longrank.ranking.explain import Result
+
+Stored: TypeAlias = Metadata | LivingMetadata
 
 FACET_VALUES = 20
 """Largest number of values of a facet."""
@@ -34,7 +37,7 @@ def with_metadata(results: Sequence[Result], index: Index, show: Sequence[str] |
     return [replace(result, metadata=_chosen(index.metadata(result.doc_id), show)) for result in results]
 
 
-def check_fields(index: Index, names: Sequence[str]) -> Metadata | None:
+def check_fields(index: Index, names: Sequence[str]) -> Stored | None:
     """Refuse fields that no document of an index has; return its metadata.
 
     Raises:
@@ -84,7 +87,7 @@ def facets(
     return {name: _counted(stored, name, mask) for name in names}
 
 
-def _counted(stored: Metadata, name: str, mask: np.ndarray[Any, np.dtype[np.bool_]]) -> list[dict[str, Any]]:
+def _counted(stored: Stored, name: str, mask: np.ndarray[Any, np.dtype[np.bool_]]) -> list[dict[str, Any]]:
     column = stored.column(name)
     counts = column.counts(mask)
     best = [(column.values[place], int(counts[place])) for place in np.argsort(-counts, kind="stable").tolist()]
