@@ -25,7 +25,8 @@ class Conversion(NamedTuple):
 
     Attributes:
         path: the folder.
-        head: ``classification``, ``next-sentence``, ``seq2seq``, ``decoder`` or ``encoder``.
+        head: ``classification``, ``next-sentence``, ``seq2seq``, ``decoder`` or ``encoder``; or a document network,
+            ``parade-transformer`` or ``parade-attn``.
         n_tensors: tensors of the checkpoint.
         n_renamed: tensors with new names.
         notes: remarks.
@@ -75,9 +76,12 @@ def convert(
     check_apart(folder, *found.weights, found.tokenizer, found.config)
     place = found.weights[0].parent
     with loading(Model(found.name, place, place, "")):
+        from longrank.models.converted import write_network
         from longrank.networks.conversion.writing import write_checkpoint
 
-        written = write_checkpoint(found, _read(found, head, notes), folder)
+        checkpoint = _read(found, head, notes)
+        write = write_network if checkpoint.head == "parade" else write_checkpoint
+        written = write(found, checkpoint, folder)
     return Conversion(folder, *written, notes)
 
 

@@ -20,6 +20,7 @@ from tiny_models import drop_dense, rewrite, save_cross_encoder
 
 pytestmark = pytest.mark.neural
 
+INSTALLED = find_spec("tensorflow") is not None
 QUERY, PASSAGES = "where is the river bank", ["a long river in the north", "money", "the fox jumped"]
 TRAINING = {
     "global_step": np.array(4),
@@ -52,7 +53,7 @@ def checkpoint(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def write(folder: Path, variables: dict[str, np.ndarray]) -> Path:
         prefix = folder / "model.ckpt-100"
-        if find_spec("tensorflow") is not None:
+        if INSTALLED:
             import tensorflow
 
             names = list(variables)
@@ -104,10 +105,85 @@ def test_an_electra_of_tensorflow_has_one_layer_on_cls(tmp_path: Path, checkpoin
     np.testing.assert_array_equal(logits(tmp_path / "new"), expected)
 
 
-def test_the_aggregator_of_a_parade_network_is_refused(tmp_path: Path, checkpoint: Any) -> None:
-    folder = save_cross_encoder(tmp_path / "bert")
-    checkpoint(folder, variables_of(folder) | {"parade_transformer/layer_0/output/dense/bias": np.ones(2, np.float32)})
-    with pytest.raises(InputError, match=r"model\.ckpt-100\.index: holds the aggregator of a PARADE network"):
+_WIDTHS = {"bert": 16, "electra": 8}  # as wide as the word embeddings, since [CLS] of the aggregator is one
+
+
+def parade(folder: Path, family: str, kind: str, positions: int) -> tuple[Any, dict[str, np.ndarray]]:
+    """Make a classifier, and the variables of a PARADE network around it; return a function of passage vectors, too.
+
+    The function computes the released code's formulas with transformers' own layers.
+    """
+    import torch
+    from transformers import BertConfig
+    from transformers.models.bert.modeling_bert import BertEncoder
+
+    width = _WIDTHS[family]
+    save_cross_encoder(folder, family, hidden_size=width)
+    if family == "electra":
+        rewrite(folder, drop_dense)
+    small = {"hidden_size": width, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    torch.manual_seed(4)
+    layers = BertEncoder(BertConfig(**small, attn_implementation="eager")).eval()
+    place = torch.randn(positions + 1, width) if positions else torch.zeros(1, width)
+    weight = torch.randn(width)
+    variables = variables_of(folder)
+    aggregator = {"cls_weight": weight.numpy()}
+    if kind == "transformer":
+        aggregator = {"clsid_tf": np.array([3])} | ({"passage_position_embedding": place.numpy()} if positions else {})
+        for name, values in layers.state_dict().items():
+            new = f"parade_transformer/{google_name(name)}"
+            aggregator[new] = values.numpy().T if new.endswith("kernel") else values.numpy()
+    start = (
+        torch.from_numpy(variables[f"{family}/embeddings/word_embeddings"][3:4].copy())
+        if kind == "transformer"
+        else None
+    )
+    output = [torch.from_numpy(variables[f"output_{part}"].copy()) for part in ("weights", "bias")]
+
+    def logits_of(passages: Any) -> Any:
+        if kind == "attn":
+            vector = ((passages @ weight).softmax(1)[:, :, None] * passages).sum(1)
+        else:
+            merged = torch.cat([start.expand(len(passages), 1, -1), passages], 1)  # type: ignore[union-attr]
+            vector = layers(merged + (place[: merged.shape[1]] if positions else 0)).last_hidden_state[:, 0]
+        return vector @ output[0].T + output[1]
+
+    return logits_of, variables | aggregator
+
+
+@pytest.mark.parametrize(
+    ("family", "kind", "positions"), [("bert", "transformer", 0), ("electra", "transformer", 5), ("bert", "attn", 0)]
+)
+def test_a_parade_network_of_the_released_code_becomes_a_document_network(
+    tmp_path: Path, checkpoint: Any, family: str, kind: str, positions: int
+) -> None:
+    import torch
+
+    from longrank.models.folders import load_network
+
+    folder = tmp_path / "parade"
+    expected, variables = parade(folder, family, kind, positions)
+    checkpoint(folder, variables)
+    made = longrank.convert(folder, tmp_path / "new")
+    assert made.head == f"parade-{kind}"
+    network, _, record = load_network(tmp_path / "new")
+    assert record == {"converted": "parade"}
+    passages = torch.randn(3, 4, _WIDTHS[family])
+    with torch.no_grad():
+        found = network.logits(passages, torch.ones(3, 4, dtype=torch.bool))
+        np.testing.assert_allclose(found, expected(passages), atol=1e-5)
+    assert network.unit == "logprob"
+
+
+def test_a_parade_network_without_a_part_is_refused(tmp_path: Path, checkpoint: Any) -> None:
+    folder = tmp_path / "parade"
+    _, variables = parade(folder, "bert", "transformer", 0)
+    for lacking in ("parade_transformer/layer_1/output/dense/bias", "bert/pooler/dense/kernel", "output_bias"):
+        checkpoint(folder, {name: values for name, values in variables.items() if name != lacking})
+        with pytest.raises(InputError, match="lacks a tensor of its PARADE network"):
+            longrank.convert(folder, tmp_path / "new")
+    checkpoint(folder, variables | {"bert/other/kernel": np.ones((2, 2), np.float32)})
+    with pytest.raises(InputError, match="has a tensor beside its PARADE network"):
         longrank.convert(folder, tmp_path / "new")
 
 

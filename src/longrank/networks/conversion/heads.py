@@ -19,6 +19,8 @@ FAMILIES = MappingProxyType(
 )
 """Head -> class of transformers that loads it."""
 
+AGGREGATOR = "aggregator."
+"""First part of the names of a PARADE network's aggregator."""
 _CLASSIFIERS = ("classifier.", "score.", "pre_classifier.")
 _NEXT_SENTENCE = "cls.seq_relationship."
 _PRETRAINING = "cls.predictions."

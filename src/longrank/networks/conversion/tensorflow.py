@@ -3,6 +3,7 @@
     bert/encoder/layer_0/attention/self/query/kernel    bert.encoder.layer.0.attention.self.query.weight, transposed
     bert/embeddings/LayerNorm/gamma                     bert.embeddings.LayerNorm.weight
     output_weights, output_bias                         classifier.weight, .bias; of ELECTRA classifier.out_proj
+    parade_transformer/layer_0/..., cls_weight, ...     aggregator.layer.0..., aggregator.cls_weight: PARADE networks
 
 A checkpoint is read by the package tensorflow, if it is installed: variables only, no graph.
 """
@@ -19,12 +20,12 @@ import torch
 from longrank.errors import InputError, first_line
 
 _OF_TRAINING = re.compile(
-    r"(^|/)(global_step|beta[12]_power|learning_rate|adam_[mv]|Adam(_1)?|clsid_tf|AdamWeightDecayOptimizer(_1)?)(/|$)"
+    r"(^|/)(global_step|beta[12]_power|learning_rate|adam_[mv]|Adam(_1)?|AdamWeightDecayOptimizer(_1)?)(/|$)"
 )
 _HEADS = {"output_weights": "weight", "output_bias": "bias"}
 _NEW = {"kernel": "weight", "gamma": "weight", "beta": "bias", "output_bias": "bias"}
 _TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
-_AGGREGATOR = re.compile(r"(^|/)(parade_transformer/|cls_weight$|passage_position_embedding$)")
+_AGGREGATOR = re.compile(r"(parade_transformer/)|(cls_weight|passage_position_embedding|clsid_tf)(_\d+)?$")
 
 
 def read_variables(index: Path) -> dict[str, torch.Tensor]:
@@ -34,8 +35,7 @@ def read_variables(index: Path) -> dict[str, torch.Tensor]:
         index: the file ``PREFIX.index`` beside ``PREFIX.data-00000-of-00001``.
 
     Raises:
-        InputError: tensorflow is not installed, the checkpoint cannot be read, or it holds the aggregator of a PARADE
-            network.
+        InputError: tensorflow is not installed, or the checkpoint cannot be read.
     """
     try:
         import tensorflow
@@ -60,6 +60,8 @@ def variable_name(name: str, electra: bool) -> str:
     >>> variable_name("bert/encoder/layer_11/output/LayerNorm/beta", electra=False)
     'bert.encoder.layer.11.output.LayerNorm.bias'
     """
+    if aggregator := _AGGREGATOR.match(name):
+        name = f"aggregator/{name[aggregator.end(1) :] if aggregator[1] else aggregator[2]}"
     *scopes, last = re.sub(r"layer_(\d+)", r"layer/\1", name).split("/")
     if last in _HEADS and scopes in ([], ["cls", "seq_relationship"]):
         head = scopes or (["classifier", "out_proj"] if electra else ["classifier"])
@@ -75,13 +77,6 @@ def _named(variables: dict[str, Any], index: Path) -> dict[str, torch.Tensor]:
     tensors: dict[str, torch.Tensor] = {}
     for name, values in variables.items():
         short = name.removeprefix(scope)
-        if _AGGREGATOR.search(short):
-            raise InputError(
-                "holds the aggregator of a PARADE network, which is not converted; its encoder and head are",
-                path=index,
-                got=name,
-                fix="convert the checkpoint that its training began with, and train the network with longrank train",
-            )
         if short.startswith(("generator_predictions/", "discriminator_predictions/", "generator/")):
             continue
         tensor = torch.from_numpy(values.copy())

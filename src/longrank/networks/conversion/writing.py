@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 
 from longrank.errors import InputError
 from longrank.networks.checks import check_weights, read_json
-from longrank.networks.conversion.heads import FAMILIES, choose_head, n_labels
+from longrank.networks.conversion.heads import AGGREGATOR, FAMILIES, choose_head, n_labels
 from longrank.networks.conversion.names import new_names
 from longrank.networks.conversion.reading import read_tensors
 from longrank.networks.conversion.sources import Source
@@ -32,6 +32,9 @@ _USES = {
     "next-sentence": "longrank rerank my.index topics.jsonl bm25.run -o birch.run --pipeline birch --model FOLDER",
     "seq2seq": "longrank rerank my.index topics.jsonl bm25.run -o monot5.run --pipeline monot5 --model FOLDER",
     "decoder": "longrank rerank my.index topics.jsonl bm25.run -o decoder.run --pipeline decoder --model FOLDER",
+    "parade-transformer": "longrank rerank my.index topics.jsonl bm25.run -o parade.run --pipeline parade-transformer "
+    "--model FOLDER",
+    "parade-attn": "longrank rerank my.index topics.jsonl bm25.run -o parade.run --pipeline parade-attn --model FOLDER",
     "encoder": "longrank create parade-transformer --model FOLDER -o start",
 }
 
@@ -42,7 +45,7 @@ class Checkpoint(NamedTuple):
     Attributes:
         config: a configuration of transformers.
         tensors: by the names of transformers.
-        head: a key of `FAMILIES`.
+        head: a key of `FAMILIES`; or ``parade``, a network for `longrank.models.converted`.
         names: name in the file -> new name.
     """
 
@@ -75,6 +78,8 @@ def read_checkpoint(source: Source, head: str | None, notes: Notes) -> Checkpoin
     tensors = read_tensors(source.weights)
     with torch.device("meta"):
         base = transformers.AutoModel.from_config(config).base_model_prefix
+    if any(name.startswith(AGGREGATOR) for name in tensors):
+        return Checkpoint(config, tensors, "parade", {name: name for name in tensors})
     try:
         new = new_names(tensors, base)
         architecture = str((config.architectures or [""])[0])
@@ -104,7 +109,7 @@ def write_checkpoint(source: Source, checkpoint: Checkpoint, folder: Path) -> Wr
         tokenizer.save_pretrained(place)
         save_file(_distinct(tensors), place / "model.safetensors", {"format": "pt"})
         (place / "model.safetensors").chmod((place / "config.json").stat().st_mode)  # else only its owner may read it
-        (place / "README.md").write_text(_card(source, written, names), encoding="utf-8")
+        (place / "README.md").write_text(model_card(source, written, names), encoding="utf-8")
         try:
             _check(place, head)
         except InputError as error:
@@ -164,7 +169,7 @@ def _named(error: InputError, source: Source) -> InputError:
     return InputError(error.what, path=source.weights[0], got=error.got, fix=error.fix)
 
 
-def _card(source: Source, written: Written, names: Mapping[str, str]) -> str:
+def model_card(source: Source, written: Written, names: Mapping[str, str]) -> str:
     """Return the model card: source, checksums, head, changes and the command that uses it."""
     digests = "".join(f"- `{path.name}`, SHA-256 {sha256_of(path)}\n" for path in source.weights)
     adapted = f"- Merged into: {source.base}.\n" if source.base else ""
