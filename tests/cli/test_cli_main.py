@@ -13,7 +13,7 @@ def test_without_arguments_every_command_is_shown_whole(capsys: pytest.CaptureFi
     assert main([]) == 0
     shown = capsys.readouterr()
     assert all(f"\n  {name} " in shown.out for name in COMMANDS)
-    assert "..." not in shown.out.split("Commands:")[1]
+    assert "..." not in shown.out.split("Start:")[1]
     assert shown.err == ""
 
 

@@ -20,12 +20,15 @@ from typing import Annotated, Any
 import typer
 
 from longrank.cli import console
+from longrank.cli.listing import ByTask, summaries
 from longrank.config import suggestion
 from longrank.errors import InputError, LongRankError, printable
 from longrank.storage.cache import use_cache_folder
 
 COMMANDS = {
     "demo": "longrank.cli.demo:demo",
+    "doctor": "longrank.cli.doctor:doctor",
+    "cache": "longrank.cli.doctor:cache",
     "index": "longrank.cli.index:index",
     "check": "longrank.cli.index:check",
     "expand": "longrank.cli.expand:expand",
@@ -52,7 +55,7 @@ COMMANDS = {
     "analyze": "longrank.cli.analyze:analyze",
     "reproduce": "longrank.cli.reproduce:reproduce",
 }
-"""name -> "module:function", in the order of the help page; imported when needed."""
+"""name -> "module:function"; imported when needed. `longrank.cli.listing.TASKS` groups them on the help page."""
 
 
 _FIRST_SPEAKS = 10.0
@@ -85,14 +88,7 @@ def _group(
 
 def build_app(names: Sequence[str]) -> typer.Typer:
     """Return the application with the named commands only: one command loads one module."""
-    app = typer.Typer(
-        name="longrank",
-        pretty_exceptions_enable=False,
-        add_completion=False,
-        rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    app.callback()(_group)
+    app = _empty_app()
     for name in names:
         module, _, function = COMMANDS[name].partition(":")
         command = getattr(import_module(module), function)
@@ -100,6 +96,31 @@ def build_app(names: Sequence[str]) -> typer.Typer:
             app.add_typer(command, name=name)
         else:
             app.command(name)(command)
+    return app
+
+
+def _listing_app() -> typer.Typer:
+    """Return the application for its own help page: all commands by name and summary, none of them imported."""
+    app = _empty_app()
+    for name, summary in summaries(COMMANDS).items():
+        app.command(name, help=summary)(_not_to_be_called)
+    return app
+
+
+def _not_to_be_called() -> None:
+    raise AssertionError
+
+
+def _empty_app() -> typer.Typer:
+    app = typer.Typer(
+        name="longrank",
+        cls=ByTask,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_group)
     return app
 
 
@@ -116,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     use_cache_folder(console.cache_folder())
     app = None
     try:
-        app = build_app([command] if command else list(COMMANDS))
+        app = build_app([command]) if command else _listing_app()
         result = app(args=arguments or ["--help"], standalone_mode=False)
         if result == 130:  # the parser swallows the interrupt
             raise KeyboardInterrupt

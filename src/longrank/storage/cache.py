@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+from longrank.errors import InputError
+
 _places: dict[str, Path] = {}
+_SHELVES = ("exports", "models")  # folders of entries
 
 
 def cache_folder() -> Path:
@@ -15,3 +19,36 @@ def cache_folder() -> Path:
 def use_cache_folder(folder: Path) -> None:
     """Set the folder that `cache_folder` returns."""
     _places["cache"] = folder
+
+
+def entries() -> dict[str, int]:
+    """Return name -> bytes of each entry of the cache, ordered by name."""
+    folder = cache_folder()
+    places = list(folder.iterdir()) if folder.is_dir() else []
+    for shelf in [place for place in places if place.name in _SHELVES and place.is_dir()]:
+        places.remove(shelf)
+        places += shelf.iterdir()
+    return {place.relative_to(folder).as_posix(): size_of(place) for place in sorted(places)}
+
+
+def size_of(place: Path) -> int:
+    """Return the bytes of a file, or of all files below a folder; links do not count."""
+    files = [place] if place.is_file() else place.rglob("*")
+    return sum(path.lstat().st_size for path in files if path.is_file() and not path.is_symlink())
+
+
+def remove(name: str) -> int:
+    """Remove an entry of the cache; return its bytes.
+
+    Raises:
+        InputError: there is no such entry.
+    """
+    size = entries().get(name)
+    if size is None:
+        raise InputError("the cache has no such entry", path=cache_folder(), got=name, fix="longrank cache list")
+    place = cache_folder() / name
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink()
+    return size
