@@ -17,9 +17,10 @@ from pathlib import Path
 
 from benchmarks.million import queries
 from benchmarks.search_latency import prepared
+from longrank.ranking.evidence_blocks import candidates_of
 from longrank.ranking.from_vectors import evidence_from_vectors
 from longrank.ranking.passages import PassageDocumentScorer
-from longrank.ranking.pipeline import candidates_of, open_pipeline
+from longrank.ranking.pipeline import open_pipeline
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.types import Query, ScoredDoc
 

@@ -27,11 +27,14 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def distributed(function: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iterator[tuple[int, R]]:
+def distributed(
+    function: Callable[[T], R] | Sequence[Callable[[T], R]], tasks: Iterable[T], workers: int
+) -> Iterator[tuple[int, R]]:
     """Call `function` with every task; yield (number of the task, result) in order of completion.
 
     Args:
-        function: picklable; each process gets one copy, so files that it opens at its first call stay open.
+        function: picklable; each process gets one copy, so files that it opens at its first call stay open. Or a
+            function for each process, with equal results.
         tasks: picklable; at most `workers` + 1 are in memory.
         workers: processes to start; none is started for 1 worker or 1 task.
 
@@ -42,11 +45,12 @@ def distributed(function: Callable[[T], R], tasks: Iterable[T], workers: int) ->
     tasks = iter(tasks)
     first = list(islice(tasks, 2 if workers > 1 else 1))
     several = len(first) > 1
+    functions = [function] * workers if callable(function) else list(function)
     numbered = enumerate(chain(_drained(first), tasks))
     if not several:
-        yield from ((number, function(task)) for number, task in numbered)
+        yield from ((number, functions[0](task)) for number, task in numbered)
         return
-    with _started(function, workers) as pipes:
+    with _started(functions) as pipes:
         yield from _shared_out(numbered, pipes)
 
 
@@ -98,12 +102,12 @@ def _noticing_death() -> Iterator[None]:
 
 
 @contextmanager
-def _started(function: Callable[[Any], Any], n: int) -> Iterator[list[_Pipe]]:
-    """Start `n` processes, each with a pipe; they end with the block or with this process."""
+def _started(functions: Sequence[Callable[[Any], Any]]) -> Iterator[list[_Pipe]]:
+    """Start a process for each function, each with a pipe; they end with the block or with this process."""
     context = get_context("spawn")  # a fork would copy locks of other threads
     pipes, processes = [], []
     try:
-        for _ in range(n):
+        for function in functions:
             here, there = context.Pipe()
             process = context.Process(target=_serve, args=(there, function), daemon=True)
             process.start()

@@ -40,6 +40,10 @@ def rerank(
     query_format: QueryFormat = None,
     field: Field = None,
     allow_untrained: AllowUntrained = False,
+    device: Annotated[
+        str | None,
+        typer.Option(help="Torch device; cpu:2 or cuda:0,cuda:1 scores blocks of queries in two processes."),
+    ] = None,
     assignments: PipelineSettings = None,
     tag: Tag = "longrank",
 ) -> None:
@@ -74,6 +78,7 @@ def rerank(
             evidence=evidence,
             score_cache=score_cache,
             allow_untrained=allow_untrained,
+            device=device,
             assignments=assignments or (),
             tag=tag,
             notes=notes,

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from longrank.protocols import Candidate
+from longrank.ranking.evidence_blocks import candidates_of
 from longrank.ranking.from_vectors import evidence_from_vectors
 from longrank.ranking.passages import PassageDocumentScorer
-from longrank.ranking.pipeline import Pipeline, candidates_of
+from longrank.ranking.pipeline import Pipeline
 from longrank.types import Evidence, Query, Run, ScoredDoc
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 from longrank.aggregation import find_aggregation
@@ -22,10 +21,11 @@ from longrank.aggregation.run import aggregate_run
 from longrank.aggregation.unread import counting_unread
 from longrank.config import Assignments, listed
 from longrank.errors import InputError
-from longrank.formats.evidence import STOPPED, EvidenceWriter, evidence_header, read_evidence
+from longrank.formats.evidence import STOPPED, evidence_header, read_evidence
 from longrank.index import Index
 from longrank.index.filters import Filter
-from longrank.protocols import Aggregator, Candidate, DocumentScorer, Retriever
+from longrank.protocols import Aggregator, DocumentScorer, Retriever
+from longrank.ranking.evidence_blocks import ScoreBlocks, collect_evidence, evidence_of
 from longrank.ranking.passages import PassageDocumentScorer, lineage_header, open_aggregator, open_document_scorer
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.retrieval import first_stage, pipeline_retriever
@@ -158,6 +158,7 @@ def rerank(
     *,
     tag: str,
     keep_missing: bool = False,
+    score: ScoreBlocks | None = None,
     progress: Progress = lambda n: None,
     notes: Notes,
 ) -> Run:
@@ -169,6 +170,7 @@ def rerank(
         first_stage: the run to rerank.
         evidence_path: evidence file; resumed if it exists and has the same settings.
         tag: tag of the new run.
+        score: scores the blocks, in order (`longrank.ranking.devices`); default: the pipeline itself.
         keep_missing: rank documents that the index lacks last, and count them, instead of raising an error.
         progress: called with the number of queries just done.
         notes: counts missing documents, queries without candidates, truncated and unread passages.
@@ -189,8 +191,17 @@ def rerank(
         )
     notes.add("documents not in the index, ranked last", min(absent, default=""), len(absent))
     header = _header(pipeline, pipeline.scorer, queries, first_stage, absent)
+    scorer, final = pipeline.scorer, pipeline.settings.final
     done = collect_evidence(
-        pipeline, queries, first_stage, evidence_path, header=header, absent=absent, progress=progress
+        queries,
+        first_stage,
+        evidence_path,
+        score or (lambda blocks: (evidence_of(pipeline.index, scorer, block) for block in blocks)),
+        depth=final.depth,
+        block_queries=final.block_queries,
+        header=header,
+        absent=absent,
+        progress=progress,
     )
     for query in queries[:done]:  # the scorer counts cut queries of the other blocks
         cut = pipeline.scorer.cuts_query(query.text)
@@ -199,46 +210,6 @@ def rerank(
     evidence = counting_unread(read_evidence(evidence_path)[1], notes)
     counted = _counting_stopped(evidence, n_candidates, notes)
     return pipeline.run(counted, first_stage, tag, frozenset(absent))
-
-
-def collect_evidence(
-    pipeline: Pipeline,
-    queries: Sequence[Query],
-    first_stage: Run,
-    path: Path,
-    *,
-    header: dict[str, object],
-    absent: set[str],
-    progress: Progress,
-) -> int:
-    """Write the evidence of all queries, block by block. Return the number of queries that were done before.
-
-    Blocks are a pure function of the queries and the settings, and a block is redone whole, so an
-    interrupted and resumed file has the bytes of an undisturbed one.
-    """
-    scorer, final = pipeline.scorer, pipeline.settings.final
-    assert scorer is not None
-    with EvidenceWriter(path, header) as writer:
-        done = writer.n_queries_done
-        progress(done)
-        remaining = iter(queries[done:])
-        while block := list(islice(remaining, final.block_queries)):
-            per_query = [candidates_of(pipeline.index, q, first_stage[q.query_id], final.depth, absent) for q in block]
-            evidence = iter(scorer.evidence([c for candidates in per_query for c in candidates]))
-            for query, candidates in zip(block, per_query, strict=True):
-                documents = islice(evidence, len(candidates))
-                writer.write_query(query.query_id, [document for document in documents if document is not None])
-            writer.commit()
-            progress(len(block))
-    return done
-
-
-def candidates_of(
-    index: Index, query: Query, ranking: Sequence[ScoredDoc], depth: int, absent: Iterable[str] = ()
-) -> list[Candidate]:
-    """Return the first `depth` documents of a ranking with their texts, without the documents that the index lacks."""
-    top = [row for row in ranking[:depth] if row.doc_id not in absent]
-    return [Candidate(query, index.document(row.doc_id), row.score) for row in top]
 
 
 def _queries_of(queries: Sequence[Query], first_stage: Run, tail: str, notes: Notes) -> list[Query]:

@@ -44,6 +44,21 @@ class Notes:
         for kind, first in later._first.items():
             self._first.setdefault(before + kind, first)
 
+    def copy(self) -> Notes:
+        """Return the remarks so far."""
+        copied = Notes()
+        copied.merge(self)
+        return copied
+
+    def since(self, before: Notes) -> Notes:
+        """Return the remarks that were added after `before`, a copy of these; first places are those of this object."""
+        added = Notes()
+        for kind, count in self._counts.items():
+            if kind not in before._counts or count > before[kind]:
+                added._counts[kind] = count - before[kind]
+                added._first |= {kind: self._first[kind]} if kind in self._first else {}
+        return added
+
     def __getitem__(self, kind: str) -> int:
         return self._counts.get(kind, 0)
 

@@ -11,6 +11,7 @@ from longrank.collections import read_queries, read_run
 from longrank.config import Assignments, listed, suggestion
 from longrank.errors import InputError
 from longrank.index import Index
+from longrank.ranking.devices import Shared, devices_of
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.pipeline import rerank as rerank_run
 from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings
@@ -32,6 +33,7 @@ def rerank(
     evidence: Path | str | None = None,
     score_cache: Path | str | None = None,
     allow_untrained: bool = False,
+    device: str | None = None,
     assignments: Assignments = (),
     format: str | None = None,
     field: str | None = None,
@@ -55,6 +57,8 @@ def rerank(
         evidence: file for the passage scores. An interrupted call resumes from it. None: nothing is kept.
         score_cache: file of passage scores shared between runs, created if absent.
         allow_untrained: score with a document network that was never trained.
+        device: a torch device of the scorer; or several, each with a process that scores blocks of queries: ``cpu:2``,
+            ``cuda:0,cuda:1``. The bytes are the same. Default: the pipeline's.
         assignments: ``{"final.depth": 50}`` or ``["final.depth=50"]``: settings of the pipeline.
         format: query format, if it cannot be detected.
         field: topic field that is the query: ``title``, ``description``, ...
@@ -80,7 +84,11 @@ def rerank(
     notes = Notes() if notes is None else notes
     queries = read_queries(queries, notes, format=format, field=field)
     first_stage = read_run(run, notes)
-    final = {"final.depth": depth, "final.tail": tail}
+    devices = [] if device is None else devices_of(device)
+    if len(devices) > 1 and (isinstance(pipeline, Pipeline) or score_cache is not None):
+        what = "a score cache" if score_cache is not None else "an open pipeline"
+        raise InputError(f"{what} belongs to one process", got=f"device={device}", fix="name one device")
+    final = {"final.depth": depth, "final.tail": tail, "scorer.options.device": devices[0] if devices else None}
     opened = open_pipeline(
         index,
         pipeline,
@@ -100,6 +108,7 @@ def rerank(
             first_stage,
             Path(folder) / "evidence" if evidence is None else Path(evidence),
             tag=tag,
+            score=Shared(opened, model, devices, notes) if len(devices) > 1 else None,
             keep_missing=missing == "keep",
             progress=progress or (lambda n_done: None),
             notes=notes,

@@ -1,0 +1,96 @@
+"""Blocks of a reranking shared out to processes, one for each device; the bytes are those of a single device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from longrank.errors import InputError
+from longrank.processes import cores, distributed, in_order
+from longrank.ranking.evidence_blocks import Block, evidence_of
+from longrank.ranking.pipeline import Pipeline, open_pipeline
+from longrank.ranking.settings import PipelineSettings
+from longrank.types import Evidence, Notes
+
+_MOST = 64  # processes
+
+
+def devices_of(text: str) -> list[str]:
+    """Return the device of each process: ``cpu:2`` is two CPU processes, ``cuda:0,cuda:1`` two GPUs.
+
+    Raises:
+        InputError: no such devices, devices of two kinds, or a device is named twice.
+    """
+    devices = [part.strip() for part in text.split(",")]
+    if len({device.partition(":")[0] for device in devices}) > 1:
+        raise InputError("devices must be of one kind, since scores differ between kinds", got=text)
+    kind, _, number = text.partition(":")
+    if kind == "cpu" and number:
+        if not number.isdecimal() or not 1 <= int(number) <= _MOST:
+            raise InputError(f"cpu:N takes a number of processes, 1 to {_MOST}", got=text)
+        return ["cpu"] * int(number)
+    if len(set(devices)) < len(devices) or "" in devices:
+        raise InputError("each device is named once", got=text, fix="for example cuda:0,cuda:1")
+    return devices
+
+
+@dataclass
+class Replica:
+    """A pipeline that a process opens for itself, at its first block.
+
+    Attributes:
+        index: folder of the index.
+        settings: settings of the pipeline, without the device.
+        model: replaces the pipeline's own model.
+        device: the process's device.
+        threads: CPU threads of the process.
+    """
+
+    index: Path
+    settings: PipelineSettings
+    model: str | None
+    device: str
+    threads: int
+    _opened: tuple[Pipeline, Notes] | None = field(default=None, init=False)
+
+    def __call__(self, block: Block) -> tuple[list[list[Evidence]], Notes]:
+        """Return the evidence of each query of a block, and the remarks on it."""
+        if self._opened is None:
+            self._opened = self._open()
+        pipeline, notes = self._opened
+        assert pipeline.scorer is not None
+        made, before = Notes(), notes.copy()
+        evidence = evidence_of(pipeline.index, pipeline.scorer, block)
+        made.merge(notes.since(before))
+        return evidence, made
+
+    def _open(self) -> tuple[Pipeline, Notes]:
+        import torch
+
+        torch.set_num_threads(self.threads)
+        notes = Notes()
+        assignments = {"scorer.options.device": self.device}
+        return open_pipeline(self.index, self.settings, model=self.model, assignments=assignments, notes=notes), notes
+
+
+class Shared:
+    """Scores blocks in processes, one for each device; results come in order.
+
+    Args:
+        pipeline: the pipeline, opened on the first device.
+        model: replaces the pipeline's own model.
+        devices: the device of each process, two or more.
+        notes: takes the remarks of the processes.
+    """
+
+    def __init__(self, pipeline: Pipeline, model: str | None, devices: Sequence[str], notes: Notes) -> None:
+        threads = max(1, cores() // len(devices))
+        self._replicas = [Replica(pipeline.index.path, pipeline.settings, model, device, threads) for device in devices]
+        self._notes = notes
+
+    def __call__(self, blocks: Iterable[Block]) -> Iterator[list[list[Evidence]]]:
+        """Yield the evidence of each block, in order."""
+        for evidence, notes in in_order(distributed(self._replicas, blocks, len(self._replicas))):
+            self._notes.merge(notes)
+            yield evidence
