@@ -93,21 +93,43 @@ def index(
             help="Command that prints the text of a scanned PDF, whose path is its last argument.", metavar="COMMAND"
         ),
     ] = None,
+    add: Annotated[bool, typer.Option("--add", help="Add the documents of the sources to INDEX.")] = False,
+    replace_documents: Annotated[
+        bool, typer.Option("--replace", help="With --add: replace documents of INDEX that have the same ids.")
+    ] = False,
+    delete: Annotated[
+        Path | None, typer.Option(help="Delete documents of INDEX: a file with one doc_id a line.", metavar="FILE")
+    ] = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Bring INDEX up to date with the files that it was built from.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --update: list new, changed and vanished files only.")
+    ] = False,
+    merge: Annotated[bool, typer.Option("--merge", help="Merge all segments of INDEX.")] = False,
 ) -> None:
-    """Build an index of documents.
+    """Build an index of documents, or change an index.
 
-    An existing index is replaced when the new index is complete.
+    An existing index is replaced when the new index is complete. With --add, --delete, --update or --merge, the last
+    argument is an index, which changes in one step.
 
     Examples: longrank index docs.jsonl -o my.index
 
     longrank index docs.jsonl -o expanded.index --expansions doc2query.jsonl.gz
+
+    longrank index --add new.jsonl my.index
+
+    longrank index --update my.index
     """
+    from longrank.cli.change_index import Actions, change
     from longrank.cli.skipped import SkippedFiles
     from longrank.errors import InputError
     from longrank.types import Notes
 
     notes, skipped = Notes(), SkippedFiles(report, output, *sources)
-    if output is not None:
+    actions = Actions(add, replace_documents, delete, update, dry_run, merge)
+    actions.check(sources, output)
+    if output is not None or actions.any:
         names, unread = (tuple(map(str.strip, part.split(","))) if part else () for part in (fields, index_only))
         options = {"analyzer": analyzer, "expansions": expansions or (), "original_copies": original_copies}
         limits = {"max_uncompressed": max_uncompressed, "max_ratio": max_ratio}
@@ -124,11 +146,14 @@ def index(
 
             check_vectors(vectors, passages, Notes())
         with skipped.written():
-            _build(sources, output, {**options, "corpus": corpus, "workers": workers}, notes)
+            if output is None:
+                change(sources, actions, corpus, workers, notes)
+            else:
+                _build(sources, output, {**options, "corpus": corpus, "workers": workers}, notes)
     elif vectors is None or expansions or len(sources) != 1:
         raise InputError("-o is needed", fix="longrank index SOURCE... -o INDEX")
     if vectors is not None:
-        _add_vectors(output or Path(sources[0]), vectors, passages, notes)
+        _add_vectors(output or Path(sources[-1]), vectors, passages, notes)
     console.show_notes(notes)
 
 
@@ -156,8 +181,8 @@ def _corpus(
 
 
 def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Notes) -> None:
-    from longrank.index import Index
     from longrank.verbs.index import needed_bytes
+    from longrank.verbs.updates import build_from_files
 
     needed = needed_bytes([*sources, *options["expansions"]], output)
     if needed is not None and needed >= 1 << 30:
@@ -173,7 +198,7 @@ def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Not
 
         corpus = options["corpus"]
         options["corpus"] = replace(corpus, text=replace(corpus.text, on_bytes=count))
-        built = Index.build(sources, output, **options, notes=notes, progress=advance)
+        built = build_from_files(sources, output, **options, notes=notes, progress=advance)
     _print_summary(built)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,22 @@ def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = 
         composer.check_seen(_shown(source))
 
 
+def locate_in_files(sources: Sequence[str], notes: Notes, options: CorpusOptions) -> Iterator[Located]:
+    """Yield the documents of some files and folders as `locate_documents`; there may be none.
+
+    Raises:
+        InputError, MissingExtra: as `read_documents`.
+    """
+    composer = Composer(options)
+    for source in sources:
+        yield from _documents(source, composer, notes, options)
+
+
+def places_of(sources: Sequence[str]) -> tuple[str, ...]:
+    """Return the files, folders and datasets that hold the documents of some sources."""
+    return tuple(place for source in sources for place in _places(source))
+
+
 def _shown(source: Any) -> str | None:
     """Return the places of a source, for a message."""
     places = [source] if isinstance(source, _PLACE) else source
@@ -114,6 +130,8 @@ def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOpt
     lenient = options.guess and not options.files.strict
     n_documents, first_fault = 0, None
     for file, format in files_of(source, options, notes):
+        if options.files.only is not None and file.path not in options.files.only:
+            continue
         try:
             for record in READERS[format](file, notes, options):
                 yield _composed(composer, record, file.path, notes)

@@ -39,6 +39,7 @@ from longrank.storage.workplace import LOCK, working_in
 FORMAT = "longrank index"
 VERSION, CHANGED = 2, 3
 VECTORS = "vectors"
+SOURCES = ".sources.jsonl"
 DATA, DELETED, BUILDING = "data-", "deleted-", ".building-"
 
 
@@ -174,15 +175,15 @@ def _refuse_other(folder: Path) -> None:
 
 
 def _is_ours(name: str) -> bool:
-    temporary = name.startswith(f".{MANIFEST}.")
-    return name in (MANIFEST, VECTORS, LOCK) or name.startswith((DATA, DELETED, BUILDING)) or temporary
+    temporary = name.startswith((f".{MANIFEST}.", f".{SOURCES}.", f".{DELETED}"))
+    return name in (MANIFEST, VECTORS, LOCK, SOURCES) or name.startswith((DATA, DELETED, BUILDING)) or temporary
 
 
 def remove_leftovers(folder: Path) -> None:
     """Remove data that no manifest names; data stays if its manifest cannot be read."""
     valid = valid_names(folder) if (folder / MANIFEST).exists() else frozenset[str]()
     for path in folder.iterdir():
-        if path.name.startswith(f".{MANIFEST}."):
+        if path.name.startswith((f".{MANIFEST}.", f".{SOURCES}.", f".{DELETED}")):
             path.unlink()
         elif path.name.startswith(BUILDING) or (
             path.name.startswith((DATA, DELETED)) and valid is not None and path.name not in valid

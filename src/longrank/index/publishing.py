@@ -18,6 +18,7 @@ from longrank.index.folder import (
     DATA,
     DELETED,
     FORMAT,
+    SOURCES,
     VECTORS,
     VERSION,
     SegmentName,
@@ -39,6 +40,7 @@ def publish(work: Path, folder: Path, meta: Mapping[str, Any]) -> None:
         data = put_data(work, folder, meta)
         put_manifest(folder, [SegmentName(data.name)])
     remove_leftovers(folder)
+    (folder / SOURCES).unlink(missing_ok=True)  # of the old index
     if before != _named_data(folder):
         discard(folder / VECTORS, folder)  # vectors of other documents
 

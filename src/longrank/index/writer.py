@@ -38,10 +38,13 @@ class IndexWriter:
 
     Documents keep the order in which they were added. A replaced document counts as deleted and added again, so it
     moves to the end.
+
+    Attributes:
+        notes: counts remarks on accepted input.
     """
 
     def __init__(self, folder: Path, work: Path, notes: Notes) -> None:
-        self._folder, self._work, self._notes = folder, work, notes
+        self._folder, self._work, self.notes = folder, work, notes
         self._parts = open_parts(folder)
         self._before = self._state()
         self._options: IndexOptions = self._parts[0].options
@@ -83,7 +86,7 @@ class IndexWriter:
             MissingExtra, LongRankError: as `Index.build`.
         """
         corpus = corpus or CorpusOptions(fields=self._options.fields)
-        located = locate_documents(documents, self._notes, corpus)
+        located = locate_documents(documents, self.notes, corpus)
         tasks = ((next(self._fresh), batch, self._options) for batch in batches(located))
         segments = []
         for segment in write_segments(tasks, workers):
@@ -126,7 +129,7 @@ class IndexWriter:
             elif missing == "error":
                 raise InputError("no such document in the index", path=self._folder, got=doc_id)
             else:
-                self._notes.add("documents to delete that the index lacks", doc_id)
+                self.notes.add("documents to delete that the index lacks", doc_id)
         for part, number in found.values():
             part.dead[number] = True
         return len(found)
@@ -157,7 +160,7 @@ class IndexWriter:
             names.append(SegmentName(data.name, deleted))
         publish_segments(self._folder, names)
         for path in sorted((self._folder / VECTORS).glob(f"*/{MANIFEST}")):
-            self._notes.add("stored vectors that do not fit the changed index; store them again", path.parent.name)
+            self.notes.add("stored vectors that do not fit the changed index; store them again", path.parent.name)
 
     def _merge(self) -> None:
         if self._merge_all and (len(self._parts) > 1 or self._parts[0].dead.any()):

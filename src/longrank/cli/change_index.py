@@ -1,0 +1,112 @@
+"""``longrank index --add, --delete, --update, --merge``: change an index."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from longrank.cli import console
+
+if TYPE_CHECKING:
+    from longrank.formats.records import CorpusOptions
+    from longrank.index import Index
+    from longrank.types import Notes
+
+
+class Actions(NamedTuple):
+    """Changes that the command line asks for."""
+
+    add: bool = False
+    replace: bool = False
+    delete: Path | None = None
+    update: bool = False
+    dry_run: bool = False
+    merge: bool = False
+
+    @property
+    def any(self) -> bool:
+        """True if an index is to be changed."""
+        return bool(self.add or self.delete or self.update or self.merge)
+
+    def check(self, sources: list[str], output: Path | None) -> None:
+        """Refuse actions that do not fit together.
+
+        Raises:
+            InputError: names the options.
+        """
+        from longrank.errors import InputError
+
+        if self.replace and not self.add:
+            raise InputError("--replace needs --add", fix="longrank index --add --replace SOURCE... INDEX")
+        if self.dry_run and not self.update:
+            raise InputError("--dry-run needs --update", fix="longrank index --update --dry-run INDEX")
+        if not self.any:
+            return
+        if output is not None:
+            raise InputError("-o builds a new index", fix="leave -o out to change an index")
+        if self.update and (self.add or self.delete):
+            raise InputError("--update stands alone", fix="add and delete documents in another command")
+        if self.add and len(sources) < 2:
+            raise InputError("--add needs a source and an index", fix="longrank index --add SOURCE... INDEX")
+        if not self.add and len(sources) != 1:
+            raise InputError("one index is needed", got=" ".join(sources), fix="give the INDEX alone")
+
+
+def change(sources: list[str], actions: Actions, corpus: CorpusOptions, workers: int, notes: Notes) -> Index:
+    """Change the index that is the last of the sources; print counts, and return the index."""
+    from longrank.index import Index
+
+    path = Path(sources[-1])
+    corpus = replace(corpus, fields=Index(path).options.fields)
+    with console.progress("indexing", None, "documents") as advance:
+        options = {"progress": advance, "workers": workers}
+        if actions.update:
+            counts = _updated(path, actions, options, notes)
+        else:
+            counts = _changed(path, sources[:-1], actions, {**options, "corpus": corpus}, notes)
+    for name, count in counts.items():
+        print(f"{name}\t{count}")
+    index = Index(path)
+    if actions.dry_run:
+        return index
+    print(f"documents\t{index.n_docs}\nsegments\t{len(index.parts)}\ndigest\t{index.digest}")
+    return index
+
+
+def _changed(path: Path, sources: list[str], actions: Actions, options: dict[str, Any], notes: Notes) -> dict[str, int]:
+    from longrank.index import Index
+
+    counts = {}
+    with Index(path).writer(notes) as writer:
+        if actions.delete is not None:
+            counts["deleted"] = writer.delete(_ids(actions.delete, notes))
+        if actions.add:
+            before = len(writer)
+            counts["replaced"] = writer.add(sources, replace=actions.replace, **options)
+            counts["added"] = len(writer) - before
+        if actions.merge:
+            writer.merge()
+    return counts
+
+
+def _ids(path: Path, notes: Notes) -> list[str]:
+    """Read a file with one doc_id on each line."""
+    from longrank.formats.lines import read_lines
+
+    return [text for line in read_lines(path, notes) if (text := line.text.strip())]
+
+
+def _updated(path: Path, actions: Actions, options: dict[str, Any], notes: Notes) -> dict[str, int]:
+    from longrank.index import Index
+    from longrank.verbs.updates import update
+
+    changes = update(path, dry_run=actions.dry_run, notes=notes, **options)
+    for kind, paths in (("new", changes.new), ("changed", changes.changed), ("vanished", changes.vanished)):
+        for name in paths:
+            print(f"{kind}\t{name}")
+    if actions.dry_run:
+        return {}
+    if actions.merge:
+        Index(path).merge()
+    return {"added": changes.added, "deleted": changes.deleted}

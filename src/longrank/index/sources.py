@@ -1,0 +1,108 @@
+"""Record of the files that an index was built from, for updates: ``INDEX/.sources.jsonl``.
+
+The first line holds the sources and the options of reading; each further line holds a file: its path, size, time of
+modification, SHA-256 and the ids of its documents. The record is no part of the index, which is valid without it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from longrank.errors import InputError
+from longrank.formats.lines import TextOptions
+from longrank.formats.opening import Limits
+from longrank.formats.records import CorpusOptions, FileOptions
+from longrank.index.folder import SOURCES
+from longrank.storage import atomic_write, sha256_of
+
+FORMAT, VERSION = "longrank sources", 1
+_FIX = "build the index again with longrank index SOURCE... -o INDEX, or change it with --add and --delete"
+_CORPUS = ("format", "fields", "ignore_passages", "metadata", "index_only", "title_in_text")
+
+
+class SourceState(NamedTuple):
+    """A file as it was read.
+
+    Attributes:
+        path: its absolute path.
+        size: bytes.
+        mtime_ns: time of modification, nanoseconds since 1970.
+        sha256: SHA-256 of its bytes.
+        ids: ids of its documents.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    sha256: str
+    ids: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, path: Path) -> SourceState:
+        """Return the present state of a file."""
+        stat = path.stat()
+        return cls(str(path), stat.st_size, stat.st_mtime_ns, sha256_of(path))
+
+    def now(self) -> SourceState:
+        """Return the present state of the same file; its content is read only if size or time differ."""
+        stat = Path(self.path).stat()
+        if (stat.st_size, stat.st_mtime_ns) == (self.size, self.mtime_ns):
+            return self
+        return SourceState.of(Path(self.path))._replace(ids=self.ids)
+
+
+class Sources(NamedTuple):
+    """Sources of an index: absolute paths of files and folders, options of reading, and the files by path."""
+
+    places: tuple[str, ...]
+    corpus: CorpusOptions
+    files: dict[str, SourceState]
+
+
+def write_sources(folder: Path, sources: Sources) -> None:
+    """Write the record of an index.
+
+    Raises:
+        LongRankError: writing failed.
+    """
+    corpus = {name: getattr(sources.corpus, name) for name in _CORPUS}
+    text, files = sources.corpus.text, sources.corpus.files
+    corpus["text"] = {"encoding": text.encoding, "errors": text.errors, "limits": asdict(text.limits)}
+    corpus["files"] = {"include": files.include, "exclude": files.exclude, "strict": files.strict, "ocr": files.ocr}
+    header = {"format": FORMAT, "version": VERSION, "sources": sources.places, "corpus": corpus}
+    with atomic_write(folder / SOURCES, "w") as stream:
+        for value in (header, *(state._asdict() for _, state in sorted(sources.files.items()))):
+            stream.write(json.dumps(value) + "\n")
+
+
+def read_sources(folder: Path) -> Sources:
+    """Read the record of an index.
+
+    Raises:
+        InputError: the index has no record, or a damaged record.
+    """
+    try:
+        with (folder / SOURCES).open(encoding="utf-8") as stream:
+            header, *files = map(json.loads, stream)
+        if (header["format"], header["version"]) != (FORMAT, VERSION):
+            raise InputError("the record of the index's sources has another version", path=folder, fix=_FIX)
+        states = [SourceState(**{**file, "ids": tuple(file["ids"])}) for file in files]
+        corpus = _corpus(header["corpus"])
+    except FileNotFoundError:
+        raise InputError("the index has no record of its source files", path=folder, fix=_FIX) from None
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise InputError(f"{SOURCES} cannot be read ({error})", path=folder, fix=_FIX) from None
+    return Sources(tuple(header["sources"]), corpus, {state.path: state for state in states})
+
+
+def _corpus(value: dict[str, Any]) -> CorpusOptions:
+    text, files = value.pop("text"), value.pop("files")
+    read = TextOptions(text["encoding"], text["errors"], Limits(**text["limits"]))
+    return CorpusOptions(text=read, files=FileOptions(**_tuples(files)), **_tuples(value))
+
+
+def _tuples(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(part) if isinstance(part, list) else part for name, part in value.items()}

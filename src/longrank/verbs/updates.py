@@ -1,0 +1,195 @@
+"""Build an index with a record of its source files, and update it when files change: ``longrank index --update``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from longrank.collections.collection import IRDS
+from longrank.collections.documents import locate_documents, locate_in_files, places_of
+from longrank.collections.files import files_of
+from longrank.formats.corpora import Located
+from longrank.formats.records import CorpusOptions
+from longrank.index import Index
+from longrank.index.sources import Sources, SourceState, read_sources, write_sources
+from longrank.index.writer import IndexWriter
+from longrank.types import Document, Notes
+
+
+class Changes(NamedTuple):
+    """Result of an update.
+
+    Attributes:
+        new: files that the index did not know.
+        changed: files with other content.
+        vanished: files that are gone.
+        added: documents added, replaced documents included.
+        deleted: documents deleted, replaced documents included.
+    """
+
+    new: list[str]
+    changed: list[str]
+    vanished: list[str]
+    added: int = 0
+    deleted: int = 0
+
+
+def build_from_files(
+    sources: Iterable[str | Path], folder: Path | str, *, corpus: CorpusOptions, notes: Notes, **options: Any
+) -> Index:
+    """Build an index as `Index.build`, and record the source files if all sources are files and folders.
+
+    Args:
+        sources: files, folders, collections or ``irds:ID``.
+        folder: as for `Index.build`.
+        corpus: format, fields and encoding of the documents.
+        notes: counts remarks on accepted input.
+        options: further options of `Index.build`.
+
+    Raises:
+        InputError, MissingExtra, LongRankError: as `Index.build`.
+    """
+    places = places_of([str(source) for source in sources])
+    recorded = not any(place.startswith(IRDS) for place in places)
+    files = _listed(places, corpus) if recorded else {}
+    runs: list[tuple[str, int]] = []
+    index = Index.build(
+        _counted(locate_documents(list(places), notes, corpus), runs), folder, corpus=corpus, notes=notes, **options
+    )
+    if recorded:
+        end = 0
+        for path, n in runs:
+            state = files.get(_absolute(path))
+            if state is not None:
+                ids = (index.doc_id(number) for number in range(end, end + n))
+                files[state.path] = state._replace(ids=(*state.ids, *ids))
+            end += n
+        write_sources(index.path, Sources(tuple(map(_absolute, places)), corpus, files))
+    return index
+
+
+def _absolute(place: str) -> str:
+    return os.path.abspath(place) if place else place  # noqa: PTH100 - links stay links
+
+
+def _listed(places: Iterable[str], corpus: CorpusOptions) -> dict[str, SourceState]:
+    """Return the present state of all files of the sources."""
+    quiet = replace(corpus, files=replace(corpus.files, skipped=None))
+    files = [_absolute(str(file.path)) for place in places for file, _ in files_of(place, quiet, Notes())]
+    return {path: SourceState.of(Path(path)) for path in files}
+
+
+def _counted(documents: Iterator[Located], runs: list[tuple[str, int]]) -> Iterator[Located]:
+    """Yield documents; count them in `runs`, file by file."""
+    for located in documents:
+        if runs and runs[-1][0] == located.path:
+            runs[-1] = (located.path, runs[-1][1] + 1)
+        else:
+            runs.append((located.path, 1))
+        yield located
+
+
+def update(
+    index: Index | str | Path,
+    *,
+    dry_run: bool = False,
+    notes: Notes | None = None,
+    progress: Callable[[int], object] | None = None,
+    workers: int = 1,
+) -> Changes:
+    """Bring an index up to date with the files that it was built from, in one step.
+
+    Files are compared by size and time of modification, and, if these differ, by content. Documents of vanished files
+    are deleted. Documents of new and changed files are added; a document that is the same as before stays as it is.
+
+    Args:
+        index: an index that `build_from_files` or ``longrank index`` built, or its folder.
+        dry_run: True: compare the files only.
+        notes: counts remarks on accepted input.
+        progress: called now and then with the number of documents just indexed.
+        workers: as for `Index.build`.
+
+    Raises:
+        InputError: no such index, no record of its files, a source is gone, a fault of a file, or another process
+            is writing to the index.
+        LongRankError: writing failed.
+    """
+    folder, notes = index.path if isinstance(index, Index) else Path(index), Notes() if notes is None else notes
+    Index.open(index)
+    sources = read_sources(folder)
+    now = _now(sources)
+    changes = _compared(sources.files, now)
+    if dry_run:
+        return changes
+    if any(changes[:3]):
+        with Index.open(folder).writer(notes) as writer:
+            changes = _apply(writer, Index(folder), sources, changes, now, progress=progress, workers=workers)
+    if now != sources.files:
+        write_sources(folder, sources._replace(files=now))
+    return changes
+
+
+def _now(sources: Sources) -> dict[str, SourceState]:
+    """Return the present state of the sources' files; ids are those of the record."""
+    paths = [file.path for place in sources.places for file, _ in files_of(place, sources.corpus, Notes())]
+    known = sources.files
+    return {str(p): known[str(p)].now() if str(p) in known else SourceState.of(p) for p in paths}
+
+
+def _compared(before: dict[str, SourceState], now: dict[str, SourceState]) -> Changes:
+    return Changes(
+        new=sorted(now.keys() - before.keys()),
+        changed=sorted(path for path in now.keys() & before.keys() if now[path].sha256 != before[path].sha256),
+        vanished=sorted(before.keys() - now.keys()),
+    )
+
+
+def _apply(
+    writer: IndexWriter,
+    index: Index,
+    sources: Sources,
+    changes: Changes,
+    now: dict[str, SourceState],
+    **options: Any,
+) -> Changes:
+    """Delete and add documents; put the ids of read files into `now`."""
+    ids: dict[str, list[str]] = {path: [] for path in (*changes.new, *changes.changed)}
+    only = frozenset(map(Path, ids))
+    corpus = replace(sources.corpus, files=replace(sources.corpus.files, only=only))
+    others = _others(_noted(locate_in_files(sources.places, writer.notes, corpus), ids), index, sources.corpus)
+    before, first = len(writer), next(others, None)
+    replaced = writer.add(chain([first], others), replace=True, **options) if first is not None else 0
+    added = len(writer) - before + replaced
+    living = {doc_id for read in ids.values() for doc_id in read}
+    gone = [
+        doc_id
+        for path in (*changes.vanished, *changes.changed)
+        for doc_id in sources.files[path].ids
+        if doc_id not in living and doc_id in writer
+    ]
+    for path, read in ids.items():
+        now[path] = now[path]._replace(ids=tuple(read))
+    return changes._replace(added=added, deleted=writer.delete(gone) + replaced)
+
+
+def _noted(documents: Iterator[Located], ids: dict[str, list[str]]) -> Iterator[Located]:
+    for located in documents:
+        ids[located.path].append(located.document.doc_id)
+        yield located
+
+
+def _others(documents: Iterator[Located], index: Index, corpus: CorpusOptions) -> Iterator[Located]:
+    """Yield the documents that the index lacks or holds with other content."""
+    return (located for located in documents if corpus.index_only or not _is_stored(located.document, index))
+
+
+def _is_stored(document: Document, index: Index) -> bool:
+    if document.doc_id not in index:
+        return False
+    stored = index.document(document.doc_id)
+    parts = (stored.title, stored.text, stored.passages, index.metadata(document.doc_id))
+    return parts == (document.title, document.text, document.passages, document.metadata)
