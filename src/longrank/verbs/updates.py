@@ -9,9 +9,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from longrank.collections.collection import IRDS
+from longrank.collections.collection import IRDS, is_folder
 from longrank.collections.documents import locate_documents, locate_in_files, places_of
 from longrank.collections.files import files_of
+from longrank.errors import InputError
 from longrank.formats.corpora import Located
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
@@ -54,13 +55,12 @@ def build_from_files(
         InputError, MissingExtra, LongRankError: as `Index.build`.
     """
     places = places_of([str(source) for source in sources])
-    recorded = not any(place.startswith(IRDS) for place in places)
-    files = _listed(places, corpus) if recorded else {}
+    files = _listed(places, corpus)
     runs: list[tuple[str, int]] = []
     index = Index.build(
         _counted(locate_documents(list(places), notes, corpus), runs), folder, corpus=corpus, notes=notes, **options
     )
-    if recorded:
+    if files:
         end = 0
         for path, n in runs:
             state = files.get(_absolute(path))
@@ -77,10 +77,18 @@ def _absolute(place: str) -> str:
 
 
 def _listed(places: Iterable[str], corpus: CorpusOptions) -> dict[str, SourceState]:
-    """Return the present state of all files of the sources."""
+    """Return the present state of all files of the sources; empty if there is a pipe, a dataset or a fault.
+
+    The build, which reads the files, reports faults.
+    """
+    if any(place.startswith(IRDS) or not (Path(place).is_file() or is_folder(Path(place))) for place in places):
+        return {}
     quiet = replace(corpus, files=replace(corpus.files, skipped=None))
-    files = [_absolute(str(file.path)) for place in places for file, _ in files_of(place, quiet, Notes())]
-    return {path: SourceState.of(Path(path)) for path in files}
+    try:
+        files = [_absolute(str(file.path)) for place in places for file, _ in files_of(place, quiet, Notes())]
+        return {path: SourceState.of(Path(path)) for path in files}
+    except (InputError, OSError):
+        return {}
 
 
 def _counted(documents: Iterator[Located], runs: list[tuple[str, int]]) -> Iterator[Located]:
