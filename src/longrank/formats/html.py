@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from longrank.formats.html_pages import page_text, resiliparse
+from longrank.formats.html_pages import page_headings, page_text, resiliparse
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions, decode
 from longrank.formats.records import CorpusOptions, Record, SourceFile
 from longrank.formats.whole_files import decoded, read_whole, without_nul
 from longrank.types import Notes
+from longrank.types.pages import HEADINGS
 
 
 def read_html(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
@@ -26,7 +27,8 @@ def read_html(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterato
     resiliparse()
     markup = without_nul(_decoded(raw, file, notes, options), file.path)
     title, text = page_text(markup, str(file.path), notes, main_content=True)
-    yield Record(file.name, {"title": title, "text": text}, None)
+    headings = page_headings(markup, text)
+    yield Record(file.name, {"title": title, "text": text} | ({HEADINGS: headings} if headings else {}), None)
 
 
 # --- the encoding of a page -----------------------------------------------------------------------

@@ -33,6 +33,36 @@ def page_text(markup: str, where: str, notes: Notes, *, main_content: bool) -> t
     return title, text
 
 
+def page_headings(markup: str, text: str) -> list[tuple[int, int, int]]:
+    """Return (start, end, level) of the headings of a page in its extracted text, in order.
+
+    A heading is found if its words are a line of the text, after the heading before.
+    """
+    _, tree_of = resiliparse()
+    found, position = [], 0
+    if _is_monstrous(markup):
+        return []
+    body = tree_of(markup).body
+    for node in body.query_selector_all("h1,h2,h3,h4,h5,h6") if body else ():
+        words = " ".join(node.text.split())
+        start = _line(text, words, position) if words else -1
+        if start >= 0:
+            position = start + len(words)
+            found.append((start, position, int(node.tag[1])))
+    return found
+
+
+def _line(text: str, words: str, position: int) -> int:
+    """Return the place of a line of `text` from `position` on; -1 if no line has these words alone."""
+    start = text.find(words, position)
+    while start >= 0:
+        end = start + len(words)
+        if (start == 0 or text[start - 1] == "\n") and text[end : end + 1] in ("", "\n"):
+            return start
+        start = text.find(words, end)
+    return -1
+
+
 def resiliparse() -> tuple[Any, Any]:
     """Return the functions ``extract_plain_text`` and ``HTMLTree.parse``.
 

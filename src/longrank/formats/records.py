@@ -17,7 +17,7 @@ from longrank.formats.lines import DEFAULT_TEXT, TextOptions
 from longrank.formats.metadata import metadata_of
 from longrank.formats.parsed.child import DEFAULT_PARSER_LIMITS, ParserLimits
 from longrank.formats.spans import passage_spans
-from longrank.types import Document, Notes
+from longrank.types import Document, Notes, headings_of
 from longrank.types.pages import HEADINGS, PAGE_STARTS
 
 TITLE = "title"
@@ -139,7 +139,8 @@ class Composer:
         title = "" if title is None else _value(record.values, TITLE, where) or ""
         passages = self._passages(record, text, where, notes)
         text = "\n".join(filter(None, (title, text))) if self._options.title_in_text else text
-        return Document(record.doc_id, title, text, passages, self._other(record, where, notes))
+        metadata = self._other(record, where, notes)
+        return Document(record.doc_id, title, text, passages, metadata, headings_of(metadata))
 
     def index_only(self, record: Record, path: Path) -> str:
         """Return the fields of a record that are indexed and are no part of the text.

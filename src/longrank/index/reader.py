@@ -6,7 +6,9 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,8 @@ from longrank.index.options import IndexOptions
 from longrank.index.parts import digest_of_parts
 from longrank.storage import MANIFEST
 from longrank.text.analysis import ANALYZERS, Analyzer
-from longrank.types import Document, Notes
+from longrank.types import Document, Notes, headings_of
+from longrank.types.pages import HEADINGS
 
 
 class Index(Changeable):
@@ -192,7 +195,8 @@ class Index(Changeable):
 
     def __iter__(self) -> Iterator[Document]:
         """Yield all documents, in the order of reading."""
-        return iter(self._documents)
+        documents = iter(self._documents)
+        return documents if not self._has_headings else map(self._with_headings, count(), documents)
 
     def __contains__(self, doc_id: object) -> bool:
         try:
@@ -207,7 +211,17 @@ class Index(Changeable):
         Raises:
             KeyError: no such document.
         """
-        return self._documents.at(self._documents.number(doc_id))
+        number = self._documents.number(doc_id)
+        document = self._documents.at(number)
+        return self._with_headings(number, document) if self._has_headings else document
+
+    @property
+    def _has_headings(self) -> bool:
+        return self.stored is not None and HEADINGS in self.stored.fields
+
+    def _with_headings(self, number: int, document: Document) -> Document:
+        assert self.stored is not None
+        return replace(document, headings=headings_of(self.stored.of(number)))
 
     def metadata(self, doc_id: str) -> dict[str, Any]:
         """Return the other fields of a document's record as JSON values, or raise KeyError."""

@@ -18,6 +18,7 @@ from longrank.errors import InputError
 from longrank.protocols import Segmenter
 from longrank.text.fitted import FittedWindows
 from longrank.text.packing import SLACK
+from longrank.text.sections import Sections
 from longrank.text.segmenters import Cap, EvenSplit, GivenPassages, SlidingWindows, UnitFinder, WholeDocument
 from longrank.text.sentences import make_splitter
 from longrank.text.windows import OffsetTokenizer, whitespace_words, wordpieces
@@ -140,6 +141,32 @@ def given(*, max_passages: CountOrZero = 0, overflow: Overflow = "head", seed: C
     return GivenPassages(_fingerprint("given", options), cap)
 
 
+def sections(
+    *,
+    length: Count = 150,
+    stride: Count = 75,
+    shortest: CountOrZero = 30,
+    max_passages: CountOrZero = 0,
+    overflow: Overflow = "head",
+    seed: CountOrZero = 0,
+) -> Segmenter:
+    """Split at headings, then into windows of words inside the sections.
+
+    Args:
+        length: words in a window.
+        stride: words from the beginning of one window to the beginning of the next.
+        shortest: a section of fewer words is joined with the next section.
+        max_passages: as in `windows`, as are `overflow` and `seed`.
+
+    Raises:
+        InputError: options that contradict each other.
+    """
+    _check_stride(stride, length)
+    cap, cap_options = _cap(max_passages, overflow, seed)
+    options = {"length": length, "stride": stride, "shortest": shortest, **cap_options}
+    return Sections(_fingerprint("sections", options), length, stride, shortest, cap)
+
+
 def whole() -> Segmenter:
     """Keep the document as one passage; models truncate it, and count truncated documents."""
     return WholeDocument(_fingerprint("whole", {}))
@@ -150,6 +177,7 @@ RULES: dict[str, Callable[..., Segmenter]] = {
     "tokens": tokens,
     "even": even,
     "given": given,
+    "sections": sections,
     "whole": whole,
 }
 """Functions or classes that make a segmenter; their keyword-only parameters are the options of passages."""

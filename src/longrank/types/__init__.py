@@ -12,6 +12,7 @@ from longrank.types.frames import is_frame as is_frame
 from longrank.types.html import html_table as html_table
 from longrank.types.notes import Notes as Notes
 from longrank.types.pages import Pages as Pages
+from longrank.types.pages import headings_of as headings_of
 from longrank.types.run import Run as Run
 from longrank.types.values import UNMATCHED as UNMATCHED
 from longrank.types.values import Document as Document

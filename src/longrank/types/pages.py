@@ -11,6 +11,17 @@ SOURCE, PAGE_STARTS, HEADINGS = "source", "page_starts", "headings"
 """Names of fields: path of the file; offsets at which pages begin; [start, end, level] of each heading."""
 
 
+def headings_of(metadata: Mapping[str, Any]) -> tuple[tuple[int, int, int], ...]:
+    """Return the (start, end, level) of a document's headings; empty for a field of another source with this name."""
+    value = metadata.get(HEADINGS)
+    if not isinstance(value, list | tuple):
+        return ()
+    parts = [tuple(part) for part in value if isinstance(part, list | tuple)]
+    if len(parts) < len(value) or not all(len(part) == 3 and all(isinstance(n, int) for n in part) for part in parts):
+        return ()
+    return tuple((start, end, level) for start, end, level in parts)
+
+
 class Pages:
     """The pages of a document.
 

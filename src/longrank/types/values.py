@@ -20,6 +20,9 @@ Span: TypeAlias = tuple[int, int]
 UNMATCHED: Span = (0xFFFFFFFF, 0xFFFFFFFF)
 """The only span of a document whose own passages do not match its text."""
 
+Heading: TypeAlias = tuple[int, int, int]
+"""Half-open (start, end) in code points of a document's text, and the level from 1."""
+
 Qrels: TypeAlias = Mapping[str, Mapping[str, int]]
 """query_id -> doc_id -> grade; grades below zero mean "not judged", as trec_eval reads them."""
 
@@ -51,6 +54,7 @@ class Document:
             not match the text.
         metadata: the record's other fields, as JSON values, for an index to store. `Index.metadata` returns them;
             the documents of an index leave them out.
+        headings: (start, end, level) of the headings in `text`, in order; levels count from 1.
     """
 
     doc_id: str
@@ -58,6 +62,7 @@ class Document:
     text: str
     passages: tuple[tuple[int, int], ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    headings: tuple[Heading, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
