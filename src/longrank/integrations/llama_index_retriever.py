@@ -1,0 +1,106 @@
+"""A LlamaIndex retriever over an index: whole documents as nodes, with their best passages as evidence.
+
+retriever = LongRankRetriever("my.index", similarity_top_k=5, filters=MetadataFilters(filters=[...]))
+nodes = retriever.retrieve("how are hurricanes named")
+nodes[0].node.metadata["longrank"]["passages"][0]["text"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from longrank.errors import InputError, MissingExtra
+from longrank.index.filter_parsing import parsed_filter
+from longrank.integrations.reranking import KEY
+from longrank.integrations.searching import LazySearcher
+
+try:
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+    from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
+except ImportError:
+    raise MissingExtra("the LlamaIndex retriever", "llama-index") from None
+
+_OPERATORS: dict[str, Callable[[Any], Any]] = {
+    "==": lambda value: {"$eq": value},
+    "!=": lambda value: {"$ne": value},
+    ">": lambda value: {"$gt": value},
+    ">=": lambda value: {"$gte": value},
+    "<": lambda value: {"$lt": value},
+    "<=": lambda value: {"$lte": value},
+    "in": lambda value: {"$in": value},
+    "nin": lambda value: {"$nin": value},
+    "any": lambda value: {"$in": value},
+    "contains": lambda value: {"$eq": value},
+    "is_empty": lambda value: {"$exists": False},
+}
+"""LlamaIndex's operators; `any` and `contains` are of fields with lists."""
+
+
+class LongRankRetriever(BaseRetriever):  # type: ignore[misc]  # types of llama_index are not read
+    """Returns nodes, best first: the document's text, its other fields as metadata, and the evidence under `longrank`.
+
+    The evidence is hidden from embedding models and language models.
+
+    Args:
+        index: folder of the index.
+        pipeline: a shipped pipeline's name or a TOML file; None: ``mixed`` if MiniLM is installed, else ``lexical``.
+        model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
+        assignments: ``section.key=value`` on top of the pipeline.
+        similarity_top_k: documents to return.
+        passages: passages in the evidence of each, best first.
+        filters: LlamaIndex's filters, or a mapping such as ``{"year": {"$gte": 2020}}``; None: all documents.
+
+    Raises:
+        InputError: a pipeline, setting or filter that is unknown or wrong.
+    """
+
+    def __init__(
+        self,
+        index: str,
+        pipeline: str | None = None,
+        *,
+        model: str | None = None,
+        assignments: Sequence[str] = (),
+        similarity_top_k: int = 10,
+        passages: int = 3,
+        filters: MetadataFilters | Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.searcher = LazySearcher(index, pipeline, model=model, assignments=assignments)
+        self.similarity_top_k, self.passages = similarity_top_k, passages
+        self.filter = filter_of(filters)
+        parsed_filter(self.filter)
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        found = self.searcher.search(
+            query_bundle.query_str, k=self.similarity_top_k, passages=self.passages, filter=self.filter
+        )
+        hidden = {"excluded_embed_metadata_keys": [KEY], "excluded_llm_metadata_keys": [KEY]}
+        return [
+            NodeWithScore(node=TextNode(id_=result.doc_id, text=text, metadata=metadata, **hidden), score=result.score)
+            for result, text, metadata in found
+        ]
+
+
+def filter_of(filters: MetadataFilters | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return LlamaIndex's filters as a filter of LongRank; a mapping and None stay as they are.
+
+    Raises:
+        InputError: an operator or a condition that LongRank lacks.
+    """
+    if filters is None or isinstance(filters, Mapping):
+        return filters
+    connective = {"and": "$and", "or": "$or", "not": "$not"}.get(getattr(filters.condition, "value", "and"))
+    if connective is None or not filters.filters:
+        raise InputError("filters need parts, joined by and, or or not", got=str(filters.condition))
+    parts = [filter_of(part) if isinstance(part, MetadataFilters) else _condition(part) for part in filters.filters]
+    return {"$not": {"$or": parts}} if connective == "$not" else {connective: parts}
+
+
+def _condition(part: MetadataFilter) -> dict[str, Any]:
+    name = part.operator.value
+    if name not in _OPERATORS:
+        raise InputError(f"filter of '{part.key}': LongRank has no such operator", got=name)
+    return {part.key: _OPERATORS[name](part.value)}

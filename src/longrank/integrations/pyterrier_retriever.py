@@ -1,0 +1,83 @@
+"""A PyTerrier transformer that retrieves whole documents from an index, with evidence; needs no Java.
+
+    pipeline = LongRankRetriever("my.index", num_results=100, filter={"year": {"$gte": 2020}})
+
+Queries come as rows with `qid` and `query`. Results are the rows of each query, best first, with `docno`, `score`,
+`rank`, `text`, `title`, `metadata` (the other fields of the document) and `longrank_passages`, the best passages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from longrank.errors import MissingExtra
+from longrank.index.filter_parsing import parsed_filter
+from longrank.integrations.reranking import KEY
+from longrank.integrations.searching import LazySearcher
+
+try:
+    import pandas as pd
+    import pyterrier as pt
+except ImportError:
+    raise MissingExtra("the PyTerrier transformer", "pyterrier") from None
+
+_NEW = ("docno", "score", "rank", "text", "title", "metadata", f"{KEY}_passages")
+
+
+class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has no types
+    """Retrieves the documents of each query, best first; a column ``filter`` has a filter for each query.
+
+    Args:
+        index: folder of the index.
+        pipeline: a shipped pipeline's name or a TOML file; None: ``mixed`` if MiniLM is installed, else ``lexical``.
+        model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
+        assignments: ``section.key=value`` on top of the pipeline.
+        num_results: documents per query.
+        passages: passages in `longrank_passages` of each document, best first.
+        filter: filter of the documents by metadata, ``{"year": {"$gte": 2020}}``; None: all documents.
+
+    Raises:
+        InputError: a pipeline, setting or filter that is unknown or wrong.
+    """
+
+    def __init__(
+        self,
+        index: str,
+        pipeline: str | None = None,
+        *,
+        model: str | None = None,
+        assignments: Sequence[str] = (),
+        num_results: int = 1000,
+        passages: int = 3,
+        filter: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        parsed_filter(filter)
+        self.searcher = LazySearcher(index, pipeline, model=model, assignments=assignments)
+        self.num_results, self.passages, self.filter = num_results, passages, filter
+        self.schematic = {"label": f"LongRank {self.searcher.name}"}
+
+    def __repr__(self) -> str:
+        return f"LongRankRetriever({self.searcher.index!r}, {self.searcher.name!r})"
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of the results.
+
+        Raises:
+            InputError: a wrong filter, or the index or the model cannot be loaded.
+        """
+        pt.validate.query_frame(inp, extra_columns=["query"])
+        rows = [row for query in inp.to_dict("records") for row in self._rows(query)]
+        return pd.DataFrame(rows, columns=[*(name for name in inp.columns if name not in _NEW), *_NEW])
+
+    def _rows(self, query: dict[str, Any]) -> list[dict[str, Any]]:
+        own = query.get("filter")
+        filter = own if isinstance(own, Mapping) else self.filter
+        found = self.searcher.search(query["query"], k=self.num_results, passages=self.passages, filter=filter)
+        rows = []
+        for rank, (result, text, metadata) in enumerate(found):
+            evidence = metadata.pop(KEY)
+            values = (result.doc_id, result.score, rank, text, result.title, metadata, evidence["passages"])
+            rows.append({**query, **dict(zip(_NEW, values, strict=True))})
+        return rows

@@ -1,0 +1,130 @@
+"""A search of an index that the integrations' retrievers share: opened at its first use, with plain values."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from threading import Lock
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, PrivateAttr
+
+from longrank.config import check_at_least
+from longrank.index import Index
+from longrank.index.filter_parsing import parsed_filter
+from longrank.integrations.reranking import KEY
+from longrank.ranking.explain import Result, passage_json, search
+from longrank.ranking.fields import with_metadata
+from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
+from longrank.ranking.settings import default_pipeline, load_pipeline
+from longrank.types import Notes
+
+_log = logging.getLogger("longrank")
+
+
+class LazySearcher:
+    """Searches an index that is opened at the first search, one search at a time; copies open it again.
+
+    Notes of loading, such as a model that is replaced, are logged as warnings.
+
+    Args:
+        index: folder of the index.
+        pipeline: a shipped pipeline's name or a TOML file; None: ``mixed`` if MiniLM is installed, else ``lexical``.
+        model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
+        assignments: ``section.key=value`` on top of the pipeline.
+
+    Raises:
+        InputError: no such pipeline, or a setting is unknown or wrong.
+    """
+
+    def __init__(
+        self, index: str, pipeline: str | None = None, *, model: str | None = None, assignments: Sequence[str] = ()
+    ) -> None:
+        self.index, self.pipeline, self.model, self.assignments = index, pipeline, model, tuple(assignments)
+        self.name = pipeline or default_pipeline()
+        load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
+        self._lock = Lock()
+        self._loaded: Pipeline | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(LazySearcher, model=self.model, assignments=self.assignments), (self.index, self.pipeline)
+
+    def load(self) -> Pipeline:
+        """Return the open pipeline; raises as `open_pipeline`."""
+        with self._lock:
+            if self._loaded is None:
+                notes = Notes()
+                self._loaded = open_pipeline(
+                    Index.open(self.index), self.name, model=self.model, assignments=self.assignments, notes=notes
+                )
+                for line in notes.lines():
+                    _log.warning("%s", line)
+            return self._loaded
+
+    def search(
+        self, query: str, *, k: int, passages: int, filter: Mapping[str, Any] | None = None
+    ) -> list[tuple[Result, str, dict[str, Any]]]:
+        """Return the `k` best documents that match a filter: result, text, and metadata with the evidence.
+
+        The metadata has the document's other fields, ``title`` if there is a title, and the evidence under `KEY`.
+
+        Raises:
+            InputError: `k` is below 1, a wrong filter; or as `load`.
+        """
+        check_at_least("k", k, 1)
+        condition = parsed_filter(filter)
+        pipeline = self.load()
+        with self._lock:
+            results = search(filtered(pipeline, condition), query, k=k, passages=passages)
+        shown = with_metadata(results, pipeline.index)
+        return [
+            (result, pipeline.index.document(result.doc_id).text, metadata_of(result, pipeline)) for result in shown
+        ]
+
+
+def metadata_of(result: Result, pipeline: Pipeline) -> dict[str, Any]:
+    """Return the other fields of a result's document, its title, and its evidence under `KEY`."""
+    names = ("start", "end", "score", "text", "highlights")
+    evidence = {
+        "doc_id": result.doc_id,
+        "score": result.score,
+        "rank": result.rank,
+        "first_stage": result.first_stage,
+        "aggregator": None if pipeline.scorer is None else pipeline.settings.aggregate.name,
+        "truncated": result.n_truncated > 0,
+        "passages": [{name: passage_json(passage)[name] for name in names} for passage in result.passages],
+    }
+    title = {"title": result.title} if result.title else {}
+    return {**result.metadata, **title, KEY: evidence}
+
+
+class SearcherSettings(BaseModel):
+    """Settings of a retriever, as a pydantic model for frameworks whose components are models.
+
+    Attributes:
+        index: folder of the index.
+        pipeline: a shipped pipeline's name or a TOML file; None: ``mixed`` if MiniLM is installed, else ``lexical``.
+        model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
+        assignments: ``section.key=value`` on top of the pipeline.
+        k: documents to return.
+        passages: passages in the evidence of each, best first.
+        filter: filter of the documents by metadata, ``{"year": {"$gte": 2020}}``; None: all documents.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    index: str
+    pipeline: str | None = None
+    model: str | None = None
+    assignments: tuple[str, ...] = ()
+    k: int = 10
+    passages: int = 3
+    filter: dict[str, Any] | None = None
+    _searcher: LazySearcher = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Check the settings; raises InputError for a pipeline, setting or filter that is unknown or wrong."""
+        super().model_post_init(context)
+        parsed_filter(self.filter)
+        self._searcher = LazySearcher(self.index, self.pipeline, model=self.model, assignments=self.assignments)

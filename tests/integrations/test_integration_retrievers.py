@@ -1,0 +1,192 @@
+"""Retrievers of the frameworks over an index: evidence, metadata and the framework's own filters."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integrations_texts import ANSWER, FILLER, LONG, ORDER, QUERY, TEXTS
+from longrank.errors import InputError
+from longrank.index import Index
+from longrank.integrations.searching import LazySearcher
+
+FIELDS: dict[str, dict[str, Any]] = {
+    "far": {"year": 2019, "lang": "en", "tags": ["sea"]},
+    "long": {"year": 2020, "lang": "en", "tags": ["sea", "wind"]},
+    "near": {"year": 2021, "lang": "de"},
+}
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> str:
+    rows = [{"id": doc_id, "title": f"The {doc_id}", "text": text, **FIELDS[doc_id]} for doc_id, text in TEXTS.items()]
+    rows += [{"id": f"other{n}", "text": FILLER, "year": 1990} for n in range(9)]
+    folder = tmp_path_factory.mktemp("retrievers") / "index"
+    Index.build(rows, folder)
+    return str(folder)
+
+
+def check(doc_id: str, text: str, metadata: dict[str, Any]) -> None:
+    """One result: the whole text, the other fields, the evidence."""
+    evidence = metadata["longrank"]
+    assert text == TEXTS[doc_id]
+    assert {name: metadata[name] for name in FIELDS[doc_id]} == FIELDS[doc_id]
+    assert metadata["title"] == f"The {doc_id}"
+    assert evidence["doc_id"] == doc_id
+    for passage in evidence["passages"]:
+        assert text[passage["start"] : passage["end"]] == passage["text"]
+
+
+# --- LangChain ------------------------------------------------------------------------------------
+
+
+def test_langchain(index: str) -> None:
+    pytest.importorskip("langchain_core", reason="needs the extra langchain")
+    from longrank.integrations.langchain_retriever import LongRankRetriever
+
+    retriever = LongRankRetriever(index=index, pipeline="lexical", k=3, passages=1)
+    found = retriever.invoke(QUERY)
+    assert [one.id for one in found][:2] == ORDER[:2]
+    check("long", found[0].page_content, found[0].metadata)
+    assert ANSWER in found[0].metadata["longrank"]["passages"][0]["text"]
+    recent = {"year": {"$gte": 2021}}
+    assert [one.id for one in retriever.invoke(QUERY, filter=recent)] == ["near"]
+    assert [one.id for one in retriever.invoke(QUERY, k=1)] == ["long"]
+    settled = LongRankRetriever(index=index, pipeline="lexical", filter=recent)
+    assert [one.id for one in settled.invoke(QUERY)] == ["near"]
+    with pytest.raises(InputError, match="unknown operator"):
+        LongRankRetriever(index=index, pipeline="lexical", filter={"year": {"$gtt": 1}})
+
+
+def test_langchain_in_a_chain(index: str) -> None:
+    pytest.importorskip("langchain_core", reason="needs the extra langchain")
+    from langchain_core.runnables import RunnableLambda
+
+    from longrank.integrations.langchain_retriever import LongRankRetriever
+
+    best: Callable[[Any], str] = lambda documents: documents[0].metadata["longrank"]["passages"][0]["text"]  # noqa: E731
+    chain = LongRankRetriever(index=index, pipeline="lexical", k=2) | RunnableLambda(best)
+    assert ANSWER in chain.invoke(QUERY)
+
+
+# --- LlamaIndex -----------------------------------------------------------------------------------
+
+
+def test_llama_index(index: str) -> None:
+    pytest.importorskip("llama_index.core", reason="needs the extra llama-index")
+    from llama_index.core.schema import MetadataMode
+    from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
+
+    from longrank.integrations.llama_index_retriever import LongRankRetriever
+
+    nodes = LongRankRetriever(index, "lexical", similarity_top_k=3).retrieve(QUERY)
+    assert [node.node.node_id for node in nodes][:2] == ORDER[:2]
+    check("long", nodes[0].node.text, nodes[0].node.metadata)
+    assert nodes[0].score > nodes[1].score
+    assert "longrank" not in nodes[0].node.get_content(MetadataMode.LLM)
+
+    def found(*parts: Any, condition: Any = FilterCondition.AND) -> set[str]:
+        filters = MetadataFilters(filters=list(parts), condition=condition)
+        retriever = LongRankRetriever(index, "lexical", filters=filters)
+        return {node.node.node_id for node in retriever.retrieve(f"{QUERY} harbour")}
+
+    year, wind = (
+        MetadataFilter(key="year", operator=FilterOperator.GTE, value=2020),
+        MetadataFilter(key="tags", operator=FilterOperator.CONTAINS, value="wind"),
+    )
+    assert found(year) == {"long", "near"}
+    assert found(year, wind) == {"long"}
+    assert found(MetadataFilter(key="lang", value="de"), wind, condition=FilterCondition.OR) == {"long", "near"}
+    assert found(MetadataFilters(filters=[year]), MetadataFilter(key="lang", value="de")) == {"near"}
+    with pytest.raises(InputError, match=r"filter of 'lang': LongRank has no such operator \(got 'text_match'\)"):
+        found(MetadataFilter(key="lang", operator=FilterOperator.TEXT_MATCH, value="e"))
+
+
+# --- Haystack -------------------------------------------------------------------------------------
+
+
+def test_haystack(index: str) -> None:
+    haystack = pytest.importorskip("haystack", reason="needs the extra haystack")
+    from longrank.integrations.haystack_retriever import LongRankRetriever
+
+    recent = {
+        "operator": "AND",
+        "conditions": [
+            {"field": "meta.year", "operator": ">=", "value": 2020},
+            {"operator": "OR", "conditions": [{"field": "lang", "operator": "in", "value": ["de", "fr"]}]},
+        ],
+    }
+    pipeline = haystack.Pipeline()
+    pipeline.add_component("retriever", LongRankRetriever(index, "lexical", top_k=3))
+    found = pipeline.run({"retriever": {"query": QUERY}})["retriever"]["documents"]
+    assert [one.id for one in found][:2] == ORDER[:2]
+    check("long", found[0].content, found[0].meta)
+    filtered = pipeline.run({"retriever": {"query": QUERY, "filters": recent}})["retriever"]["documents"]
+    assert [one.id for one in filtered] == ["near"]
+    component = LongRankRetriever.from_dict(LongRankRetriever(index, "lexical", filters=recent).to_dict())
+    assert [one.id for one in component.run(QUERY)["documents"]] == ["near"]
+    negated = {"operator": "NOT", "conditions": [{"field": "meta.lang", "operator": "==", "value": "en"}]}
+    assert "long" not in [one.id for one in component.run(QUERY, filters=negated)["documents"]]
+    assert [one.id for one in component.run(QUERY, filters={"year": 2020})["documents"]] == ["long"]
+    for wrong in ({"operator": "AND", "conditions": []}, {"field": "year", "operator": "~", "value": 1}):
+        with pytest.raises(InputError, match=r"conditions|no such filter"):
+            LongRankRetriever(index, "lexical", filters=wrong)
+
+
+# --- PyTerrier ------------------------------------------------------------------------------------
+
+
+def test_pyterrier(index: str) -> None:
+    pytest.importorskip("pyterrier", reason="needs the extra pyterrier")
+    pandas = pytest.importorskip("pandas")
+    from longrank.integrations.pyterrier import LongRankReranker
+    from longrank.integrations.pyterrier_retriever import LongRankRetriever
+
+    queries = pandas.DataFrame([["1", QUERY], ["2", "harbour market"]], columns=["qid", "query"])
+    retriever = LongRankRetriever(index, "lexical", num_results=3)
+    found = retriever(queries)
+    assert list(found.groupby("qid").size()) == [2, 3]
+    assert found.docno[0] == "long"
+    assert list(found["rank"]) == [0, 1, 0, 1, 2]
+    check(
+        "long",
+        found.text[0],
+        {
+            **found.metadata[0],
+            "title": found.title[0],
+            "longrank": {"doc_id": "long", "passages": found.longrank_passages[0]},
+        },
+    )
+    each = queries.assign(filter=[{"year": 2021}, {"lang": "en"}])
+    assert set(retriever(each)[["qid", "docno"]].itertuples(index=False, name=None)) == {
+        ("1", "near"),
+        ("2", "far"),
+        ("2", "long"),
+    }
+    assert len(retriever(queries.head(0))) == 0
+    again = (retriever >> LongRankReranker("lexical", index=index))(queries.head(1))
+    assert again.docno[0] == "long"
+    assert ANSWER in again.longrank_passages[0][0]["text"]
+
+
+# --- the shared search ----------------------------------------------------------------------------
+
+
+def test_copies_open_the_index_again_and_mistakes_raise_early(index: str, tmp_path: Path) -> None:
+    searcher = LazySearcher(index, "lexical")
+    first = searcher.search(QUERY, k=2, passages=1)
+    again = pickle.loads(pickle.dumps(searcher)).search(QUERY, k=2, passages=1)
+    assert [(result.doc_id, result.score, text) for result, text, _ in again] == [
+        (result.doc_id, result.score, text) for result, text, _ in first
+    ]
+    assert first[0][1] == LONG
+    with pytest.raises(InputError):
+        LazySearcher(index, "lexicall")
+    with pytest.raises(InputError, match="no such index"):
+        LazySearcher(str(tmp_path / "none"), "lexical").search(QUERY, k=1, passages=1)
+    with pytest.raises(InputError, match="k must be"):
+        searcher.search(QUERY, k=0, passages=1)
