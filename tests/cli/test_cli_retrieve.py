@@ -143,3 +143,29 @@ def test_a_stage_with_vectors_is_refused_in_a_line(
     assert message in error
     assert len(error.splitlines()) == 1
     assert not Path("run").exists()
+
+
+@pytest.mark.neural
+def test_a_graph_for_approximate_search_states_its_recall(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("faiss", reason="needs the extra ann")
+    assert main(["index", "index", "--vectors", "minilm", "--ann", "hnsw"]) == 0
+    assert "hnsw: recall@100 1.0000 of sampled passages" in capsys.readouterr().err
+    assert retrieve("--preset", "dense") == 0
+    assert "approximate search, recall@100 1.000" in capsys.readouterr().err
+    approximate = Path("run").read_bytes()
+    assert retrieve("--preset", "dense", "--set", "exact=true") == 0
+    assert "approximate" not in capsys.readouterr().err
+    assert Path("run").read_bytes() == approximate
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [(["--ann", "hnsw"], "--ann needs --vectors"), (["--vectors", "minilm", "--ann", "lsh"], "(got 'lsh'); use hnsw")],
+)
+def test_a_wrong_method_is_refused_before_anything_is_built(
+    at: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    pytest.importorskip("faiss", reason="needs the extra ann")
+    assert main(["index", "docs.jsonl", "-o", "other", *options]) == 2
+    assert message in capsys.readouterr().err
+    assert not Path("other").exists()

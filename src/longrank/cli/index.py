@@ -73,6 +73,9 @@ def index(
         str | None, typer.Option(help="Bi-encoder whose passage vectors are stored, too, e.g. minilm.")
     ] = None,
     passages: Annotated[str, typer.Option(help="Passage preset for --vectors.")] = "tokens",
+    ann: Annotated[
+        str | None, typer.Option(help="Approximate search over --vectors: hnsw. [default: exact]", metavar="METHOD")
+    ] = None,
     include: Annotated[
         list[str] | None,
         typer.Option(help="Pattern of the files to read in folders, e.g. '*.pdf'; repeatable. [default: all]"),
@@ -125,8 +128,10 @@ def index(
     from longrank.cli.skipped import SkippedFiles
     from longrank.errors import InputError
     from longrank.types import Notes
+    from longrank.verbs.index import check_ann
 
     notes, skipped = Notes(), SkippedFiles(report, output, *sources)
+    check_ann(ann, vectors)
     actions = Actions(add, replace_documents, delete, update, dry_run, merge)
     actions.check(sources, output)
     if output is not None or actions.any:
@@ -153,7 +158,7 @@ def index(
     elif vectors is None or expansions or len(sources) != 1:
         raise InputError("-o is needed", fix="longrank index SOURCE... -o INDEX")
     if vectors is not None:
-        _add_vectors(output or Path(sources[-1]), vectors, passages, notes)
+        _add_vectors(output or Path(sources[-1]), vectors, passages, ann, notes)
     console.show_notes(notes)
 
 
@@ -202,12 +207,12 @@ def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Not
     _print_summary(built)
 
 
-def _add_vectors(path: Path, model: str, preset: str, notes: Notes) -> None:
+def _add_vectors(path: Path, model: str, preset: str, ann: str | None, notes: Notes) -> None:
     from longrank.index import Index
     from longrank.verbs.index import add_vectors
 
     with console.progress("encoding passages", len(Index(path)), "documents") as advance:
-        add_vectors(path, model, preset, notes=notes, progress=advance)
+        add_vectors(path, model, preset, ann=ann, notes=notes, progress=advance)
     print(f"vectors\t{model} {preset}")
 
 

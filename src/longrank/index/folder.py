@@ -135,7 +135,7 @@ def verify_index(folder: Path) -> int:
         if read_manifest(folder) != manifest:  # it was replaced meanwhile
             return verify_index(folder)
         raise
-    return n_files + sum(map(verify, sorted(path.parent for path in (folder / VECTORS).glob(f"*/{MANIFEST}"))))
+    return n_files + sum(map(verify, sorted(path.parent for path in (folder / VECTORS).rglob(MANIFEST))))
 
 
 @contextmanager

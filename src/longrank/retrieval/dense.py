@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from longrank.errors import InputError, IntegrityError
 from longrank.index import Index
 from longrank.index.vectors import PassageVectors, stored_vectors
+from longrank.retrieval.approximate import Graph, open_graph
 from longrank.retrieval.nearest import best_documents
 from longrank.retrieval.searcher import Hits, check
 from longrank.types import Float32s, Notes, Query, ScoredDoc, scored_docs
@@ -32,6 +33,7 @@ class Dense:
         stored: vectors of their passages.
         encode: encodes a query.
         best: passages that count, the best of each document; 1: MaxP.
+        graph: finds the passages approximately, but for a filter; None: exact search.
         notes: counts queries without text.
 
     Raises:
@@ -41,11 +43,18 @@ class Dense:
     parallel = False
 
     def __init__(
-        self, index: Index, stored: PassageVectors, encode: Encode, *, best: int = 1, notes: Notes | None = None
+        self,
+        index: Index,
+        stored: PassageVectors,
+        encode: Encode,
+        *,
+        best: int = 1,
+        graph: Graph | None = None,
+        notes: Notes | None = None,
     ) -> None:
         if (np.diff(stored.offsets.astype(np.int64)) < 1).any():
             raise IntegrityError(f"{stored.path}: a document has no vector; store the vectors again")
-        self.index, self.stored, self.best = index, stored, best
+        self.index, self.stored, self.best, self.graph = index, stored, best, graph
         self.notes = Notes() if notes is None else notes
         self._encode, self._lock = encode, threading.Lock()
         self._mask: NDArray[np.bool_] | None = None
@@ -80,6 +89,8 @@ class Dense:
             return Hits(np.empty(0, np.int64), np.empty(0, np.float32))
         with self._lock:  # a tokenizer is not safe to share
             vector = self._encode(query)
+        if self.graph is not None and self._mask is None:
+            return self.graph.best_documents(vector, self.index.id_ranks, k)
         return Hits(*best_documents(self.stored, vector, self.index.id_ranks, k, best=self.best, mask=self._mask))
 
 
@@ -89,6 +100,7 @@ def open_dense(
     vectors: str = "",
     model: str | None = None,
     best: Annotated[int, Ge(1)] = 1,
+    exact: bool = False,
     notes: Notes | None = None,
 ) -> Dense:
     """All documents by their best passages: cosines of stored vectors.
@@ -97,8 +109,9 @@ def open_dense(
         index: an index with passage vectors.
         vectors: name of the vectors; empty: the only vectors of the index.
         model: model of the vectors, a name or a folder; None: as the vectors say.
-        best: passages whose cosines are added; 1: MaxP.
-        notes: counts queries without text, and queries that the model cuts.
+        best: passages whose cosines are added; 1: MaxP. More are always searched exactly.
+        exact: compare all vectors, even if a graph for approximate search is stored with them.
+        notes: counts queries without text, and queries that the model cuts; says if the search is approximate.
 
     Raises:
         InputError: no such vectors, or vectors of another model.
@@ -106,7 +119,11 @@ def open_dense(
         IntegrityError: damaged vectors.
     """
     notes, stored = Notes() if notes is None else notes, stored_vectors(index, vectors)
-    return Dense(index, stored, open_encoder(stored, model, notes), best=best, notes=notes)
+    encode = open_encoder(stored, model, notes)
+    graph = None if exact or best > 1 else open_graph(stored)
+    if graph is not None:
+        notes.say(f"approximate search, recall@100 {graph.recall:.3f} of passages; exact: --set exact=true")
+    return Dense(index, stored, encode, best=best, graph=graph, notes=notes)
 
 
 def open_encoder(stored: PassageVectors, model: str | None, notes: Notes) -> Encode:

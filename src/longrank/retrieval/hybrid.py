@@ -83,6 +83,7 @@ def open_hybrid(
     method: Literal["rrf", "minmax"] = "rrf",
     weight: Annotated[float, Interval(ge=0, le=1)] | None = None,
     depth: Annotated[int, Ge(1)] = DEPTH,
+    exact: bool = False,
     notes: Notes | None = None,
 ) -> Hybrid:
     """A first stage of words and dense passages, fused.
@@ -96,6 +97,7 @@ def open_hybrid(
         method: ``rrf``: reciprocal ranks; ``minmax``: weighted scores, each min-max normalised per query.
         weight: of the dense scores with ``minmax``; default .5; BM25 has the rest.
         depth: documents of each ranking that are fused.
+        exact: as of `open_dense`.
         notes: as of `open_dense`.
 
     Raises:
@@ -106,4 +108,5 @@ def open_hybrid(
         raise InputError("reciprocal ranks have no weight", got=f"weight={weight}", fix="add --set method=minmax")
     share = 0.5 if weight is None else weight
     fuse = rrf if method == "rrf" else partial(linear, weights=[1 - share, share], normalize="minmax")
-    return Hybrid(words, open_dense(index, vectors=vectors, model=model, best=best, notes=notes), fuse, depth=depth)
+    dense = open_dense(index, vectors=vectors, model=model, best=best, exact=exact, notes=notes)
+    return Hybrid(words, dense, fuse, depth=depth)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from longrank.errors import InputError
 from longrank.index import Index
 from longrank.types import Notes
 
@@ -33,6 +34,7 @@ def add_vectors(
     model: str,
     passages: str = "tokens",
     *,
+    ann: str | None = None,
     notes: Notes | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Index:
@@ -42,6 +44,7 @@ def add_vectors(
         index: an index or its folder.
         model: a bi-encoder: an alias such as ``minilm``, a folder or a Hugging Face name.
         passages: how documents are split: a key of `longrank.text.segment.PRESETS`.
+        ann: ``hnsw``: also store a graph for approximate search, and measure its recall.
         notes: counts passages longer than the model can read; the index carries it.
         progress: called with the number of documents just done.
 
@@ -50,13 +53,36 @@ def add_vectors(
 
     Raises:
         InputError: no such index, model or preset, or the index cannot be written to.
-        MissingExtra: the extras for neural networks are not installed.
+        MissingExtra: the extras for neural networks, or with `ann` the extra ``ann``, are not installed.
         IntegrityError: a file of the index or of the model is damaged.
     """
     from longrank.ranking import build
 
     folder, notes = index.path if isinstance(index, Index) else Path(index), Notes() if notes is None else notes
-    build.add_vectors(folder, model, passages, notes, progress or (lambda n: None))
+    check_ann(ann)
+    path = build.add_vectors(folder, model, passages, notes, progress or (lambda n: None))
     opened = Index(folder)
+    if ann is not None:
+        from longrank.index.vectors import stored_vectors
+        from longrank.retrieval.approximate import write_graph
+
+        graph = write_graph(opened, stored_vectors(opened, path.name))
+        notes.say(f"{ann}: recall@100 {graph.recall:.4f} of sampled passages against exact search")
     opened.notes = notes
     return opened
+
+
+def check_ann(ann: str | None) -> None:
+    """Check before a long build that approximate search can be prepared after it; None: exact search.
+
+    Raises:
+        InputError: an unknown method.
+        MissingExtra: faiss is not installed.
+    """
+    if ann is None:
+        return
+    from longrank.retrieval.approximate import load_faiss
+
+    if ann != "hnsw":
+        raise InputError("unknown approximate search", got=ann, fix="use hnsw")
+    load_faiss()
