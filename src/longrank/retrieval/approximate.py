@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from longrank.errors import InputError, IntegrityError, MissingExtra
 from longrank.index import Index
-from longrank.index.folder import building, discard
+from longrank.index.folder import building
+from longrank.index.publishing import discard
 from longrank.index.vectors import PassageVectors
 from longrank.retrieval.nearest import products, rounding
 from longrank.retrieval.searcher import Hits

@@ -127,7 +127,7 @@ def test_a_preset_names_its_vectors_and_takes_options() -> None:
     ("preset", "options", "message"),
     [
         ("dense", {"best": 0}, "best of preset 'dense' should be greater than or equal to 1"),
-        ("dense", {"k1": 1.0}, "preset 'dense' has no such setting .got 'k1'.*one of best, model, vectors"),
+        ("dense", {"k1": 1.0}, "preset 'dense' has no such setting .got 'k1'.*one of best, exact, model, vectors"),
         ("hybrid", {"method": "sum"}, "method of preset 'hybrid' should be 'rrf' or 'minmax'"),
         ("hybrid", {"weight": 1.5}, "weight of preset 'hybrid' should be less than or equal to 1"),
         ("hybrid", {"k2": 1.5}, "similarity 'bm25' with feedback 'none' has no such setting"),
