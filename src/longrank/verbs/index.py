@@ -59,7 +59,7 @@ def add_vectors(
     from longrank.ranking import build
 
     folder, notes = index.path if isinstance(index, Index) else Path(index), Notes() if notes is None else notes
-    check_ann(ann)
+    check_ann(ann, model)
     path = build.add_vectors(folder, model, passages, notes, progress or (lambda n: None))
     opened = Index(folder)
     if ann is not None:
@@ -72,15 +72,17 @@ def add_vectors(
     return opened
 
 
-def check_ann(ann: str | None) -> None:
+def check_ann(ann: str | None, vectors: str | None) -> None:
     """Check before a long build that approximate search can be prepared after it; None: exact search.
 
     Raises:
-        InputError: an unknown method.
+        InputError: an unknown method, or no model of vectors.
         MissingExtra: faiss is not installed.
     """
     if ann is None:
         return
+    if vectors is None:
+        raise InputError("--ann needs --vectors", fix="add --vectors minilm")
     from longrank.retrieval.approximate import load_faiss
 
     if ann != "hnsw":
