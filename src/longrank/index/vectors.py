@@ -8,6 +8,7 @@
         ends        int32[n]        one past the last (*)
         numbers     int32[D]        passages of each document before a cap (*)
         offsets     uint64[D + 1]   first passage of each document; documents by number
+        hashes      uint8[D, 16]    hash of each document, to find its vectors after a change of the index (*)
         manifest.json               the `VectorsKey`, the model's name unless it is a folder, and a checksum of each
                                     file; written last
 
@@ -19,10 +20,10 @@ and index are the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 from longrank.config import suggestion
 from longrank.errors import InputError, IntegrityError
 from longrank.index.arrays import ArrayWriter, mapped
+from longrank.index.content_hashes import hash_of
 from longrank.index.folder import VECTORS, building
 from longrank.index.publishing import discard
 from longrank.index.reader import Index
@@ -37,6 +39,7 @@ from longrank.storage import MANIFEST, open_manifest, read_manifest, sync_folder
 from longrank.types import Document, Passage, Segmentation
 
 FORMAT, VERSION = "longrank passage vectors", 1
+HASHES = "hashes"
 
 
 class VectorsKey(NamedTuple):
@@ -172,6 +175,12 @@ class PassageVectors:
         return self._vectors[first:last], self._truncated[first:last].astype(np.bool_)
 
 
+def is_of(manifest: Mapping[str, Any], key: VectorsKey) -> bool:
+    """Tell whether vectors are of this encoder and these passages, of whatever documents."""
+    identity = {"format": FORMAT, "version": VERSION, **key._asdict()}
+    return all(manifest.get(name) == value for name, value in identity.items())
+
+
 def find_vectors(index: Index, key: VectorsKey) -> tuple[PassageVectors | None, str]:
     """Return the stored vectors of `key`, or None and the reason why stored vectors do not fit, if any are stored.
 
@@ -238,6 +247,9 @@ def write_vectors(
     target = index.path / VECTORS / re.sub(r"[^\w.-]+", "-", name)
     with building(index.path) as work:
         _write_arrays(work, documents)
+        with ArrayWriter(work / HASHES, "u1") as hashes:
+            for document in index:
+                hashes.append(np.frombuffer(hash_of(document), np.uint8))
         write_manifest(work, meta)
         target.parent.mkdir(exist_ok=True)
         discard(target, index.path)

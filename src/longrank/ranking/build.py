@@ -8,18 +8,19 @@ attach_vectors  give a scorer the stored vectors that fit it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 
 from longrank.errors import IntegrityError
 from longrank.index import Index
+from longrank.index.reused_vectors import ReusedVectors
 from longrank.index.vectors import DocumentVectors, PassageVectors, VectorsKey, find_vectors, write_vectors
 from longrank.networks.model_files import find_model
 from longrank.protocols import PassageScorer, Segmenter
 from longrank.ranking.known_passages import KnownPassages
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.text.segment import make_segmenter
-from longrank.types import Notes
+from longrank.types import Document, Notes
 
 _AT_ONCE = 16  # documents per call of the encoder
 
@@ -57,7 +58,7 @@ def add_vectors(index_path: Path, model: str, preset: str, notes: Notes, progres
     if stored is not None:
         progress(index.n_docs)
         return stored.path
-    documents = _encoded(index, segmenter, scorer, notes, progress)
+    documents = _encoded(index, segmenter, scorer, notes, progress, reused=ReusedVectors(index, key))
     name, known = f"{scorer.model.name}-{preset}", "" if Path(model).expanduser().is_dir() else model
     return write_vectors(index, name, key, scorer.dimension, documents, model=known)
 
@@ -99,9 +100,32 @@ def attach_vectors(
 
 
 def _encoded(
-    index: Index, segmenter: Segmenter, scorer: BiEncoder, notes: Notes, progress: Callable[[int], object]
+    index: Index,
+    segmenter: Segmenter,
+    scorer: BiEncoder,
+    notes: Notes,
+    progress: Callable[[int], object],
+    *,
+    reused: ReusedVectors,
 ) -> Iterator[DocumentVectors]:
-    documents = iter(index)
+    """Yield the vectors of all documents; those of documents that had vectors before a change are not computed."""
+    for new, group in groupby(((reused.of(document), document) for document in index), lambda pair: pair[0] is None):
+        if new:
+            yield from _computed((document for _, document in group), segmenter, scorer, notes, progress)
+            continue
+        for vectors, _ in group:
+            assert vectors is not None
+            progress(1)
+            yield vectors
+
+
+def _computed(
+    documents: Iterator[Document],
+    segmenter: Segmenter,
+    scorer: BiEncoder,
+    notes: Notes,
+    progress: Callable[[int], object],
+) -> Iterator[DocumentVectors]:
     while batch := list(islice(documents, _AT_ONCE)):
         split = {document.doc_id: segmenter.segment(document) for document in batch}
         encoded = scorer.encode({doc_id: [passage.text for passage in split[doc_id].passages] for doc_id in split})

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from fakes import documents, index_of
 from longrank.errors import InputError, IntegrityError
 from longrank.index import Index, verify_index
+from longrank.index.reused_vectors import ReusedVectors
 from longrank.index.vectors import DocumentVectors, VectorsKey, find_vectors, write_vectors
 from longrank.storage import read_manifest, write_manifest
 from longrank.types import Document, Passage, Segmentation
@@ -235,3 +237,19 @@ def test_an_index_being_written_to_is_refused(index: Index) -> None:
 
     with pytest.raises(InputError, match="is being written by pid"):
         write_vectors(index, "m", KEY, H, nested())
+
+
+def test_vectors_of_documents_that_a_change_left_as_they_were_are_found_again(index: Index) -> None:
+    write_vectors(index, "m-windows", KEY, H, encoded(index))
+    kept, gone = index.document(index.doc_id(2)), index.document(index.doc_id(0))
+    changed = index.delete([gone.doc_id]).add([("new", "New text.")])
+    assert find_vectors(changed, KEY)[0] is None
+    reused = ReusedVectors(changed, KEY)
+    found, expected = reused.of(kept), list(encoded(index))[2]
+    assert found is not None
+    assert found.segmentation.passages == expected.segmentation.passages
+    assert found.vectors.tobytes() == expected.vectors.tobytes()
+    assert found.truncated.tolist() == expected.truncated.tolist()
+    assert reused.of(changed.document("new")) is None
+    assert reused.of(replace(kept, text=kept.text + " ")) is None
+    assert ReusedVectors(changed, VectorsKey("other", "windows")).of(kept) is None

@@ -105,7 +105,7 @@ def test_adding_vectors_reports_progress_and_cut_passages_and_the_index_stays_so
     assert folder == index.path / "vectors" / "tiny-windows"
     assert sum(done) == 6
     assert notes["passages cut at the encoder's length limit"] > 0
-    assert verify_index(index.path) == before + 7
+    assert verify_index(index.path) == before + 8
 
 
 def test_vectors_that_are_there_are_not_made_again(index: Index, model: str) -> None:
@@ -171,3 +171,23 @@ def test_a_query_is_not_a_passage(index: Index, model: str) -> None:
     passage = make_segmenter("windows").segment(document).passages[0]
     (scores,) = scorer.score([ScoringTask(Query("q", passage.text), "d001", (passage,), (passage.text,))])
     assert scores.scores[0] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_after_a_change_only_passages_of_new_documents_are_encoded(
+    index: Index, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_vectors(index.path, model, "windows", Notes(), lambda done: None)
+    changed = index.delete([index.doc_id(1)]).add([("new", "New words on an old page.")])
+    encoded: list[str] = []
+    encode = BiEncoder.encode
+    monkeypatch.setattr(BiEncoder, "encode", lambda self, texts: encoded.extend(texts) or encode(self, texts))
+    add_vectors(changed.path, model, "windows", Notes(), lambda done: None)
+    assert encoded == ["new"]
+    built = Index.build(list(changed), tmp_path / "built")
+    add_vectors(built.path, model, "windows", Notes(), lambda done: None)
+    for stored, expected in zip(tasks(changed), tasks(built), strict=True):
+        assert stored == expected
+    reading, usual = bi_encoder(changed, model), bi_encoder(built, model)
+    attach(reading, changed), attach(usual, built)
+    for found, expected in zip(reading.score(tasks(changed)), usual.score(tasks(built)), strict=True):
+        np.testing.assert_allclose(found.scores, expected.scores, atol=1e-6)
