@@ -165,9 +165,18 @@ def save_encoder(folder: Path, family: str = "bert", prompts: dict[str, str] | N
 
 
 def save_document_network(
-    folder: Path, name: str = "parade-transformer", family: str = "bert", encoder_seed: int = 11, **options: Any
+    folder: Path,
+    name: str = "parade-transformer",
+    family: str = "bert",
+    encoder_seed: int = 11,
+    *,
+    sealed: bool = False,
+    **options: Any,
 ) -> Path:
-    """Write an untrained document network whose weights are large enough for scores to differ; the encoder's first."""
+    """Write an untrained document network whose weights are large enough for scores to differ; the encoder's first.
+
+    Unless it is sealed, it has no checksums, so a test may change its files.
+    """
     import torch
     from transformers import AutoModel
 
@@ -183,6 +192,8 @@ def save_document_network(
             if values.ndim > 1:
                 values.normal_(0, 0.5)
     save_network(folder, network, tokenizer)
+    if not sealed:
+        (folder / "manifest.json").unlink()
     return folder
 
 

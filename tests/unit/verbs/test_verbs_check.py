@@ -102,7 +102,7 @@ def test_a_flipped_bit_in_a_model_is_found_when_it_is_loaded(tmp_path: Path, spa
     from longrank.networks.model_files import find_model
     from tiny_models import save_document_network
 
-    folder = save_document_network(tmp_path / "m", "parade-max")
+    folder = save_document_network(tmp_path / "m", "parade-max", sealed=True)
     known = find_model(str(folder)).fingerprint
     check_each(folder, spare, {MANIFEST})
     for name in ("model.safetensors", "tokenizer.json"):
