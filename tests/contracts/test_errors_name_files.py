@@ -33,6 +33,7 @@ _OF_OPTIONS = {
     "leave-one-out needs the document scores of a document network",
     "negatives of the run need a run",
     "no loss learns from the teacher",
+    "the loss {own} needs the teacher's own logits, and evidence holds one score of a document",
     "the run ranks the first k documents, and `k` is not given",
     "`{option}` belongs to folds that are made",
 }
