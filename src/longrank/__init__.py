@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from longrank.verbs.aggregate import aggregate as aggregate
     from longrank.verbs.analyze import analyze as analyze
     from longrank.verbs.check import check as check
+    from longrank.verbs.compare import compare as compare
     from longrank.verbs.convert import convert as convert
     from longrank.verbs.evaluate import evaluate as evaluate
     from longrank.verbs.expand import expand as expand
@@ -57,6 +58,7 @@ _PUBLIC = {
     "analyze": "longrank.verbs.analyze",
     "build_index": "longrank.index",
     "check": "longrank.verbs.check",
+    "compare": "longrank.verbs.compare",
     "convert": "longrank.verbs.convert",
     "evaluate": "longrank.verbs.evaluate",
     "expand": "longrank.verbs.expand",

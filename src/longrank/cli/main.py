@@ -36,6 +36,7 @@ COMMANDS = {
     "search": "longrank.cli.search:search",
     "retrieve": "longrank.cli.retrieve:retrieve",
     "rerank": "longrank.cli.rerank:rerank",
+    "compare": "longrank.cli.compare:compare",
     "aggregate": "longrank.cli.aggregate:aggregate",
     "calibrate": "longrank.cli.calibrate:calibrate",
     "fuse": "longrank.cli.fuse:fuse",

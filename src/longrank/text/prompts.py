@@ -119,6 +119,10 @@ class PromptPacker:
         room = self.max_tokens - self._length("")
         return max(1, room - min(self.max_query_tokens, room // 2) - 2 * SEAM)
 
+    def room_beside(self, query: str) -> int:
+        """Return the largest number of tokens of a passage that is not truncated beside this query, at least 1."""
+        return max(1, self.max_tokens - self._length(self._read_of(query)) - 2 * SEAM)
+
     def prompts(self, query: str, passages: Sequence[str]) -> Iterator[Packed]:
         """Yield the prompt for each passage; ``truncated`` refers to the passage."""
         query, limit = self._read_of(query), MAX_CHARACTERS_PER_TOKEN * self.max_tokens

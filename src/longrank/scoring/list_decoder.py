@@ -1,0 +1,93 @@
+"""A decoder that arranges a list of passages by a prompt, as RankGPT asks (Sun et al. 2023); greedy, so repeatable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from longrank.config import check_at_least
+from longrank.networks.checks import check_weights
+from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
+from longrank.networks.model_files import Model
+from longrank.networks.pretrained import load_pretrained
+from longrank.types import Notes
+
+_BEFORE = "Rank the {n} passages below by their relevance to the query: {query}\n"
+_AFTER = (
+    "Query: {query}\nList all identifiers, the most relevant passage first, such as [2] > [1]. Write nothing else.\n"
+)
+_TOKENS_PER_PLACE = 6  # "[12] > "
+
+
+class ListDecoder:
+    """A decoder whose greedy answer orders passages.
+
+    Args:
+        model: the model's files.
+        max_tokens: longest prompt and answer together; default: the model's limit.
+        max_passage_tokens: longest passage; less if the prompt would not fit.
+        device: a torch device, or ``auto``.
+        notes: counts cut passages.
+
+    Raises:
+        InputError: the model cannot be loaded, or an option is out of range.
+        MissingExtra: torch or transformers are not installed.
+    """
+
+    example = "castorini/rank_zephyr_7b_v1_full"
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        max_tokens: int | None = None,
+        max_passage_tokens: int = 300,
+        device: str = "auto",
+        notes: Notes | None = None,
+    ) -> None:
+        check_at_least("max_passage_tokens", max_passage_tokens, 1)
+        self._notes = Notes() if notes is None else notes
+        with loading(model):
+            network, self._tokenizer, missing = load_pretrained(model, "AutoModelForCausalLM")
+            check_weights(model.path, network, self._tokenizer, missing)
+            self._network = network.to(choose_device(device))
+        self.max_tokens = choose_max_tokens(
+            model, max_tokens, self._tokenizer.model_max_length, position_limit(network)
+        )
+        self._longest = max_passage_tokens
+        self.fingerprint = f"list-decoder {model.fingerprint} max_tokens={self.max_tokens} passage={self._longest}"
+
+    def arrange(self, query: str, texts: Sequence[str]) -> str:
+        """Return the answer: the order of the texts, ``[2] > [1]``."""
+        import torch
+
+        answer = _TOKENS_PER_PLACE * len(texts)
+        bare = len(self._ids(self._prompt(query, [""] * len(texts))))
+        room = max(1, (self.max_tokens - answer - bare) // len(texts) - 1)
+        read = [self._cut(text, min(self._longest, room)) for text in texts]
+        ids = self._ids(self._prompt(query, read))[: self.max_tokens - answer]
+        inputs = torch.tensor([ids], device=self._network.device)
+        with torch.inference_mode():
+            written = self._network.generate(
+                input_ids=inputs,
+                attention_mask=torch.ones_like(inputs),
+                max_new_tokens=answer,
+                do_sample=False,
+                num_beams=1,
+                pad_token_id=self._tokenizer.pad_token_id or 0,
+            )
+        text: str = self._tokenizer.decode(written[0, inputs.shape[1] :], skip_special_tokens=True)
+        return text.strip()
+
+    def _prompt(self, query: str, texts: Sequence[str]) -> str:
+        passages = "".join(f"[{n}] {text}\n" for n, text in enumerate(texts, 1))
+        return _BEFORE.format(n=len(texts), query=query) + passages + _AFTER.format(query=query)
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer(text)["input_ids"]
+        return ids
+
+    def _cut(self, text: str, room: int) -> str:
+        offsets = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        cut = len(offsets) > room
+        self._notes.add("passages cut, to list them in a prompt", text[:40], cut)
+        return text[: offsets[room - 1][1]] if cut else text

@@ -1,0 +1,126 @@
+"""Documents compared by their best passages: orders by hand, and tiny models by the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from longrank.errors import InputError
+from longrank.ranking.comparing import by_lists, by_pairs, read_permutation, windows
+from longrank.types import Notes
+from training_collections import write_collection
+
+
+@pytest.mark.parametrize(
+    ("answer", "order", "well_formed"),
+    [
+        ("[2] > [1] > [3]", (1, 0, 2), True),
+        (" [3]>[2]>[1]\n", (2, 1, 0), True),
+        ("[2] > [1]", (1, 0, 2), False),  # [3] is missing
+        ("[2] > [2] > [1] > [3]", (1, 0, 2), False),
+        ("[9] > [3] > [0]", (2, 0, 1), False),
+        ("The best is [3].", (2, 0, 1), False),
+        ("[1] > [2] > [3] because", (0, 1, 2), False),
+        ("3 > 2 > 1", (0, 1, 2), False),
+        ("", (0, 1, 2), False),
+    ],
+)
+def test_a_permutation_is_read_strictly_and_completed(answer: str, order: tuple[int, ...], well_formed: bool) -> None:
+    assert read_permutation(answer, 3) == (order, well_formed)
+
+
+def test_windows_slide_from_the_last_texts_to_the_first() -> None:
+    assert list(windows(7, 4, 2)) == [(3, 7), (1, 5), (0, 3)]
+    assert list(windows(3, 20, 10)) == [(0, 3)]
+    assert list(windows(0, 4, 2)) == []
+    for size, step in ((1, 1), (4, 0), (4, 5)):
+        with pytest.raises(InputError):
+            list(windows(7, size, step))
+
+
+def test_sliding_windows_carry_the_best_text_to_the_top() -> None:
+    """Each window is sorted; with a step of half a window, the best two of seven arrive at the top."""
+
+    def sort(query: str, texts: Sequence[str]) -> str:
+        places = sorted(range(len(texts)), key=lambda n: texts[n])
+        return " > ".join(f"[{n + 1}]" for n in places)
+
+    notes = Notes()
+    order = by_lists("q", list("gfedcba"), sort, notes, size=4, step=2)
+    assert order[:2] == [6, 5]
+    assert sorted(order) == list(range(7))
+    assert notes.lines() == []
+
+
+def test_malformed_answers_are_counted_and_keep_the_order() -> None:
+    notes = Notes()
+    assert by_lists("q", ["a", "b", "c"], lambda query, texts: "no idea", notes) == [0, 1, 2]
+    assert notes.lines() == [
+        "malformed answers of the list reranker, completed in the former order: 1 (first: 'no idea')"
+    ]
+
+
+def test_the_score_of_a_text_is_its_wins_in_both_orders() -> None:
+    """p(0, 1) = .9, p(1, 0) = .2: text 0 has .9 + .8, text 1 has .2 + .1."""
+    chances = {("a", "b"): 0.9, ("b", "a"): 0.2}
+    scores = by_pairs("q", ["a", "b"], lambda query, pairs: np.array([chances[pair] for pair in pairs], np.float32))
+    assert scores.tolist() == pytest.approx([1.7, 0.3])
+    assert by_pairs("q", ["a"], lambda query, pairs: np.zeros(0, np.float32)).tolist() == [0]
+
+
+@pytest.mark.neural
+def test_duot5_reads_both_passages_in_the_prompt_of_its_makers(tmp_path: Path) -> None:
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    from longrank.networks.model_files import find_model
+    from longrank.scoring.duot5 import DuoT5
+    from tiny_language_models import save_seq2seq
+
+    folder = save_seq2seq(tmp_path / "t5", max_tokens=100)
+    (found,) = DuoT5(find_model(str(folder))).prefer("river", [("the bank", "a fish")])
+    tokenizer, network = AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+    prompt = "Query: river Document0: the bank Document1: a fish Relevant:"
+    with torch.no_grad():
+        logits = network(**tokenizer(prompt, return_tensors="pt"), decoder_input_ids=torch.tensor([[0]])).logits[0, 0]
+    words = [tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in ("false", "true")]
+    assert found == pytest.approx(float(logits[words].softmax(0)[1]), abs=1e-5)
+
+
+@pytest.mark.neural
+@pytest.mark.parametrize("method", ["pairs", "lists"])
+def test_the_top_of_a_run_is_compared_and_the_rest_follows(
+    method: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from longrank.cli.main import main
+    from longrank.formats.trec import read_run
+    from tiny_language_models import save_decoder, save_seq2seq
+
+    folder = write_collection(tmp_path)
+    model = save_seq2seq(tmp_path / "m") if method == "pairs" else save_decoder(tmp_path / "m", max_tokens=200)
+    inputs = [str(folder / name) for name in ("index", "queries.jsonl", "first.run")]
+    assert main(["rerank", *inputs, "-o", str(tmp_path / "l.run"), "--pipeline", "lexical", "--depth", "5"]) == 0
+    before = read_run(tmp_path / "l.run", Notes())
+    more = ["--model", str(model), "--depth", "3", "--method", method, "--window", "2", "--step", "1"]
+    for name in ("a", "b"):
+        arguments = ["compare", *inputs[:2], str(tmp_path / "l.run"), str(tmp_path / "l.run.evidence")]
+        assert main([*arguments, "-o", str(tmp_path / name), *more]) == 0
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    after = read_run(tmp_path / "a", Notes())
+    for query_id in before:
+        old, new = ([row.doc_id for row in run[query_id]] for run in (before, after))
+        assert sorted(old[:3]) == sorted(new[:3])
+        assert old[3:] == new[3:]
+    if method == "lists":
+        assert "malformed answers of the list reranker, completed in the former order" in capsys.readouterr().err
+
+
+def test_wrong_values_are_refused_before_a_model_is_loaded(tmp_path: Path) -> None:
+    from longrank.verbs.compare import compare
+
+    for more in ({"depth": 0}, {"window": 1}, {"step": 0}):
+        with pytest.raises(InputError):
+            compare(tmp_path, [], {}, tmp_path, model="m", **more)
