@@ -29,7 +29,8 @@ def compare(
 ) -> None:
     """Rerank the top of a run by comparing passages.
 
-    The best passage of each document is compared. The rest of the run follows below. Malformed answers of a list model are counted and completed.
+    The best passage of each document is compared; the rest of the run follows below. Malformed answers of a list model
+    are counted and completed.
 
     Example: longrank compare my.index topics.jsonl maxp.run maxp.run.evidence -o duo.run --model ./duot5
     """
