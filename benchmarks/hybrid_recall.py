@@ -6,7 +6,7 @@
 DATA is a folder of collection folders. An index with MiniLM vectors is built for each collection and kept in the
 folder. Figures go to docs/results/hybrid-recall.json; --print reads them and prints the tables. Two-sided paired
 t-tests over queries, Holm over the collections. Nothing is tuned. Of more than 1,500 queries, a sample by the SHA-256
-of their ids; 150 for the pipelines.
+of their ids; 300 for the pipelines.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COLLECTIONS = ("cacm", "cranfield", "scifact", "time", "squad-dev-mixed", "qmsum
 STAGES = ("bm25-anserini", "dense", "hybrid")
 PIPELINES = ("mixed", "mixed-hybrid")
 RECALL, GAIN = "R@100", "nDCG@10"
-QUERIES, RERANKED_QUERIES = 1500, 150
+QUERIES, RERANKED_QUERIES = 1500, 300
 
 
 def main() -> None:
