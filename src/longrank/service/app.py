@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import FileResponse, JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import Discriminator, Field, Tag
 from starlette.exceptions import HTTPException
@@ -26,7 +26,7 @@ from longrank.service.errors import Refusal, not_ready
 from longrank.service.replies import CohereReply, DocumentReply, JinaReply, Problem, SearchReply, TeiResult
 from longrank.service.rerank import Answer, RerankRequest, Service, rerank, seconds_left
 from longrank.service.search import Selection, document, reply_json, search_index
-from longrank.service.source_files import file_routes
+from longrank.service.source_files import SourceFiles
 from longrank.service.strict_json import parse
 from longrank.service.transport import Transport, arrival_of, request_id_of
 
@@ -69,7 +69,7 @@ def create_app(service: Service) -> Transport:
     app.include_router(_facts(service))
     app.include_router(_page())
     if service.files is not None:
-        app.include_router(file_routes(service.files))
+        app.include_router(_files(service.files))
     for kind in (RequestValidationError, HTTPException, InputError):
         app.add_exception_handler(kind, _refuse)
     return Transport(app, service.settings, admission=service.admission, metrics=service.metrics)
@@ -174,6 +174,16 @@ def _facts(service: Service) -> APIRouter:
     async def whole(id: Annotated[str, Query(max_length=2000)]) -> DocumentReply:
         source = document(service, id)
         return DocumentReply(doc_id=source.doc_id, title=source.title, text=source.text)
+
+    return routes
+
+
+def _files(files: SourceFiles) -> APIRouter:
+    routes = APIRouter(tags=["server"])
+
+    @routes.get("/files/{path:path}", summary="A source file", response_class=FileResponse)
+    def file(path: str) -> FileResponse:
+        return files.response(path)
 
     return routes
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
-
-from fastapi import APIRouter
-from starlette.responses import FileResponse, Response
 
 from longrank.formats.corpora import format_of
 from longrank.service.errors import Refusal
 from longrank.types import Pages
+
+if TYPE_CHECKING:
+    from fastapi.responses import FileResponse
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _TYPES = {
@@ -63,12 +63,14 @@ class SourceFiles:
         path = Pages(metadata).source or doc_id
         return f"files/{quote(path)}" if self.find(path) else None
 
-    def response(self, path: str) -> Response:
+    def response(self, path: str) -> FileResponse:
         """Return the answer with a file.
 
         Raises:
             Refusal: 404, no such file.
         """
+        from fastapi.responses import FileResponse
+
         file = self.find(path)
         if file is None:
             raise Refusal(404, "not_found", "no such file")
@@ -78,17 +80,6 @@ class SourceFiles:
         return FileResponse(
             file, media_type=kind, headers=headers, content_disposition_type="inline", filename=file.name
         )
-
-
-def file_routes(files: SourceFiles) -> APIRouter:
-    """Return the route of the files."""
-    routes = APIRouter(tags=["server"])
-
-    @routes.get("/files/{path:path}", summary="A source file", response_class=FileResponse)
-    def file(path: str) -> Response:
-        return files.response(path)
-
-    return routes
 
 
 def with_files(passages: list[dict[str, Any]], address: str | None) -> dict[str, Any]:

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("fastapi", reason="needs the extra serve")
+
+
 from document_files import docx, paragraph, pdf_bytes
 from longrank.index import Index
 from longrank.service.engine import Engine, PipelineChoice
@@ -21,7 +24,6 @@ FILLER = [f"light house bread stone river salt moon {word}" for word in ("tide",
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    pytest.importorskip("fastapi", reason="needs the extra serve")
     pytest.importorskip("pypdfium2", reason="needs the extra files")
     folder = tmp_path / "papers"
     (folder / "my reports").mkdir(parents=True)
