@@ -10,6 +10,8 @@ Dev and test queries of a collection differ in their articles, meetings or split
     squad-dev-sections   500 questions about training articles     1,000 about the other articles
     qmsum                the split "val", among 70 meetings        the split "test", among the same meetings
     scifact              500 claims of the split "train"           the split "dev", 300 claims
+    cranfield            all 225 queries                           none
+    cacm                 none                                      all 52 judged queries
     time                 none                                      all 83 queries
 
 Training articles are those of `benchmarks.training_pools.is_training_article`. QMSum's meetings are those of its splits
@@ -30,6 +32,7 @@ from benchmarks.training_examples import sample
 from benchmarks.training_pools import is_training_article
 from longrank.collections import read_qrels, read_queries
 from longrank.collections.documents import locate_documents
+from longrank.formats.records import CorpusOptions
 from longrank.formats.trec import read_run, write_run
 from longrank.ranking.build import add_vectors
 from longrank.ranking.settings import load_pipeline
@@ -38,17 +41,20 @@ from longrank.types import Notes, Query, Run
 
 FIRST_STAGES = ("bm25-anserini", "bm25-lucene")
 GRID = {"lexical": "0:1:0.1", "alpha": "0:0.5:0.1"}
-BEFORE = ("first_stage.preset=bm25-anserini", "passages.preset=windows")
+WORDS = ("first_stage.preset=bm25-anserini", "passages.preset=windows")
 """Settings of the pipeline minilm before windows were counted in wordpieces."""
 
-_BLOCK = ("final.block_queries=100",)  # BM25 analyses a passage once for each block
+LONGER = ("passages.options.length=200", "passages.options.stride=100")
+"""Settings of pipelines before windows had 128 wordpieces, half overlapping."""
+
+_BLOCK = ("final.block_queries=500",)  # a passage is analysed and encoded once for each block
 
 
 class Task(NamedTuple):
     """A collection with its measure, its dev and test split, and numbers of queries.
 
-    A split is a value of the queries' field ``split``, "training" or "other" articles, or "" for all queries. `before`:
-    the pipeline minilm of earlier versions is measured, too, which needs other vectors.
+    A split is a value of the queries' field ``split``, "training" or "other" articles, "all", or "" for none. `before`:
+    the pipelines of earlier versions are measured, too, which need other vectors. `fields`: of a record, to index.
     """
 
     name: str
@@ -58,14 +64,17 @@ class Task(NamedTuple):
     n_dev: int = 500
     n_test: int = 1000
     before: bool = False
+    fields: tuple[str, ...] | None = None
 
 
 TASKS = (
-    Task("time", "nDCG@10"),
+    Task("time", "nDCG@10", test="all", before=True),
     Task("squad-dev-mixed", "RR@10", "training", "other", before=True),
     Task("squad-dev-sections", "RR@10", "training", "other"),
     Task("qmsum", "RR@10", "val", "test"),
     Task("scifact", "RR@10", "train", "dev"),
+    Task("cranfield", "nDCG@10", "all"),
+    Task("cacm", "nDCG@10", test="all", fields=("raw",)),
 )
 
 
@@ -82,13 +91,14 @@ SYSTEMS = (
     System("BM25 .9/.4", "bm25-anserini"),
     System("BM25 1.2/.75", "bm25-lucene"),
     System("`lexical`", "", "lexical"),
-    System("`minilm` before", "bm25-anserini", "minilm", (*BEFORE, "final.interpolate=0.3")),
+    System("`minilm`, windows of words", "bm25-anserini", "minilm", WORDS),
+    System("`minilm`, windows of 200", "", "minilm", LONGER),
+    System("`mixed`, windows of 200", "", "mixed", LONGER),
     System("`minilm`", "", "minilm"),
     System("MiniLM, MaxP alone", "", "mixed", ("mix.lexical=0", "final.interpolate=")),
     System("`mixed`", "", "mixed"),
 )
-_BEFORE = SYSTEMS[3]
-BASELINES = ("BM25 .9/.4", "`lexical`", "`minilm`", _BEFORE.name)
+BASELINES = ("BM25 .9/.4", "`lexical`", "`minilm`, windows of words", "`minilm`", "`mixed`, windows of 200")
 
 
 class Prepared(NamedTuple):
@@ -119,8 +129,12 @@ class Prepared(NamedTuple):
             run,
             pipeline=system.pipeline,
             assignments=(*system.settings, *_BLOCK),
-            evidence=self.folder / f"{_file(system)}.evidence",
+            evidence=self.evidence(system),
         )
+
+    def evidence(self, system: System) -> Path:
+        """Return the evidence file of a system."""
+        return self.folder / f"{_file(system)}.evidence"
 
 
 def main() -> None:
@@ -136,6 +150,7 @@ def main() -> None:
     if args.dev:
         _print_dev([task for task in tasks if task.dev], args.data, args.folder)
         return
+    tasks = [task for task in tasks if task.test]
     path = args.results / "mixing.json"
     rows = json.loads(path.read_text(encoding="utf-8"))["collections"] if path.exists() else {}
     for task in tasks:
@@ -153,12 +168,12 @@ def prepared(task: Task, data: Path, folder: Path, split: str, n: int) -> Prepar
     queries = read_queries(source, notes)
     if not (folder / "index").exists():
         keep = _kept_documents(task, source, queries)
-        located = locate_documents([str(source)], notes)
+        options = CorpusOptions(fields=task.fields) if task.fields else None
+        located = locate_documents([str(source)], notes, options)
         longrank.Index.build([one.document for one in located if keep(one.document.doc_id)], folder / "index")
-    for preset in (load_pipeline("mixed").passages.preset, *(("windows",) if task.before else ())):
-        add_vectors(folder / "index", "minilm", preset, notes, lambda done: None)
+    add_vectors(folder / "index", "minilm", load_pipeline("mixed").passages.preset, notes, lambda done: None)
     chosen = sample(_of_split(queries, split, data), n, 0, lambda query: query.query_id)
-    work = folder / (split or "all")
+    work = folder / split
     work.mkdir(exist_ok=True)
     ids = {query.query_id for query in chosen}
     qrels = {query_id: judged for query_id, judged in read_qrels(source, notes).items() if query_id in ids}
@@ -175,7 +190,7 @@ def _kept_documents(task: Task, source: Path, queries: Sequence[Query]) -> Calla
 
 
 def _of_split(queries: Sequence[Query], split: str, data: Path) -> Sequence[Query]:
-    if not split:
+    if split == "all":
         return queries
     if split not in ("training", "other"):
         return [query for query in queries if query.fields["split"] == split]
@@ -202,7 +217,7 @@ def _print_dev(tasks: Sequence[Task], data: Path, folder: Path) -> None:
 
 def report(test: Prepared) -> dict[str, Any]:
     """Return the figure of each system, and its differences from the baselines with Holm's p over all systems."""
-    systems = [system for system in SYSTEMS if test.task.before or system is not _BEFORE]
+    systems = [system for system in SYSTEMS if test.task.before or not {*WORDS, *LONGER}.intersection(system.settings)]
     runs = {system.name: test.reranked(system) for system in systems}
     rows: dict[str, Any] = {}
     for baseline in filter(runs.__contains__, BASELINES):

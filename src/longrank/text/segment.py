@@ -72,8 +72,8 @@ def windows(
 
 def tokens(
     *,
-    length: Count = 200,
-    stride: Count = 100,
+    length: Count = 128,
+    stride: Count = 64,
     border: Literal["sentence", "word"] = "sentence",
     max_passages: CountOrZero = 0,
     overflow: Overflow = "head",

@@ -46,7 +46,7 @@ WINDOWS: dict[str, dict[int, list[int]]] = {
     "parade-standalone": {0: [0], 1: [1], 100: [100], 101: [101], 150: [150], 151: [150, 51], 300: [150, 150, 100]},
     "capreolus": {0: [0], 1: [1], 100: [100], 101: [101, 1], 150: [150, 50], 151: [150, 51], 300: [150, 150, 100]},
     "cedr": {0: [0], 1: [1], 489: [489], 490: [245, 245], 799: [400, 399], 800: [400, 400], 978: [400, 400]},
-    "tokens": {0: [0], 1: [1], 100: [100], 101: [101], 200: [200], 201: [200, 101], 400: [200, 200, 200]},
+    "tokens": {0: [0], 1: [1], 64: [64], 65: [65], 128: [128], 129: [128, 65], 256: [128, 128, 128]},
     "doct5query": {0: [0], 1: [1], 5: [5], 6: [6], 10: [10], 11: [10, 6], 20: [10, 10, 10]},
 }
 """At 0, 1, stride, stride + 1, window, window + 1 and several strides."""
@@ -95,7 +95,7 @@ def test_presets_are_the_published_numbers() -> None:
         "birch": "windows(unit=sentence,length=1,stride=1,tail=drop_contained," + sentences,
         "santos": "windows(unit=sentence,length=1,stride=1,tail=drop_contained," + sentences,
         "doct5query": "windows(unit=sentence,length=10,stride=5,tail=drop_contained," + sentences,
-        "tokens": "tokens(length=200,stride=100,border=sentence," + sentences,
+        "tokens": "tokens(length=128,stride=64,border=sentence," + sentences,
         "even": "even(unit=word,length=150,max_units=800)",
         "given": "given()",
         "whole": "whole()",
