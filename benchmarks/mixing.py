@@ -119,7 +119,7 @@ class Prepared(NamedTuple):
 
     def reranked(self, system: System) -> Run:
         """Return the ranking of a system."""
-        preset = system.first_stage or load_pipeline(str(system.pipeline)).first_stage.preset
+        preset = system.first_stage or load_pipeline(str(system.pipeline), list(system.settings)).first_stage.preset
         run = self.run(preset)
         if system.pipeline is None:
             return run

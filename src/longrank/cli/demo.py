@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from longrank.ranking.pipeline import Pipeline
     from longrank.types import Notes
 
-SHOWN = ("py06", "py19", "py22")
-"""Queries whose best document is shown: BM25 alone answers them badly, and the answer stands deep in the document."""
+SHOWN = ("py18", "py43", "py82")
+"""Queries whose best document is shown: BM25 of documents ranks another one first, and the answer stands deep in it."""
 
 
 def demo(
