@@ -52,9 +52,9 @@ ADAPTIVE = "adaptive weight"
 LEVERS = {
     BASE: Lever(LONGER),
     "first stage .9/.4": Lever((*LONGER, "first_stage.preset=bm25-anserini")),
-    "titles before passages": Lever((*LONGER, "scorer.title=true"), only=_TITLED),
+    "titles before passages": Lever((*LONGER, "title=true"), only=_TITLED),
     "windows of 128": Lever(_windows(128, 64)),
-    "titles, windows of 128": Lever((*_windows(128, 64), "scorer.title=true"), only=_TITLED),
+    "titles, windows of 128": Lever((*_windows(128, 64), "title=true"), only=_TITLED),
     "windows of 254": Lever(_windows(254, 127), only=_SHORT),
     "overlap of a quarter": Lever(_windows(200, 150), only=_SHORT),
     "no overlap": Lever(_windows(200, 200), only=_SHORT),
