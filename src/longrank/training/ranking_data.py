@@ -133,7 +133,7 @@ def _check_evidence_suffices(settings: DocumentTraining) -> None:
     own = next((term.name for term in settings.loss if loss_kind(term).own_logits), None)
     if own is not None:
         raise InputError(
-            f"the loss {own} needs the teacher's own logits, which evidence lacks",
+            f"the loss {own} needs the teacher's own logits, and evidence holds one score of a document",
             got="teacher.evidence",
             fix="set teacher.model, a document network; or learn the score by mse",
         )
