@@ -59,7 +59,7 @@ def write_index(
             segments = _written(tasks, workers, progress)
             if stored:
                 options = replace(options, expansions=stored.finish(notes))
-            _finish(segments, work, folder, options)
+            _finish(segments, work, folder, options, notes)
     except OSError as error:
         raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error
 
@@ -73,7 +73,7 @@ def _written(tasks: Iterator[Task], workers: int, progress: Callable[[int], obje
     return sorted(segments)  # by their numbered folders
 
 
-def _finish(segments: list[Segment], work: Path, folder: Path, options: IndexOptions) -> None:
+def _finish(segments: list[Segment], work: Path, folder: Path, options: IndexOptions, notes: Notes) -> None:
     data = work / "data"
     data.mkdir()
     meta: dict[str, Any] = {
@@ -82,4 +82,4 @@ def _finish(segments: list[Segment], work: Path, folder: Path, options: IndexOpt
         "total_terms": sum(s.n_tokens for s in segments),
         "tf_type": merge(segments, data),
     }
-    publish(data, folder, meta)
+    publish(data, folder, meta, notes)

@@ -27,10 +27,13 @@ from longrank.index.folder import (
 )
 from longrank.storage import MANIFEST, atomic_write, digest_of, sha256_of, sync_folder, verify
 from longrank.storage import write_manifest as write_folder_manifest
+from longrank.types import Notes
 
 
-def publish(work: Path, folder: Path, meta: Mapping[str, Any]) -> None:
+def publish(work: Path, folder: Path, meta: Mapping[str, Any], notes: Notes) -> None:
     """Make the finished files in `work` the index in `folder`; call it inside `building`.
+
+    Vectors of other documents stay, and are noted: those of unchanged documents are used when vectors are stored again.
 
     Raises:
         LongRankError: writing failed; says whether the old or the new index is valid.
@@ -42,7 +45,13 @@ def publish(work: Path, folder: Path, meta: Mapping[str, Any]) -> None:
     remove_leftovers(folder)
     (folder / SOURCES).unlink(missing_ok=True)  # of the old index
     if before != _named_data(folder):
-        discard(folder / VECTORS, folder)  # vectors of other documents
+        note_stale_vectors(folder, notes)
+
+
+def note_stale_vectors(folder: Path, notes: Notes) -> None:
+    """Count the stored vectors of an index whose documents have changed."""
+    for path in sorted((folder / VECTORS).glob(f"*/{MANIFEST}")):
+        notes.add("stored vectors that do not fit the changed index; store them again", path.parent.name)
 
 
 def publish_segments(folder: Path, segments: Sequence[SegmentName]) -> None:

@@ -18,17 +18,16 @@ from longrank.collections.documents import locate_documents
 from longrank.errors import InputError, LongRankError
 from longrank.formats.records import CorpusOptions
 from longrank.index.batches import batches
-from longrank.index.folder import VECTORS, SegmentName, building, open_parts
+from longrank.index.folder import SegmentName, building, open_parts
 from longrank.index.merge import merge
 from longrank.index.options import IndexOptions
 from longrank.index.parts import Part, packed
-from longrank.index.publishing import publish_segments, put_data, put_deletions
+from longrank.index.publishing import note_stale_vectors, publish_segments, put_data, put_deletions
 from longrank.index.rewriting import write_living
 from longrank.index.segments import Segment
 from longrank.index.sorted_lists import places_in
 from longrank.index.tiers import Size, next_merge
 from longrank.index.workers import write_segments
-from longrank.storage import MANIFEST
 from longrank.text.analysis import ANALYZERS
 from longrank.types import Notes
 
@@ -159,8 +158,7 @@ class IndexWriter:
             deleted = put_deletions(self._folder, packed(part.dead)) if part.dead.any() else ""
             names.append(SegmentName(data.name, deleted))
         publish_segments(self._folder, names)
-        for path in sorted((self._folder / VECTORS).glob(f"*/{MANIFEST}")):
-            self.notes.add("stored vectors that do not fit the changed index; store them again", path.parent.name)
+        note_stale_vectors(self._folder, self.notes)
 
     def _merge(self) -> None:
         if self._merge_all and (len(self._parts) > 1 or self._parts[0].dead.any()):

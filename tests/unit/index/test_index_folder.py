@@ -21,7 +21,7 @@ from collections_of_words import located, random_documents
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.index import Index, arrays, batches, build_index, verify_index
 from longrank.storage import MANIFEST, files, lock, write_manifest
-from longrank.types import Document
+from longrank.types import Document, Notes
 
 OLD, NEW = random_documents(30, seed=1), random_documents(60, seed=2)
 
@@ -65,38 +65,19 @@ def test_an_open_index_is_read_on_while_it_is_replaced(tmp_path: Path) -> None:
     assert list(old) == OLD
 
 
-def test_vectors_go_with_the_documents_they_belong_to(tmp_path: Path) -> None:
-    build_index(located(OLD), tmp_path / "index")
-    (tmp_path / "index" / "vectors" / "m").mkdir(parents=True)
-    build_index(located(OLD), tmp_path / "index")
-    assert (tmp_path / "index" / "vectors" / "m").is_dir()
-    build_index(located(NEW), tmp_path / "index")
-    assert not (tmp_path / "index" / "vectors").exists()
+def test_vectors_of_other_documents_stay_and_are_noted(tmp_path: Path) -> None:
+    def noted() -> list[str]:
+        notes = Notes()
+        build_index(located(NEW), tmp_path / "index", notes=notes)
+        return [line for line in notes.lines() if "vectors" in line]
 
-
-def test_killed_while_old_vectors_are_removed_the_index_is_sound(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     build_index(located(OLD), tmp_path / "index")
     vectors = tmp_path / "index" / "vectors" / "m"
     vectors.mkdir(parents=True)
-    (vectors / "vectors").write_bytes(b"1234")
     write_manifest(vectors, {})
-    really = shutil.rmtree
-
-    def dying(folder: Path, **options: object) -> None:
-        for path in Path(folder).rglob("m/vectors"):
-            path.unlink()
-            raise Killed
-        really(folder, **options)
-
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(shutil, "rmtree", dying)
-        build_index(located(NEW), tmp_path / "index")
-    verify_index(tmp_path / "index")
-    assert list(Index.open(tmp_path / "index")) == NEW
-    build_index(located(NEW), tmp_path / "index")
-    assert not list((tmp_path / "index").glob(".building-*"))
+    assert noted() == ["stored vectors that do not fit the changed index; store them again: 1 (first: m)"]
+    assert vectors.is_dir()
+    assert noted() == []  # the same documents
 
 
 # --- interruptions -----------------------------------------------------------------------------
