@@ -110,8 +110,8 @@ DAMAGES: dict[Callable[[Path], None], str] = {
     large_vocabulary: "token ids reach",
     no_weights: "holds no model.safetensors",
     no_config: "holds no config.json",
-    adapter_beside: "is an adapter, and adapters are not read",
-    adapter_alone: "is an adapter, and adapters are not read",
+    adapter_beside: "is an adapter, not a model",
+    adapter_alone: "is an adapter, not a model",
 }
 
 

@@ -12,8 +12,8 @@ from typer.core import TyperGroup
 
 TASKS = {
     "Start": ("demo", "doctor", "cache"),
-    "Index": ("index", "sync", "check", "expand"),
-    "Rank": ("search", "retrieve", "rerank", "aggregate", "calibrate", "fuse", "pipelines"),
+    "Index": ("index", "check", "expand"),
+    "Rank": ("search", "retrieve", "rerank", "compare", "aggregate", "calibrate", "fuse", "pipelines"),
     "Evaluate": ("evaluate", "tune", "weigh", "analyze", "reproduce"),
     "Train": ("create", "convert", "quantize", "train", "train-passages", "rows", "weak-labels"),
     "Serve": ("serve", "mcp", "bench"),

@@ -45,6 +45,11 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(save_cross_encoder(tmp_path_factory.mktemp("bert") / "m"))
 
 
+def said(notes: Notes) -> list[str]:
+    """Notes without the one that the tiny model's head is new."""
+    return [line for line in notes.lines() if not line.startswith("the head of")]
+
+
 def scores(scorer: CrossEncoder | BiEncoder, passages: list[str] = PASSAGES) -> np.ndarray:
     return scorer.score([task(QUERY, passages)])[0].scores
 
@@ -147,7 +152,7 @@ def test_a_second_load_exports_nothing(bert: str, exports: Path, monkeypatch: py
     monkeypatch.setattr(openvino_runtime, "export", None)
     again = CrossEncoder(model, backend="openvino", notes=notes)
     assert scores(again).tobytes() == first.tobytes()
-    assert notes.lines() == []
+    assert said(notes) == []
     assert not list(exports.glob(".*"))
 
 
@@ -165,7 +170,7 @@ def test_a_damaged_export_is_made_again_and_that_is_said(tmp_path: Path, bert: s
             weights.write_bytes(raw[:1000] if damage == "cut" else raw)
         notes = Notes()
         assert scores(CrossEncoder(find_model(bert), backend="openvino", notes=notes)).tobytes() == first.tobytes()
-        assert [line.split(":")[0] for line in notes.lines()] == [
+        assert [line.split(":")[0] for line in said(notes)] == [
             "an exported graph is damaged and made again",
             f"'m' was exported for openvino; the graph is kept in {weights.parent}",
         ]

@@ -96,6 +96,7 @@ def test_presets_are_the_published_numbers() -> None:
         "santos": "windows(unit=sentence,length=1,stride=1,tail=drop_contained," + sentences,
         "doct5query": "windows(unit=sentence,length=10,stride=5,tail=drop_contained," + sentences,
         "tokens": "tokens(length=128,stride=64,border=sentence," + sentences,
+        "sections": "sections(length=150,stride=75,shortest=30)",
         "even": "even(unit=word,length=150,max_units=800)",
         "given": "given()",
         "whole": "whole()",
