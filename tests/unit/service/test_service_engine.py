@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("fastapi", reason="needs the extra serve")
+
 from fakes import index_of
 from longrank.service.engine import Engine, PipelineChoice
 from longrank.types import Notes
