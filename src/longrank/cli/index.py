@@ -55,7 +55,11 @@ def index(
         bool, typer.Option("--ignore-passages", help="Leave the documents' own passages out.")
     ] = False,
     analyzer: Annotated[
-        str, typer.Option(help="Analyzer: porter (stop words and stemming, as Lucene) or none (plain words).")
+        str,
+        typer.Option(
+            help="Analyzer: porter (English stop words and stemming, as Lucene), none (plain words), a language "
+            "(german, french, ...; extra languages) or cjk (Chinese, Japanese, Korean)."
+        ),
     ] = "porter",
     expansions: Annotated[
         list[Path] | None,

@@ -23,7 +23,7 @@ from longrank.index.options import IndexOptions
 from longrank.index.publishing import publish
 from longrank.index.segments import Segment
 from longrank.index.workers import Task, write_segments
-from longrank.text.analysis import ANALYZERS
+from longrank.text.analysis import check_analyzer
 from longrank.types import Notes
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ def write_index(
     workers: int,
 ) -> None:
     """Write an index; the arguments and errors are those of `longrank.index.build_index`."""
-    if options.analyzer not in ANALYZERS:
-        raise InputError("unknown analyzer", got=options.analyzer, fix=f"one of {', '.join(sorted(ANALYZERS))}")
+    check_analyzer(options.analyzer)
     if not 1 <= options.original_copies <= (1 if expansions is None else _MOST_COPIES):
         fix = f"1 to {_MOST_COPIES} with expansions, else 1"
         raise InputError("`original_copies` is out of range", got=options.original_copies, fix=fix)

@@ -26,7 +26,7 @@ from longrank.index.arrays import Array, ArrayFile, Strings, write_array, write_
 from longrank.index.batches import Batch
 from longrank.index.options import IndexOptions
 from longrank.text.analysis import ANALYZERS, Analyzer
-from longrank.text.words import pieces, words
+from longrank.text.words import pieces
 
 METADATA = "metadata"
 FORWARD = ("forward_counts", "forward_terms", "forward_tfs")
@@ -115,7 +115,7 @@ class _Numbers(dict[str, int]):
         """Return the numbers of the words of `text`, in order."""
         numbers = array("I")
         for piece in pieces(text):
-            numbers.extend(filter(None, map(self.__getitem__, words(piece))))
+            numbers.extend(filter(None, map(self.__getitem__, self._analyzer.words(piece))))
         return numbers
 
 

@@ -50,6 +50,7 @@ class IndexWriter:
         if self._options.analyzer not in ANALYZERS:
             got = self._options.analyzer
             raise InputError("was built with an analyzer that this version lacks", path=folder, got=got)
+        ANALYZERS[self._options.analyzer].check()
         self._fresh = (work / f"new-{i:06d}" for i in count())
         self._merge_all = False
 

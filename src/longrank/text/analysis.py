@@ -1,14 +1,18 @@
-"""Analyzers turn text into index terms: Lucene's English chain, with or without stemming and stop words.
+"""Analyzers turn text into index terms: Lucene's English chain, with or without stems and stop words; other languages.
 
 words (UAX #29) -> possessive 's removed -> lower-case -> stop words dropped -> stemmed
 
-Stop words are dropped before stemming. Queries and documents go through the same chain.
+Stop words are dropped before stemming. Queries and documents go through the same chain. Other languages have chains in
+`longrank.text.languages`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 
+from longrank.errors import InputError
+from longrank.text import languages
 from longrank.text.porter import stem
 from longrank.text.words import pieces, single_word, word_spans, words
 
@@ -33,15 +37,23 @@ class Analyzer:
         about: description in a line.
     """
 
-    def __init__(self, name: str, stem: Callable[[str], str] | None, stop_words: frozenset[str]) -> None:
-        self.name = name
-        stemming = "original Porter stemming" if stem else "no stemming"
-        self.about = f"UAX #29 words, possessive removed, lower-case; {len(stop_words) or 'no'} stop words; {stemming}"
-        self._terms = _Terms(stem, stop_words)
+    def __init__(self, name: str, about: str, term: Callable[[str], str]) -> None:
+        self.name, self.about = name, about
+        self._terms = _Terms(term)
+
+    def check(self) -> None:
+        """Raise MissingExtra if a package that it needs is not installed."""
 
     def term(self, word: str) -> str:
-        """Return the term of a word of `longrank.text.words.words`; empty for a stop word."""
+        """Return the term of a word of `words`; empty for a stop word."""
         return self._terms[word]
+
+    def words(self, text: str) -> list[str]:
+        """Return the words of `text` in their spelling, each of which has a term or is a stop word."""
+        return words(text)
+
+    def _word_spans(self, text: str) -> Iterable[tuple[int, int]]:
+        return word_spans(text)
 
     def __call__(self, text: str) -> list[str]:
         """Return the terms of `text` in order, without stop words."""
@@ -50,21 +62,21 @@ class Analyzer:
             return [term] if (term := self._terms[word]) else []
         terms: list[str] = []
         for piece in pieces(text):
-            terms += filter(None, map(self._terms.__getitem__, words(piece)))
+            terms += filter(None, map(self._terms.__getitem__, self.words(piece)))
         return terms
 
     def spans(self, text: str) -> list[tuple[str, int, int]]:
         """Return (term, start, end) for each term; the offsets count code points of `text`."""
-        spans = ((self._terms[text[start:end]], start, end) for start, end in word_spans(text))
+        spans = ((self._terms[text[start:end]], start, end) for start, end in self._word_spans(text))
         return [span for span in spans if span[0]]
 
 
 class _Terms(dict[str, str]):
     """Cache: word -> term, ``""`` for a stop word; emptied when full."""
 
-    def __init__(self, stem: Callable[[str], str] | None, stop_words: frozenset[str]) -> None:
+    def __init__(self, term: Callable[[str], str]) -> None:
         super().__init__()
-        self._stem, self._stop_words = stem, stop_words
+        self._term = term
 
     def __missing__(self, word: str) -> str:
         if len(self) >= _CACHED:
@@ -72,13 +84,43 @@ class _Terms(dict[str, str]):
         term = self[word] = self._term(word)
         return term
 
-    def _term(self, word: str) -> str:
-        if word.endswith(_POSSESSIVE):
-            word = word[:-2]
-        term = _lower(word)
-        if term in self._stop_words:
-            return ""
-        return self._stem(term) if self._stem else term
+
+class _Language(Analyzer):
+    """Words in lower case, stemmed by Snowball."""
+
+    def __init__(self, name: str) -> None:
+        about = f"UAX #29 words, lower-case; no stop words; Snowball stemming for {name.title()} (extra `languages`)"
+        super().__init__(name, about, partial(_language_term, name))
+
+    def check(self) -> None:
+        languages.check_stemmer(self.name)
+
+
+class _Bigrams(Analyzer):
+    """Bigrams of Chinese, Japanese and Korean characters, and other words in lower case."""
+
+    def __init__(self) -> None:
+        about = "overlapping bigrams of Chinese, Japanese and Korean characters; other words lower-case; no stop words"
+        super().__init__("cjk", about, languages.folded)
+
+    def words(self, text: str) -> list[str]:
+        return words(text) if text.isascii() else [text[start:end] for start, end in languages.bigram_spans(text)]
+
+    def _word_spans(self, text: str) -> Iterable[tuple[int, int]]:
+        return languages.bigram_spans(text)
+
+
+def _language_term(language: str, word: str) -> str:
+    return languages.snowball(language, languages.lowered(language, word))
+
+
+def _english_word(word: str) -> str:
+    return _lower(word[:-2] if word.endswith(_POSSESSIVE) else word)
+
+
+def _english_term(word: str) -> str:
+    term = _english_word(word)
+    return "" if term in STOP_WORDS else stem(term)
 
 
 def _lower(word: str) -> str:
@@ -86,8 +128,23 @@ def _lower(word: str) -> str:
     return word.lower() if word.isascii() else "".join(letter.lower()[0] for letter in word)
 
 
+_ENGLISH = "UAX #29 words, possessive removed, lower-case"
 ANALYZERS: dict[str, Analyzer] = {
-    "porter": Analyzer("porter", stem, STOP_WORDS),
-    "none": Analyzer("none", None, frozenset()),
+    "porter": Analyzer("porter", f"{_ENGLISH}; {len(STOP_WORDS)} stop words; original Porter stemming", _english_term),
+    "none": Analyzer("none", f"{_ENGLISH}; no stop words; no stemming", _english_word),
+    "cjk": _Bigrams(),
+    **{name: _Language(name) for name in languages.SNOWBALL},
 }
 """Analyzers by name: ``porter`` is the default of Lucene and Anserini; ``none`` keeps every word unstemmed."""
+
+
+def check_analyzer(name: str) -> None:
+    """Check the name of an analyzer, and that the packages that it needs are installed.
+
+    Raises:
+        InputError: unknown name.
+        MissingExtra: a package is not installed.
+    """
+    if name not in ANALYZERS:
+        raise InputError("unknown analyzer", got=name, fix=f"one of {', '.join(sorted(ANALYZERS))}")
+    ANALYZERS[name].check()
