@@ -19,7 +19,7 @@ SNOWBALL = (
     *("german", "greek", "hindi", "hungarian", "indonesian", "irish", "italian", "lithuanian", "nepali", "norwegian"),
     *("portuguese", "romanian", "russian", "serbian", "spanish", "swedish", "tamil", "turkish", "yiddish"),
 )
-"""Languages with a stemmer in Snowball 3.0, without English, which has the analyzer ``porter``."""
+"""Languages with a stemmer in PyStemmer 3.1, without English, which has the analyzer ``porter``."""
 
 _LOCK = Lock()  # a stemmer serves one thread at a time
 _CATALAN_ELISION = regex.compile(r"[dlmnst]'(?=\w)")
