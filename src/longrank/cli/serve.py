@@ -21,6 +21,7 @@ from longrank.small_files import MIB, read_small
 
 if TYPE_CHECKING:
     from longrank.service.engine import Engine, PipelineChoice
+    from longrank.service.reloading import Stamp
     from longrank.service.settings import ServiceSettings
     from longrank.types import Notes
 
@@ -91,6 +92,7 @@ def serve(
     """Serve search and reranking over HTTP, with a web page.
 
     Rerank clients of Cohere, Jina, vLLM and others need only the server's address; documents are read whole.
+    A change of the index is seen within a second, or at once by SIGHUP.
     Ctrl-C or SIGTERM stops the server after the last answer; a second signal stops it at once.
 
     Example: longrank serve my.index, then open http://127.0.0.1:8330
@@ -121,8 +123,11 @@ def serve(
         from longrank.verbs.convert import converted
 
         model = converted(model, notes)
+    from longrank.service.reloading import stamp_of
+
+    seen = None if index is None else stamp_of(index)  # before the index is opened
     engine = _engine(index, rerank_only, pipelines, model, assignments or (), notes)
-    code = _serve(engine, settings, notes)
+    code = _serve(engine, settings, notes, seen)
     if any(thread.name.startswith("longrank-") for thread in threading.enumerate()):
         # A thread that still computes cannot be stopped, and would crash in an interpreter that shuts down.
         sys.stdout.flush()
@@ -203,11 +208,12 @@ def _choices(names: Sequence[str], model: str | None, assignments: Sequence[str]
     return choices
 
 
-def _serve(engine: Engine, settings: ServiceSettings, notes: Notes) -> int:
+def _serve(engine: Engine, settings: ServiceSettings, notes: Notes, seen: Stamp | None) -> int:
     from longrank.service.admission import Admission
     from longrank.service.app import create_app
     from longrank.service.log import log_to
     from longrank.service.metrics import Metrics
+    from longrank.service.reloading import Reloader
     from longrank.service.rerank import Service
     from longrank.service.scheduler import Scheduler
     from longrank.service.server import serve as serve_app
@@ -216,11 +222,22 @@ def _serve(engine: Engine, settings: ServiceSettings, notes: Notes) -> int:
         scheduler.start()
         engine.load()
         console.show_notes(notes)
+        reloader.start()
+
+    async def close() -> None:
+        reloader.stop()
+        await scheduler.close()
 
     metrics = Metrics()
     scheduler = Scheduler(batch_tokens=settings.batch_tokens, metrics=metrics)
     service = Service(engine, settings, Admission(settings, scheduler, metrics), scheduler, metrics)
     log_to(sys.stderr)
+    reloader = Reloader(engine, seen)
     return serve_app(
-        create_app(service), settings, load=load, say=lambda line: print(line, flush=True), close=scheduler.close
+        create_app(service),
+        settings,
+        load=load,
+        say=lambda line: print(line, flush=True),
+        close=close,
+        hang_up=reloader.ask,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from copy import copy
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from annotated_types import Ge
@@ -136,13 +136,13 @@ def open_encoder(stored: PassageVectors, model: str | None, notes: Notes) -> Enc
     name = model or stored.model or ("minilm" if stored.path.name.startswith("minilm-") else "")
     if not name:
         raise InputError("the vectors do not name their model", path=stored.path, fix="name its folder: --set model=")
-    from longrank.networks.model_files import find_model
-    from longrank.scoring.bi_encoder import BiEncoder
+    from longrank.scoring import make_scorer
 
-    encoder = BiEncoder(find_model(name), notes=notes)
+    encoder: Any = make_scorer("bi-encoder", index=None, model=name, notes=notes)
     if not stored.encoder.startswith(f"bi-encoder {encoder.model.fingerprint} "):
         fix = "name the model of the vectors, or store vectors again"
         raise InputError("the vectors are of another model", path=stored.path, got=name, fix=fix)
     if encoder.dimension != stored.dimension:
         raise IntegrityError(f"{stored.path}: dimension {stored.dimension}, the model has {encoder.dimension}")
-    return encoder.query_vector
+    encode: Encode = encoder.query_vector
+    return encode

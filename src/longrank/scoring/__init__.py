@@ -6,7 +6,10 @@ options are its keyword-only parameters. With ``needs_model`` it also names an `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from longrank.config import check_options, lookup
@@ -27,6 +30,8 @@ PASSAGE_SCORERS: dict[str, type[PassageScorer] | str] = {
     "document-network": "longrank.scoring.document_network:DocumentNetworkScorer",
 }
 """Passage scorers by name; each is imported when it is used."""
+
+_KEPT: ContextVar[dict[Any, PassageScorer] | None] = ContextVar("kept", default=None)
 
 
 def make_scorer(
@@ -61,7 +66,28 @@ def make_scorer(
         return make(index, **options)
     if model is None:
         raise InputError(f"the {name} scorer needs a model", fix=f"name one, such as {kind.example}")
-    return make(find_model(model), notes=Notes() if notes is None else notes, **options)
+    kept, key = _KEPT.get(), (name, model, repr(sorted(options.items())))
+    if kept is None:
+        return make(find_model(model), notes=Notes() if notes is None else notes, **options)
+    if key not in kept:
+        kept[key] = make(find_model(model), notes=Notes() if notes is None else notes, **options)
+    return copy(kept[key])  # an index attaches its stored vectors to the copy
+
+
+@contextmanager
+def keeping_models(kept: dict[Any, PassageScorer]) -> Iterator[None]:
+    """Load no model twice inside the block: `make_scorer` takes scorers with models from `kept`, and adds new ones.
+
+    Each call gets a copy of the scorer that shares its network.
+
+    Args:
+        kept: scorers by name, model and options; empty at first.
+    """
+    token = _KEPT.set(kept)
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
 
 
 def scorer_class(name: str) -> type[PassageScorer]:

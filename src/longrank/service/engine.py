@@ -3,13 +3,14 @@
 Engine(choices, index)    checks the settings, without loading a model
 engine.load()             loads the models and scores a first passage; takes seconds
 engine.served(name)       returns a pipeline; the first is the default
+engine.exchange(index)    binds all pipelines to another snapshot of the index, with the loaded models
 """
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,11 +19,13 @@ from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.networks.model_files import find_model
+from longrank.protocols import PassageScorer
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.ranking.texts import Reranker, TextLimits
-from longrank.scoring import scorer_class
+from longrank.retrieval import first_stage
+from longrank.scoring import keeping_models, scorer_class
 from longrank.service.units import tokens_of
 from longrank.types import Notes, Query
 
@@ -91,22 +94,29 @@ class Engine:
     def __init__(
         self, choices: Sequence[PipelineChoice], index: Index | None, *, assignments: Sequence[str] = (), notes: Notes
     ) -> None:
-        self.index, self._choices, self._assignments, self._notes = index, list(choices), list(assignments), notes
+        self._choices, self._assignments, self._notes = list(choices), list(assignments), notes
         self._settings = [load_pipeline(choice.pipeline, assignments) for choice in self._choices]
         self._names = _names(self._choices)
-        self._served: dict[str, Served] = {}
+        self._state: tuple[Index | None, dict[str, Served]] = (index, {})  # replaced as a whole
+        self._models: dict[str, dict[Any, PassageScorer]] = {name: {} for name in self._names}
         for choice, settings in zip(self._choices, self._settings, strict=True):
             _check(choice, settings, index)
 
     @property
     def ready(self) -> bool:
         """True if all pipelines are loaded."""
-        return len(self._served) == len(self._choices)
+        return len(self._state[1]) == len(self._choices)
+
+    @property
+    def index(self) -> Index | None:
+        """The index that new requests use; a request that has begun uses the index of its pipeline."""
+        return self._state[0]
 
     @property
     def index_name(self) -> str | None:
         """The index's name for clients: the name of its folder."""
-        return None if self.index is None else self.index.path.resolve().name
+        index = self.index
+        return None if index is None else index.path.resolve().name
 
     def load(self) -> None:
         """Load all models, and score a passage with each, so that the first request is not slow.
@@ -117,7 +127,32 @@ class Engine:
         loaded = {}
         for name, choice, settings in zip(self._names, self._choices, self._settings, strict=True):
             loaded[name] = self._load(name, choice, settings)
-        self._served = loaded
+        self._state = (self.index, loaded)
+
+    def exchange(self, index: Index) -> Notes:
+        """Let new requests use another snapshot of the index; requests in flight finish on the snapshot that they have.
+
+        All pipelines are exchanged together, or none if there is an error. Models stay loaded. Call it in a thread of
+        its own: it runs no network.
+
+        Returns:
+            Remarks: stored vectors that do not fit.
+
+        Raises:
+            LongRankError: as `open_pipeline`.
+        """
+        notes, exchanged = Notes(), {}
+        for name, old in self._state[1].items():
+            with keeping_models(self._models[name]):
+                pipeline = open_pipeline(index, old.settings, model=old.model, notes=notes)
+            first = old.settings.first_stage
+            if first_stage(first.preset, first.settings).kind == "words":
+                pipeline.retriever.retrieve(Query("q", "long documents"), 1)
+            exchanged[name] = replace(
+                old, pipeline=pipeline, reranker=None if old.reranker is None else Reranker(pipeline)
+            )
+        self._state = (index, exchanged)
+        return notes
 
     def served(self, name: str | None = None) -> Served:
         """Return a pipeline by its name; None: the default.
@@ -125,17 +160,19 @@ class Engine:
         Raises:
             KeyError: no pipeline has this name.
         """
-        return next(iter(self._served.values())) if name is None else self._served[name]
+        served = self._state[1]
+        return next(iter(served.values())) if name is None else served[name]
 
     def reranks(self, name: str | None = None) -> Served | None:
         """Return the pipeline of this name if it reranks texts, else None; without a name the first that does.
 
         Pipelines without a mix come first: mixed scores compare the texts of a single request only.
         """
-        named = self._served.get(name or "")
+        served = self._state[1]
+        named = served.get(name or "")
         if name:
             return named if named is not None and named.reranker is not None else None
-        reranking = [item for item in self._served.values() if item.reranker is not None]
+        reranking = [item for item in served.values() if item.reranker is not None]
         return min(reranking, key=lambda item: item.settings.mix is not None, default=None)
 
     def names(self) -> list[str]:
@@ -144,9 +181,10 @@ class Engine:
 
     def describe(self) -> dict[str, Any]:
         """Return index, pipelines and aggregators for ``/info``."""
+        index, served = self._state
         return {
-            "index": None if self.index is None else {"name": self.index_name, "n_docs": len(self.index)},
-            "pipelines": [{**item.describe(), "default": n == 0} for n, item in enumerate(self._served.values())],
+            "index": None if index is None else {"name": self.index_name, "n_docs": len(index)},
+            "pipelines": [{**item.describe(), "default": n == 0} for n, item in enumerate(served.values())],
             "aggregators": simple_aggregators(),
         }
 
@@ -164,7 +202,8 @@ class Engine:
     def _load(self, name: str, choice: PipelineChoice, settings: PipelineSettings) -> Served:
         pipeline, reranker, notes = None, None, Notes()
         if self.index is not None:
-            pipeline = open_pipeline(self.index, settings, model=choice.model, notes=notes)
+            with keeping_models(self._models[name]):
+                pipeline = open_pipeline(self.index, settings, model=choice.model, notes=notes)
             if isinstance(pipeline.scorer, PassageDocumentScorer):
                 reranker = Reranker(pipeline)
         else:

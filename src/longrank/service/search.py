@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from longrank.index import Index
 from longrank.index.filter_parsing import parse_filter
 from longrank.protocols import ScoringTask
 from longrank.ranking.explain import Result, explained, result_json, search
@@ -166,8 +167,9 @@ def reply_json(
     selection: Selection = NO_SELECTION,
 ) -> dict[str, Any]:
     """Return an answer as JSON values; offsets count code points of the documents' texts."""
-    index = service.engine.index
-    assert index is not None
+    bound = answer.served.pipeline
+    assert bound is not None
+    index = bound.index  # the snapshot that the request began with
     reranker = answer.served.reranker
     return {
         "request_id": request_id,
@@ -181,7 +183,7 @@ def reply_json(
         "facets": answer.facets,
         "results": [
             {
-                **_linked(service, result),
+                **_linked(service, index, result),
                 "n_characters": len(index.document(result.doc_id).text),
                 "strip": strip(answer.evidence[result.doc_id]) if result.doc_id in answer.evidence else [],
             }
@@ -190,10 +192,10 @@ def reply_json(
     }
 
 
-def _linked(service: Service, result: Result) -> dict[str, Any]:
+def _linked(service: Service, index: Index, result: Result) -> dict[str, Any]:
     """Return a result as JSON values, with links to its file if files are served."""
-    values, index = result_json(result), service.engine.index
-    if service.files is None or index is None:
+    values = result_json(result)
+    if service.files is None:
         return values
     address = service.files.address(result.doc_id, index.metadata(result.doc_id))
     return values | with_files(values["passages"], address)

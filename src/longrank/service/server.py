@@ -1,6 +1,6 @@
 """Start, run and shut down the HTTP server.
 
-bound -> /health answers while models load -> ready -> a signal -> requests in flight are completed -> closed
+bound -> /health answers while models load -> ready -> SIGINT or SIGTERM -> requests in flight are completed -> closed
 
 A second signal, or `drain` seconds, end the requests in flight with 503.
 """
@@ -8,6 +8,7 @@ A second signal, or `drain` seconds, end the requests in flight with 503.
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 import threading
 import time
@@ -30,6 +31,10 @@ async def _nothing() -> None:
     pass
 
 
+def _ignore() -> None:
+    pass
+
+
 def serve(
     app: Transport,
     settings: ServiceSettings,
@@ -37,6 +42,7 @@ def serve(
     load: Callable[[], None],
     say: Callable[[str], None],
     close: Callable[[], Awaitable[None]] = _nothing,
+    hang_up: Callable[[], None] = _ignore,
 ) -> int:
     """Serve until a signal; in the main thread of a process that does nothing else.
 
@@ -46,6 +52,7 @@ def serve(
         load: makes the application ready; runs in its own thread after the address is bound.
         say: called with ``listening on URL``, then ``ready``.
         close: stops the application's workers, after the last answer.
+        hang_up: called at SIGHUP, which does not end the server.
 
     Returns:
         0; 1 if requests were ended before their answer.
@@ -57,6 +64,7 @@ def serve(
     allow_open_files(settings.max_connections)
     listener = bind(settings)
     server = _Server(app, settings, load, say, close)
+    server.hang_up = hang_up
     asyncio.run(server.serve(sockets=[listener]))
     if server.failure is not None:
         raise server.failure
@@ -75,6 +83,7 @@ class _Server(uvicorn.Server):
         close: Callable[[], Awaitable[None]],
     ) -> None:
         self._app, self._drain, self._load, self._say, self._close = app, settings.drain, load, say, close
+        self.hang_up: Callable[[], None] = _ignore
         self.failure: BaseException | None = None
         self.cut_short = False
         http: Any = partial(Connection, settings)
@@ -108,6 +117,8 @@ class _Server(uvicorn.Server):
         for listener in sockets or ():
             self._say(f"listening on {url_of(listener)}")
         loop = asyncio.get_running_loop()
+        if hasattr(signal, "SIGHUP"):  # Windows has none
+            loop.add_signal_handler(signal.SIGHUP, self.hang_up)
         threading.Thread(target=self._load_in, args=(loop,), name="longrank-load", daemon=True).start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
