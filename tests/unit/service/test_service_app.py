@@ -404,8 +404,7 @@ def test_before_the_models_are_loaded_rankings_wait(tmp_path: Path) -> None:
 
 
 def test_without_an_index_only_texts_are_ranked(tmp_path: Path) -> None:
-    desk = desk_of(tmp_path, settings=ServiceSettings(), indexed=True)
-    desk.engine.index = None
+    desk = desk_of(tmp_path, PipelineChoice("lexical"), indexed=False)
     for method, path, value in (("POST", "/search", {"query": "fox"}), ("GET", "/document?id=d", None)):
         reply = ask_once(desk, method, path, value)
         assert (reply.status, reply.json["code"]) == (404, "not_found")

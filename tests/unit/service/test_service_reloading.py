@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("fastapi", reason="needs the extra serve")
+
 from fakes import index_of
 from http_server import running
 from longrank.index import Index
