@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import random
+import resource
 import zipfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from document_files import docx, epub, odt, paragraph, pdf_bytes, pptx, zipped
 from longrank.collections import read_documents
+from longrank.formats.parsed import child
 from longrank.formats.records import CorpusOptions, FileOptions
 from longrank.types import Notes
 
@@ -97,3 +102,20 @@ def test_a_pdf_of_ten_thousand_pages_is_read(tmp_path: Path) -> None:
     (document,) = read_documents(tmp_path)
     assert document.text.endswith("\nPage of number 9999.")
     assert document.text.count("\n") == 9999
+
+
+def test_a_process_with_more_than_1024_open_files_reads_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 2048:
+        pytest.skip("this process may not open 1,100 files more")
+    (tmp_path / "a.pdf").write_bytes(pdf_bytes([["Cats purr."]]))
+    idle: list[Any] = []
+    monkeypatch.setattr(child, "_idle", idle)
+    with ExitStack() as files:
+        for _ in range(1100):
+            files.enter_context(Path(os.devnull).open())
+        (document,) = read_documents(tmp_path)
+    idle.pop().stop()
+    assert document.text == "Cats purr."

@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import select
+import selectors
 import subprocess
 import sys
 import time
@@ -114,7 +114,9 @@ class _Child:
 
     def _read(self, path: Path, deadline: float) -> bytes:
         out = cast(IO[bytes], self._process.stdout).fileno()
-        ready, _, _ = select.select([out], [], [], max(0.0, deadline - time.monotonic()))
+        with selectors.DefaultSelector() as selector:  # select.select refuses descriptors from 1,024 on
+            selector.register(out, selectors.EVENT_READ)
+            ready = selector.select(max(0.0, deadline - time.monotonic()))
         if not ready:
             raise InputError(f"takes its parser more than {self.limits.seconds:g} seconds", path=path)
         chunk = os.read(out, _CHUNK)
