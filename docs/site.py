@@ -17,8 +17,8 @@ KINDS = {".md", ".png", ".svg", ".json", ".ipynb", ".jsonl", ".txt", ".py"}
 FOLDERS = ("docs", "deploy", "examples")
 
 
-def copied() -> list[Path]:
-    """Copy what the pages show or link to, and return the files, relative to the repository."""
+def copy_pages() -> None:
+    """Copy what the pages show or link to."""
     shutil.rmtree(SOURCE, ignore_errors=True)
     files = [*ROOT.glob("*.md"), *(ROOT / "LICENSE",)]
     files += [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in KINDS]
@@ -26,12 +26,11 @@ def copied() -> list[Path]:
         target = SOURCE / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-    return [path.relative_to(ROOT) for path in files]
 
 
 def main() -> int:
     """Copy the pages, and build the site; a warning, such as a broken link, fails the build."""
-    copied()
+    copy_pages()
     command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 

@@ -29,6 +29,7 @@ class LivingMetadata:
         self.n_docs = sum(sizes)
         self._bases = np.cumsum([0, *sizes]).tolist()
         self.fields = self._fields()
+        self._living: Callable[[int], NDArray[np.intp]] = lru_cache(None)(lambda n: np.flatnonzero(~parts[n].dead))
         self.column: Callable[[str], Column] = lru_cache(None)(self._column)
         self.mask = lru_cache(MASKS)(self._mask)
 
@@ -44,8 +45,8 @@ class LivingMetadata:
     def of(self, number: int) -> dict[str, Any]:
         """Return the metadata of the document with a number; empty if it has none."""
         part = int(np.searchsorted(self._bases, number, side="right")) - 1
-        metadata, dead = self._parts[part].metadata, self._parts[part].dead
-        return {} if metadata is None else metadata.of(int(np.flatnonzero(~dead)[number - self._bases[part]]))
+        metadata = self._parts[part].metadata
+        return {} if metadata is None else metadata.of(int(self._living(part)[number - self._bases[part]]))
 
     def check_field(self, name: str) -> None:
         """Refuse a field that no document has.
