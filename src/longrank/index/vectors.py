@@ -255,6 +255,7 @@ def write_vectors(
         discard(target, index.path)
         work.rename(target)
         sync_folder(target.parent)
+        sync_folder(index.path)
     return target
 
 

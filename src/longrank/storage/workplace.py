@@ -16,7 +16,7 @@ from typing import Any
 
 from longrank.errors import InputError, IntegrityError
 from longrank.small_files import RECORD, read_small
-from longrank.storage.files import atomic_write, check_folder, check_writable, lock
+from longrank.storage.files import atomic_write, check_folder, check_writable, lock, sync_folder
 
 LOCK = ".lock"
 RESUME = "give the old settings to resume, or choose a new folder"
@@ -70,7 +70,9 @@ def working_in(folder: Path, *, keep_lock_with: str = "", worthless: Collection[
         InputError: another process works in the folder.
     """
     created = not folder.exists()
-    folder.mkdir(exist_ok=True)
+    if created:
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
     with lock(folder / LOCK):
         try:
             yield

@@ -1,0 +1,140 @@
+"""A power cut at any moment leaves the state before or after a change, and keeps all that was reported as done."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from longrank.errors import InputError, IntegrityError
+from longrank.index import Index, verify_index
+from longrank.storage import Journal, atomic_write, read_journal
+from power_cuts import Disk, write_world
+
+DOCUMENTS = [(f"d{n}", f"word{n} shared passage") for n in range(8)]
+
+
+def told(folder: Path) -> list[tuple[str, str]] | None:
+    """Return what an index holds after all its checks; None: it is refused as no index."""
+    try:
+        verify_index(folder)
+    except InputError:
+        return None
+    return [(document.doc_id, document.text) for document in Index(folder)]
+
+
+class PowerCuts:
+    """Try a change of files below `folder` under all power cuts."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self.folder, self.patch, self.scratch = folder / "disk", patch, folder / "world"
+        self.folder.mkdir()
+
+    @contextmanager
+    def during(self) -> Iterator[None]:
+        self.disk = Disk(self.folder)
+        with self.disk.watching(self.patch):
+            yield
+
+    def states(self, read: Callable[[Path], object]) -> list[object]:
+        """Return what `read` tells of each world, those of one moment after those of the moment before."""
+        return [self.tell(world, read) for _, world in self.disk.worlds()]
+
+    def surviving(self, read: Callable[[Path], object]) -> object:
+        return self.tell(self.disk.surviving(), read)
+
+    def tell(self, world: object, read: Callable[[Path], object]) -> object:
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        write_world(world, self.scratch)  # type: ignore[arg-type]
+        return read(self.scratch)
+
+
+@pytest.fixture
+def cuts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PowerCuts:
+    return PowerCuts(tmp_path, monkeypatch)
+
+
+def index_below(disk: Path) -> object:
+    return told(disk / "index")
+
+
+def test_the_recorder_loses_what_was_not_synced(cuts: PowerCuts) -> None:
+    def read(disk: Path) -> object:
+        return {path.name: path.read_bytes() for path in disk.iterdir()}
+
+    with cuts.during():
+        (cuts.folder / "careless").write_bytes(b"text")
+    assert cuts.surviving(read) == {}
+    assert {frozenset(state.items()) for state in cuts.states(read)} >= {  # type: ignore[attr-defined]
+        frozenset(),
+        frozenset({("careless", b"")}),
+        frozenset({("careless", b"text")}),
+    }
+
+
+def test_an_atomic_file_is_old_or_new_and_stays_new(cuts: PowerCuts) -> None:
+    def read(disk: Path) -> object:
+        return (disk / "file").read_bytes()
+
+    (cuts.folder / "file").write_bytes(b"old")
+    with cuts.during(), atomic_write(cuts.folder / "file") as stream:
+        stream.write(b"new")
+    assert set(cuts.states(read)) == {b"old", b"new"}
+    assert cuts.surviving(read) == b"new"
+
+
+def test_a_new_index_is_absent_or_whole(cuts: PowerCuts) -> None:
+    with cuts.during():
+        Index.build(DOCUMENTS, cuts.folder / "index")
+    states = cuts.states(index_below)
+    assert all(state in (None, DOCUMENTS) for state in states)
+    assert None in states
+    assert cuts.surviving(index_below) == DOCUMENTS
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_a_changed_index_is_as_before_or_after(cuts: PowerCuts, merged: bool) -> None:
+    index = Index.build(DOCUMENTS, cuts.folder / "index")
+    with cuts.during(), index.writer() as writer:
+        writer.add([("new", "a new document")])
+        writer.delete(["d3"])
+        if merged:
+            writer.merge()
+    after = [entry for entry in DOCUMENTS if entry[0] != "d3"] + [("new", "a new document")]
+    states = cuts.states(index_below)
+    assert all(state in (DOCUMENTS, after) for state in states)
+    assert DOCUMENTS in states
+    assert cuts.surviving(index_below) == after
+
+
+def test_a_journal_keeps_every_committed_record(cuts: PowerCuts) -> None:
+    path = cuts.folder / "journal"
+    committed: dict[int, int] = {}
+    with cuts.during(), Journal(path, {"kind": "test"}) as journal:
+        for block in range(4):
+            for record in range(3):
+                journal.append(b"%d.%d" % (block, record) * 50)
+            journal.commit()
+            committed[len(cuts.disk.moments)] = 3 * (block + 1)
+    for moment, world in cuts.disk.worlds(mixes=4):
+        kept = cuts.tell(world, records)
+        least = max((n for begun, n in committed.items() if begun <= moment), default=0)
+        assert isinstance(kept, int)
+        assert least <= kept <= least + 3
+    assert cuts.surviving(records) == 12
+
+
+def records(disk: Path) -> int:
+    path = disk / "journal"
+    if not path.exists():
+        return 0
+    with Journal(path, {"kind": "test"}) as journal:
+        kept = journal.n_committed
+    try:
+        assert [*read_journal(path)] == [b"%d.%d" % divmod(n, 3) * 50 for n in range(kept)]
+    except IntegrityError:  # pragma: no cover - would be a journal that its own opening did not mend
+        pytest.fail("the reopened journal is damaged")
+    return kept
