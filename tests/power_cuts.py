@@ -16,6 +16,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,7 +65,12 @@ class Disk:
 
     def __init__(self, folder: Path) -> None:
         self.moments: list[Moment] = []
-        self._folder, self._watching, self._nodes, self._states = folder, False, dict[int, int](), dict[int, list[State]]()
+        self._folder, self._watching, self._nodes, self._states = (
+            folder,
+            False,
+            dict[int, int](),
+            dict[int, list[State]](),
+        )
         self._serial = 0
 
     @contextmanager
@@ -125,7 +131,7 @@ class Disk:
         for number, moment in enumerate(self.moments):
             rng = random.Random(number)
             choices = [(last, last), (first, first), (first, last), (last, first)]
-            choices += [(lambda states: rng.choice(states), lambda states: torn(states, rng))] * mixes
+            choices += [(rng.choice, partial(torn, rng))] * mixes
             for folders, files in choices:
                 world = moment.world(folders, files)
                 if (key := frozenset(world.items())) not in seen:
@@ -145,7 +151,7 @@ def last(states: Sequence[State]) -> State:
     return states[-1]
 
 
-def torn(states: Sequence[State], rng: random.Random) -> State:
+def torn(rng: random.Random, states: Sequence[State]) -> State:
     """Return one of the contents, or a beginning of it; bytes that were synced stay where they were appended to."""
     number = rng.randrange(len(states))
     content, synced = states[number], states[0]
