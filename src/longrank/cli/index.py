@@ -162,7 +162,8 @@ def index(
     elif vectors is None or expansions or len(sources) != 1:
         raise InputError("-o is needed", fix="longrank index SOURCE... -o INDEX")
     if vectors is not None:
-        _add_vectors(output or Path(sources[-1]), vectors, passages, ann, notes)
+        store_vectors(output or Path(sources[-1]), vectors, passages, ann, notes)
+        print(f"vectors\t{vectors} {passages}")
     console.show_notes(notes)
 
 
@@ -211,13 +212,13 @@ def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Not
     _print_summary(built)
 
 
-def _add_vectors(path: Path, model: str, preset: str, ann: str | None, notes: Notes) -> None:
+def store_vectors(path: Path, model: str, preset: str, ann: str | None, notes: Notes) -> None:
+    """Store passage vectors with an index, and show progress."""
     from longrank.index import Index
     from longrank.verbs.index import add_vectors
 
     with console.progress("encoding passages", len(Index(path)), "documents") as advance:
         add_vectors(path, model, preset, ann=ann, notes=notes, progress=advance)
-    print(f"vectors\t{model} {preset}")
 
 
 def _print_summary(index: Index) -> None:

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 TASKS = {
     "Start": ("demo", "doctor", "cache"),
-    "Index": ("index", "check", "expand"),
+    "Index": ("index", "sync", "check", "expand"),
     "Rank": ("search", "retrieve", "rerank", "compare", "aggregate", "calibrate", "fuse", "pipelines"),
     "Evaluate": ("evaluate", "tune", "weigh", "analyze", "reproduce"),
     "Train": ("create", "convert", "quantize", "train", "train-passages", "rows", "weak-labels"),

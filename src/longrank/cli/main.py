@@ -30,6 +30,7 @@ COMMANDS = {
     "doctor": "longrank.cli.doctor:doctor",
     "cache": "longrank.cli.doctor:cache",
     "index": "longrank.cli.index:index",
+    "sync": "longrank.cli.sync:sync",
     "check": "longrank.cli.index:check",
     "expand": "longrank.cli.expand:expand",
     "pipelines": "longrank.cli.pipelines:pipelines",

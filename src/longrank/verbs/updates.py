@@ -63,16 +63,17 @@ def build_from_files(
     if files:
         end = 0
         for path, n in runs:
-            state = files.get(_absolute(path))
+            state = files.get(absolute(path))
             if state is not None:
                 ids = (index.doc_id(number) for number in range(end, end + n))
                 files[state.path] = state._replace(ids=(*state.ids, *ids))
             end += n
-        write_sources(index.path, Sources(tuple(map(_absolute, places)), corpus, files))
+        write_sources(index.path, Sources(tuple(map(absolute, places)), corpus, files))
     return index
 
 
-def _absolute(place: str) -> str:
+def absolute(place: str) -> str:
+    """Return the absolute path of a file or folder as a record names it."""
     return os.path.abspath(place) if place else place  # noqa: PTH100 - links stay links
 
 
@@ -85,7 +86,7 @@ def _listed(places: Iterable[str], corpus: CorpusOptions) -> dict[str, SourceSta
         return {}
     quiet = replace(corpus, files=replace(corpus.files, skipped=None))
     try:
-        files = [_absolute(str(file.path)) for place in places for file, _ in files_of(place, quiet, Notes())]
+        files = [absolute(str(file.path)) for place in places for file, _ in files_of(place, quiet, Notes())]
         return {path: SourceState.of(Path(path)) for path in files}
     except (InputError, OSError):
         return {}

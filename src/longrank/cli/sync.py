@@ -1,0 +1,99 @@
+"""``longrank sync``: keep an index equal to folders of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from longrank.cli import console
+
+if TYPE_CHECKING:
+    from longrank.verbs.updates import Changes
+
+
+def sync(
+    sources: Annotated[list[str], typer.Argument(help="Files and folders of documents.", metavar="FOLDER")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the index: new, or built from FOLDER.")],
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on: update the index when files change (extra watch).")
+    ] = False,
+    vectors: Annotated[
+        str | None, typer.Option(help="Bi-encoder whose passage vectors are stored, too, e.g. minilm.")
+    ] = None,
+    passages: Annotated[str, typer.Option(help="Passage preset for --vectors.")] = "tokens",
+    workers: Annotated[int, typer.Option(help="Processes that analyse text.", min=1)] = 2,
+) -> None:
+    """Build an index of folders, or bring it up to date with them.
+
+    An index that `longrank index` built from the same folders keeps its options. Each update is one step: searches use
+    the old or the new index. With --watch, changes are indexed a second after the last of a burst, and all files are
+    compared once a minute; Ctrl-C ends it.
+
+    Example: longrank sync papers/ -o papers.index --watch
+    """
+    from longrank.verbs.sync import load_watch, watched
+
+    if vectors is not None:
+        from longrank.ranking.build import check_vectors
+        from longrank.types import Notes
+
+        check_vectors(vectors, passages, Notes())
+    if watch:
+        load_watch()
+    changes = _sync(sources, output, workers)
+    _store(output, vectors, passages)
+    _print(changes, output)
+    if watch:
+        console.note(f"watching {', '.join(sources)}; Ctrl-C ends it")
+        for _ in watched(sources):
+            _sync_again(sources, output, workers, vectors, passages)
+
+
+def _sync(sources: list[str], output: Path, workers: int) -> Changes:
+    from longrank.types import Notes
+    from longrank.verbs.sync import sync
+
+    notes = Notes()
+    with console.progress("indexing", None, "documents") as advance:
+        changes = sync(sources, output, notes=notes, progress=advance, workers=workers)
+    if any(changes[:3]):
+        console.show_notes(notes)
+    return changes
+
+
+def _sync_again(sources: list[str], output: Path, workers: int, vectors: str | None, passages: str) -> None:
+    """Update while watching: wrong input, such as a file that is half written, waits for the next change."""
+    from longrank.errors import InputError
+
+    try:
+        changes = _sync(sources, output, workers)
+        if any(changes[:3]):
+            _store(output, vectors, passages)
+            _print(changes, output)
+    except InputError as error:
+        console.note(f"not updated: {error}")
+
+
+def _store(output: Path, vectors: str | None, passages: str) -> None:
+    from longrank.cli.index import store_vectors
+    from longrank.types import Notes
+
+    if vectors is not None:
+        notes = Notes()
+        store_vectors(output, vectors, passages, None, notes)
+        console.show_notes(notes)
+
+
+def _print(changes: Changes, output: Path) -> None:
+    """Print a line for a commit."""
+    from longrank.index import Index
+
+    files = ", ".join(
+        f"{len(paths)} {kind}"
+        for kind, paths in (("new", changes.new), ("changed", changes.changed), ("vanished", changes.vanished))
+        if paths
+    )
+    documents = f"{changes.added} added, {changes.deleted} deleted, {Index(output).n_docs} in the index"
+    print(f"files: {files or 'no change'}; documents: {documents}", flush=True)

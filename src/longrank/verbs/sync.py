@@ -1,0 +1,121 @@
+"""Keep an index equal to folders of files: ``longrank sync``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Thread
+
+from longrank.collections.documents import places_of
+from longrank.errors import InputError, MissingExtra
+from longrank.formats.records import CorpusOptions
+from longrank.index.sources import read_sources
+from longrank.storage import MANIFEST
+from longrank.types import Notes
+from longrank.verbs.updates import Changes, absolute, build_from_files, update
+
+Watch = Callable[..., Iterator[set[tuple[object, str]]]]
+
+_DEBOUNCE = 1000  # milliseconds: a burst of changes is one update
+_PAUSE = 1000  # milliseconds between looks at the clock
+_SCAN = 60.0  # seconds between scans without an event: network folders may send none
+
+
+def sync(
+    sources: Sequence[str | Path],
+    index: Path | str,
+    *,
+    notes: Notes | None = None,
+    progress: Callable[[int], object] | None = None,
+    workers: int = 1,
+) -> Changes:
+    """Build an index of files and folders; or, if it exists, bring it up to date with them, in one step.
+
+    The options of an existing index stay: build it with ``longrank index`` for other options than the defaults.
+
+    Args:
+        sources: files and folders.
+        index: folder of the index.
+        notes: counts remarks on accepted input.
+        progress: called now and then with the number of documents just indexed.
+        workers: processes that analyse text.
+
+    Raises:
+        InputError: the index was built from other sources or lies inside a source, a source is gone, a fault of a file,
+            or another process is writing to the index.
+        LongRankError: writing failed.
+    """
+    folder, notes = Path(index), Notes() if notes is None else notes
+    places = _checked(sources, folder)
+    if (folder / MANIFEST).exists():
+        _refuse_other(folder, places)
+        return update(folder, notes=notes, progress=progress, workers=workers)
+    built = build_from_files(
+        sources, folder, corpus=CorpusOptions(), notes=notes, progress=progress or (lambda n: None), workers=workers
+    )
+    return Changes(sorted(read_sources(folder).files), [], [], added=built.n_docs)
+
+
+def _checked(sources: Sequence[str | Path], folder: Path) -> list[str]:
+    """Return the absolute paths of the sources."""
+    places = [absolute(place) for place in places_of([str(source) for source in sources])]
+    for place in places:
+        if not Path(place).exists():
+            raise InputError("no such file or folder", path=place, fix="give files and folders")
+        if Path(folder).resolve().is_relative_to(Path(place).resolve()):
+            raise InputError(f"the index lies inside its source {place}", path=folder, fix="put it beside the source")
+    return places
+
+
+def _refuse_other(folder: Path, places: Sequence[str]) -> None:
+    built_from = read_sources(folder).places
+    if sorted(built_from) != sorted(places):
+        fix = f"longrank sync {' '.join(built_from)} -o {folder}, or choose another index"
+        raise InputError("the index was built from other sources", path=folder, got=", ".join(places), fix=fix)
+
+
+def watched(sources: Sequence[str | Path]) -> Iterator[None]:
+    """Yield when files of the sources may have changed: soon after an event, and every minute; never ends.
+
+    The first yield comes within a second, so that no change between a sync and this call is missed.
+
+    Args:
+        sources: files and folders.
+
+    Raises:
+        MissingExtra: watchfiles is not installed.
+    """
+    places = [Path(place) for place in places_of([str(source) for source in sources])]
+    events: SimpleQueue[bool] = SimpleQueue()
+    stop, last = Event(), -_SCAN
+    Thread(target=_put_events, args=(load_watch(), places, events, stop), daemon=True).start()
+    try:
+        while True:
+            if events.get() or time.monotonic() - last >= _SCAN:
+                yield
+                last = time.monotonic()
+    finally:
+        stop.set()
+
+
+def _put_events(watch: Watch, places: Sequence[Path], events: SimpleQueue[bool], stop: Event) -> None:
+    """Put True after each burst of changes, and False every second; in a thread, since a wait there takes signals."""
+    options = {"debounce": _DEBOUNCE, "rust_timeout": _PAUSE, "yield_on_timeout": True, "stop_event": stop}
+    for changes in watch(*places, watch_filter=None, **options):
+        events.put(bool(changes))
+
+
+def load_watch() -> Watch:
+    """Return ``watchfiles.watch``.
+
+    Raises:
+        MissingExtra: watchfiles is not installed.
+    """
+    try:
+        from watchfiles import watch
+    except ImportError:
+        raise MissingExtra("watching files", "watch") from None
+    found: Watch = watch
+    return found
