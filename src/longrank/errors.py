@@ -72,6 +72,10 @@ class InputError(LongRankError):
         return f"{place}{self.what}{got}{fix}"
 
 
+class BeingWritten(InputError):
+    """Another process is writing to the same file or folder."""
+
+
 class MissingExtra(InputError):
     """An optional dependency is not installed.
 

@@ -85,6 +85,9 @@ def serve(
             metavar="ROOT",
         ),
     ] = None,
+    writable: Annotated[
+        bool, typer.Option("--writable", help="Let clients add, replace and delete documents; needs a key.")
+    ] = False,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="section.key=value: any setting of the pipelines. Repeatable.")
     ] = None,
@@ -114,7 +117,10 @@ def serve(
         "max_documents": max_documents,
         "deadline": deadline,
         "files": files,
+        "writable": writable,
     }
+    if writable:
+        _check_writable(options["key"], index)
     if files is not None and not files.is_dir():
         raise InputError("--files takes a folder", got=str(files))
     settings = _settings({name: value for name, value in options.items() if value is not None}, allow_host or ())
@@ -134,6 +140,16 @@ def serve(
         sys.stderr.flush()
         os._exit(code)
     return code
+
+
+def _check_writable(key: str | None, index: Path | None) -> None:
+    from longrank.storage import check_folder
+
+    if index is None:
+        raise InputError("--writable needs an index", fix="leave out --rerank-only, and give INDEX")
+    if key is None:
+        raise InputError("--writable needs a key", fix=f"give --key-file FILE, or set ${_KEY}")
+    check_folder(index)
 
 
 def _settings(options: dict[str, Any], allowed: Sequence[str]) -> ServiceSettings:

@@ -19,11 +19,12 @@ from pydantic import Discriminator, Field, Tag
 from starlette.exceptions import HTTPException
 
 from longrank.errors import InputError
+from longrank.service.changes import Changes
 from longrank.service.dialects import cohere, jina, tei
 from longrank.service.dialects.common import NonEmpty, Strict
 from longrank.service.dialects.jina import TEXT_TAGS
 from longrank.service.errors import Refusal, not_ready
-from longrank.service.replies import CohereReply, DocumentReply, JinaReply, Problem, SearchReply, TeiResult
+from longrank.service.replies import ChangeReply, CohereReply, DocumentReply, JinaReply, Problem, SearchReply, TeiResult
 from longrank.service.rerank import Answer, RerankRequest, Service, rerank, seconds_left
 from longrank.service.search import Selection, document, reply_json, search_index
 from longrank.service.source_files import SourceFiles
@@ -51,6 +52,16 @@ class SearchRequest(Strict):
     )
 
 
+class AddRequest(Strict):
+    """Documents to add to the index."""
+
+    documents: Annotated[
+        list[dict[str, Any]],
+        Field(min_length=1, description="Objects with doc_id, title, text; their other fields are metadata."),
+    ]
+    replace: bool = Field(False, description="Replace documents that have the same ids.")
+
+
 def create_app(service: Service) -> Transport:
     """Return the ASGI application of a server.
 
@@ -68,6 +79,8 @@ def create_app(service: Service) -> Transport:
     app.include_router(_rankings(service))
     app.include_router(_facts(service))
     app.include_router(_page())
+    if service.settings.writable:
+        app.include_router(_changes(service))
     if service.files is not None:
         app.include_router(_files(service.files))
     for kind in (RequestValidationError, HTTPException, InputError):
@@ -140,6 +153,30 @@ def _rankings(service: Service) -> APIRouter:
         answer = await search_index(service, body.query, pipeline=body.pipeline, deadline=deadline, **options)
         options["request_id"] = request_id_of(request.scope)
         return await _written(reply_json, service, answer, body.query, **options)
+
+    return routes
+
+
+def _changes(service: Service) -> APIRouter:
+    routes = APIRouter(route_class=_Route, responses=_REFUSALS, tags=["index"])
+    changes = Changes(service.engine)
+
+    def check(n_documents: int) -> None:
+        if not service.engine.ready:
+            raise not_ready()
+        if n_documents > service.settings.max_documents:
+            limit = service.settings.max_documents
+            raise Refusal(413, "too_large", f"/documents: {n_documents} documents; the limit is {limit}")
+
+    @routes.post("/documents", summary="Add or replace documents of the index")
+    async def add(body: AddRequest) -> ChangeReply:
+        check(len(body.documents))
+        return await asyncio.to_thread(changes.add, body.documents, replace=body.replace)
+
+    @routes.delete("/documents/{doc_id:path}", summary="Delete a document of the index")
+    async def delete(doc_id: str) -> ChangeReply:
+        check(1)
+        return await asyncio.to_thread(changes.delete, doc_id)
 
     return routes
 
@@ -256,6 +293,7 @@ _MEANINGS = {
     400: "not strict JSON, or a host name that is not allowed",
     401: "missing or wrong key",
     404: "no such index, document or page",
+    409: "documents that are in the index already, or another process is changing the index",
     408: "the body took too long",
     413: "too large",
     415: "not application/json, or compressed",

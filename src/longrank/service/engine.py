@@ -9,6 +9,7 @@ engine.exchange(index)    binds all pipelines to another snapshot of the index, 
 from __future__ import annotations
 
 import shlex
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -97,6 +98,7 @@ class Engine:
         self._choices, self._assignments, self._notes = list(choices), list(assignments), notes
         self._settings = [load_pipeline(choice.pipeline, assignments) for choice in self._choices]
         self._names = _names(self._choices)
+        self._reopening = threading.Lock()
         self._state: tuple[Index | None, dict[str, Served]] = (index, {})  # replaced as a whole
         self._models: dict[str, dict[Any, PassageScorer]] = {name: {} for name in self._names}
         for choice, settings in zip(self._choices, self._settings, strict=True):
@@ -128,6 +130,17 @@ class Engine:
         for name, choice, settings in zip(self._names, self._choices, self._settings, strict=True):
             loaded[name] = self._load(name, choice, settings)
         self._state = (self.index, loaded)
+
+    def reopen(self) -> Notes:
+        """Open the newest state of the index, and let new requests use it; see `exchange`.
+
+        Raises:
+            LongRankError: as `Index` and `exchange`; the old index stays in use.
+        """
+        with self._reopening:
+            index = self.index
+            assert index is not None
+            return self.exchange(Index(index.path))
 
     def exchange(self, index: Index) -> Notes:
         """Let new requests use another snapshot of the index; requests in flight finish on the snapshot that they have.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.exposition import generate_latest
 
-_OURS = ("/health", "/ready", "/metrics", "/docs", "/openapi.json", "/info", "/search", "/document")
+_OURS = ("/health", "/ready", "/metrics", "/docs", "/openapi.json", "/info", "/search", "/document", "/documents")
 PATHS = frozenset({*_OURS, "/rerank", "/v1/rerank", "/v2/rerank"})
 """Paths with counters of their own; all others count as ``other``."""
 

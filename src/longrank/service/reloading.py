@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from longrank.errors import LongRankError
-from longrank.index import Index
 from longrank.index.folder import VECTORS
 from longrank.service.engine import Engine
 from longrank.storage import MANIFEST
@@ -86,12 +85,11 @@ class Reloader:
         elif not self._failure or self._left > 0:
             return
         self._seen = stamp
-        self._reload(index.path)
+        self._reload()
 
-    def _reload(self, path: Path) -> None:
+    def _reload(self) -> None:
         try:
-            index = Index(path)
-            notes = self._engine.exchange(index)
+            notes = self._engine.reopen()
         except (LongRankError, OSError, ValueError, KeyError) as error:
             if str(error) != self._failure:
                 _LOG.info("the index cannot be reloaded, the old one stays in use: %s", error)
@@ -99,7 +97,8 @@ class Reloader:
             self._pause = self._left = min(_LONGEST, max(_POLL_SECONDS, 2 * self._pause))
             return
         self._failure, self._pause = "", 0.0
-        _LOG.info("index reloaded: %s, %d documents", index.digest, len(index))
+        if (index := self._engine.index) is not None:
+            _LOG.info("index reloaded: %s, %d documents", index.digest, len(index))
         _log_notes(notes)
 
     def _run(self) -> None:

@@ -42,6 +42,16 @@ class ShownPassage(BaseModel):
     file: str | None = None
 
 
+class ChangeReply(BaseModel):
+    """Numbers of changed documents, and of all documents after the change."""
+
+    added: int
+    replaced: int
+    deleted: int
+    n_docs: int
+    warnings: list[str]
+
+
 class RelevantPassage(ShownPassage):
     """A passage with its score between 0 and 1."""
 

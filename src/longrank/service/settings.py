@@ -29,6 +29,7 @@ class ServiceSettings:
         keep_alive: time from an answer until the next head has arrived.
         body_timeout: time for a body to arrive; slower bodies get 408.
         drain: time to complete requests in flight after a signal to stop.
+        writable: True: clients may change the index; needs a key.
         files: folder whose files are served; None: no file is served.
         batch_tokens: estimated tokens of a batch; between batches, cancelled and late requests are dropped.
     """
@@ -53,6 +54,7 @@ class ServiceSettings:
     drain: float = 30.0
     batch_tokens: int = 8192
     files: Path | None = None
+    writable: bool = False
 
     @property
     def public(self) -> dict[str, float]:

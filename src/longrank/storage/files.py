@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from longrank.errors import InputError, LongRankError
+from longrank.errors import BeingWritten, InputError, LongRankError
 from longrank.storage.temporaries import is_still, temporary_file
 
 
@@ -127,7 +127,8 @@ def lock(path: Path) -> Iterator[None]:
     """Hold the lock file `path`; a lock whose process has died is free again.
 
     Raises:
-        InputError: another process holds it (names its pid and host), or it cannot be created.
+        BeingWritten: another process holds it; names its pid and host.
+        InputError: it cannot be created.
     """
     import fcntl
 
@@ -151,6 +152,6 @@ def lock(path: Path) -> Iterator[None]:
         yield
 
 
-def _taken(path: Path, owner: str = "") -> InputError:
+def _taken(path: Path, owner: str = "") -> BeingWritten:
     what = f"is being written by {owner or 'another process'}"
-    return InputError(what, path=path.parent, fix="wait for it to end")
+    return BeingWritten(what, path=path.parent, fix="wait for it to end")

@@ -1,0 +1,90 @@
+"""Let clients change the index: add, replace and delete documents over HTTP."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from longrank.errors import BeingWritten, InputError
+from longrank.index import Index
+from longrank.service.engine import Engine
+from longrank.service.errors import Refusal
+from longrank.service.replies import ChangeReply
+from longrank.types import Notes
+
+
+class Changes:
+    """Changes of the served index. Each call is a commit; when it returns, new requests use the changed index.
+
+    Args:
+        engine: the loaded pipelines.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._one_writer = engine, threading.Lock()
+
+    def add(self, documents: Sequence[dict[str, Any]], *, replace: bool) -> ChangeReply:
+        """Add documents; see `IndexWriter.add`.
+
+        Raises:
+            Refusal: 409, another process is writing, or a document is in the index and `replace` is false; 422, a
+                fault of a document. Nothing is changed.
+        """
+        with self._one_writer:
+            index = self._index()
+            present = None if replace else _first_present(documents, index)
+            if present is not None:
+                fault = f"/documents/{present}/doc_id: is in the index already; send replace: true"
+                raise Refusal(409, "exists", fault)
+            try:
+                with index.writer(Notes()) as writer:
+                    replaced = writer.add(documents, replace=replace)
+            except InputError as error:
+                raise _refusal(error, index.path) from None
+            return self._changed(added=len(documents) - replaced, replaced=replaced)
+
+    def delete(self, doc_id: str) -> ChangeReply:
+        """Delete a document.
+
+        Raises:
+            Refusal: 404, no such document; 409, another process is writing; 422, it is the only document.
+        """
+        with self._one_writer:
+            index = self._index()
+            if doc_id not in index:
+                raise Refusal(404, "not_found", "no such document in the index")
+            try:
+                with index.writer(Notes()) as writer:
+                    writer.delete([doc_id])
+            except InputError as error:
+                raise _refusal(error, index.path) from None
+            return self._changed(deleted=1)
+
+    def _index(self) -> Index:
+        """Return the newest state of the index; another process may have changed it."""
+        served = self._engine.index
+        assert served is not None
+        return Index(served.path)
+
+    def _changed(self, *, added: int = 0, replaced: int = 0, deleted: int = 0) -> ChangeReply:
+        notes = self._engine.reopen()
+        index = self._engine.index
+        assert index is not None
+        counts = {"added": added, "replaced": replaced, "deleted": deleted}
+        return ChangeReply(**counts, n_docs=len(index), warnings=list(notes.lines()))
+
+
+def _refusal(error: InputError, folder: Path) -> Refusal:
+    """Return the refusal that stands for an error of the writer, without the path of the index."""
+    if isinstance(error, BeingWritten):
+        return Refusal(409, "busy", "another process is changing the index", {"Retry-After": "1"})
+    message = str(error)
+    return Refusal(422, "invalid", message.removeprefix(f"{folder}: "))
+
+
+def _first_present(documents: Sequence[dict[str, Any]], index: Index) -> int | None:
+    """Return the number of the first document whose id is in the index."""
+    ids = (row.get("doc_id") for row in documents)
+    return next((n for n, doc_id in enumerate(ids) if isinstance(doc_id, str) and doc_id in index), None)
