@@ -90,6 +90,21 @@ def test_aggregators_and_baselines_are_rows_of_one_table(lab: TinyLab, systems: 
 
 
 @pytest.mark.neural
+def test_a_long_encoder_reads_whole_documents_beside_parade(lab: TinyLab) -> None:
+    from longrank.formats.evidence import read_evidence
+    from tiny_models import save_encoder
+
+    models = {"electra": lab.encoder, "long": save_encoder(lab.folder / "modernbert", "modernbert")}
+    whole = ('systems=["LongP"]', "train.read.passages=whole", "train.read.options={}", "train.read.max_tokens=24")
+    rows = lab.rows("parade/table6-robust04-title", models, *whole, "rm3_grid={}")
+    assert list(rows) == ["LongP"]
+    trained = lab.output / "parade/table6-robust04-title/longp"
+    evidence = list(read_evidence(trained / "s1" / "test.run.evidence")[1])
+    assert {(len(one.passage_index), one.n_passages) for one in evidence} == {(1, 1)}
+    assert sum(one.n_truncated for one in evidence) > 0  # counted, where 24 tokens do not hold the document
+
+
+@pytest.mark.neural
 def test_a_campaigns_network_learns_on_the_queries_of_another_year(lab: TinyLab) -> None:
     asked = ('systems=["PARADE-Max"]', f"learn_on={lab.collection}")
     rows = lab.rows("parade/table4-dl20", {"electra": lab.encoder}, *asked, validated=False)

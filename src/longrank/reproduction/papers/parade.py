@@ -31,6 +31,7 @@ from longrank.reproduction.workbench import Workbench
 from longrank.types import Notes
 
 _AS_HERE = {"read.passages": "parade-paper", "read.max_query_tokens": 64, "validation.depth": 50, "test.depth": 1000}
+_WHOLE = {"network.name": "maxp", "read.passages": "whole", "read.max_tokens": 4096}
 _BATCHES_OF_16 = {"batch": 16, "steps": 9216, "validate_every": 256, "schedule.options.epoch_steps": 256}
 
 SYSTEMS: Mapping[str, tuple[str, Overrides]] = {
@@ -46,12 +47,19 @@ SYSTEMS: Mapping[str, tuple[str, Overrides]] = {
             **{f"loop.{key}": value for key, value in _BATCHES_OF_16.items()},
         },
     ),
+    "LongP": ("parade", _WHOLE),
     **{
         f"PARADE-{kind}": ("parade", {"network.name": f"parade-{kind.lower()}"})
         for kind in ("Avg", "Sum", "Max", "Attn", "CNN", "Transformer")
     },
 }
-"""Row, without the encoder's name -> training protocol and its overrides."""
+"""Row, without the encoder's name -> training protocol and its overrides.
+
+``LongP`` (Boytsov et al. 2022, arXiv 2207.01262) reads a document whole, up to the limit of a long-context encoder.
+"""
+
+_MODELS = {"LongP": "long"}
+"""Row -> role of its model, if that is not ``electra``."""
 
 
 _TOKENS, _DOCUMENTS = "tokens per document (thousands)", "documents (millions)"
@@ -134,7 +142,8 @@ def _ranking(bench: Workbench, name: str, candidates: Path) -> Path:
 
 def _trained(bench: Workbench, system: str, first: Path, name: str) -> Path:
     protocol, overrides = lookup(SYSTEMS, system, "system")
-    return train(bench, name, protocol, first, {**overrides, "network.model": bench.model("electra")})
+    model = bench.model(_MODELS.get(system, "electra"))
+    return train(bench, name, protocol, first, {**overrides, "network.model": model})
 
 
 def _learned(bench: Workbench, name: str, overrides: Overrides, candidates: Path) -> Path:
