@@ -23,6 +23,10 @@ def compare(
     window: Annotated[int, typer.Option(help="lists: passages of a prompt.")] = 20,
     step: Annotated[int, typer.Option(help="lists: passages by which the window moves.")] = 10,
     device: Annotated[str, typer.Option(help="Torch device, or auto.")] = "auto",
+    output_evidence: Annotated[
+        Path | None,
+        typer.Option("--evidence", help="Evidence file with the comparisons. [default: OUTPUT.evidence]"),
+    ] = None,
     query_format: QueryFormat = None,
     field: Field = None,
     tag: Tag = "longrank",
@@ -30,7 +34,7 @@ def compare(
     """Rerank the top of a run by comparing passages.
 
     The best passage of each document is compared; the rest of the run follows below. Malformed answers of a list model
-    are counted and completed.
+    are counted and completed. An interrupted command resumes from the evidence file, to the same bytes.
 
     Example: longrank compare my.index topics.jsonl maxp.run maxp.run.evidence -o duo.run --model ./duot5
     """
@@ -41,7 +45,9 @@ def compare(
     from longrank.verbs.compare import compare as compare_run
 
     notes = Notes()
-    output_file(output, *places(queries, "queries"), run, evidence, index)
+    output_evidence = output_evidence or output.with_name(output.name + ".evidence")
+    output_file(output, *places(queries, "queries"), run, evidence, output_evidence, index)
+    output_file(output_evidence, *places(queries, "queries"), run, evidence, index)
     query_list = read_queries(queries, notes, format=query_format, field=field)
     with console.progress("comparing", len(query_list), "queries") as advance:
         compared = compare_run(
@@ -55,10 +61,11 @@ def compare(
             window=window,
             step=step,
             device=device,
+            output_evidence=output_evidence,
             tag=tag,
             notes=notes,
             progress=advance,
         )
     write_run(compared, output)
     console.show_notes(notes)
-    console.note(f"{output}: {len(compared)} queries")
+    console.note(f"{output}: {len(compared)} queries; evidence in {output_evidence}")

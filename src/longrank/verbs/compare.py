@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, TypeAlias
 
 from longrank.aggregation import make_aggregator
 from longrank.aggregation.run import aggregate_run
 from longrank.collections import read_queries, read_run
 from longrank.config import check_at_least, lookup
 from longrank.errors import InputError
-from longrank.formats.evidence import open_evidence
+from longrank.formats.evidence import MIX, PARTS, evidence_header, open_evidence, read_evidence
 from longrank.index import Index
 from longrank.networks.model_files import find_model
 from longrank.ranking.comparing import by_lists, by_pairs, windows
+from longrank.ranking.evidence_blocks import Block, collect_evidence
+from longrank.storage import digest_of
 from longrank.types import Evidence, Notes, Query, Run
 from longrank.verbs.naming import naming_files
 
-Scores = Callable[[str, Sequence[str]], Sequence[float]]
+Scores: TypeAlias = Callable[[str, Sequence[str]], Sequence[float]]
+"""(query, best passages) -> the score of each."""
+
+
+class Method(NamedTuple):
+    """A loaded method of comparison: its scores, and the identity of all that they depend on."""
+
+    scores: Scores
+    fingerprint: str
 
 
 @naming_files
@@ -35,6 +46,7 @@ def compare(
     window: int = 20,
     step: int = 10,
     device: str = "auto",
+    output_evidence: Path | str | None = None,
     format: str | None = None,
     field: str | None = None,
     tag: str = "longrank",
@@ -54,6 +66,8 @@ def compare(
         window: ``lists``: passages of a prompt, 2 or more.
         step: ``lists``: passages by which the window moves, 1 to `window`.
         device: a torch device, or ``auto``.
+        output_evidence: file for the evidence of the compared documents, with the score of the comparison as the
+            document's (aggregator ``document``). An interrupted call resumes from it. None: nothing is kept.
         format: query format, if it cannot be detected.
         field: topic field that is the query.
         tag: tag of the new run.
@@ -64,7 +78,8 @@ def compare(
         The run: compared documents first, by wins (``pairs``) or place (``lists``); the others follow in their order.
 
     Raises:
-        InputError: no query in common, an unknown method, a value out of range, or a model that cannot be loaded.
+        InputError: no query in common, an unknown method, a value out of range, a model that cannot be loaded, or an
+            evidence file of other settings.
         MissingExtra: torch or transformers is not installed.
         IntegrityError: files of the index, the model or the evidence are damaged.
 
@@ -80,30 +95,88 @@ def compare(
     if not common:
         raise InputError("none of the queries occurs in the run", about=("queries", "run"))
     wanted = {query_id: {row.doc_id for row in first_stage[query_id][:depth]} for query_id in common}
-    known = _evidence_of(evidence, wanted, index)
-    scores = lookup(_METHODS, method, "method of comparison")(model, device, notes, window, step)
-
-    def compared() -> Iterator[Evidence]:
-        for query_id in common:
-            yield from _compared(index, texts[query_id], first_stage, known.get(query_id, {}), depth, scores, notes)
-            if progress is not None:
-                progress(1)
-
-    result = aggregate_run(
-        compared(),
-        make_aggregator("document"),
-        first_stage=first_stage,
-        alpha=None,
-        normalize="none",
-        tail="keep",
-        tag=tag,
-    )
+    header, known = _evidence_of(evidence, wanted, index)
+    loaded = lookup(_METHODS, method, "method of comparison")(model, device, notes, window, step)
+    compared = _Compared([texts[query_id] for query_id in common], first_stage, known, depth)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "evidence" if output_evidence is None else Path(output_evidence)
+        done = collect_evidence(
+            compared.queries,
+            first_stage,
+            path,
+            lambda blocks: ([compared.evidence(index, block, loaded.scores)] for block in blocks),
+            depth=depth,
+            block_queries=1,
+            header=compared.header(header, index, loaded.fingerprint),
+            absent=set(),
+            progress=progress or (lambda n: None),
+        )
+        notes.add("queries compared by an earlier call, whose malformed answers and cuts are not counted", "", done)
+        compared.count_lacking(notes)
+        result = aggregate_run(
+            read_evidence(path)[1],
+            make_aggregator("document"),
+            first_stage=first_stage,
+            alpha=None,
+            normalize="none",
+            tail="keep",
+            tag=tag,
+        )
     result.notes = notes
     return result
 
 
-def _evidence_of(evidence: Any, wanted: Mapping[str, set[str]], index: Index) -> dict[str, dict[str, Evidence]]:
-    """Return the evidence of the wanted documents, by query and document.
+class _Compared(NamedTuple):
+    """Queries of a run, its evidence by query and document, and the number of documents compared for each query."""
+
+    queries: Sequence[Query]
+    run: Run
+    known: Mapping[str, Mapping[str, Evidence]]
+    depth: int
+
+    def documents(self, query_id: str) -> list[Evidence]:
+        """Return the evidence of the first documents of a query, in the order of the run."""
+        known = self.known.get(query_id, {})
+        return [known[row.doc_id] for row in self.run[query_id][: self.depth] if row.doc_id in known]
+
+    def evidence(self, index: Index, block: Block, scores: Scores) -> list[Evidence]:
+        """Return the evidence of a block of one query, with the score of the comparison as the document's."""
+        ((query, _),) = block
+        documents = self.documents(query.query_id)
+        found = scores(query.text, [_best_passage(index, document) for document in documents])
+        return [
+            replace(document, document_score=float(score)) for document, score in zip(documents, found, strict=True)
+        ]
+
+    def header(self, read: Mapping[str, Any], index: Index, fingerprint: str) -> dict[str, object]:
+        """Return the header of the evidence: all that the comparison depends on; `read` is that of the input."""
+        candidates = [
+            (document.query_id, document.doc_id, document.first_stage, *_best_span(document))
+            for query in self.queries
+            for document in self.documents(query.query_id)
+        ]
+        return evidence_header(
+            unit=str(read.get("unit", "score")),
+            scorer=fingerprint,
+            collection=index.digest,
+            queries=digest_of([[query.query_id, query.text] for query in self.queries]),
+            n_queries=len(self.queries),
+            candidates=digest_of(candidates),
+            options={"depth": self.depth, **{key: read[key] for key in (PARTS, MIX) if key in read}},
+        )
+
+    def count_lacking(self, notes: Notes) -> None:
+        """Count the first documents of the run that have no evidence."""
+        for query in self.queries:
+            known = self.known.get(query.query_id, {})
+            lacking = [row.doc_id for row in self.run[query.query_id][: self.depth] if row.doc_id not in known]
+            notes.add("documents without evidence, not compared", next(iter(lacking), ""), len(lacking))
+
+
+def _evidence_of(
+    evidence: Any, wanted: Mapping[str, set[str]], index: Index
+) -> tuple[Mapping[str, Any], dict[str, dict[str, Evidence]]]:
+    """Return the header, and the evidence of the wanted documents by query and document.
 
     Raises:
         InputError: the evidence is of another index, so its offsets do not fit.
@@ -112,46 +185,36 @@ def _evidence_of(evidence: Any, wanted: Mapping[str, set[str]], index: Index) ->
     if header.get("collection", index.digest) != index.digest:
         raise InputError("the evidence is of another index", about=("evidence",), fix="rerank the run on this index")
     known: dict[str, dict[str, Evidence]] = {}
-    for document in documents:
+    for document in _with_parts(documents, PARTS in header):
         if document.doc_id in wanted.get(document.query_id, ()):
             known.setdefault(document.query_id, {})[document.doc_id] = document
-    return known
+    return header, known
 
 
-def _compared(  # noqa: PLR0917 - a step of `compare`
-    index: Index,
-    query: Query,
-    run: Run,
-    known: Mapping[str, Evidence],
-    depth: int,
-    scores: Scores,
-    notes: Notes,
-) -> Iterator[Evidence]:
-    """Yield the evidence of a query's first documents, with the score of the comparison as the document's."""
-    doc_ids = [row.doc_id for row in run[query.query_id][:depth]]
-    lacking = [doc_id for doc_id in doc_ids if doc_id not in known]
-    notes.add("documents without evidence, not compared", next(iter(lacking), ""), len(lacking))
-    documents = [known[doc_id] for doc_id in doc_ids if doc_id in known]
-    found = scores(query.text, [_best_passage(index, document) for document in documents])
-    for document, score in zip(documents, found, strict=True):
-        yield replace(document, document_score=float(score))
+def _with_parts(documents: Iterable[Evidence], named: bool) -> Iterator[Evidence]:
+    """Yield evidence; without the parts of a mix, unless the header names them."""
+    return (document if named else replace(document, passage_parts=None) for document in documents)
+
+
+def _best_span(document: Evidence) -> tuple[int, int]:
+    best = int(document.passage_score.argmax())
+    return int(document.passage_start[best]), int(document.passage_end[best])
 
 
 def _best_passage(index: Index, document: Evidence) -> str:
-    best = int(document.passage_score.argmax())
-    start, end = int(document.passage_start[best]), int(document.passage_end[best])
+    start, end = _best_span(document)
     return index.document(document.doc_id).text[start:end]
 
 
-def _pairs(model: str, device: str, notes: Notes, window: int, step: int) -> Scores:
+def _pairs(model: str, device: str, notes: Notes, window: int, step: int) -> Method:
     """Every two passages in both orders (duoT5)."""
     from longrank.scoring.duot5 import DuoT5
 
     scorer = DuoT5(find_model(model), device=device, notes=notes)
-    return lambda query, texts: by_pairs(query, texts, scorer.prefer).tolist()
+    return Method(lambda query, texts: by_pairs(query, texts, scorer.prefer).tolist(), f"pairs {scorer.fingerprint}")
 
 
-def _lists(model: str, device: str, notes: Notes, window: int, step: int) -> Scores:
+def _lists(model: str, device: str, notes: Notes, window: int, step: int) -> Method:
     """Sliding windows over the passages (RankGPT)."""
     from longrank.scoring.list_decoder import ListDecoder
 
@@ -162,7 +225,7 @@ def _lists(model: str, device: str, notes: Notes, window: int, step: int) -> Sco
         places = {place: len(order) - rank for rank, place in enumerate(order)}
         return [float(places[place]) for place in range(len(order))]
 
-    return scores
+    return Method(scores, f"lists {decoder.fingerprint} window={window} step={step}")
 
 
-_METHODS: dict[str, Callable[[str, str, Notes, int, int], Scores]] = {"pairs": _pairs, "lists": _lists}
+_METHODS: dict[str, Callable[[str, str, Notes, int, int], Method]] = {"pairs": _pairs, "lists": _lists}

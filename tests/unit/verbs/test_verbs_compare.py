@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from longrank.errors import InputError
 from longrank.ranking.comparing import by_lists, by_pairs, read_permutation, windows
-from longrank.types import Notes
+from longrank.types import Notes, Run
 from training_collections import write_collection
 
 
@@ -124,3 +125,43 @@ def test_wrong_values_are_refused_before_a_model_is_loaded(tmp_path: Path) -> No
     for more in ({"depth": 0}, {"window": 1}, {"step": 0}):
         with pytest.raises(InputError):
             compare(tmp_path, [], {}, tmp_path, model="m", **more)
+
+
+@pytest.mark.neural
+def test_an_interrupted_comparison_resumes_to_the_same_bytes(tmp_path: Path) -> None:
+    import longrank
+    from longrank.formats.evidence import read_evidence
+    from tiny_language_models import save_seq2seq
+
+    folder, model = write_collection(tmp_path), save_seq2seq(tmp_path / "m")
+    index, queries, run = (folder / name for name in ("index", "queries.jsonl", "first.run"))
+    lexical = tmp_path / "lexical.evidence"
+    first = longrank.rerank(index, queries, run, pipeline="lexical", depth=4, evidence=lexical)
+
+    def compare(path: Path, depth: int = 3, **more: Any) -> Run:
+        options = {"model": str(model), "depth": depth, "output_evidence": path, **more}
+        return longrank.compare(index, queries, first, lexical, **options)
+
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(n: int) -> None:
+        if n:  # 0 says how many queries an earlier call has done
+            raise Interrupted
+
+    whole = compare(tmp_path / "whole")
+    with pytest.raises(Interrupted):
+        compare(tmp_path / "cut", progress=interrupt)
+    steps: list[int] = []
+    resumed = compare(tmp_path / "cut", progress=steps.append)
+    assert (steps[0], sum(steps)) == (1, len(whole))
+    assert (tmp_path / "cut").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert list(resumed.rows()) == list(whole.rows())
+    assert "queries compared by an earlier call" in " ".join(resumed.notes.lines())
+    header, evidence = read_evidence(tmp_path / "whole")
+    assert header["scorer"].startswith("pairs ")
+    assert {document.document_score is not None for document in evidence} == {True}
+    aggregated = longrank.aggregate(tmp_path / "whole", "document", first_stage=first)
+    assert [row.doc_id for row in aggregated.rows()] == [row.doc_id for row in whole.rows()]
+    with pytest.raises(InputError, match="was begun with other"):
+        compare(tmp_path / "whole", depth=2)
