@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -69,7 +70,8 @@ def tune(
         measure: the measure to maximise, a name of ir_measures or trec_eval.
         k: documents per query.
         protocol: ``"all"``: the optimum over all queries, which is no test; ``"samples"``: the mean of the optima of
-            random samples, tested on the other queries; ``"folds"``: for each fold the optimum of the other folds.
+            random samples, for which alone settings are searched, tested on the other queries; ``"folds"``: for each
+            fold the optimum of the other folds.
             Default: the protocol whose options are given, else ``"all"``.
         folds: a file of folds, name -> fold, or how many folds to make at random.
         choose_by: a name of `longrank.evaluation.tuning.rules.RULES`. Default: ``"rest"``.
@@ -99,12 +101,21 @@ def tune(
     judgments = read_qrels(qrels, notes)
     judged = judged_queries(read_queries(queries, notes), judgments, notes)
     kept = {query.query_id: judgments[query.query_id] for query in judged}
-    search = Search(Index.open(index).path, preset, settings or {}, judged, kept, measure, k)
-    check_axes(search, axes)
+    every = Search(Index.open(index).path, preset, settings or {}, judged, kept, measure, k)
     parts, made = read_or_make_folds(folds, list(kept), seed, notes)
     way = make_protocol(
-        protocol, folds=parts, choose_by=choose_by, samples=samples, sample_size=sample_size, seed=seed, notes=notes
+        protocol,
+        folds=parts,
+        choose_by=choose_by,
+        samples=samples,
+        sample_size=sample_size,
+        seed=seed,
+        query_ids=list(kept),
+        notes=notes,
     )
+    chosen_on = set(way.chosen_on(list(kept)))
+    search = replace(every, queries=tuple(query for query in judged if query.query_id in chosen_on))
+    check_axes(search, axes)
     way.choose(untried(search, axes))  # refuses queries that do not fit the protocol, before any work
     n = math.prod(map(len, axes.values()))
     with ExitStack() as opened:
@@ -113,9 +124,9 @@ def tune(
             opened.enter_context(working_in(place))
         advance = None if progress is None else lambda done: progress(done, n)
         table = tabulate(search, axes, place / JOURNAL, workers=workers, progress=advance)
-        outcome = way.conclude(table, way.choose(table), search.figure)
+        outcome = way.conclude(table, way.choose(table), every.figure)
         about = {"protocol": way.about(), **search.header(axes)}
-        ranked = rankings(search, outcome.setting_of, notes)
+        ranked = rankings(every, outcome.setting_of, notes)
         if folder is None:
             source: Run | Path = Run("longrank", chain.from_iterable(ranked))
         else:

@@ -48,6 +48,24 @@ def test_nothing_is_kept_without_a_folder(inputs: Path, tmp_path: Path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_settings_are_searched_for_the_sampled_queries_only(inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample of one of four queries: six settings for it, then the mean of the optima once for the other three."""
+    from longrank.evaluation.tuning.search import Search
+
+    searched: list[int] = []
+    search = Search.__call__
+
+    def counted(self: Search, setting: Any) -> Any:
+        searched.append(len(self.queries))
+        return search(self, setting)
+
+    monkeypatch.setattr(Search, "__call__", counted)
+    files = (inputs / "index", inputs / "queries.jsonl", inputs / "qrels.txt")
+    result = tune(*files, GRID, measure="RR", samples=1, sample_size=1)
+    assert searched == [1, 1, 1, 1, 1, 1, 3]
+    assert (len(result.table.query_ids), len(result.run)) == (1, 3)
+
+
 def test_a_number_of_folds_makes_folds(inputs: Path) -> None:
     done: list[tuple[int, int]] = []
     result = tune(

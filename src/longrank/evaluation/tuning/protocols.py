@@ -36,6 +36,14 @@ class TuningProtocol(Protocol):
         """Return name and options, as JSON."""
         ...
 
+    def chosen_on(self, query_ids: Sequence[str]) -> Sequence[str]:
+        """Return the queries that the choice depends on, in their order: a table of these is enough for `choose`.
+
+        Raises:
+            InputError: the queries do not fit the protocol.
+        """
+        ...
+
     def choose(self, table: GridValues) -> tuple[Choice, ...]:
         """Return the choices.
 
@@ -56,6 +64,10 @@ class OnAll:
     def about(self) -> dict[str, Any]:
         """Return the name."""
         return {"name": "all"}
+
+    def chosen_on(self, query_ids: Sequence[str]) -> Sequence[str]:
+        """Return all queries."""
+        return query_ids
 
     def choose(self, table: GridValues) -> tuple[Choice, ...]:
         """Return the single choice."""
@@ -80,15 +92,27 @@ class OnSamples:
     """The optimum of each of `samples` independent samples of `size` queries, and the mean of the optima.
 
     The queries of a sample depend on the seed, the sample's number and the query ids.
+
+    Attributes:
+        samples: number of samples.
+        size: queries of a sample.
+        seed: seed of the draws.
+        query_ids: queries to draw from and to test on; None: those of the table.
     """
 
     samples: int
     size: int
     seed: int
+    query_ids: tuple[str, ...] | None = None
 
     def about(self) -> dict[str, Any]:
         """Return name and options."""
         return {"name": "samples", "samples": self.samples, "sample_size": self.size, "seed": self.seed}
+
+    def chosen_on(self, query_ids: Sequence[str]) -> Sequence[str]:
+        """Return the queries of the samples; see `TuningProtocol`."""
+        drawn = {query_id for sample in self._drawn(query_ids) for query_id in sample}
+        return [query_id for query_id in query_ids if query_id in drawn]
 
     def choose(self, table: GridValues) -> tuple[Choice, ...]:
         """Return the optimum of each sample.
@@ -96,23 +120,27 @@ class OnSamples:
         Raises:
             InputError: no sample, or a size that is not between 1 and the number of queries.
         """
+        samples = self._drawn(self.query_ids or table.query_ids)
+        return tuple(Choice(f"sample {number}", table.best(sample), sample) for number, sample in enumerate(samples, 1))
+
+    def _drawn(self, query_ids: Sequence[str]) -> list[tuple[str, ...]]:
         if self.samples < 1:
             raise InputError("the number of samples must be at least 1", got=self.samples)
-        if not 1 <= self.size <= len(table.query_ids):
-            raise InputError(f"a sample can have between 1 and {len(table.query_ids)} queries", got=self.size)
-        return tuple(self._of_sample(table, number) for number in range(1, self.samples + 1))
+        if not 1 <= self.size <= len(query_ids):
+            raise InputError(f"a sample can have between 1 and {len(query_ids)} queries", got=self.size)
+        return [self._sample(query_ids, number) for number in range(1, self.samples + 1)]
 
-    def _of_sample(self, table: GridValues, number: int) -> Choice:
-        drawn = set(shuffled(table.query_ids, self.seed, number)[: self.size])
-        sample = tuple(query_id for query_id in table.query_ids if query_id in drawn)
-        return Choice(f"sample {number}", table.best(sample), sample)
+    def _sample(self, query_ids: Sequence[str], number: int) -> tuple[str, ...]:
+        drawn = set(shuffled(query_ids, self.seed, number)[: self.size])
+        return tuple(query_id for query_id in query_ids if query_id in drawn)
 
     def conclude(self, table: GridValues, choices: tuple[Choice, ...], measured: Measured) -> Outcome:
         """Return the mean of the optima with its value on the queries of no sample; on all, if samples hold all."""
         setting = mean_setting([table.settings[choice.setting] for choice in choices])
         sampled = {query_id for choice in choices for query_id in choice.chosen_on}
-        outside = tuple(query_id for query_id in table.query_ids if query_id not in sampled)
-        tested_on = outside or table.query_ids
+        query_ids = self.query_ids or table.query_ids
+        outside = tuple(query_id for query_id in query_ids if query_id not in sampled)
+        tested_on = outside or query_ids
         remark = (
             f"the mean of the optima, tested on the {len(outside)} queries that are in no sample"
             if outside
@@ -136,6 +164,10 @@ class OnFolds:
     def about(self) -> dict[str, Any]:
         """Return name and rule; the choices name the queries of each fold."""
         return {"name": "folds", "choose_by": self.rule}
+
+    def chosen_on(self, query_ids: Sequence[str]) -> Sequence[str]:
+        """Return all queries."""
+        return query_ids
 
     def choose(self, table: GridValues) -> tuple[Choice, ...]:
         """Return the choice of each fold.
@@ -206,9 +238,12 @@ def make_protocol(
     samples: int | None = None,
     sample_size: int | None = None,
     seed: int = 42,
+    query_ids: Sequence[str] | None = None,
     notes: Notes,
 ) -> TuningProtocol:
     """Return a protocol with its options; without a name, the protocol whose options are given, else ``all``.
+
+    `query_ids` are all judged queries, if the table will have `TuningProtocol.chosen_on` only.
 
     Raises:
         InputError: an unknown protocol or rule, an option of another protocol, or one that is missing.
@@ -229,7 +264,8 @@ def make_protocol(
     if name == "samples":
         if sample_size is None:
             raise InputError("protocol 'samples' needs `sample_size`", fix="the queries of no sample are tested on")
-        return OnSamples(5 if samples is None else samples, sample_size, seed)
+        population = None if query_ids is None else tuple(query_ids)
+        return OnSamples(5 if samples is None else samples, sample_size, seed, population)
     return OnAll()
 
 
