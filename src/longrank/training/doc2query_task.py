@@ -25,6 +25,7 @@ from longrank.networks.model_files import find_model
 from longrank.text.packing import Packed, Packer
 from longrank.training.passage_data.examples import Example, ExampleFile, ExampleSamples
 from longrank.training.passage_task import PassageTask
+from longrank.training.ranks import Ranks
 from longrank.training.settings import PassageTraining
 from longrank.types import Notes
 
@@ -72,11 +73,12 @@ class Doc2QueryTask(PassageTask):
     def validate(self) -> float:
         """Return minus the mean loss of the development examples."""
         texts = self._cuts.texts(self._feeder.packer, "texts", [example.texts[0] for example in self._dev])
-        total = 0.0
+        parts = list(batches([len(text.ids) for text in texts], DEFAULT_BATCH_TOKENS))
         with torch.inference_mode():
-            for some in batches([len(text.ids) for text in texts], DEFAULT_BATCH_TOKENS):
-                total += float(self._losses([self._dev[i] for i in some]).double().sum())
-        return -total / len(self._dev)
+            sums = Ranks().shared(
+                len(parts), lambda n: float(self._losses([self._dev[i] for i in parts[n]]).double().sum())
+            )
+        return -sum(sums) / len(self._dev)
 
     def _losses(self, examples: Sequence[Example]) -> torch.Tensor:
         """Return each example's mean loss over its query's tokens, [B]."""

@@ -27,6 +27,7 @@ from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
 from longrank.training.run_folder import FOLDS, MODEL, TEST_RUN, check_alike, seal_training
 from longrank.training.settings import DocumentTraining
+from longrank.training.together import Together
 from longrank.training.updates import with_precision
 from longrank.types import Notes, Qrels, Query, Run
 
@@ -121,7 +122,7 @@ def cross_validate(
 ) -> Run | None:
     """Train on each fold and rerank its test queries; resume where an earlier call stopped.
 
-    Under torchrun, every process calls this with the same arguments; the first process reranks and writes.
+    Under torchrun, every process calls this with the same arguments; all score, and the first process writes.
 
     Args:
         experiment: data, settings and folds.
@@ -160,9 +161,8 @@ def cross_validate(
             write_folds(folds, folder / FOLDS)
         ranks.wait()
         _train(experiment, task, run, folder / name, progress(name, loop.steps), remarks, tensorboard)
-        if ranks.first:
-            test = progress(f"{name}, test", len(folds[name].test))
-            _rerank_test(experiment, folds[name], folder / name, test, remarks)
+        test = progress(f"{name}, test", len(folds[name].test)) if ranks.first else lambda n: None
+        _rerank_test(experiment, folds[name], folder / name, test, remarks)
         notes.merge(remarks, name)
     pooled = _pooled(folder, folds, notes) if ranks.first else None
     ranks.wait()
@@ -213,12 +213,13 @@ def _rerank_test(
 ) -> None:
     """Rerank the test queries of a fold with its network, resumably; the evidence stays beside the run.
 
-    A finished run is left as it is, so the weights may be deleted.
+    All processes score; the first process writes. A finished run is left as it is, so the weights may be deleted.
 
     Raises:
         InputError: the weights are missing.
     """
-    if (folder / TEST_RUN).exists():
+    ranks = Ranks()
+    if ranks.object_of_first((folder / TEST_RUN).exists()):
         return
     if not any((folder / MODEL).glob("*.safetensors")):
         raise InputError(
@@ -233,8 +234,17 @@ def _rerank_test(
         notes=notes,
         score_cache=experiment.score_cache,
     )
+    together = Together(ranks, pipeline)
+    if not ranks.first:
+        together.help()
+        return
     evidence = folder / f"{TEST_RUN}.evidence"
-    run = rerank(pipeline, test, first_stage, evidence, tag="longrank", progress=progress, notes=notes)
+    try:
+        run = rerank(
+            pipeline, test, first_stage, evidence, tag="longrank", score=together, progress=progress, notes=notes
+        )
+    finally:
+        together.end()
     write_run(run, folder / TEST_RUN)
     seal_training(folder)
 

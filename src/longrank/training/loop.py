@@ -36,7 +36,10 @@ class Task(Learner, Protocol):
     """
 
     def validate(self) -> float:
-        """Return a ranking measure on the development queries, higher is better; the network is in evaluation mode."""
+        """Return a ranking measure on the development queries, higher is better; the network is in evaluation mode.
+
+        Under torchrun, every process calls this; they may share the queries out (`Ranks.shared`).
+        """
         ...
 
     def save(self, folder: Path, record: Mapping[str, Any]) -> None:
@@ -216,11 +219,10 @@ class _Training:
         return out_of_patience or self._position.step >= self._settings.steps
 
     def _validate(self) -> None:
-        """Measure in the first process; keep the weights if they are the best so far."""
-        position, measure = self._position, torch.zeros((), dtype=torch.float64)
-        if self._ranks.first:
-            measure += self._measure()
-        measure = float(self._ranks.from_first(measure.to(self._ranks.device)))
+        """Measure in all processes together; keep the weights if they are the best so far."""
+        position = self._position
+        measured = torch.tensor(self._measure(), dtype=torch.float64, device=self._ranks.device)
+        measure = float(self._ranks.from_first(measured))
         if self._log is not None:
             self._log.add(position.step, measure=measure)
         if position.best_measure is None or measure > position.best_measure:

@@ -117,13 +117,11 @@ class Development:
         Args:
             score: (query, texts) -> the score of each text.
         """
+        lists = self._lists
+        scores = Ranks().shared(len(lists), lambda n: [float(value) for value in score(lists[n].query, lists[n].texts)])
         run = Run(
             "dev",
-            (
-                ScoredDoc(str(n), str(i), float(text_score))
-                for n, group in enumerate(self._lists)
-                for i, text_score in enumerate(score(group.query, group.texts))
-            ),
+            (ScoredDoc(str(n), str(i), value) for n, values in enumerate(scores) for i, value in enumerate(values)),
         )
         (values,) = evaluate(self._qrels, run, [self._measure]).values()
         return summarise(str(self._measure), list(values.values()))

@@ -22,6 +22,7 @@ from longrank.training.loss_terms import loss_kind, weighted_loss
 from longrank.training.losses import log_probabilities
 from longrank.training.passages import Reading, make_passage_choice
 from longrank.training.ranking_data import Data, Material, learns_two_outputs
+from longrank.training.ranks import Ranks
 from longrank.training.settings import DocumentTraining
 from longrank.training.teacher_network import TeacherNetwork
 from longrank.types import Document, Notes, Run, ScoredDoc
@@ -163,7 +164,9 @@ class RankingTask:
 
     def validate(self) -> float:
         """Return the mean of the measure over the dev queries, reranked."""
-        run = Run("dev", (row for query_id in self._data.dev for row in self._reranked(query_id)))
+        dev = self._data.dev
+        rankings = Ranks().shared(len(dev), lambda n: self._reranked(dev[n]))
+        run = Run("dev", (row for ranking in rankings for row in ranking))
         qrels = {query_id: self._data.qrels[query_id] for query_id in self._data.dev}
         (values,) = evaluate(qrels, run, [self._measure]).values()
         return summarise(str(self._measure), list(values.values()))

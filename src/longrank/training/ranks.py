@@ -6,13 +6,17 @@ because its parts (`encode`, `aggregate`) are called directly.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from typing import Any, TypeVar
 
 import torch
 from accelerate import PartialState
-from accelerate.utils import broadcast, reduce
+from accelerate.utils import broadcast, broadcast_object_list, gather_object, reduce
 
-_PATIENCE = timedelta(days=1)  # processes wait while the first process validates
+T = TypeVar("T")
+
+_PATIENCE = timedelta(days=1)  # processes wait for the slowest
 
 
 class Ranks:
@@ -32,7 +36,7 @@ class Ranks:
 
     @property
     def first(self) -> bool:
-        """True in the process that writes and validates."""
+        """True in the process that writes."""
         return self.rank == 0
 
     def share(self, n: int) -> range:
@@ -48,6 +52,18 @@ class Ranks:
         """Return the first process's tensor, written over `values`."""
         sent: torch.Tensor = broadcast(values, 0) if self.n > 1 else values
         return sent
+
+    def shared(self, n: int, work: Callable[[int], T]) -> list[T]:
+        """Return ``work(0)``, ..., ``work(n - 1)`` in all processes; each is called in one process."""
+        return self.gathered([work(number) for number in self.share(n)])
+
+    def gathered(self, values: Sequence[T]) -> list[T]:
+        """Return the values of all processes, those of the first process first; values must be picklable."""
+        return list(gather_object(list(values)) if self.n > 1 else values)
+
+    def object_of_first(self, value: Any) -> Any:
+        """Return the first process's value, which must be picklable."""
+        return broadcast_object_list([value])[0] if self.n > 1 else value
 
     def wait(self) -> None:
         """Wait until all processes have called this."""
