@@ -10,11 +10,11 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from longrank.errors import InputError, IntegrityError
+from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.small_files import RECORD, read_small
 from longrank.storage.files import atomic_write, check_folder, check_writable, lock, sync_folder
 
@@ -68,16 +68,27 @@ def working_in(folder: Path, *, keep_lock_with: str = "", worthless: Collection[
 
     Raises:
         InputError: another process works in the folder.
+        LongRankError: the folder cannot be created.
     """
     created = not folder.exists()
     if created:
-        folder.mkdir(exist_ok=True)
-        sync_folder(folder.parent)
+        _create(folder)
     with lock(folder / LOCK):
         try:
             yield
         finally:
             _leave(folder, created, keep_lock_with, worthless)
+
+
+def _create(folder: Path) -> None:
+    """Create a folder whose name survives a power cut."""
+    try:
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
+    except OSError as error:
+        with suppress(OSError):
+            folder.rmdir()
+        raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error
 
 
 def _leave(folder: Path, created: bool, keep_lock_with: str, worthless: Collection[str]) -> None:
