@@ -1,9 +1,9 @@
 """Compare the contributions that PARADE reports with leave-one-out, and both as orders of evidence.
 
-    python -m benchmarks.contributions DATA [--folder work/contributions] [--results docs/results]
+    python -m benchmarks.contributions DATA [--model MODEL] [--folder work/contributions] [--results docs/results]
 
-PARADE-Attn and PARADE-Max are trained on squad-dev-mixed, on the vectors of a frozen MiniLM, by questions about SQuAD's
-training articles (`benchmarks.training_pools`), and read the relevant documents of questions about the other articles:
+PARADE-Attn and PARADE-Max are trained on squad-dev-mixed, on the vectors of a frozen cross-encoder, `make model`, by
+questions about SQuAD's training articles (`benchmarks.training_pools`), and read the relevant documents of questions about the other articles:
 
     contribution     attention (Attn), share of the dimensions that a passage wins (Max)
     leave-one-out    the loss of the document's score without the passage
@@ -37,11 +37,12 @@ from longrank.scoring.speed import machine, use_threads
 from longrank.types import Evidence, Query
 from longrank.verbs.analyze import analyze
 
+MODEL = Path.home() / ".cache/longrank/models/minilm-cross-encoder"  # of `make model`
 CONFIG = Path(__file__).with_name("aggregator.toml")
 TASK = Measured("squad-dev-mixed", "answers", 200, 173)
 NETWORKS = ("parade-attn", "parade-max")
 N_TRAIN, N_DEV, DEPTH = 100, 20, 5
-SETTINGS = ("network.model=minilm", f"samples.depth={DEPTH}", "samples.n_negatives=3", f"validation.depth={DEPTH}")
+SETTINGS = (f"samples.depth={DEPTH}", "samples.n_negatives=3", f"validation.depth={DEPTH}")
 
 
 def prepare(data: Path, prepared: Prepared) -> None:
@@ -61,11 +62,11 @@ def prepare(data: Path, prepared: Prepared) -> None:
     run("retrieve", prepared["index"], prepared["train.jsonl"], "-o", prepared["bm25.run"], "-k", 20)
 
 
-def trained(prepared: Prepared, network: str) -> Path:
-    """Train an aggregator on the vectors of the frozen MiniLM; return its folder."""
+def trained(prepared: Prepared, network: str, model: Path) -> Path:
+    """Train an aggregator on the vectors of a frozen model; return its folder."""
     output = prepared[network]
     inputs = (prepared["index"], prepared["train.jsonl"], prepared["train.txt"], prepared["bm25.run"])
-    options = [part for setting in (f"network.name={network}", *SETTINGS) for part in ("--set", setting)]
+    options = [part for setting in (f"network.name={network}", f"network.model={model}", *SETTINGS) for part in ("--set", setting)]
     kept = ("--folds", prepared["folds.json"], "--score-cache", prepared["rows.cache"])
     run("train", CONFIG, *inputs, "-o", output, *kept, *options)
     return output / "s1" / "model"
@@ -95,6 +96,7 @@ def main() -> None:
     """Train, compare, measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
+    parser.add_argument("--model", type=Path, default=MODEL, help="cross-encoder whose vectors are aggregated")
     parser.add_argument("--folder", type=Path, default=Path("work/contributions"))
     parser.add_argument("--results", type=Path, default=Path("docs/results"))
     args = parser.parse_args()
@@ -105,7 +107,7 @@ def main() -> None:
     orders: dict[str, Any] = {}
     record: dict[str, Any] = {"command": "python -m benchmarks.contributions DATA", "machine": machine()}
     for network in NETWORKS:
-        model, block = trained(prepared, network), candidates(prepared)
+        model, block = trained(prepared, network, args.model), candidates(prepared)
         scorer = scorer_of(prepared, network, model)
         contributed, left_out = scorer.evidence(block), leave_one_out(scorer, block)
         agreement = contribution_agreement(contributed, left_out)

@@ -1,17 +1,18 @@
 """Measure how well the passages of each scorer and segmenter show the answers, or the judged spans.
 
     python -m benchmarks.evidence DATA [--only squad-dev-mixed] [--folder work/evidence] [--results docs/results]
+    python -m benchmarks.evidence DATA --print
 
 On each collection of `TASKS`, the relevant documents of the drawn questions are scored, found by a search or not:
 
     lexical, minilm, mixed    BM25 of the passage, MiniLM's cosine, and both, on each segmentation of `SEGMENTATIONS`
-    as shown                  windows of `mixed` joined to places, as a search shows them
+    as shown                  passages of `mixed` joined to places, as a search shows them
     marked sentence           the sentence that a search marks in the best place
-    document order, random    windows as they stand in the document, and in random order: what no scorer knows
+    document order, random    passages as they stand in the document, and in random order: what no scorer knows
 
 No model has learned from these questions (`benchmarks.gains_tasks`). Index and evidence are kept in the folder, and
-remade with --again. Vectors that were stored with the index are used. RESULTS/evidence-COLLECTION.json has all figures;
-a table of each collection is printed.
+remade with --again. Vectors that were stored with the index are used. RESULTS/evidence-COLLECTION.json has the figures;
+all tables of a collection are printed. --print reads the figures, and prints the tables of docs/evidence.md.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ from longrank.types import Evidence, Query, Span
 from longrank.verbs.analyze import analyze
 
 SEED = 42
-SEGMENTATIONS = ("windows", "tokens", "sentences", "given")
-FIRST = "lexical, windows"
+SEGMENTATIONS = ("tokens", "windows", "sentences", "given")
+FIRST = "lexical, tokens"
 """The row from which differences are taken."""
 
 
@@ -105,10 +106,10 @@ def inputs_of(prepared: Prepared) -> dict[str, Any]:
         for name, part in (("lexical", "lexical"), ("minilm", "bi-encoder")):
             found[f"{name}, {segmentation}"] = [_by_part(evidence, part) for evidence in mixed]
         found[f"mixed, {segmentation}"] = mixed
-    windows = found["mixed, windows"]
-    shown, marked = _shown(prepared, windows)
+    passages = found["mixed, tokens"]
+    shown, marked = _shown(prepared, passages)
     found |= {"mixed, as shown": shown, "mixed, marked sentence": marked}
-    return found | {name: [_ordered(evidence, name) for evidence in windows] for name in ("document order", "random")}
+    return found | {name: [_ordered(evidence, name) for evidence in passages] for name in ("document order", "random")}
 
 
 def _by_part(evidence: Evidence, part: str) -> Evidence:
@@ -117,12 +118,12 @@ def _by_part(evidence: Evidence, part: str) -> Evidence:
     return replace(evidence, passage_score=evidence.passage_parts[part], passage_parts=None)
 
 
-def _shown(prepared: Prepared, windows: Sequence[Evidence]) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+def _shown(prepared: Prepared, scored: Sequence[Evidence]) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
     """Return the five best places of each document, and the sentence that is marked in the best place."""
-    pipeline = open_pipeline(prepared["index"], "mixed", assignments=["passages.preset=windows"])
+    pipeline = open_pipeline(prepared["index"], "mixed")
     queries = {query.query_id: query for query in read_queries(prepared["queries.jsonl"])}
     shown, marked = [], []
-    for evidence in windows:
+    for evidence in scored:
         document, query = pipeline.index.document(evidence.doc_id), queries[evidence.query_id]
         passages = best_passages(document, evidence, frozenset(), 5, pipeline.index.analyzer)
         best = Result(1, document.doc_id, document.title, 0.0, 0.0, None, 0, 0, 0, passages[:1])
@@ -171,15 +172,48 @@ def _half(estimate: Estimate) -> float:
     return (estimate.high - estimate.low) / 2
 
 
+def summary(results: Path, measure: str) -> str:
+    """Return a measure of all collections as a table in markdown, from the figures that were kept."""
+    columns = [task.collection for task in TASKS]
+    kept = [json.loads((results / f"evidence-{name}.json").read_text(encoding="utf-8"))["result"] for name in columns]
+    lines = [f"| {measure} | {' | '.join(columns)} |", f"|---|{'---|' * len(columns)}"]
+    lines.append(f"| relevant documents | {' | '.join(str(result['pairs']) for result in kept)} |")
+    for name in kept[0]["inputs"]:
+        values = [result["inputs"][name]["measures"][measure] for result in kept]
+        lines.append(f"| {name} | {' | '.join(_summed(measure, value) for value in values)} |")
+    return "\n".join(lines)
+
+
+def _summed(measure: str, estimate: Mapping[str, float]) -> str:
+    half = (estimate["high"] - estimate["low"]) / 2
+    if measure == "characters":
+        return f"{estimate['mean']:,.0f} ± {half:,.0f}"
+    return f"{100 * estimate['mean']:.1f} ± {100 * half:.1f}"
+
+
+def short(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of an analysis without groups of documents, to four digits."""
+    inputs = {
+        name: {part: shown[part] for part in ("measures", "differences")}
+        for name, shown in record["result"]["inputs"].items()
+    }
+    values = record | {"result": record["result"] | {"inputs": inputs, "groups": None}}
+    return dict(json.loads(json.dumps(values), parse_float=lambda text: round(float(text), 4)))
+
+
 def main() -> None:
-    """Score and measure each collection."""
+    """Score and measure each collection, or print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--only", choices=[task.collection for task in TASKS], action="append")
     parser.add_argument("--folder", type=Path, default=Path("work/evidence"))
     parser.add_argument("--results", type=Path, default=Path("docs/results"))
+    parser.add_argument("--print", action="store_true", dest="prints", help="print the tables of all collections")
     parser.add_argument("--again", action="store_true", help="remove what an earlier call kept")
     args = parser.parse_args()
+    if args.prints:
+        print(summary(args.results, "hit@1"), summary(args.results, "characters"), sep="\n\n")
+        return
     use_threads(1)
     for task in TASKS:
         if args.only is None or task.collection in args.only:
@@ -194,7 +228,7 @@ def main() -> None:
             command = f"python -m benchmarks.evidence DATA --only {task.collection}"
             record = {"command": command, "machine": machine(), "cpu_seconds": time.process_time() - start} | record
             record["gold"] = task.collection
-            output.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            output.write_text(json.dumps(short(record), ensure_ascii=False) + "\n", encoding="utf-8")
             print(
                 f"\n{task.collection}\n\n{analysis.text}\n\n{table(analysis.values)}\n",
                 *analysis.notes.lines(),
