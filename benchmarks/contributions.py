@@ -66,7 +66,11 @@ def trained(prepared: Prepared, network: str, model: Path) -> Path:
     """Train an aggregator on the vectors of a frozen model; return its folder."""
     output = prepared[network]
     inputs = (prepared["index"], prepared["train.jsonl"], prepared["train.txt"], prepared["bm25.run"])
-    options = [part for setting in (f"network.name={network}", f"network.model={model}", *SETTINGS) for part in ("--set", setting)]
+    options = [
+        part
+        for setting in (f"network.name={network}", f"network.model={model}", *SETTINGS)
+        for part in ("--set", setting)
+    ]
     kept = ("--folds", prepared["folds.json"], "--score-cache", prepared["rows.cache"])
     run("train", CONFIG, *inputs, "-o", output, *kept, *options)
     return output / "s1" / "model"
