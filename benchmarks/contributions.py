@@ -3,7 +3,8 @@
     python -m benchmarks.contributions DATA [--model MODEL] [--folder work/contributions] [--results docs/results]
 
 PARADE-Attn and PARADE-Max are trained on squad-dev-mixed, on the vectors of a frozen cross-encoder, `make model`, by
-questions about SQuAD's training articles (`benchmarks.training_pools`), and read the relevant documents of questions about the other articles:
+questions about SQuAD's training articles (`benchmarks.training_pools`), and read the relevant documents of questions
+about the other articles:
 
     contribution     attention (Attn), share of the dimensions that a passage wins (Max)
     leave-one-out    the loss of the document's score without the passage
