@@ -10,6 +10,7 @@ import typer
 
 from longrank.aggregation import AGGREGATORS, make_aggregator
 from longrank.cli import console
+from longrank.cli.completion import aggregators
 from longrank.cli.options import EvidenceFile, FirstStage, Interpolate, MixMethod, Normalize, Tag, Weights
 
 
@@ -17,7 +18,8 @@ def aggregate(
     evidence: EvidenceFile,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Output file, a TREC run.")] = None,
     aggregator: Annotated[
-        str | None, typer.Option("--aggregator", "-a", help=f"Aggregator: {', '.join(AGGREGATORS)}.")
+        str | None,
+        typer.Option("--aggregator", "-a", help=f"Aggregator: {', '.join(AGGREGATORS)}.", autocompletion=aggregators),
     ] = None,
     weights: Weights = None,
     k: Annotated[int | None, typer.Option("-k", help="kmaxp: passages to average. [default: 3]")] = None,

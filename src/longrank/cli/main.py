@@ -20,6 +20,7 @@ from typing import Annotated, Any
 import typer
 
 from longrank.cli import console
+from longrank.cli.completion import is_completing, typed_command
 from longrank.cli.listing import ByTask, summaries
 from longrank.config import suggestion
 from longrank.errors import InputError, LongRankError, printable
@@ -118,7 +119,6 @@ def _empty_app() -> typer.Typer:
         name="longrank",
         cls=ByTask,
         pretty_exceptions_enable=False,
-        add_completion=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
@@ -131,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     console.set_debug("--debug" in arguments)
     arguments = [a for a in arguments if a != "--debug"]  # wherever it stands
-    command = next((a for a in arguments if not a.startswith("-")), None)
+    command = typed_command(COMMANDS) if is_completing() else next((a for a in arguments if a[:1] != "-"), None)
     if command is not None and command not in COMMANDS:
         return _fail(f"unknown command '{printable(command)}'; {suggestion(command, COMMANDS)}", 2)
     if threading.current_thread() is threading.main_thread():
@@ -140,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     app = None
     try:
         app = build_app([command]) if command else _listing_app()
-        result = app(args=arguments or ["--help"], standalone_mode=False)
+        result = app(args=arguments or ["--help"], standalone_mode=False, prog_name="longrank")
         if result == 130:  # the parser swallows the interrupt
             raise KeyboardInterrupt
         return result if isinstance(result, int) else 0

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from longrank.cli import console
+from longrank.cli.completion import recipes as known_recipes
 from longrank.errors import InputError
 
 _STOPPED = {130, 143}  # exit codes of a process that was told to stop
@@ -19,7 +20,11 @@ _STOPPED = {130, 143}  # exit codes of a process that was told to stop
 def reproduce(
     recipes: Annotated[
         list[str] | None,
-        typer.Argument(help="A recipe, a table (all of its conditions), a paper, or a TOML file.", metavar="RECIPE"),
+        typer.Argument(
+            help="A recipe, a table (all of its conditions), a paper, or a TOML file.",
+            metavar="RECIPE",
+            autocompletion=known_recipes,
+        ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List tables and figures with their needs.")] = False,
     collection: Annotated[

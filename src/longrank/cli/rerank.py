@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from longrank.cli import console
+from longrank.cli.completion import pipelines
 from longrank.cli.options import (
     AllowUntrained,
     Convert,
@@ -27,7 +28,10 @@ def rerank(
     queries: QueriesSource,
     run: Annotated[Path, typer.Argument(help="The run to rerank, a TREC file from any engine.", metavar="RUN")],
     output: RunOutput,
-    pipeline: Annotated[str, typer.Option(help="Pipeline name or TOML file; its first stage is not used.")] = "mixed",
+    pipeline: Annotated[
+        str,
+        typer.Option(help="Pipeline name or TOML file; its first stage is not used.", autocompletion=pipelines),
+    ] = "mixed",
     model: Model = None,
     convert: Convert = False,
     depth: Annotated[int | None, typer.Option(help="Documents reranked per query.")] = None,

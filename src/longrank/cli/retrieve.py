@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from longrank.cli import console
+from longrank.cli.completion import presets
 from longrank.cli.options import Field, Filter, QueriesSource, QueryFormat, Tag, Where
 from longrank.errors import printable
 from longrank.storage import atomic_write
@@ -20,7 +21,11 @@ def retrieve(
     output: Annotated[Path, typer.Option("-o", "--output", help="Output file, a TREC run; .gz compresses it.")],
     k: Annotated[int, typer.Option("-k", help="Documents per query.")] = 1000,
     preset: Annotated[
-        str, typer.Option(help="First stage by name, e.g. bm25-lucene+rm3, dense or hybrid; docs/names.md lists them.")
+        str,
+        typer.Option(
+            help="First stage by name, e.g. bm25-lucene+rm3, dense or hybrid; docs/names.md lists them.",
+            autocompletion=presets,
+        ),
     ] = "bm25-anserini",
     similarity: Annotated[str | None, typer.Option(help="bm25 or ql (query likelihood).")] = None,
     k1: Annotated[float | None, typer.Option(help="BM25: term frequency saturation, 0 or more.")] = None,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longrank.cli import console
+from longrank.cli.completion import pipelines
 from longrank.cli.options import AllowUntrained, Convert, Filter, Model, PipelineSettings, ScoreCache, Where
 from longrank.errors import install_line, printable
 
@@ -28,7 +29,10 @@ def search(
     query: Annotated[str, typer.Argument(help="The query.", metavar="QUERY")],
     pipeline: Annotated[
         str | None,
-        typer.Option(help="Pipeline name or TOML file. [default: mixed if MiniLM is installed, else lexical]"),
+        typer.Option(
+            help="Pipeline name or TOML file. [default: mixed if MiniLM is installed, else lexical]",
+            autocompletion=pipelines,
+        ),
     ] = None,
     model: Model = None,
     convert: Convert = False,

@@ -25,9 +25,9 @@ def sync(
     passages: Annotated[str, typer.Option(help="Passage preset for --vectors.")] = "tokens",
     workers: Annotated[int, typer.Option(help="Processes that analyse text.", min=1)] = 2,
 ) -> None:
-    """Build an index of folders, or bring it up to date with them.
+    """Keep an index equal to folders of files.
 
-    An index that `longrank index` built from the same folders keeps its options. Each update is one step: searches use
+    The first call builds the index, and later calls bring it up to date. An index that `longrank index` built from the same folders keeps its options. Each update is one step: searches use
     the old or the new index. With --watch, changes are indexed a second after the last of a burst, and all files are
     compared once a minute; Ctrl-C ends it.
 

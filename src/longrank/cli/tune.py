@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longrank.cli import console
+from longrank.cli.completion import presets
 from longrank.cli.options import (
     ChooseBy,
     Field,
@@ -41,7 +42,10 @@ def tune(
         ),
     ],
     preset: Annotated[
-        str, typer.Option(help="First stage to tune, e.g. bm25-anserini+rm3; docs/names.md lists all.")
+        str,
+        typer.Option(
+            help="First stage to tune, e.g. bm25-anserini+rm3; docs/names.md lists all.", autocompletion=presets
+        ),
     ] = "bm25-anserini",
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="key=value: a setting with one value for the whole grid.")
