@@ -28,8 +28,8 @@ def sync(
     """Keep an index equal to folders of files.
 
     The first call builds the index, and later calls bring it up to date. An index that `longrank index` built from the
-    same folders keeps its options. Each update is one step: searches use the old or the new index. With --watch, changes
-    are indexed a second after the last of a burst, and all files are compared once a minute; Ctrl-C ends it.
+    same folders keeps its options. Each update is one step: searches use the old or the new index. With --watch,
+    changes are indexed a second after the last of a burst, and all files are compared once a minute; Ctrl-C ends it.
 
     Example: longrank sync papers/ -o papers.index --watch
     """
