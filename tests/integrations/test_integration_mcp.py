@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,6 +73,22 @@ def test_the_text_around_a_passage(index: str) -> None:
     text = opened.document(doc_id).text
     part = called(index, "read_around", doc_id=doc_id, start=30, end=50, characters=10).structured_content
     assert (part["start"], part["end"], part["text"]) == (20, 60, text[20:60])
+
+
+def test_the_tools_follow_a_changed_index(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = tmp_path / "index"
+    index = Index.build([("d1", "Dogs bark."), ("d2", "Cats purr.")], folder)
+
+    async def talk(client: Client) -> list[Any]:
+        found = []
+        for change in (lambda: None, lambda: index.add([("d3", "A zebra.")]), (folder / "manifest.json").unlink):
+            change()
+            answer = await client.call_tool("search", {"query": "zebra"})
+            found.append([one["doc_id"] for one in answer.structured_content["result"]])
+        return found
+
+    assert asked(str(folder), talk) == [[], ["d3"], ["d3"]]
+    assert "the old state stays in use" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from longrank.errors import InputError, MissingExtra
 from longrank.small_files import MIB, read_small
 
 if TYPE_CHECKING:
+    from longrank.index.stamps import Stamp
     from longrank.service.engine import Engine, PipelineChoice
-    from longrank.service.reloading import Stamp
     from longrank.service.settings import ServiceSettings
     from longrank.types import Notes
 
@@ -129,7 +129,7 @@ def serve(
         from longrank.verbs.convert import converted
 
         model = converted(model, notes)
-    from longrank.service.reloading import stamp_of
+    from longrank.index.stamps import stamp_of
 
     seen = None if index is None else stamp_of(index)  # before the index is opened
     engine = _engine(index, rerank_only, pipelines, model, assignments or (), notes)

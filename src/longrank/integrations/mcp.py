@@ -9,15 +9,20 @@ All places are code points of a document's text, so an answer can cite ``doc_id[
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import Lock
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
 from longrank.errors import LongRankError, MissingExtra
+from longrank.index.stamps import stamp_of
+from longrank.protocols import PassageScorer
 from longrank.ranking.explain import Result, ShownPassage
 from longrank.ranking.pipeline import Pipeline, open_pipeline
+from longrank.scoring import keeping_models
 from longrank.verbs.search import search as run_search
 
 try:
@@ -28,6 +33,8 @@ except ImportError:
 
 LONGEST = 20_000
 """Characters that a tool returns at most."""
+
+_log = logging.getLogger("longrank")
 
 _INSTRUCTIONS = (
     "Search the documents of this index. Results have passages with offsets; read around a passage before you rely on "
@@ -85,9 +92,10 @@ def make_server(
     """
     from longrank.ranking.settings import default_pipeline
 
-    opened = open_pipeline(index, pipeline or default_pipeline(), model=model, assignments=assignments)
+    name = pipeline or default_pipeline()
+    following = _Following(Path(index), lambda: open_pipeline(Path(index), name, model=model, assignments=assignments))
     server = MCPServer("longrank", instructions=_INSTRUCTIONS)
-    tools = _Tools(opened)
+    tools = _Tools(following)
     for tool in (tools.search, tools.read_document, tools.read_around):
         server.tool()(tool)
     return server
@@ -104,11 +112,41 @@ async def openai_tools(server: MCPServer) -> list[Mapping[str, Any]]:
     ]
 
 
+class _Following:
+    """A pipeline over the newest state of an index; models stay loaded.
+
+    Raises:
+        InputError, MissingExtra, IntegrityError: `load` fails at first. Later the old state stays in use.
+    """
+
+    def __init__(self, folder: Path, load: Callable[[], Pipeline]) -> None:
+        self._folder, self._load, self._lock = folder, load, Lock()
+        self._models: dict[Any, PassageScorer] = {}
+        self._stamp = stamp_of(folder)
+        self._pipeline = self._opened()
+
+    def current(self) -> Pipeline:
+        """Return the pipeline, opened again if the index was changed."""
+        with self._lock:
+            stamp = stamp_of(self._folder)
+            if stamp != self._stamp:
+                self._stamp = stamp
+                try:
+                    self._pipeline = self._opened()
+                except LongRankError as error:
+                    _log.warning("the changed index cannot be opened, the old state stays in use: %s", error)
+            return self._pipeline
+
+    def _opened(self) -> Pipeline:
+        with keeping_models(self._models):
+            return self._load()
+
+
 class _Tools:
     """The tools; their docstrings and annotations are what a language model reads."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
+    def __init__(self, following: _Following) -> None:
+        self._following = following
 
     def search(
         self,
@@ -117,8 +155,9 @@ class _Tools:
         passages: Annotated[int, Field(ge=1, le=10, description="Passages of each document.")] = 2,
     ) -> list[FoundDocument]:
         """Search the documents. Return the best documents, each with the passages that answer."""
+        pipeline = self._following.current()
         try:
-            found = run_search(self._pipeline.index, query, pipeline=self._pipeline, k=k, passages=passages)
+            found = run_search(pipeline.index, query, pipeline=pipeline, k=k, passages=passages)
         except LongRankError as error:
             raise ToolError(str(error)) from None
         return [_document(result) for result in found]
@@ -146,7 +185,7 @@ class _Tools:
 
     def _part(self, doc_id: str, start: int, end: int) -> Part:
         try:
-            document = self._pipeline.index.document(doc_id)
+            document = self._following.current().index.document(doc_id)
         except KeyError:
             raise ToolError(f"no document has the id {doc_id!r}; take a doc_id that search returned") from None
         text = document.text

@@ -8,33 +8,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from pathlib import Path
-from typing import TypeAlias
 
 from longrank.errors import LongRankError
-from longrank.index.folder import VECTORS
+from longrank.index.stamps import Stamp, stamp_of
 from longrank.service.engine import Engine
-from longrank.storage import MANIFEST
 from longrank.types import Notes
-
-Stamp: TypeAlias = tuple[tuple[str, int, int, int], ...]
-"""Path, inode, nanoseconds of the last modification and size of each manifest."""
 
 _LOG = logging.getLogger("longrank.service.reloading")
 _POLL_SECONDS = 1.0
 _LONGEST = 60.0  # seconds from a failed attempt to the next, if nothing changes
-
-
-def stamp_of(folder: Path) -> Stamp:
-    """Return what tells a commit: another stamp means another index or other stored vectors."""
-    found = []
-    for path in (folder / MANIFEST, *sorted((folder / VECTORS).glob(f"*/{MANIFEST}"))):
-        try:
-            state = path.stat()
-        except OSError:  # being replaced, or removed
-            continue
-        found.append((str(path), state.st_ino, state.st_mtime_ns, state.st_size))
-    return tuple(found)
 
 
 class Reloader:

@@ -18,8 +18,9 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 from fakes import index_of
 from http_server import running
 from longrank.index import Index
+from longrank.index.stamps import stamp_of
 from longrank.service.engine import Engine, PipelineChoice
-from longrank.service.reloading import Reloader, stamp_of
+from longrank.service.reloading import Reloader
 from longrank.service.rerank import Service
 from longrank.service.search import reply_json, search_index
 from longrank.types import Document, Notes
