@@ -23,7 +23,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evidence import Measured, Prepared, table
+from benchmarks.evidence import Measured, Prepared, short, table
 from benchmarks.gains_tasks import articles_of, run, write_qrels, write_queries
 from benchmarks.training_examples import sample
 from benchmarks.training_pools import is_training_article, unseen
@@ -126,7 +126,7 @@ def main() -> None:
     analysis = analyze.evidence(orders, prepared.gold, by=TASK.gold)
     record |= {"cpu_seconds": time.process_time() - start, "result": asdict(analysis.values)}
     output = args.results / f"contributions-{TASK.collection}.json"
-    output.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    output.write_text(json.dumps(short(record), ensure_ascii=False) + "\n", encoding="utf-8")
     print(analysis.text, table(analysis.values), *analysis.notes.lines(), sep="\n\n")
 
 
