@@ -23,8 +23,8 @@ from longrank.types import Notes
 
 LONGRANK = (sys.executable, "-m", "longrank")
 INDEX = "python-docs"
-QUERY = "count how often each word occurs and show the commonest ones"
-DOCUMENT = "collections"
+QUERY = "choose an implementation according to the type of the first argument"
+DOCUMENT = "functools"
 RERANKED = ("sched", "queue", "collections", "heapq")
 RERANK_QUERY = "find the ten largest items of a huge list without sorting all of it"
 
