@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from longrank.errors import BeingWritten, InputError
+from longrank.errors import BeingWritten, InputError, LongRankError
 from longrank.index import Index
 from longrank.service.engine import Engine
 from longrank.service.errors import Refusal
@@ -17,6 +17,8 @@ from longrank.types import Notes
 
 class Changes:
     """Changes of the served index. Each call is a commit; when it returns, new requests use the changed index.
+
+    If the changed index cannot be served, the reply has a warning, and requests use the old state.
 
     Args:
         engine: the loaded pipelines.
@@ -64,24 +66,33 @@ class Changes:
 
     def _index(self) -> Index:
         """Return the newest state of the index; another process may have changed it."""
+        return Index(self._folder)
+
+    @property
+    def _folder(self) -> Path:
         served = self._engine.index
         assert served is not None
-        return Index(served.path)
+        return served.path
 
     def _changed(self, *, added: int = 0, replaced: int = 0, deleted: int = 0) -> ChangeReply:
-        notes = self._engine.reopen()
-        index = self._engine.index
-        assert index is not None
+        try:
+            warnings = self._engine.reopen().lines()
+        except LongRankError as error:  # such as stored vectors that a `dense` first stage needs
+            warnings = [f"the index is changed, but searches use its old state: {_told(error, self._folder)}"]
         counts = {"added": added, "replaced": replaced, "deleted": deleted}
-        return ChangeReply(**counts, n_docs=len(index), warnings=list(notes.lines()))
+        return ChangeReply(**counts, n_docs=len(self._index()), warnings=list(warnings))
 
 
 def _refusal(error: InputError, folder: Path) -> Refusal:
     """Return the refusal that stands for an error of the writer, without the path of the index."""
     if isinstance(error, BeingWritten):
         return Refusal(409, "busy", "another process is changing the index", {"Retry-After": "1"})
-    message = str(error)
-    return Refusal(422, "invalid", message.removeprefix(f"{folder}: "))
+    return Refusal(422, "invalid", _told(error, folder))
+
+
+def _told(error: LongRankError, folder: Path) -> str:
+    """Return the message of an error without the path of the index."""
+    return str(error).removeprefix(f"{folder}: ")
 
 
 def _first_present(documents: Sequence[dict[str, Any]], index: Index) -> int | None:

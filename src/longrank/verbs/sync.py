@@ -86,25 +86,32 @@ def watched(sources: Sequence[str | Path]) -> Iterator[None]:
 
     Raises:
         MissingExtra: watchfiles is not installed.
+        OSError: the system cannot watch the files, such as too many of them.
     """
     places = [Path(place) for place in places_of([str(source) for source in sources])]
-    events: SimpleQueue[bool] = SimpleQueue()
+    events: SimpleQueue[bool | Exception] = SimpleQueue()
     stop, last = Event(), -_SCAN
     Thread(target=_put_events, args=(load_watch(), places, events, stop), daemon=True).start()
     try:
         while True:
-            if events.get() or time.monotonic() - last >= _SCAN:
+            event = events.get()
+            if isinstance(event, Exception):
+                raise event
+            if event or time.monotonic() - last >= _SCAN:
                 yield
                 last = time.monotonic()
     finally:
         stop.set()
 
 
-def _put_events(watch: Watch, places: Sequence[Path], events: SimpleQueue[bool], stop: Event) -> None:
+def _put_events(watch: Watch, places: Sequence[Path], events: SimpleQueue[bool | Exception], stop: Event) -> None:
     """Put True after each burst of changes, and False every second; in a thread, since a wait there takes signals."""
     options = {"debounce": _DEBOUNCE, "rust_timeout": _PAUSE, "yield_on_timeout": True, "stop_event": stop}
-    for changes in watch(*places, watch_filter=None, **options):
-        events.put(bool(changes))
+    try:
+        for changes in watch(*places, watch_filter=None, **options):
+            events.put(bool(changes))
+    except Exception as error:  # raised again in the other thread
+        events.put(error)
 
 
 def load_watch() -> Watch:

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from longrank.cli.main import main
+from longrank.errors import InputError
 from longrank.index import Index
 from longrank.service.rerank import Service
 from longrank.service.settings import ServiceSettings
@@ -114,6 +115,17 @@ def test_changes_need_the_key_and_a_writable_server(desk: Service) -> None:
     for settings, status in ((desk.settings, 401), (ServiceSettings(), 404)):
         assert [answers(opened(desk.engine, settings), request).status for request in requests] == [status, status]
     assert ids(desk) == ["d", "e", "f"]
+
+
+def test_a_changed_index_that_cannot_be_served_is_a_warning(desk: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise InputError("the pipeline needs stored vectors")
+
+    monkeypatch.setattr(desk.engine, "reopen", fail)
+    reply = one(desk, "POST", "/documents", {"documents": [ZEBRA]})
+    assert (reply.status, reply.json["added"], reply.json["n_docs"]) == (200, 1, 4)
+    (warning,) = reply.json["warnings"]
+    assert warning == "the index is changed, but searches use its old state: the pipeline needs stored vectors"
 
 
 def test_another_writer_is_reported_as_busy(desk: Service) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,19 @@ def test_a_missing_source_is_refused_and_deletes_nothing(folder: Path, tmp_path:
     with pytest.raises(InputError, match="no such file or folder"):
         sync([folder], tmp_path / "index")
     assert len(Index(tmp_path / "index")) == 2
+
+
+@pytest.mark.timeout(60)
+def test_a_watch_that_fails_ends_with_its_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def watch(*places: Path, **options: object) -> Iterator[set[tuple[object, str]]]:
+        yield {(1, "a.txt")}
+        raise OSError("OS file watch limit reached")
+
+    monkeypatch.setattr("longrank.verbs.sync.load_watch", lambda: watch)
+    moments = watched([folder])
+    next(moments)
+    with pytest.raises(OSError, match="file watch limit"):
+        next(moments)
 
 
 @pytest.mark.timeout(60)
