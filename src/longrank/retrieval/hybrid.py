@@ -57,6 +57,12 @@ class Hybrid:
         retriever.words, retriever.dense = self.words.noting(notes), self.dense.noting(notes)
         return retriever
 
+    def weighted(self, weight: float) -> Self:
+        """Return the same first stage with min-max normalised scores; the dense scores have a weight in [0, 1]."""
+        retriever = copy(self)
+        retriever._fuse = _minmax(weight)
+        return retriever
+
     def expand(self, query: Query) -> ExpandedQuery:
         """Return the terms that the first stage of words searches for."""
         return self.words.expand(query)
@@ -106,7 +112,10 @@ def open_hybrid(
     """
     if method == "rrf" and weight is not None:
         raise InputError("reciprocal ranks have no weight", got=f"weight={weight}", fix="add --set method=minmax")
-    share = 0.5 if weight is None else weight
-    fuse = rrf if method == "rrf" else partial(linear, weights=[1 - share, share], normalize="minmax")
+    fuse = rrf if method == "rrf" else _minmax(0.5 if weight is None else weight)
     dense = open_dense(index, vectors=vectors, model=model, best=best, exact=exact, notes=notes)
     return Hybrid(words, dense, fuse, depth=depth)
+
+
+def _minmax(weight: float) -> Callable[..., Run]:
+    return partial(linear, weights=[1 - weight, weight], normalize="minmax")

@@ -34,6 +34,7 @@ from longrank.retrieval import (
     parameters_of,
     vector_options,
 )
+from longrank.retrieval.hybrid import Hybrid
 from longrank.storage import Journal, digest_of, read_journal
 from longrank.types import Notes, Qrels, Query, ScoredDoc
 
@@ -84,7 +85,23 @@ class Search:
         Raises:
             InputError: a value out of range.
         """
-        return make_retriever(self.opened, self.preset, notes=notes, **{**self.fixed, **setting})
+        stage = first_stage(self.preset, {**self.fixed, **setting})
+        if notes is None and "weight" in setting and stage.vectors.get("method") == "minmax":
+            return self._fused(setting).weighted(setting["weight"])
+        return make_retriever(self.opened, stage, notes=notes)
+
+    @cached_property
+    def _fusions(self) -> dict[tuple[tuple[str, Number], ...], Hybrid]:
+        return {}
+
+    def _fused(self, setting: Setting) -> Hybrid:
+        """Return the hybrid first stage of a setting; its model is loaded once for all weights."""
+        others = tuple((name, value) for name, value in setting.items() if name != "weight")
+        if others not in self._fusions:
+            hybrid = make_retriever(self.opened, self.preset, **{**self.fixed, **dict(others)})
+            assert isinstance(hybrid, Hybrid)
+            self._fusions[others] = hybrid
+        return self._fusions[others]
 
     def __call__(self, setting: Setting) -> NDArray[np.float64]:
         """Return the values, float64[Q]; a query without results has 0.
@@ -156,8 +173,8 @@ def tunable(preset: str, fixed: Mapping[str, Any]) -> dict[str, type[Number]]:
     stage = first_stage(preset, dict(fixed))
     make_feedback(stage)
     values = {**_of_words(stage), **vector_options(stage.kind), **stage.vectors}
-    if "weight" in values and values.get("method") == "minmax":
-        values["weight"] = 0.5
+    if "weight" in values:
+        values["weight"] = 0.5  # default of min-max scores; reciprocal ranks refuse a weight with the cure
     return {name: type(value) for name, value in values.items() if type(value) in (int, float) and name != _CHANCE}
 
 
