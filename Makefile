@@ -3,6 +3,8 @@
 # make lint   format check, ruff, mypy, layers
 # make test-slow, test-base (no extras), test-spacy   what is heavy or needs another environment
 # make test-clients   other people's HTTP clients against a server, each in the environment that its versions need
+# make fuzz   every reader of files under atheris, SECONDS each (default 60); corpora and crashes in work/fuzz
+# make soak   a server at 80% load for MINUTES (default 120): memory, descriptors and latency, into work/soak
 # make model  train the cascade's cross-encoder into the cache folder (one to two hours)
 # make docs   the documentation site, into build/site/html
 # make bench  the measurements of docs/results.md (most of an hour)
@@ -14,7 +16,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: demo test test-slow test-base test-spacy test-clients lint model docs bench clean
+.PHONY: demo test test-slow test-base test-spacy test-clients lint fuzz soak model docs bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -64,6 +66,15 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check src tests benchmarks docs examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+SECONDS ?= 60
+fuzz: $(VENV)/.test
+	$(BIN)/pip install -q 'atheris>=3'
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --folder work/fuzz
+
+MINUTES ?= 120
+soak: $(VENV)/.test
+	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES) -o work/soak $(if $(wildcard $(MODEL)),--cross-encoder $(MODEL))
 
 # DATA: a folder of collection folders
 DATA ?= ../shared/data

@@ -1,0 +1,174 @@
+"""Measure a server over hours at 80% of its capacity: memory, descriptors, threads and latency, minute by minute.
+
+    python -m benchmarks.soak [--minutes 120] [--share 0.8] [--cross-encoder FOLDER] [-o FOLDER]
+
+`longrank serve` runs in a process of its own, with an index of the demo's documents and stored vectors. The requests
+are a fixed cycle: searches with the vectors, documents and parts of the page, texts reranked by the bi-encoder and with
+`--cross-encoder`, by a cross-encoder. Capacity is the number of requests that 2 clients are answered per second, in a
+minute after a minute of warming up; then requests arrive at random at `--share` of it, each on a connection of its own.
+Growth is the slope of a line through the second half of the samples, which leaves out caches that are still filling.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.service_requests import Answer, Connection, Server, asked
+from longrank.demo.collection import DemoCollection, load
+from longrank.types import Notes
+
+Step = tuple[str, dict[str, Any] | None]
+CALIBRATION, CLIENTS = 60.0, 2
+PAGE = ("/", "/static/search.js", "/info", "/metrics")
+
+
+def steps(demo: DemoCollection, cross_encoder: bool) -> list[list[Step]]:
+    """Return kinds of requests, each as (path, body or None to get it); a cycle takes one of each kind in turn."""
+    searches: list[Step] = [("/search", {"query": query.text, "pipeline": "minilm"}) for query in demo.queries]
+    documents: list[Step] = [(f"/document?id={document.doc_id}", None) for document in demo.documents]
+    page: list[Step] = [(path, None) for path in PAGE]
+    kinds = [searches, documents, searches, page, _texts("minilm", 2)]
+    return [*kinds, searches, _texts("firstp", 2)] if cross_encoder else kinds
+
+
+def _texts(pipeline: str, n_documents: int) -> list[Step]:
+    requests = [asked(n, n_documents) for n in range(500)]
+    return [("/v2/rerank", {"model": pipeline, "query": one.query, "documents": one.documents}) for one in requests]
+
+
+class Load:
+    """Requests in turn, and what became of those since the last `taken`."""
+
+    def __init__(self, url: str, kinds: list[list[Step]]) -> None:
+        self._url, self._kinds, self._numbers = url, kinds, count()
+        self._answers: list[tuple[str, Answer]] = []
+
+    async def ask(self, connection: Connection) -> None:
+        number = next(self._numbers)
+        kind = self._kinds[number % len(self._kinds)]
+        path, body = kind[number // len(self._kinds) % len(kind)]
+        answer = await (connection.get(path) if body is None else connection.post(path, json.dumps(body).encode()))
+        self._answers.append((path.partition("?")[0], answer))
+
+    async def arrival(self) -> None:
+        async with Connection(self._url) as connection:
+            await self.ask(connection)
+
+    def taken(self) -> dict[str, Any]:
+        """Return the figures of the answers since the last call."""
+        answers, self._answers = self._answers, []
+        statuses = Counter(str(answer.status) for _, answer in answers)
+        good = [
+            answer.seconds for path, answer in answers if answer.status == 200 and path in ("/search", "/v2/rerank")
+        ]
+        p50, p99 = np.quantile(good, [0.5, 0.99]).tolist() if good else (0.0, 0.0)
+        return {"answers": len(answers), "statuses": dict(sorted(statuses.items())), "p50": p50, "p99": p99}
+
+
+async def capacity(load: Load, url: str, seconds: float) -> float:
+    """Return the requests per second that `CLIENTS` clients are answered."""
+    end = time.monotonic() + seconds
+
+    async def client() -> None:
+        async with Connection(url) as connection:
+            while time.monotonic() < end:
+                await load.ask(connection)
+
+    await asyncio.gather(*(client() for _ in range(CLIENTS)))
+    return float(load.taken()["statuses"].get("200", 0) / seconds)
+
+
+async def soaked(server: Server, load: Load, per_second: float, minutes: int, output: Path) -> list[dict[str, Any]]:
+    """Return a sample for each minute; each is printed and written as it comes."""
+    rng, samples, pending = random.Random(6), list[dict[str, Any]](), set[asyncio.Task[None]]()
+    started = due = time.monotonic()
+    for minute in range(1, minutes + 1):
+        while (due := due + rng.expovariate(per_second)) < started + 60 * minute:
+            await asyncio.sleep(due - time.monotonic())
+            pending.add(task := asyncio.create_task(load.arrival()))
+            task.add_done_callback(pending.discard)
+        samples.append({"minute": minute, **held(server.process.pid), **load.taken()})
+        print(json.dumps(samples[-1]), file=sys.stderr, flush=True)
+        (output / "soak-samples.json").write_text(json.dumps(samples, indent=1) + "\n")
+    await asyncio.gather(*pending)
+    return samples
+
+
+def held(pid: int) -> dict[str, float]:
+    """Return MiB of memory, and the numbers of descriptors and threads, of a process."""
+    lines = (line.split() for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    status = {line[0]: line[1] for line in lines if len(line) > 1}
+    return {
+        "rss": int(status["VmRSS:"]) / 1024,
+        "anonymous": int(status["RssAnon:"]) / 1024,
+        "descriptors": len([*Path(f"/proc/{pid}/fd").iterdir()]),
+        "threads": int(status["Threads:"]),
+    }
+
+
+def summary(samples: list[dict[str, Any]], per_second: float) -> dict[str, Any]:
+    """Return extremes, and the growth of the second half, also carried on to 24 hours."""
+    late = samples[len(samples) // 2 :]
+    statuses = sum((Counter(one["statuses"]) for one in samples), Counter[str]())
+    found: dict[str, Any] = {"minutes": len(samples), "requests_per_second": per_second, "statuses": dict(statuses)}
+    for name in ("rss", "anonymous", "descriptors", "threads", "p50", "p99"):
+        values = [one[name] for one in late]
+        slope = float(np.polyfit(range(len(values)), values, 1)[0]) if len(values) > 1 else 0.0
+        found[name] = {"first": samples[0][name], "middle": values[0], "last": values[-1], "per_hour": 60 * slope}
+    found["rss"]["after_24_hours"] = found["rss"]["last"] + 24 * found["rss"]["per_hour"]
+    return found
+
+
+def built(folder: Path, demo: DemoCollection) -> Path:
+    """Build an index of the demo's documents with stored vectors."""
+    lines = [json.dumps({"id": one.doc_id, "title": one.title, "text": one.text}) for one in demo.documents]
+    (folder / "docs.jsonl").write_text("\n".join(lines) + "\n")
+    longrank = [sys.executable, "-m", "longrank", "index"]
+    subprocess.run([*longrank, str(folder / "docs.jsonl"), "-o", str(folder / "index")], check=True)
+    subprocess.run([*longrank, "--vectors", "minilm", str(folder / "index")], check=True)
+    return folder / "index"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=int, default=120)
+    parser.add_argument("--share", type=float, default=0.8, help="of the measured capacity")
+    parser.add_argument("--cross-encoder", type=Path, help="a model folder, served as firstp")
+    parser.add_argument("--warm", type=float, default=60, help="seconds before capacity is measured")
+    parser.add_argument("--threads", type=int, default=2, help="of PyTorch")
+    parser.add_argument("-o", "--output", type=Path, default=Path("work/soak"))
+    args = parser.parse_args()
+    args.output.mkdir(parents=True, exist_ok=True)
+    demo = load(Notes())
+    with tempfile.TemporaryDirectory() as place:
+        command = ["-m", "longrank", "serve", str(built(Path(place), demo)), "--port", "0", "--pipeline", "minilm"]
+        command += ["--pipeline", f"firstp={args.cross_encoder}"] if args.cross_encoder else []
+        with Server(command, args.threads, args.output / "server.log") as server:
+            load_ = Load(server.url, steps(demo, args.cross_encoder is not None))
+            asyncio.run(_run(server, load_, args))
+
+
+async def _run(server: Server, load: Load, args: argparse.Namespace) -> None:
+    await capacity(load, server.url, args.warm)
+    per_second = args.share * await capacity(load, server.url, CALIBRATION)
+    samples = await soaked(server, load, per_second, args.minutes, args.output)
+    found = json.dumps(summary(samples, per_second), indent=1)
+    print(found)
+    (args.output / "soak.json").write_text(found + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Readers of files on damaged and hostile bytes; `targets` has the list."""
