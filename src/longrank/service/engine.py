@@ -196,10 +196,14 @@ class Engine:
         """Return index, pipelines and aggregators for ``/info``."""
         index, served = self._state
         return {
-            "index": None if index is None else {"name": self.index_name, "n_docs": len(index)},
+            "index": None if index is None else self._describe(index),
             "pipelines": [{**item.describe(), "default": n == 0} for n, item in enumerate(served.values())],
             "aggregators": simple_aggregators(),
         }
+
+    def _describe(self, index: Index) -> dict[str, Any]:
+        fields = [] if index.stored is None else list(index.stored.fields)
+        return {"name": self.index_name, "n_docs": len(index), "fields": fields}
 
     def command(self, served: Served, query: str, k: int, passages: int, more: Sequence[str] = ()) -> str:
         """Return the command line of a search; `more` are further options."""

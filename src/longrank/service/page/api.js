@@ -1,5 +1,7 @@
 // Requests to the server: JSON in, JSON out; failures are a ServerError with the server's message.
 
+import { requested } from "./filters.js";
+
 const KEY = "longrank-key";
 
 export class ServerError extends Error {
@@ -46,9 +48,11 @@ const PASSAGES = 5; // per document; the server scores the sentences of each
 const REMEMBERED = 20;
 const answers = new Map(); // of searches, for the back button
 
-/** Search with a pipeline. */
-export function search({ query, pipeline, k }, signal) {
+/** Search with a pipeline; filter: JSON text, "" for none; facets: fields that are counted and shown. */
+export function search({ query, pipeline, k, filter = "", facets = [] }, signal) {
   const body = { query, pipeline, k, passages: PASSAGES };
+  if (filter) body.filter = requested(filter);
+  if (facets.length) Object.assign(body, { facets, show: facets });
   const key = JSON.stringify(body);
   if (!answers.has(key)) {
     answers.set(key, ask("search", body, signal));

@@ -1,6 +1,7 @@
 // The card of a ranked document: rank, title, best passage, strip, scores, and more passages.
 
 import { h } from "./dom.js";
+import { valueText } from "./filters.js";
 import { drawStrip, namesOf } from "./strip.js";
 import { excerpt } from "./passage.js";
 import { placesOf } from "./places.js";
@@ -27,6 +28,7 @@ export function card(result, { scores, scale, href, shown = SHOWN }) {
         h("h3", {}, h("a", { href: href(null), dir: "auto" }, title)),
         result.title && h("p", { class: "quiet id", dir: "auto" }, result.doc_id),
         result.file && h("p", { class: "quiet" }, h("a", { href: result.file, target: "_blank", rel: "noopener" }, "Open the file")),
+        metadata(result.metadata ?? {}),
         h("p", { class: "places" }))),
     list(0, 1),
     result.strip.length > 0 && drawStrip({
@@ -42,6 +44,12 @@ export function card(result, { scores, scale, href, shown = SHOWN }) {
   const label = `${result.rank}. ${title}`;
   const attributes = { class: "card", "aria-label": label, "data-doc": result.doc_id, tabindex: -1 };
   return h("li", {}, h("article", attributes, parts));
+}
+
+/** Make the list of the document's shown fields. */
+function metadata(fields) {
+  const items = Object.entries(fields).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { dir: "auto" }, valueText(value))));
+  return items.length > 0 && h("dl", { class: "metadata" }, items);
 }
 
 /** Make the list of scores [[name, value]], with the amount of text read. */

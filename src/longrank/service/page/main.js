@@ -71,7 +71,7 @@ async function show() {
 }
 
 function sameDocument(from, state) {
-  const what = ["id", "text", "pipeline", "query", "k"];
+  const what = ["id", "text", "pipeline", "query", "k", "filter"];
   return from?.view === "document" && what.every((name) => from[name] === state[name]);
 }
 

@@ -1,4 +1,5 @@
-// The address holds the state of the page: #search?q=...&p=lexical&p=bm25&k=10, #document?id=...&in=lexical&at=120&q=...
+// The address holds the state of the page: #search?q=...&p=lexical&p=bm25&k=10&filter={...}&facet=year,
+// #document?id=...&in=lexical&at=120&q=...
 
 /** Parse the address. */
 export function route() {
@@ -10,6 +11,8 @@ export function route() {
     query: params.get("q") ?? "",
     pipelines: [...new Set(params.getAll("p"))].slice(0, 3),
     k: Number.isInteger(k) && k >= 1 && k <= 100 ? k : 10,
+    filter: params.get("filter") ?? "",
+    facets: [...new Set(params.getAll("facet"))].slice(0, 20),
     id: params.get("id"),
     text: params.has("text") ? Number(params.get("text")) : null,
     pipeline: params.get("in"),
@@ -17,9 +20,9 @@ export function route() {
   };
 }
 
-/** Return the address of a search. */
-export function searchHash({ query, pipelines, k }) {
-  return `#search?${searchParams({ query, pipelines, k })}`;
+/** Return the address of a search {query, pipelines, k, filter?, facets?}. */
+export function searchHash(search) {
+  return `#search?${searchParams(search)}`;
 }
 
 /** Return the address of a document with a pipeline's evidence, at the passage that starts at code point `at`. */
@@ -36,9 +39,11 @@ export function textHash(index, at = null) {
   return `#document?text=${index}${at === null ? "" : `&at=${at}`}`;
 }
 
-function searchParams({ query, pipelines, k }) {
+function searchParams({ query, pipelines, k, filter = "", facets = [] }) {
   const params = new URLSearchParams({ q: query });
   pipelines.forEach((name) => params.append("p", name));
   params.append("k", k);
+  if (filter) params.append("filter", filter);
+  facets.forEach((name) => params.append("facet", name));
   return params;
 }

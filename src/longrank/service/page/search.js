@@ -5,6 +5,7 @@ import { search } from "./api.js";
 import { card } from "./card.js";
 import { commandLine } from "./command.js";
 import { comparePlaces } from "./compare.js";
+import { openFacets, showFacets, showFilters } from "./facets.js";
 import { scaleOf } from "./heat.js";
 import { legend } from "./legend.js";
 import * as numbers from "./numbers.js";
@@ -19,9 +20,12 @@ export function openSearch(info) {
   served = info.pipelines.filter((item) => item.searches);
   byId("pipelines").append(h("div", { class: "choices" }, served.map(choice)));
   byId("pipelines").addEventListener("change", limit);
+  openFacets(info.index);
   byId("search-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    const hash = searchHash({ query: byId("query").value.trim(), pipelines: chosen(), k: Number(byId("k").value) });
+    const { filter, facets } = route();
+    const query = byId("query").value.trim();
+    const hash = searchHash({ query, pipelines: chosen(), k: Number(byId("k").value), filter, facets });
     if (hash === location.hash) showSearch(route()); // retry
     else location.hash = hash;
   });
@@ -37,6 +41,7 @@ export function showSearch(state) {
   if (![...byId("k").options].some((item) => item.value === k)) byId("k").append(h("option", {}, k));
   byId("k").value = k;
   limit();
+  showFilters({ ...state, pipelines });
   document.title = state.query ? `${state.query} – LongRank` : "LongRank";
   if (!state.query.trim()) return byId("columns").replaceChildren(), byId("query").focus();
   return run({ ...state, pipelines });
@@ -69,11 +74,12 @@ async function fill(column, columns, state, signal) {
   const head = headOf(column.name);
   column.element.replaceChildren(head, waiting("Searching …"));
   try {
-    const answer = await search({ query: state.query, pipeline: column.name, k: state.k }, signal);
+    const answer = await search({ ...state, pipeline: column.name }, signal);
     column.answer = answer;
     const count = numbers.plural(answer.results.length, "document");
     head.append(h("p", { class: "quiet took" }, `${count} in ${numbers.duration(answer.took_ms)}`));
     column.element.replaceChildren(head, ...content(answer, state, columns.length));
+    showFacets(state, answer.facets);
     comparePlaces(columns);
     announceAll(columns, state);
   } catch (error) {
@@ -96,11 +102,14 @@ function content(answer, state, n) {
     commandLine(answer.command),
     ...answer.warnings.map((item) => h("p", { class: "warning" }, item)),
     ...(strips.some((item) => item.length) ? [legend(scale, "this ranking")] : []),
-    cards.length ? h("ol", { class: "results" }, cards) : NOTHING(),
+    cards.length ? h("ol", { class: "results" }, cards) : noResults(state),
   ];
 }
 
-const NOTHING = () => nothing("Nothing found.", "No document shares a term with the query.");
+function noResults({ filter }) {
+  const which = filter ? "No document that matches the filter" : "No document";
+  return nothing("Nothing found.", `${which} shares a term with the query.`);
+}
 
 /** Return the final score, then its parts. */
 export function scoresOf(result, unit) {

@@ -1,0 +1,54 @@
+// Filters of a search: conditions {field: value} that must all hold, as the address and the server have them.
+
+/** Return the conditions [field, value] of a filter as JSON text; null if it is another filter, "" has none. */
+export function conditionsOf(text) {
+  if (!text) return [];
+  const filter = parsed(text);
+  const parts = filter !== null && Object.keys(filter).join() === "$and" ? filter.$and : [filter];
+  const simple = Array.isArray(parts) && parts.every((part) => isObject(part) && Object.entries(part).every(isSimple));
+  return simple ? parts.flatMap((part) => Object.entries(part)) : null;
+}
+
+/** Return the filter of conditions [field, value] as JSON text. */
+export function filterOf(conditions) {
+  const parts = conditions.map(([field, value]) => ({ [field]: value }));
+  return parts.length === 0 ? "" : JSON.stringify(parts.length === 1 ? parts[0] : { $and: parts });
+}
+
+/** Return a filter with one condition more. */
+export function narrowed(text, field, value) {
+  const conditions = conditionsOf(text);
+  if (conditions) return filterOf([...conditions, [field, value]]);
+  return JSON.stringify({ $and: [parsed(text), { [field]: value }] });
+}
+
+/** Return the filter without its nth condition. */
+export const widened = (text, n) => filterOf(conditionsOf(text).toSpliced(n, 1));
+
+/** Return true if the filter has this condition. */
+export function holds(text, field, value) {
+  return (conditionsOf(text) ?? []).some(([name, other]) => name === field && other === value);
+}
+
+/** Return a filter as a request has it; text that is not JSON stays text, and the server refuses it. */
+export function requested(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Return a value as text: lists by commas, objects as JSON. */
+export function valueText(value) {
+  if (Array.isArray(value)) return value.map(valueText).join(", ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const isSimple = ([name, value]) => !name.startsWith("$") && ["string", "number", "boolean"].includes(typeof value);
+
+function parsed(text) {
+  const value = requested(text);
+  return isObject(value) ? value : null;
+}
