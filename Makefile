@@ -5,7 +5,7 @@
 # make test-clients   other people's HTTP clients against a server, each in the environment that its versions need
 # make fuzz   every reader of files under atheris, SECONDS each (default 60); corpora and crashes in work/fuzz
 # make soak   a server at 80% load for MINUTES (default 120): memory, descriptors and latency, into work/soak
-# make model  train the cascade's cross-encoder into the cache folder (one to two hours)
+# make model  train the cascade's cross-encoder into the cache folder (17 minutes to two hours)
 # make docs   the documentation site, into build/site/html
 # make bench  the measurements of docs/results.md (most of an hour)
 
@@ -80,7 +80,7 @@ soak: $(VENV)/.test
 DATA ?= ../shared/data
 MODEL  ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longrank/models/minilm-cross-encoder
 model: $(VENV)/.test
-	@echo "727 steps on two cores: about 40 minutes with AMX, an hour with AVX-512 BF16, two hours without bf16 instructions"
+	@echo "727 steps on two cores: 17 to 40 minutes with bf16 instructions (AMX, AVX-512 BF16), two hours without"
 	$(BIN)/python -m benchmarks.pretraining_examples $(DATA) -o work/examples --only cascade
 	$(BIN)/longrank train-passages benchmarks/cross_encoder.toml work/examples/cascade.jsonl -o work/cross-encoder
 	mkdir -p $(dir $(MODEL)) && rm -rf $(MODEL) && cp -r work/cross-encoder/model $(MODEL)

@@ -1,6 +1,7 @@
 """Measure how well the passages of each scorer and segmenter show the answers, or the judged spans.
 
     python -m benchmarks.evidence DATA [--only squad-dev-mixed] [--folder work/evidence] [--results docs/results]
+    python -m benchmarks.evidence DATA --cross-encoder FOLDER [--only squad-dev-mixed]
     python -m benchmarks.evidence DATA --print
 
 On each collection of `TASKS`, the relevant documents of the drawn questions are scored, found by a search or not:
@@ -13,6 +14,10 @@ On each collection of `TASKS`, the relevant documents of the drawn questions are
 No model has learned from these questions (`benchmarks.gains_tasks`). Index and evidence are kept in the folder, and
 remade with --again. Vectors that were stored with the index are used. RESULTS/evidence-COLLECTION.json has the figures;
 all tables of a collection are printed. --print reads the figures, and prints the tables of docs/evidence.md.
+
+With --cross-encoder, the rows are `mixed`, the cross-encoder (of `make model`), and the cross-encoder mixed half and
+half with BM25, all on the default passages, and the questions are about articles that the cross-encoder has not learned
+from either; RESULTS/evidence-COLLECTION-cross-encoder.json has the figures.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.gains_tasks import Task, evaluated_queries, run, write_queries
+from benchmarks.gains_tasks import Task, evaluated_queries, run, unread_by_cascade, write_queries
 from benchmarks.training_examples import sample
 from longrank.analysis.estimates import Estimate
 from longrank.analysis.shown_result import Shown, ShownResult
@@ -69,11 +74,14 @@ TASKS = (
 class Prepared:
     """The folder of a collection: queries.jsonl, gold.run (the relevant documents), index."""
 
-    def __init__(self, data: Path, task: Measured, folder: Path) -> None:
-        self.task, self.folder, self.gold = task, folder / task.collection, data / task.collection
+    def __init__(self, data: Path, task: Measured, folder: Path, cross_encoder: Path | None = None) -> None:
+        self.task, self.gold, self.cross_encoder = task, data / task.collection, cross_encoder
+        self.folder = folder / f"{task.collection}{'-cross-encoder' if cross_encoder else ''}"
         self.folder.mkdir(parents=True, exist_ok=True)
         spans = {(row.query_id, row.doc_id) for row in read_gold_spans(self.gold)}
         judged, queries = read_qrels(self.gold), evaluated_queries(data, Task(task.collection, "", 0, None, ""))
+        if cross_encoder and task.collection.startswith("squad"):
+            queries = unread_by_cascade(data, queries)
         pairs = [(q, d) for q in queries for d in judged.get(q.query_id, {}) if (q.query_id, d) in spans]
         kept = set(sample(dict.fromkeys(d for _, d in pairs), task.n_documents, SEED, str))
         pairs = [(q, d) for q, d in pairs if d in kept]
@@ -87,13 +95,14 @@ class Prepared:
     def __getitem__(self, name: str) -> Path:
         return self.folder / name
 
-    def evidence(self, segmentation: str) -> Path:
+    def evidence(self, segmentation: str, *options: str) -> Path:
         """Return the evidence of the pipeline `mixed` on a segmentation; it has the scores of both scorers."""
-        output = self[f"{segmentation}.run"]
+        output = self[f"{segmentation}{'-cross-encoder' if options else ''}.run"]
         if not self["index"].exists():
             run("index", self.gold, "-o", self["index"])
         inputs = (self["index"], self["queries.jsonl"], self["gold.run"])
-        run("rerank", *inputs, "-o", output, "--pipeline", "mixed", "--set", f"passages.preset={segmentation}")
+        settings = ("--pipeline", "mixed", "--set", f"passages.preset={segmentation}", *options)
+        run("rerank", *inputs, "-o", output, *settings)
         return output.with_name(f"{output.name}.evidence")
 
 
@@ -110,6 +119,17 @@ def inputs_of(prepared: Prepared) -> dict[str, Any]:
     shown, marked = _shown(prepared, passages)
     found |= {"mixed, as shown": shown, "mixed, marked sentence": marked}
     return found | {name: [_ordered(evidence, name) for evidence in passages] for name in ("document order", "random")}
+
+
+def inputs_beside(prepared: Prepared) -> dict[str, Any]:
+    """Return `mixed`, the cross-encoder, and the cross-encoder with BM25, on the default passages."""
+    options = ("--set", "scorer.name=cross-encoder", "--model", str(prepared.cross_encoder))
+    both = list(read_evidence(prepared.evidence("tokens", *options))[1])
+    return {
+        "mixed, tokens": list(read_evidence(prepared.evidence("tokens"))[1]),
+        "cross-encoder, tokens": [_by_part(evidence, "cross-encoder") for evidence in both],
+        "cross-encoder + BM25, tokens": both,
+    }
 
 
 def _by_part(evidence: Evidence, part: str) -> Evidence:
@@ -208,6 +228,7 @@ def main() -> None:
     parser.add_argument("--only", choices=[task.collection for task in TASKS], action="append")
     parser.add_argument("--folder", type=Path, default=Path("work/evidence"))
     parser.add_argument("--results", type=Path, default=Path("docs/results"))
+    parser.add_argument("--cross-encoder", type=Path, metavar="FOLDER", help="measure the model of `make model`")
     parser.add_argument("--print", action="store_true", dest="prints", help="print the tables of all collections")
     parser.add_argument("--again", action="store_true", help="remove what an earlier call kept")
     args = parser.parse_args()
@@ -220,12 +241,15 @@ def main() -> None:
             if args.again:
                 shutil.rmtree(args.folder / task.collection, ignore_errors=True)
             start = time.process_time()
-            prepared = Prepared(args.data, task, args.folder)
-            analysis = analyze.evidence(inputs_of(prepared), prepared.gold, by=task.gold)
-            output = args.results / f"evidence-{task.collection}.json"
+            model = args.cross_encoder
+            prepared = Prepared(args.data, task, args.folder, model)
+            inputs = inputs_beside(prepared) if model else inputs_of(prepared)
+            analysis = analyze.evidence(inputs, prepared.gold, by=task.gold)
+            output = args.results / f"evidence-{task.collection}{'-cross-encoder' if model else ''}.json"
             analysis.write(output)
             record = json.loads(output.read_text(encoding="utf-8"))
             command = f"python -m benchmarks.evidence DATA --only {task.collection}"
+            command += " --cross-encoder FOLDER" if model else ""
             record = {"command": command, "machine": machine(), "cpu_seconds": time.process_time() - start} | record
             record["gold"] = task.collection
             output.write_text(json.dumps(short(record), ensure_ascii=False) + "\n", encoding="utf-8")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.training_examples import sample
-from benchmarks.training_pools import is_training_article
+from benchmarks.training_pools import cascade_articles, is_training_article
 from longrank.cli.main import main as longrank
 from longrank.evaluation.folds import make_folds
 from longrank.formats.folds import Fold, write_folds
@@ -172,6 +172,14 @@ def articles_of(data: Path, queries: list[Query]) -> dict[str, str]:
     """Return the article of SQuAD that each question is about."""
     judged = read_qrels(data / "squad-dev-v1.1" / "qrels.txt", Notes())
     return {query.query_id: next(iter(judged[query.query_id])) for query in queries}
+
+
+def unread_by_cascade(data: Path, queries: list[Query]) -> list[Query]:
+    """Return the questions about articles of SQuAD that the model of `make model` has not learned from."""
+    articles = articles_of(data, queries)
+    judged = read_qrels(data / "squad-dev-v1.1" / "qrels.txt", Notes())
+    trained = cascade_articles(sorted({doc_id for documents in judged.values() for doc_id in documents}))
+    return [query for query in queries if articles[query.query_id] not in trained]
 
 
 def weights_of(model: Path) -> str:
