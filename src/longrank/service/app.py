@@ -21,15 +21,16 @@ from starlette.exceptions import HTTPException
 from longrank.errors import InputError
 from longrank.service.changes import Changes
 from longrank.service.dialects import cohere, jina, tei
-from longrank.service.dialects.common import NonEmpty, Strict
+from longrank.service.dialects.common import DEADLINE, NonEmpty, Seconds, Strict
 from longrank.service.dialects.jina import TEXT_TAGS
 from longrank.service.errors import Refusal, not_ready
 from longrank.service.replies import ChangeReply, CohereReply, DocumentReply, JinaReply, Problem, SearchReply, TeiResult
-from longrank.service.rerank import Answer, RerankRequest, Service, rerank, seconds_left
+from longrank.service.rerank import Answer, RerankRequest, Service, rerank
 from longrank.service.search import Selection, document, reply_json, search_index
 from longrank.service.source_files import SourceFiles
 from longrank.service.strict_json import parse
 from longrank.service.transport import Transport, arrival_of, request_id_of
+from longrank.service.within import rerank_within, seconds_left
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
@@ -41,6 +42,7 @@ class SearchRequest(Strict):
     pipeline: str | None = Field(None, description="A pipeline of /info. Default: the first.")
     k: Annotated[int, Field(ge=1, le=100)] = 10
     passages: Annotated[int, Field(ge=0, le=20)] = 3
+    deadline: Seconds | None = Field(None, description=DEADLINE)
     index: str | None = Field(None, description="Name of the index; other names than the served index are refused.")
     filter: dict[str, Any] | None = Field(
         None, description="Filter of the documents by metadata: {field: value or operators}, $and, $or, $not."
@@ -150,7 +152,8 @@ def _rankings(service: Service) -> APIRouter:
             "passages": body.passages,
             "selection": Selection(body.filter, body.show, body.facets),
         }
-        answer = await search_index(service, body.query, pipeline=body.pipeline, deadline=deadline, **options)
+        by = None if body.deadline is None else min(deadline, arrival_of(request.scope) + body.deadline)
+        answer = await search_index(service, body.query, pipeline=body.pipeline, deadline=deadline, by=by, **options)
         options["request_id"] = request_id_of(request.scope)
         return await _written(reply_json, service, answer, body.query, **options)
 
@@ -265,7 +268,10 @@ async def _written(write: Callable[..., Any], *args: Any, **options: Any) -> JSO
 
 
 async def _ranked(service: Service, request: Request, ranking: RerankRequest) -> Answer:
-    return await rerank(service, ranking, _deadline(service, request))
+    deadline = _deadline(service, request)
+    if ranking.seconds is None:
+        return await rerank(service, ranking, deadline)
+    return await rerank_within(service, ranking, min(deadline, arrival_of(request.scope) + ranking.seconds))
 
 
 def _deadline(service: Service, request: Request) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-from longrank.service.errors import Refusal
+from longrank.service.errors import LATE, Refusal
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ class Awaited(Generic[T]):
         try:
             await asyncio.wait((future,), timeout=self.deadline - time.monotonic())
             if not future.done():
-                raise Refusal(504, "deadline", "the deadline passed before the ranking was computed")
+                raise Refusal(504, LATE, "the deadline passed before the ranking was computed")
             return future.result()
         finally:
             self._future.cancel()
@@ -58,3 +59,20 @@ class Awaited(Generic[T]):
             error = wrapped
         with suppress(InvalidStateError):
             self._future.set_exception(error)
+
+
+class Call(Awaited[T]):
+    """A short function call in the model thread."""
+
+    def __init__(self, work: Callable[[], T], deadline: float) -> None:
+        super().__init__(deadline)
+        self._work = work
+
+    def do(self) -> None:
+        """Call the function unless nobody waits."""
+        if self.gone:
+            return
+        try:
+            self.give(self._work())
+        except BaseException as error:
+            self.fail(error)

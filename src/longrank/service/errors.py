@@ -10,6 +10,9 @@ from longrank.errors import printable
 CLOSE = {"Connection": "close"}
 """Headers of an answer after which the connection is closed."""
 
+LATE = "deadline"
+"""Code of the refusal of an answer that is too late."""
+
 _MAX_CHARACTERS = 500  # of a message
 
 

@@ -71,11 +71,13 @@ class Reading(BaseModel):
 class OwnFields(BaseModel):
     """Fields that LongRank adds to each result; the last three only with ``evidence: true``.
 
+    `aggregate` is null if the deadline passed before the document was read.
+
     `strip` has [start, end, score] of every scored passage, by position.
     """
 
     index: int
-    aggregate: float
+    aggregate: float | None
     truncated: bool
     evidence: Reading | None = None
     passages: list[RelevantPassage] | None = None
@@ -98,6 +100,15 @@ class CohereResult(OwnFields):
     document: dict[str, str] | None = None
 
 
+class PartialCounts(BaseModel):
+    """Documents of a ranking that its deadline cut short: read, read in part, not read."""
+
+    n_documents: int
+    n_read: int
+    n_partly: int
+    n_unread: int
+
+
 class Meta(BaseModel):
     """Metadata; `warnings` counts text that was cut and names a model that replaces the requested one."""
 
@@ -105,6 +116,7 @@ class Meta(BaseModel):
     billed_units: dict[str, int]
     tokens: dict[str, int] | None = None
     warnings: list[str] | None = None
+    partial: PartialCounts | None = None
 
 
 class CohereReply(BaseModel):
@@ -176,6 +188,7 @@ class SearchReply(BaseModel):
     unit: str | None
     took_ms: float
     warnings: list[str]
+    partial: PartialCounts | None
     command: str
     facets: dict[str, list[FacetValue]]
     results: list[SearchResult]

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.ranking.explain import RankedText, Shown, highlighted
-from longrank.ranking.highlights import Sentences, sentence_scorer
-from longrank.ranking.passages import PassageDocumentScorer
+from longrank.ranking.explain import RankedText
+from longrank.ranking.highlights import sentence_scorer
+from longrank.ranking.promising import Partial
 from longrank.ranking.settings import Aggregate
 from longrank.ranking.texts import PreparedTexts, Reranker, TextLimits
 from longrank.service.admission import Admission
 from longrank.service.engine import Engine, Served
 from longrank.service.errors import Refusal, not_ready
 from longrank.service.metrics import Metrics
-from longrank.service.scheduler import Scheduler, Unit
+from longrank.service.scheduler import Scheduler
+from longrank.service.scored import scored, with_highlights
 from longrank.service.settings import ServiceSettings
 from longrank.service.source_files import SourceFiles
-from longrank.service.units import joined, tokens_of, units_of, weight_of
+from longrank.service.units import tokens_of, weight_of
 from longrank.types import Document, Evidence
-
-T = TypeVar("T")
 
 EVIDENCE_PASSAGES = 3
 """Passages in the evidence of a document, if a request gives no number."""
@@ -44,6 +43,7 @@ class RerankRequest:
         limits: limits of the text that is read.
         aggregator: aggregator that replaces the pipeline's own.
         passages: passages in the evidence of each document.
+        seconds: time to an answer with what is read by then; None: all is read, or the request is refused.
         may_cut: True: text may stay unread, with a warning. False: such a request is refused.
         warnings: warnings about the request, which the answer repeats.
     """
@@ -55,19 +55,21 @@ class RerankRequest:
     limits: TextLimits = field(default_factory=TextLimits)
     aggregator: Aggregate | None = None
     passages: int = 0
+    seconds: float | None = None
     may_cut: bool = True
     warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A ranking, its pipeline and aggregator, warnings, and the tokens of query and documents."""
+    """A ranking, pipeline, aggregator, warnings, tokens of query and documents, and counts if it is partial."""
 
     results: list[RankedText]
     served: Served
     aggregator: str
     warnings: list[str]
     n_tokens: int
+    partial: Partial | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,92 +99,73 @@ async def rerank(service: Service, request: RerankRequest, deadline: float) -> A
     Raises:
         Refusal: 413 too large, 422 invalid, 429 overloaded, 503 models still loading, 504 too late.
     """
-    served, warnings = _choose(service.engine, request.model)
-    _check(service.settings, request)
-    reranker = served.reranker
-    assert reranker is not None
-    weight = weight_of(reranker.scorer, indexed=False)
-    cost = int(weight * _cost(request, served.overlap))
-    shown = min(len(request.documents), request.top_n or len(request.documents)) * request.passages
+    plan = planned(service, request)
+    reranker = plan.reranker
 
     def prepare() -> tuple[tuple[PreparedTexts, int], Sequence[ScoringTask]]:
-        texts = reranker.prepare(request.query, request.documents, request.limits)
-        return (texts, _n_tokens(reranker, texts)), texts.block.tasks
+        texts, n_tokens = prepared_texts(reranker, request)
+        return (texts, n_tokens), texts.block.tasks
 
-    with service.admission.admit(cost + min(cost, cost_of_sentences(served, shown)), deadline):
+    with service.admission.admit(plan.cost + plan.cost_of_sentences, deadline):
         (texts, n_tokens), scores = await scored(
-            service, reranker.scorer, prepare, weight=weight, cost=cost, deadline=deadline
+            service, reranker.scorer, prepare, weight=plan.weight, cost=plan.cost, deadline=deadline
         )
-        results, cut = await asyncio.to_thread(_finished, reranker, texts, scores, request)
+        results, cut = await asyncio.to_thread(finished, reranker, texts, scores, request)
         results = await with_highlights(service, results, lambda: reranker.sentences(texts, results), deadline)
+    return answered(service, request, plan, results, cut, n_tokens)
+
+
+class Plan(NamedTuple):
+    """The pipeline of a request, its warnings, the cost of a token, and the estimated costs of texts and sentences."""
+
+    served: Served
+    reranker: Reranker
+    warnings: list[str]
+    weight: float
+    cost: int
+    cost_of_sentences: int
+
+
+def planned(service: Service, request: RerankRequest) -> Plan:
+    """Choose the pipeline of a request, and check its limits.
+
+    Raises:
+        Refusal: 404 no pipeline reranks, 413 too large, 422 invalid, 503 models still loading.
+    """
+    served, warnings = _choose(service.engine, request.model)
+    _check(service.settings, request)
+    assert served.reranker is not None
+    weight = weight_of(served.reranker.scorer, indexed=False)
+    cost = int(weight * _cost(request, served.overlap))
+    shown = min(len(request.documents), request.top_n or len(request.documents)) * request.passages
+    return Plan(served, served.reranker, warnings, weight, cost, min(cost, cost_of_sentences(served, shown)))
+
+
+def prepared_texts(reranker: Reranker, request: RerankRequest) -> tuple[PreparedTexts, int]:
+    """Return the documents ready for the scorer, and the tokens of query and documents."""
+    texts = reranker.prepare(request.query, request.documents, request.limits)
+    return texts, _n_tokens(reranker, texts)
+
+
+def answered(  # noqa: PLR0917
+    service: Service,
+    request: RerankRequest,
+    plan: Plan,
+    results: list[RankedText],
+    cut: Sequence[str],
+    n_tokens: int,
+    partial: Partial | None = None,
+) -> Answer:
+    """Return the answer to a request.
+
+    Raises:
+        Refusal: 422, text stays unread, which the request forbids.
+    """
     if cut and not request.may_cut:
         raise Refusal(422, "invalid", f"truncation is off, but {'; '.join(cut)}")
     service.metrics.truncated(sum(map(is_truncated, results)))
-    aggregator = reranker.aggregator_name if request.aggregator is None else request.aggregator.name
-    return Answer(results, served, aggregator, [*warnings, *request.warnings, *cut], n_tokens)
-
-
-async def scored(
-    service: Service,
-    scorer: PassageDocumentScorer,
-    prepare: Callable[[], tuple[T, Sequence[ScoringTask]]],
-    *,
-    weight: float,
-    cost: int,
-    deadline: float,
-) -> tuple[T, list[PassageScores]]:
-    """Score tasks in batches shared with other requests.
-
-    Args:
-        service: the server.
-        scorer: its passage scorer reads the tasks.
-        prepare: returns a value and the tasks; called in the model thread right before the first batch.
-        weight: cost of a token (`weight_of`).
-        cost: estimated cost of all tasks.
-        deadline: time of `time.monotonic` until which the scores are useful.
-
-    Returns:
-        The value of `prepare`, and the scores of each task.
-
-    Raises:
-        Refusal: 503, the server is stopping; 504, too late.
-    """
-    prepared: list[tuple[T, Sequence[ScoringTask]]] = []
-
-    def units() -> list[Unit]:
-        prepared.append(prepare())
-        return units_of(scorer, prepared[0][1], service.settings.batch_tokens, weight)
-
-    scores = await service.scheduler.scores(units, cost=cost, deadline=deadline)
-    ((value, tasks),) = prepared
-    return value, joined(tasks, scores)
-
-
-async def with_highlights(
-    service: Service, results: list[Shown], split: Callable[[], Sentences], deadline: float
-) -> list[Shown]:
-    """Return the results with the best sentence of each passage, scored in batches shared with other requests.
-
-    Args:
-        service: the server.
-        results: the results.
-        split: returns the sentences of their passages.
-        deadline: time of `time.monotonic` until which the results are useful.
-
-    Raises:
-        Refusal: as `scored`.
-    """
-    sentences = await asyncio.to_thread(split)
-    if not sentences.tasks:
-        return highlighted(results, sentences.best([]))
-    weight = weight_of(sentences.scorer, indexed=False)
-    cost = int(weight * sum(tokens_of(task.query.text, *task.texts) for task in sentences.tasks))
-
-    def prepare() -> tuple[None, Sequence[ScoringTask]]:
-        return None, sentences.tasks
-
-    _, scores = await scored(service, sentences.scorer, prepare, weight=weight, cost=cost, deadline=deadline)
-    return highlighted(results, sentences.best(scores))
+    aggregator = plan.reranker.aggregator_name if request.aggregator is None else request.aggregator.name
+    return Answer(results, plan.served, aggregator, [*plan.warnings, *request.warnings, *cut], n_tokens, partial)
 
 
 def cost_of_sentences(served: Served, n_passages: int) -> int:
@@ -214,23 +197,6 @@ def strip(evidence: Evidence) -> list[list[float]]:
         evidence.passage_start.tolist(), evidence.passage_end.tolist(), evidence.passage_score.tolist(), strict=True
     )
     return sorted([start, end, score] for start, end, score in rows)
-
-
-def seconds_left(settings: ServiceSettings, header: str | None) -> float:
-    """Return the seconds that a client waits: the header's value, or the server's deadline if that is less.
-
-    Raises:
-        Refusal: 422, the header is not a positive number.
-    """
-    if header is None:
-        return settings.deadline
-    try:
-        seconds = float(header)
-    except ValueError:
-        seconds = float("nan")
-    if not 0 < seconds < float("inf"):
-        raise Refusal(422, "invalid", f"X-Timeout-Seconds: not a number of seconds (got {header!r})")
-    return min(seconds, settings.deadline)
 
 
 def _choose(engine: Engine, model: str | None) -> tuple[Served, list[str]]:
@@ -272,9 +238,10 @@ def _n_tokens(reranker: Reranker, texts: PreparedTexts) -> int:
     return reranker.n_tokens(texts.query.text) + sum(map(reranker.n_tokens, documents))
 
 
-def _finished(
+def finished(
     reranker: Reranker, texts: PreparedTexts, scores: Sequence[PassageScores], request: RerankRequest
 ) -> tuple[list[RankedText], list[str]]:
+    """Return the ranked documents, and a sentence for each kind of unread text."""
     evidence = reranker.scorer.finish(texts.block, scores)
     with np.errstate(over="ignore", invalid="ignore"):  # checked below
         results = reranker.ranked(

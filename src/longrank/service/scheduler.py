@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from longrank.errors import LongRankError
 from longrank.protocols import PassageScorer, PassageScores, ScoringTask
-from longrank.service.awaited import Awaited
-from longrank.service.errors import stopping
+from longrank.service.awaited import Awaited, Call
+from longrank.service.errors import LATE, Refusal, stopping
 from longrank.service.speed import Speed
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _DEFAULT_RATE = 2000.0  # tokens per second before a rate is measured; it only orders jobs
+_PARTS = 8  # of a full batch: the first batches of a job with little time
 _POLL_SECONDS = 0.001  # while the thread ends
 
 
@@ -46,9 +47,17 @@ class Unit(NamedTuple):
 class _Job(Awaited[list[PassageScores]]):
     """A request; its units are made right before its first batch."""
 
-    def __init__(self, prepare: Callable[[], Sequence[Unit]], cost: int, deadline: float, key: tuple[float, int]):
+    def __init__(
+        self,
+        prepare: Callable[[], Sequence[Unit]],
+        cost: int,
+        deadline: float,
+        key: tuple[float, int],
+        *,
+        hurried: bool = False,
+    ) -> None:
         super().__init__(deadline)
-        self.key, self.cost = key, cost
+        self.key, self.cost, self.hurried = key, cost, hurried
         self.answered = False
         self._prepare: Callable[[], Sequence[Unit]] | None = prepare
         self._units: deque[tuple[int, Unit]] = deque()
@@ -67,6 +76,10 @@ class _Job(Awaited[list[PassageScores]]):
             self._n, self._tokens = len(self._units), sum(unit.tokens for _, unit in self._units)
             self._answer_if_done()
         return deque() if self.answered or self.gone else self._units
+
+    def scored(self) -> dict[int, PassageScores]:
+        """Return the scores of the units that are scored by now, by their places."""
+        return dict(self._scores)
 
     def share(self, unit: Unit) -> float:
         """Return a unit's share of the job's cost."""
@@ -89,23 +102,6 @@ class _Job(Awaited[list[PassageScores]]):
             self.give([self._scores[place] for place in range(self._n)])
 
 
-class _Call(Awaited[T]):
-    """A short function call in the model thread."""
-
-    def __init__(self, work: Callable[[], T], deadline: float) -> None:
-        super().__init__(deadline)
-        self._work = work
-
-    def do(self) -> None:
-        """Call the function unless nobody waits."""
-        if self.gone:
-            return
-        try:
-            self.give(self._work())
-        except BaseException as error:
-            self.fail(error)
-
-
 _Part: TypeAlias = tuple[_Job, int, Unit]
 
 
@@ -120,7 +116,7 @@ class Scheduler:
     def __init__(self, *, batch_tokens: int, metrics: Metrics | None = None) -> None:
         self._batch_tokens, self._metrics = batch_tokens, metrics
         self._changed = threading.Condition()
-        self._calls: deque[_Call[Any]] = deque()
+        self._calls: deque[Call[Any]] = deque()
         self._jobs: list[_Job] = []
         self._closed = False
         self._numbers = count()
@@ -157,12 +153,40 @@ class Scheduler:
             Refusal: 504, the deadline passes; 503, the scheduler is closed.
             Exception: what `prepare` or the scorer raises for this job.
         """
-        job = _Job(prepare, cost, deadline, (self._key(cost), next(self._numbers)))
+        return await self._entered(prepare, cost, deadline).result()
+
+    async def scores_by(
+        self, prepare: Callable[[], Sequence[Unit]], *, cost: int, deadline: float
+    ) -> dict[int, PassageScores]:
+        """Return the scores of the units that are scored until the deadline, by their places; first units first.
+
+        Batches get smaller towards the deadline: a batch that is not done by then is lost.
+
+        Args:
+            prepare, cost: as of `scores`.
+            deadline: time of `time.monotonic` at which it returns, at the latest.
+
+        Raises:
+            Refusal: 503, the scheduler is closed.
+            Exception: what `prepare` or the scorer raises for this job.
+        """
+        job = self._entered(prepare, cost, deadline, hurried=True)
+        try:
+            await job.result()
+        except Refusal as refusal:
+            if refusal.code != LATE:
+                raise
+        return job.scored()
+
+    def _entered(
+        self, prepare: Callable[[], Sequence[Unit]], cost: int, deadline: float, *, hurried: bool = False
+    ) -> _Job:
+        job = _Job(prepare, cost, deadline, (self._key(cost), next(self._numbers)), hurried=hurried)
         with self._changed:
             self._refuse_if_closed()
             insort(self._jobs, job, key=lambda job: job.key)
             self._changed.notify()
-        return await job.result()
+        return job
 
     async def run(self, work: Callable[[], T], *, deadline: float) -> T:
         """Call a short function in the model thread, before the next batch.
@@ -171,7 +195,7 @@ class Scheduler:
             Refusal: 504, the deadline passes; 503, the scheduler is closed.
             Exception: what `work` raises.
         """
-        call = _Call(work, deadline)
+        call = Call(work, deadline)
         with self._changed:
             self._refuse_if_closed()
             self._calls.append(call)
@@ -230,6 +254,8 @@ class Scheduler:
         room = self._batch_tokens
         for job in jobs:
             units = job.units()
+            if job.hurried and units:
+                room = min(room, self._hurried_tokens(job.deadline))
             while units and (not batch or units[0][1].scorer is batch[0][2].scorer):
                 if batch and units[0][1].tokens > room:
                     return batch
@@ -237,6 +263,11 @@ class Scheduler:
                 batch.append((job, place, unit))
                 room -= unit.tokens
         return batch
+
+    def _hurried_tokens(self, deadline: float) -> int:
+        """Return the tokens of half the time to the deadline; few while the speed is not known."""
+        rate, left = self.rate, deadline - time.monotonic()
+        return self._batch_tokens // _PARTS if rate is None else max(1, int(rate * left / 2))
 
     def _score(self, batch: Sequence[_Part], started: float) -> None:
         """Score units of one scorer; if that fails, score each job's units separately."""

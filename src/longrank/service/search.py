@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,18 +12,21 @@ from typing import Any, TypeAlias
 
 from longrank.index import Index
 from longrank.index.filter_parsing import parse_filter
-from longrank.protocols import ScoringTask
+from longrank.protocols import Candidate, ScoringTask
 from longrank.ranking.explain import Result, explained, result_json, search
 from longrank.ranking.fields import check_fields, facets, with_metadata
-from longrank.ranking.highlights import sentences_of
+from longrank.ranking.highlights import Sentences, sentences_of
 from longrank.ranking.one_query import RankedQuery, retrieved
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.ranking.pipeline import Pipeline, filtered
+from longrank.ranking.promising import Partial, counts_of
 from longrank.service.engine import Served, unknown_pipeline
 from longrank.service.errors import Refusal, not_ready
-from longrank.service.rerank import Service, check_query, cost_of_sentences, scored, strip, with_highlights
+from longrank.service.rerank import Service, check_query, cost_of_sentences, strip
+from longrank.service.scored import scored, with_highlights
 from longrank.service.source_files import with_files
 from longrank.service.units import tokens_of, weight_of
+from longrank.service.within import highlights_within, read_until, until
 from longrank.types import Document, Evidence, Query
 
 
@@ -46,7 +50,7 @@ Facets: TypeAlias = dict[str, list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """Results with their evidence, warnings, facets, and the seconds of the search."""
+    """Results with their evidence, warnings, facets, the seconds of the search, and counts if it is partial."""
 
     served: Served
     results: list[Result]
@@ -54,6 +58,7 @@ class SearchAnswer:
     warnings: list[str]
     seconds: float = 0.0
     facets: Facets = field(default_factory=dict)
+    partial: Partial | None = None
 
 
 NO_SELECTION = Selection()
@@ -73,6 +78,7 @@ async def search_index(
     k: int,
     passages: int,
     deadline: float,
+    by: float | None = None,
     selection: Selection = NO_SELECTION,
 ) -> SearchAnswer:
     """Answer a query from the index.
@@ -84,6 +90,7 @@ async def search_index(
         k: documents to return.
         passages: passages to show of each document.
         deadline: time of `time.monotonic` until which the answer is useful.
+        by: time of `time.monotonic` of an answer with what is read by then; None: all is read.
         selection: filter, shown fields and facets.
 
     Raises:
@@ -100,7 +107,7 @@ async def search_index(
     restricted, counts = bound, Facets()
     if selection != NO_SELECTION:
         restricted, counts = await service.scheduler.run(lambda: _selected(bound, query, selection), deadline=deadline)
-    answer = await _found(service, served, restricted, query, k=k, passages=passages, deadline=deadline)
+    answer = await _found(service, served, restricted, query, k=k, passages=passages, deadline=deadline, by=by)
     results = await asyncio.to_thread(with_metadata, answer.results, bound.index, selection.show)
     return replace(answer, results=results, facets=counts, seconds=time.monotonic() - began)
 
@@ -113,7 +120,15 @@ def _selected(bound: Pipeline, query: str, selection: Selection) -> tuple[Pipeli
 
 
 async def _found(
-    service: Service, served: Served, bound: Pipeline, query: str, *, k: int, passages: int, deadline: float
+    service: Service,
+    served: Served,
+    bound: Pipeline,
+    query: str,
+    *,
+    k: int,
+    passages: int,
+    deadline: float,
+    by: float | None,
 ) -> SearchAnswer:
     """Rank documents by the first stage alone, or by their passages, too."""
     topic = Query("q", query)
@@ -123,11 +138,19 @@ async def _found(
                 lambda: search(bound, query, k=k, passages=passages), deadline=deadline
             )
         return SearchAnswer(served, results, {}, [])
-    return await _answered(service, served, bound, topic, k=k, passages=passages, deadline=deadline)
+    return await _answered(service, served, bound, topic, k=k, passages=passages, deadline=deadline, by=by)
 
 
 async def _answered(
-    service: Service, served: Served, bound: Pipeline, topic: Query, *, k: int, passages: int, deadline: float
+    service: Service,
+    served: Served,
+    bound: Pipeline,
+    topic: Query,
+    *,
+    k: int,
+    passages: int,
+    deadline: float,
+    by: float | None,
 ) -> SearchAnswer:
     """Retrieve candidates, and score their passages and the shown sentences in batches shared with other requests."""
     first_stage, found, candidates = await service.scheduler.run(lambda: retrieved(bound, topic, k), deadline=deadline)
@@ -137,23 +160,65 @@ async def _answered(
     assert isinstance(scorer, PassageDocumentScorer)
     weight = weight_of(scorer, indexed=True)
     cost = int(weight * served.overlap * sum(tokens_of(candidate.document.text) for candidate in candidates))
+    of_sentences = cost_of_sentences(served, min(k, len(found or candidates)) * passages)
+    with service.admission.admit(cost + of_sentences, deadline if by is None else math.inf):
+        evidence, partial = found or [], None
+        if found is None:
+            options: dict[str, Any] = {"weight": weight, "cost": cost}
+            evidence, partial = await _evidence(service, bound, candidates, deadline=deadline, by=by, **options)
+        run = bound.run(evidence, first_stage, "search") if evidence else first_stage
+        ranked = RankedQuery(run, first_stage, evidence)
+        results = await asyncio.to_thread(explained, bound, topic, ranked, k=k, passages=passages)
+        late: list[str] = []
+
+        def split() -> Sentences:
+            return sentences_of(scorer, topic, results, bound.index)
+
+        if by is None:
+            results = await with_highlights(service, results, split, deadline)
+        else:
+            results, late = await highlights_within(service, results, split, by)
+    warnings = [*([] if partial is None else [str(partial)]), *_cuts(results), *late]
+    return SearchAnswer(served, results, {item.doc_id: item for item in evidence}, warnings, partial=partial)
+
+
+async def _evidence(
+    service: Service,
+    bound: Pipeline,
+    candidates: Sequence[Candidate],
+    *,
+    deadline: float,
+    by: float | None,
+    weight: float,
+    cost: int,
+) -> tuple[list[Evidence], Partial | None]:
+    """Return the evidence of the candidates: of all, or of those that are read in time, with counts."""
+    scorer = bound.scorer
+    assert isinstance(scorer, PassageDocumentScorer)
+
+    def block() -> Prepared:
+        return scorer.prepare(candidates, weights=bound.reads_weights)
 
     def prepare() -> tuple[Prepared, Sequence[ScoringTask]]:
-        prepared = scorer.prepare(candidates, weights=bound.reads_weights)
+        prepared = block()
         return prepared, prepared.tasks
 
-    with service.admission.admit(
-        cost + cost_of_sentences(served, min(k, len(found or candidates)) * passages), deadline
-    ):
-        if found is None:
-            prepared, scores = await scored(service, scorer, prepare, weight=weight, cost=cost, deadline=deadline)
-        evidence = scorer.finish(prepared, scores) if found is None else found
-        ranked = RankedQuery(bound.run(evidence, first_stage, "search"), first_stage, evidence)
-        results = await asyncio.to_thread(explained, bound, topic, ranked, k=k, passages=passages)
-        results = await with_highlights(
-            service, results, lambda: sentences_of(scorer, topic, results, bound.index), deadline
-        )
-    return SearchAnswer(served, results, {item.doc_id: item for item in evidence}, _cuts(results))
+    if by is None:
+        prepared, scores = await scored(service, scorer, prepare, weight=weight, cost=cost, deadline=deadline)
+        return scorer.finish(prepared, scores), None
+    read = await read_until(
+        service.scheduler,
+        scorer,
+        lambda: (None, block()),
+        statistics=bound.index,
+        weight=weight,
+        cost=cost,
+        deadline=until(by),
+    )
+    if read is None:
+        return [], Partial(len(candidates), 0, 0, len(candidates))
+    _, whole, part = read
+    return scorer.finish(part.block, part.scores), counts_of(whole, part)
 
 
 def reply_json(
@@ -179,6 +244,7 @@ def reply_json(
         "unit": None if reranker is None else reranker.unit,
         "took_ms": round(1000 * answer.seconds, 1),
         "warnings": answer.warnings,
+        "partial": None if answer.partial is None else answer.partial.json(),
         "command": service.engine.command(answer.served, query, k, passages, options_of(selection)),
         "facets": answer.facets,
         "results": [

@@ -43,13 +43,14 @@ def units_of(
     """
     whole = scorer.scorer.scores_documents
     return [
-        Unit(scorer.scorer, piece, _cost(piece, weight))
+        Unit(scorer.scorer, piece, cost_of(piece, weight))
         for task in tasks
         for piece in ([task] if whole else _pieces(task, int(batch_tokens / weight)))
     ]
 
 
-def _cost(task: ScoringTask, weight: float) -> int:
+def cost_of(task: ScoringTask, weight: float) -> int:
+    """Return the estimated cost of a task, where a token costs `weight`; at least 1."""
     return max(1, int(weight * sum(tokens_of(task.query.text, text) for text in task.texts)))
 
 

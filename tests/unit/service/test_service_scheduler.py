@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.service import scheduler as module
-from longrank.service.errors import Refusal
+from longrank.service.errors import LATE, Refusal
 from longrank.service.scheduler import Scheduler, Unit
 from longrank.types import Passage, Query
 
@@ -468,3 +468,31 @@ def test_any_schedule_gives_each_job_what_it_would_get_alone(
         assert not any(name.startswith(("late", "cancelled")) for name in batch)
     scored = [name for one in scorers for batch in one.batches for name in batch]
     assert len(set(scored)) == len(scored) or any(one.fate == "bad" for one in asked)
+
+
+def test_a_deadline_keeps_the_scores_of_the_units_that_are_done() -> None:
+    async def test(scheduler: Scheduler) -> None:
+        scorer = Gated()
+        scorer.let(1)
+        units = [unit(scorer, "x" * n) for n in (3, 1, 2)]
+        asking = scheduler.scores_by(lambda: units, cost=30, deadline=time.monotonic() + LONG)
+        waiting = asyncio.create_task(asking)
+        scheduler.start()
+        await scorer.begun()
+        await scorer.begun()  # the second batch: the first is scored
+        scheduler._jobs[0].fail(Refusal(504, LATE, "the time is up"))
+        found = await waiting
+        assert {place: int(scores.scores[0]) for place, scores in found.items()} == {0: 3}
+        scorer.let(2)
+
+    run(test)
+
+
+def test_a_deadline_before_the_first_batch_gives_nothing() -> None:
+    async def test(scheduler: Scheduler) -> None:
+        made: list[int] = []
+        found = await scheduler.scores_by(lambda: made.append(1) or [], cost=1, deadline=time.monotonic())
+        scheduler.start()
+        assert (found, made) == ({}, [])
+
+    run(test)

@@ -50,6 +50,7 @@ def to_request(request: CohereRequest) -> RerankRequest:
         limits=TextLimits(document_tokens=request.max_tokens_per_doc),
         aggregator=request.aggregate,
         passages=request.n_passages,
+        seconds=request.deadline,
     )
 
 
@@ -57,6 +58,8 @@ def reply(request: CohereRequest, answer: Answer, request_id: str) -> dict[str, 
     """Return the reply as JSON values."""
     meta: dict[str, Any] = {"api_version": {"version": "2"}, "billed_units": {"search_units": 1}}
     meta["tokens"] = {"input_tokens": answer.n_tokens}
+    if answer.partial is not None:
+        meta["partial"] = answer.partial.json()
     if answer.warnings:
         meta["warnings"] = answer.warnings
     return {"id": request_id, "results": [_result(request, answer, ranked) for ranked in answer.results], "meta": meta}

@@ -18,6 +18,11 @@ from longrank.service.rerank import EVIDENCE_PASSAGES, Answer, is_truncated, str
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 NonEmpty = Annotated[str, Field(min_length=1, pattern=r"\S")]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+DEADLINE = (
+    "Seconds from the request's arrival to an answer with what is read by then, the most promising passages first; "
+    "at most the server's deadline. Default: all is read, or the request is refused with 504."
+)
 Documents = Field(min_length=1, fail_fast=True)
 """A non-empty list; only its first error is reported."""
 
@@ -89,6 +94,8 @@ class Request(Strict):
         None, description=f"Passages to return of each document. Default: {EVIDENCE_PASSAGES}."
     )
 
+    deadline: Seconds | None = Field(None, description=DEADLINE)
+
     @property
     def n_passages(self) -> int:
         """Passages to return of each document."""
@@ -99,7 +106,8 @@ class Request(Strict):
 
 def own_fields(request: Request, answer: Answer, ranked: RankedText) -> dict[str, Any]:
     """Return the fields that LongRank adds to a result."""
-    fields: dict[str, Any] = {"aggregate": ranked.score, "truncated": is_truncated(ranked)}
+    score = ranked.score if ranked.n_scored else None
+    fields: dict[str, Any] = {"aggregate": score, "truncated": is_truncated(ranked)}
     if not request.evidence:
         return fields
     reranker = answer.served.reranker

@@ -67,6 +67,7 @@ def to_request(request: JinaRequest) -> RerankRequest:
         limits=TextLimits(min(tokens, default=None), request.max_chunks_per_doc, request.max_tokens_per_query),
         aggregator=request.aggregate,
         passages=request.n_passages,
+        seconds=request.deadline,
         may_cut=request.truncation is not False,
         warnings=_not_read(request),
     )
@@ -96,6 +97,8 @@ def _not_read(request: JinaRequest) -> list[str]:
 def reply(request: JinaRequest, answer: Answer, request_id: str) -> dict[str, Any]:
     """Return the reply as JSON values."""
     meta: dict[str, Any] = {"api_version": {"version": "1"}, "billed_units": {"search_units": 1}}
+    if answer.partial is not None:
+        meta["partial"] = answer.partial.json()
     if answer.warnings:
         meta["warnings"] = answer.warnings
     return {

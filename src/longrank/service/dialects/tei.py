@@ -33,6 +33,7 @@ def to_request(request: TeiRequest) -> RerankRequest:
         top_n=request.top_n,
         aggregator=request.aggregate,
         passages=request.n_passages,
+        seconds=request.deadline,
         may_cut=request.truncate is not False,
     )
 

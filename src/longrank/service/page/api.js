@@ -44,19 +44,20 @@ export function address(path) {
   return new URL(path, document.baseURI).href;
 }
 
+export const SECONDS = 25; // then the server answers with what it has read
 const PASSAGES = 5; // per document; the server scores the sentences of each
 const REMEMBERED = 20;
 const answers = new Map(); // of searches, for the back button
 
 /** Search with a pipeline; filter: JSON text, "" for none; facets: fields that are counted and shown. */
 export function search({ query, pipeline, k, filter = "", facets = [] }, signal) {
-  const body = { query, pipeline, k, passages: PASSAGES };
+  const body = { query, pipeline, k, passages: PASSAGES, deadline: SECONDS };
   if (filter) body.filter = requested(filter);
   if (facets.length) Object.assign(body, { facets, show: facets });
   const key = JSON.stringify(body);
   if (!answers.has(key)) {
     answers.set(key, ask("search", body, signal));
-    answers.get(key).catch(() => answers.delete(key));
+    answers.get(key).then((answer) => answer.partial && answers.delete(key), () => answers.delete(key));
     if (answers.size > REMEMBERED) answers.delete(answers.keys().next().value);
   }
   return answers.get(key);

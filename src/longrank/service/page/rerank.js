@@ -1,7 +1,7 @@
 // The rerank view: a form, the ranking with its evidence, and the equal curl command.
 
 import { announce, byId, h } from "./dom.js";
-import { address, ask, hasKey } from "./api.js";
+import { SECONDS, address, ask, hasKey } from "./api.js";
 import { card } from "./card.js";
 import { commandLine } from "./command.js";
 import { lengthOf } from "./codepoints.js";
@@ -42,7 +42,7 @@ async function run() {
   if (!texts.length) return into.replaceChildren(nothing("No documents.", "Paste documents above, or add files."));
   const body = {
     model: byId("rerank-pipeline").value, query: byId("rerank-query").value.trim(),
-    documents: texts.map((item) => item.text), evidence: true, passages: PASSAGES,
+    documents: texts.map((item) => item.text), evidence: true, passages: PASSAGES, deadline: SECONDS,
   };
   into.setAttribute("aria-busy", "true");
   into.replaceChildren(waiting("Ranking …"));
