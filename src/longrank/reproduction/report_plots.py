@@ -1,6 +1,7 @@
 """Plots of a result: published beside obtained figures, and differences by query from the baseline row.
 
 Figures are a dot for each row and measure, or lines over x. Published figures are hollow, obtained figures filled.
+An obtained figure that is not comparable is a grey square without a line to the published figure.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ INK, GRID = "#24292f", "#d0d7de"
 """Colours that an HTML page replaces by its own."""
 
 _PUBLISHED, _OBTAINED, _BETTER, _WORSE = "#b8860b", "#1f78d1", "#2a9d5c", "#d1495b"
+_OTHER, _INCOMPARABLE = "#8c959f", "not comparable here"
 _SERIES = ("#1f78d1", "#d1495b", "#2a9d5c", "#b8860b", "#8e5bd1", "#17a2a2", "#c2548f", "#7a7a7a")
 _ACROSS = 4  # panels in a row
 _MOST_QUERIES = 400  # strokes of a row; of more queries, a sample of all sizes
@@ -101,7 +103,7 @@ def _dots(columns: Sequence[str], lines: Sequence[ResultRow]) -> Figure:
 
 def _dot_panel(panel: Panel, column: str, lines: Sequence[ResultRow]) -> None:
     for y, line in enumerate(lines):
-        if column in line.published and column in line.obtained:
+        if column in line.published and column in line.obtained and not _differs(line, column):
             panel.plot([line.published[column], line.obtained[column]], [y, y], "-", color=GRID, lw=2, zorder=1)
     kinds: list[tuple[list[float | None], dict[str, Any]]] = [
         (
@@ -109,19 +111,28 @@ def _dot_panel(panel: Panel, column: str, lines: Sequence[ResultRow]) -> None:
             {"ms": 8, "mfc": "none", "mec": _PUBLISHED, "label": "published"},
         ),
         (
-            [line.obtained.get(column) for line in lines],
+            [None if _differs(line, column) else line.obtained.get(column) for line in lines],
             {"ms": 4.5, "mfc": _OBTAINED, "mec": "none", "label": "obtained"},
+        ),
+        (
+            [line.obtained.get(column) if _differs(line, column) else None for line in lines],
+            {"marker": "s", "ms": 4.5, "mfc": _OTHER, "mec": "none", "label": "obtained, not comparable"},
         ),
     ]
     for values, style in kinds:
         there = [(value, y) for y, value in enumerate(values) if value is not None]
         if there:
-            panel.plot(*zip(*there, strict=True), "o", **style)
+            panel.plot(*zip(*there, strict=True), **{"marker": "o", "ls": "none", **style})
     panel.margins(x=0.08)
     panel.set_title(column)
     panel.grid(axis="both", lw=0.5)
     panel.tick_params(left=False)
     panel.locator_params(axis="x", nbins=3)
+
+
+def _differs(line: ResultRow, column: str) -> bool:
+    """Tell whether an obtained figure is not comparable to the published figure."""
+    return line.verdicts.get(column) == _INCOMPARABLE
 
 
 def _over_x(columns: Sequence[str], lines: Sequence[ResultRow], level: Sequence[ResultRow]) -> Figure:
@@ -155,8 +166,11 @@ def _curve(panel: Panel, column: str, lines: Sequence[ResultRow], color: str, na
     for figures, style, kind in kinds:
         there = [(line.row.x, f[column]) for line, f in zip(lines, figures, strict=True) if line.row and column in f]
         if there:
-            label = f"{name}, {kind}" if name else kind
-            panel.plot(*zip(*sorted(there), strict=True), marker="o", ms=4, color=color, label=label, **style)
+            apart = kind == "obtained" and any(_differs(line, column) for line in lines)
+            said = f"{kind}, not comparable" if apart else kind
+            label = f"{name}, {said}" if name else said
+            marker = "s" if apart else "o"
+            panel.plot(*zip(*sorted(there), strict=True), marker=marker, ms=4, color=color, label=label, **style)
 
 
 def _by_query(result: Result) -> Figure | None:

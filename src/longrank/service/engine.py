@@ -12,6 +12,7 @@ import shlex
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from longrank.scoring import keeping_models, scorer_class
 from longrank.service.units import tokens_of
 from longrank.types import Notes, Query
 
+_TITLES, _LONGEST_TITLE = 50, 80  # documents whose titles may be an example of a query; characters
 _SAMPLE = "Long documents are read whole, passage by passage. " * 300
 
 
@@ -203,7 +205,7 @@ class Engine:
 
     def _describe(self, index: Index) -> dict[str, Any]:
         fields = [] if index.stored is None else list(index.stored.fields)
-        return {"name": self.index_name, "n_docs": len(index), "fields": fields}
+        return {"name": self.index_name, "n_docs": len(index), "fields": fields, "example": _example(index)}
 
     def command(self, served: Served, query: str, k: int, passages: int, more: Sequence[str] = ()) -> str:
         """Return the command line of a search; `more` are further options."""
@@ -236,6 +238,12 @@ class Engine:
         reranker.rank("long documents", [_SAMPLE[:500]])
         overlap = max(1.0, read / len(_SAMPLE))
         return Served(name, settings, choice.model, pipeline, reranker, overlap, tokens_of(*texts) // len(texts))
+
+
+def _example(index: Index) -> str:
+    """Return an example of a query: the first short title among the first documents; empty if there is none."""
+    titles = (" ".join(document.title.split()) for document in islice(index, _TITLES))
+    return next((title for title in titles if 0 < len(title) <= _LONGEST_TITLE), "")
 
 
 def simple_aggregators() -> list[str]:

@@ -216,6 +216,20 @@ def test_lines_are_drawn_over_x_and_need_no_published_figure() -> None:
 
 
 @pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs the extra plots")
+def test_figures_that_are_not_comparable_are_drawn_apart() -> None:
+    def legend(of: Result) -> str:
+        return "".join(ElementTree.fromstring(plots_of(of)["figures"]).itertext())
+
+    assert "not comparable" not in legend(result())
+    assert "obtained, not comparable" in legend(result(("another collection",)))
+
+
+def test_long_commands_wrap_on_the_screen() -> None:
+    rules = page(result(), {}).split("@media print")[0]
+    assert re.search(r"^pre \{ white-space: pre-wrap;", rules, re.MULTILINE)
+
+
+@pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs the extra plots")
 def test_nothing_is_drawn_of_nothing() -> None:
     assert plots_of(result((), [], expected=[RECIPE["expected"][1]])) == {}
 

@@ -19,7 +19,7 @@ export function useKey(key) {
 
 export const hasKey = () => sessionStorage.getItem(KEY) !== null;
 
-/** Request `path`, with POST if there is a body. Throws a ServerError, or an AbortError of `signal`. */
+/** Request `path`, with POST if there is a body. Throws a ServerError, or the reason of an aborted `signal`. */
 export async function ask(path, body, signal) {
   const headers = body === undefined ? {} : { "Content-Type": "application/json" };
   if (hasKey()) headers.Authorization = `Bearer ${sessionStorage.getItem(KEY)}`;
@@ -28,7 +28,7 @@ export async function ask(path, body, signal) {
   try {
     response = await fetch(address(path), { method, headers, body: body && JSON.stringify(body), signal });
   } catch (error) {
-    if (error.name === "AbortError") throw error;
+    if (signal?.aborted) throw error;
     throw new ServerError(0, "offline", "The server cannot be reached.");
   }
   const answer = await response.json().catch(() => null);
@@ -56,8 +56,12 @@ export function search({ query, pipeline, k, filter = "", facets = [] }, signal)
   if (facets.length) Object.assign(body, { facets, show: facets });
   const key = JSON.stringify(body);
   if (!answers.has(key)) {
-    answers.set(key, ask("search", body, signal));
-    answers.get(key).then((answer) => answer.partial && answers.delete(key), () => answers.delete(key));
+    const answer = ask("search", body, signal);
+    const forget = () => answers.get(key) === answer && answers.delete(key);
+    answers.set(key, answer);
+    signal?.addEventListener("abort", forget); // at once: the next search may ask the same
+    const keep = ({ partial }) => (partial ? forget() : signal?.removeEventListener("abort", forget));
+    answer.then(keep, forget);
     if (answers.size > REMEMBERED) answers.delete(answers.keys().next().value);
   }
   return answers.get(key);

@@ -3,9 +3,23 @@
 import { h, announce } from "./dom.js";
 import { hasKey, useKey } from "./api.js";
 
-/** Make a waiting notice. */
-export function waiting(what) {
-  return h("div", { class: "waiting" }, h("span", { class: "pulse", "aria-hidden": "true" }), what);
+/** Make a waiting notice with the elapsed time; cancel(): stops the work; null: it cannot be stopped. */
+export function waiting(what, cancel = null) {
+  const began = performance.now();
+  const elapsed = h("span", { class: "elapsed", role: "timer" });
+  const timer = setInterval(() => {
+    if (!elapsed.isConnected) return clearInterval(timer);
+    elapsed.textContent = `${Math.round((performance.now() - began) / 1000)} s`;
+  }, 1000);
+  return h("div", { class: "waiting" }, h("span", { class: "pulse", "aria-hidden": "true" }), what, elapsed,
+    cancel && h("button", { type: "button", click: cancel }, "Cancel"));
+}
+
+/** Make the notice of work that the user cancelled. */
+export function cancelled(retry) {
+  announce("Cancelled.");
+  return h("div", { class: "notice" }, h("p", {}, h("strong", {}, "Cancelled.")),
+    h("button", { type: "button", click: retry }, "Try again"));
 }
 
 /** Make the notice of a ServerError; retry() repeats the request. */

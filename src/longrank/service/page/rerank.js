@@ -7,7 +7,8 @@ import { commandLine } from "./command.js";
 import { lengthOf } from "./codepoints.js";
 import { scaleOf } from "./heat.js";
 import { legend } from "./legend.js";
-import { nothing, problem, waiting } from "./problem.js";
+import { piecesOf } from "./pieces.js";
+import { cancelled, nothing, problem, waiting } from "./problem.js";
 import { textHash } from "./route.js";
 import { watchFiles } from "./files.js";
 
@@ -22,7 +23,8 @@ export function openRerank(info) {
   const about = () => byId("rerank-about").replaceChildren(able[byId("rerank-pipeline").selectedIndex]?.about ?? "");
   byId("rerank-pipeline").addEventListener("change", about);
   about();
-  files = watchFiles(byId("rerank-form"), byId("pick"), byId("files"));
+  files = watchFiles(byId("rerank-form"), byId("pick"), byId("files"), byId("refused"), markOld);
+  byId("rerank-form").addEventListener("input", markOld);
   byId("rerank-form").addEventListener("submit", (event) => {
     event.preventDefault();
     run();
@@ -36,8 +38,20 @@ export function showRerank() {
   if (!last) byId("rerank-query").focus();
 }
 
+/** Mark the shown ranking as older than the form. */
+function markOld() {
+  const into = byId("ranking");
+  if (!into.querySelector(".results") || into.classList.contains("stale")) return;
+  into.classList.add("stale");
+  into.querySelector(".column").prepend(h("p", { class: "warning old" }, OLD));
+  announce(OLD);
+}
+
+const OLD = "The form has changed since this ranking. Press Rank to rank again.";
+let running = new AbortController();
+
 async function run() {
-  const texts = [...pieces(byId("texts").value), ...files.texts()];
+  const texts = [...piecesOf(byId("texts").value), ...files.texts()];
   const into = byId("ranking");
   if (!texts.length) return into.replaceChildren(nothing("No documents.", "Paste documents above, or add files."));
   const body = {
@@ -45,11 +59,17 @@ async function run() {
     documents: texts.map((item) => item.text), evidence: true, passages: PASSAGES, deadline: SECONDS,
   };
   into.setAttribute("aria-busy", "true");
-  into.replaceChildren(waiting("Ranking …"));
+  running.abort();
+  running = new AbortController();
+  const mine = running;
+  into.classList.remove("stale");
+  into.replaceChildren(waiting("Ranking …", () => mine.abort()));
   try {
-    show(into, texts, body, await ask("v2/rerank", body));
+    show(into, texts, body, await ask("v2/rerank", body, mine.signal));
   } catch (error) {
-    into.replaceChildren(problem(error, run));
+    if (mine !== running) return; // another ranking has begun
+    into.replaceChildren(mine.signal.aborted ? cancelled(run) : problem(error, run));
+    if (mine.signal.aborted) into.querySelector("button").focus();
   }
   into.removeAttribute("aria-busy");
 }
@@ -92,12 +112,6 @@ export function fromTexts({ text: index }) {
     id: result.doc_id, title: result.title, text: texts[index].text, result, unit, warnings,
     back: ["#rerank", "Ranking"], others: [], scores: scoresOf(result, unit), href: (at) => textHash(index, at),
   };
-}
-
-/** Return the documents of the text field, separated by lines of ---, with their first lines as names. */
-function pieces(whole) {
-  const texts = whole.split(/^---[ \t]*$/m).map((item) => item.replace(/^\n|\n$/g, "")).filter((item) => item.trim());
-  return texts.map((text) => ({ name: text.trim().split("\n", 1)[0].slice(0, 80), text }));
 }
 
 function curl(body) {

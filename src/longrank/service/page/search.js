@@ -9,10 +9,12 @@ import { openFacets, showFacets, showFilters } from "./facets.js";
 import { scaleOf } from "./heat.js";
 import { legend } from "./legend.js";
 import * as numbers from "./numbers.js";
-import { nothing, problem, waiting } from "./problem.js";
+import { scoreHelp } from "./scorehelp.js";
+import { cancelled, nothing, problem, waiting } from "./problem.js";
 import { documentHash, route, searchHash } from "./route.js";
 
 const MOST = 3;
+const CANCELLED = "cancelled"; // reason of an aborted search that no other search replaces
 let served = [];
 
 /** Set up the form for the server's pipelines. */
@@ -21,6 +23,7 @@ export function openSearch(info) {
   byId("pipelines").append(h("div", { class: "choices" }, served.map(choice)));
   byId("pipelines").addEventListener("change", limit);
   openFacets(info.index);
+  if (info.index.example) byId("example").append("For example: ", exampleLink(info.index.example));
   byId("search-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const { filter, facets } = route();
@@ -42,6 +45,7 @@ export function showSearch(state) {
   byId("k").value = k;
   limit();
   showFilters({ ...state, pipelines });
+  byId("example").hidden = Boolean(state.query.trim());
   document.title = state.query ? `${state.query} – LongRank` : "LongRank";
   if (!state.query.trim()) return byId("columns").replaceChildren(), byId("query").focus();
   return run({ ...state, pipelines });
@@ -58,21 +62,35 @@ async function run(state) {
   running.abort();
   running = new AbortController();
   const { signal } = running;
-  const columns = state.pipelines.map((name) => ({ name, answer: null, element: emptyColumn(name) }));
+  const cancel = () => running.abort(CANCELLED);
+  const columns = state.pipelines.map((name) => ({ name, answer: null, element: emptyColumn(name, cancel) }));
   byId("columns").className = `columns of-${columns.length}`;
   byId("columns").replaceChildren(...columns.map((item) => item.element));
   for (const column of columns) if (!signal.aborted) await fill(column, columns, state, signal);
+  if (signal.reason === CANCELLED) stop(columns, state);
 }
 
-function emptyColumn(name) {
+/** Show that a search was cancelled in the columns that have no answer. */
+function stop(columns, state) {
+  shown = null;
+  const open = columns.filter((item) => !item.answer && item.element.hasAttribute("aria-busy"));
+  for (const { name, element } of open) {
+    element.replaceChildren(headOf(name), cancelled(() => run(state)));
+    element.removeAttribute("aria-busy");
+  }
+  open[0]?.element.querySelector("button").focus();
+}
+
+function emptyColumn(name, cancel) {
   const label = `Results of ${name}`;
   return h("section", { class: "column", "data-pipeline": name, "aria-label": label, "aria-busy": "true" },
-    headOf(name), waiting("Searching …"));
+    headOf(name), waiting("Searching …", cancel));
 }
 
 async function fill(column, columns, state, signal) {
   const head = headOf(column.name);
-  column.element.replaceChildren(head, waiting("Searching …"));
+  const busy = column.element.querySelector(".waiting") ?? waiting("Searching …", () => running.abort(CANCELLED));
+  column.element.replaceChildren(head, busy);
   try {
     const answer = await search({ ...state, pipeline: column.name }, signal);
     column.answer = answer;
@@ -102,6 +120,7 @@ function content(answer, state, n) {
     commandLine(answer.command),
     ...answer.warnings.map((item) => h("p", { class: "warning" }, item)),
     ...(strips.some((item) => item.length) ? [legend(scale, "this ranking")] : []),
+    ...(cards.length ? [scoreHelp(answer, served.find((item) => item.name === answer.pipeline))] : []),
     cards.length ? h("ol", { class: "results" }, cards) : noResults(state),
   ];
 }
@@ -109,6 +128,11 @@ function content(answer, state, n) {
 function noResults({ filter }) {
   const which = filter ? "No document that matches the filter" : "No document";
   return nothing("Nothing found.", `${which} shares a term with the query.`);
+}
+
+function exampleLink(query) {
+  const pipelines = served.filter((item) => item.default).map((item) => item.name);
+  return h("a", { href: searchHash({ query, pipelines, k: 10 }), dir: "auto" }, query);
 }
 
 /** Return the final score, then its parts. */
