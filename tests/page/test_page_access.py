@@ -122,6 +122,7 @@ def test_a_search_is_read_by_keyboard_alone(show: Show, server: str) -> None:
         "INPUT rm3",
         "SELECT 10",
         "BUTTON Copy command",
+        "SUMMARY About these scores",
         "A Foxes at the end",
         "A passage 29",
         "STRIP",
