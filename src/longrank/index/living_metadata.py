@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.index.columns import Column
-from longrank.index.filters import Filter
-from longrank.index.metadata import MASKS, Metadata, check_field
+from longrank.index.metadata import Metadata, check_field
 from longrank.index.parts import Part
+from longrank.index.remembered import Remembered
 
 
-class LivingMetadata:
+class LivingMetadata(Remembered):
     """Metadata of living documents; has the methods of `longrank.index.metadata.Metadata`.
 
     Attributes:
@@ -24,14 +24,13 @@ class LivingMetadata:
     """
 
     def __init__(self, parts: Sequence[Part]) -> None:
+        super().__init__()
         self._parts = parts
         sizes = [part.n_living for part in parts]
         self.n_docs = sum(sizes)
         self._bases = np.cumsum([0, *sizes]).tolist()
         self.fields = self._fields()
         self._living: Callable[[int], NDArray[np.intp]] = lru_cache(None)(lambda n: np.flatnonzero(~parts[n].dead))
-        self.column: Callable[[str], Column] = lru_cache(None)(self._column)
-        self.mask = lru_cache(MASKS)(self._mask)
 
     def _fields(self) -> list[str]:
         fields: dict[str, None] = {}
@@ -65,11 +64,6 @@ class LivingMetadata:
                 numbers.append((np.cumsum(~part.dead) - 1)[docs][~part.dead[docs]] + base)
                 values += [cell for doc, cell in zip(docs.tolist(), cells, strict=True) if not part.dead[doc]]
         return Column(name, np.concatenate(numbers).astype(np.uint32), values, self.n_docs)
-
-    def _mask(self, filter: Filter) -> NDArray[np.bool_]:
-        mask = filter.mask(self)
-        mask.flags.writeable = False
-        return mask
 
 
 def metadata_of(parts: Sequence[Part]) -> Metadata | LivingMetadata | None:

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from threading import Lock
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from longrank.config import suggestion
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.index.columns import Column
-from longrank.index.filters import Filter
+from longrank.index.remembered import Remembered
 
 NAME = "metadata.sqlite"
 MAX_FIELDS = 1000
@@ -34,7 +34,6 @@ MAX_FIELDS = 1000
 
 _KIND, _VERSION = 0x4C524D44, 1  # "LRMD", in the file's header
 _WRITER = 96  # place of the version of the SQLite that wrote the file
-MASKS = 32  # masks kept, of one byte per document
 
 
 def write_metadata(folder: Path, documents: Iterable[tuple[int, str]]) -> None:
@@ -93,7 +92,7 @@ def check_field(name: str, fields: Sequence[str]) -> None:
         raise InputError("no document has this field", got=name, fix=suggestion(name, fields))
 
 
-class Metadata:
+class Metadata(Remembered):
     """The stored metadata of an index; safe to use from several threads. The file stays open.
 
     Attributes:
@@ -107,16 +106,16 @@ class Metadata:
         Raises:
             IntegrityError: the file is damaged, or of another version.
         """
+        super().__init__()
         self._path, self.n_docs, self._lock = path, n_docs, Lock()
         uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         with self._errors():
             self._file = sqlite3.connect(uri, uri=True, check_same_thread=False)
+            weakref.finalize(self, self._file.close)  # a connection is a circle, which waits for garbage collection
             kind, version = (self._rows(f"PRAGMA {name}")[0][0] for name in ("application_id", "user_version"))
             if (kind, version) != (_KIND, _VERSION):
                 raise IntegrityError(f"{path}: another file, or written by another version; rebuild the index")
             self.fields: list[str] = [name for _, name in self._rows("SELECT number, name FROM fields ORDER BY number")]
-        self.column: Callable[[str], Column] = lru_cache(None)(self._column)
-        self.mask = lru_cache(MASKS)(self._mask)
 
     def of(self, number: int) -> dict[str, Any]:
         """Return the metadata of the document with a number; empty if it has none."""
@@ -136,7 +135,6 @@ class Metadata:
         check_field(name, self.fields)
 
     def _column(self, name: str) -> Column:
-        """Return the values of a field; raises as `check_field`. `column` remembers them."""
         self.check_field(name)
         return Column(name, *self.cells(name), self.n_docs)
 
@@ -164,16 +162,6 @@ class Metadata:
             for number, cells in groupby(rows, lambda row: row[0]):
                 parts = (f"{json.dumps(self.fields[field], ensure_ascii=False)}:{value}" for _, field, value in cells)
                 yield int(number), f"{{{','.join(parts)}}}"
-
-    def _mask(self, filter: Filter) -> NDArray[np.bool_]:
-        """Return bool[D], True for the documents that match a filter; not to be changed. `mask` remembers the last.
-
-        Raises:
-            InputError: a field that no document has, or values of another type than the documents'.
-        """
-        mask = filter.mask(self)
-        mask.flags.writeable = False
-        return mask
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._errors(), self._lock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +31,11 @@ class TermPostings(NamedTuple):
     stops: NDArray[np.int64]
 
 
+def _bisected(terms: Strings, term: str) -> int | None:
+    """Find a term; a cached method would keep the mapped files open until garbage collection."""
+    return terms.find(term.encode(errors="surrogatepass"))
+
+
 class Postings:
     """Terms in sorted order, numbered from 0; a term is found by bisection in the file.
 
@@ -46,16 +51,13 @@ class Postings:
         self._counts = mapped(folder / "term_counts", "<u8")
         self.docs = mapped(folder / "docs", "<u4")
         self.tfs = mapped(folder / "tfs", tf_type)
-        self.number = lru_cache(1 << 16)(self._bisected)
+        self.number = lru_cache(1 << 16)(partial(_bisected, self._terms))
 
     def __len__(self) -> int:
         return len(self._terms)
 
     def __iter__(self) -> Iterator[str]:
         return (term.decode() for term in self._terms)
-
-    def _bisected(self, term: str) -> int | None:
-        return self._terms.find(term.encode(errors="surrogatepass"))
 
     @property
     def sorted_terms(self) -> Strings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 from collections.abc import Iterator
@@ -177,3 +178,21 @@ def test_a_changed_index_equals_a_new_build(seed: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(1000, 1300))
 def test_many_changed_indexes_equal_new_builds(seed: int, tmp_path: Path) -> None:
     run_sequence(seed, tmp_path / "index", 20)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are counted in /proc")
+def test_many_commits_leave_no_file_open_until_garbage_collection(tmp_path: Path) -> None:
+    index = Index.build([{"doc_id": "0", "text": "cats", "year": 2000}], tmp_path / "index")
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        for number in range(1, 6):
+            index.add([{"doc_id": str(number), "text": "dogs", "year": 2001}])
+            changed = Index(index.path)
+            assert changed.mask(parse_filter({"year": 2001})).sum() == number
+            assert changed.df("dog") == number
+            del changed
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
+    finally:
+        gc.enable()
