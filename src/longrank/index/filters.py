@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from typing import Protocol
@@ -30,7 +29,9 @@ class Columns(Protocol):
 
     n_docs: int
     fields: list[str]
-    column: Callable[[str], Column]
+
+    def column(self, name: str) -> Column:
+        """Return the values of a field, or raise InputError."""
 
 
 class Filter(ABC):

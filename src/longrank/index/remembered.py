@@ -23,9 +23,11 @@ class Remembered(ABC):
 
     Attributes:
         n_docs: number of documents.
+        fields: names of the fields.
     """
 
     n_docs: int
+    fields: list[str]
 
     def __init__(self) -> None:
         self._columns: dict[str, Column] = {}

@@ -20,22 +20,29 @@ class Size(NamedTuple):
 def next_merge(sizes: Sequence[Size]) -> tuple[int, int] | None:
     """Return the segments ``[first:last]`` to merge next; None: nothing is to merge.
 
-    The last segments are merged if 8 of them have at most 1000 documents, else if 8 of them have at most 8000
-    documents, and so on by powers of 8. A segment is rewritten if more than half of its documents are deleted. So n
+    Segments of at most 1000 documents have level 0, of at most 8000 level 1, and so on by powers of 8. A segment before
+    one of a higher level counts as one of that level, so levels never rise from the first segment to the last. Eight
+    segments of a level are merged. A segment is rewritten if more than half of its documents are deleted. So n
     documents lie in at most about 7 * log8(n / 1000) + 7 segments, and a document is rewritten about log8(n / 1000)
-    times. Neighbours only are merged, which keeps the order of documents.
+    times: a large segment stays as it is while small ones come. Neighbours only are merged, which keeps the order of
+    documents.
     """
-    limit, largest = _FLOOR, max((size.living for size in sizes), default=0)
-    while True:
-        first = len(sizes)
-        while first and sizes[first - 1].living <= limit:
-            first -= 1
-        if len(sizes) - first >= FANOUT:
-            return first, len(sizes)
-        if limit >= largest:
-            break
-        limit *= FANOUT
+    first = last = len(sizes)
+    level = 0
+    while first:
+        if (own := _level(sizes[first - 1])) > level:
+            level, last = own, first
+        first -= 1
+        if last - first >= FANOUT:
+            return first, last
     for i, size in enumerate(sizes):
         if size.all > _FLOOR and size.living < size.all * (1 - _MOST_DEAD):
             return i, i + 1
     return None
+
+
+def _level(size: Size) -> int:
+    level, limit = 0, _FLOOR
+    while size.living > limit:
+        level, limit = level + 1, limit * FANOUT
+    return level
