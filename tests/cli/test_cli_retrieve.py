@@ -146,10 +146,11 @@ def test_a_stage_with_vectors_is_refused_in_a_line(
 
 
 @pytest.mark.neural
-def test_a_graph_for_approximate_search_states_its_recall(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("method", ["hnsw", "ivf-pq"])
+def test_approximate_search_states_its_recall(at: Path, capsys: pytest.CaptureFixture[str], method: str) -> None:
     pytest.importorskip("faiss", reason="needs the extra ann")
-    assert main(["index", "index", "--vectors", "minilm", "--ann", "hnsw"]) == 0
-    assert "hnsw: recall@100 1.0000 of sampled passages" in capsys.readouterr().err
+    assert main(["index", "index", "--vectors", "minilm", "--ann", method]) == 0
+    assert f"{method}: recall@100 1.0000 of sampled passages" in capsys.readouterr().err
     assert retrieve("--preset", "dense") == 0
     assert "approximate search, recall@100 1.000" in capsys.readouterr().err
     approximate = Path("run").read_bytes()
@@ -160,7 +161,10 @@ def test_a_graph_for_approximate_search_states_its_recall(at: Path, capsys: pyte
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [(["--ann", "hnsw"], "--ann needs --vectors"), (["--vectors", "minilm", "--ann", "lsh"], "(got 'lsh'); use hnsw")],
+    [
+        (["--ann", "hnsw"], "--ann needs --vectors"),
+        (["--vectors", "minilm", "--ann", "lsh"], "unknown approximate search (got 'lsh')"),
+    ],
 )
 def test_a_wrong_method_is_refused_before_anything_is_built(
     at: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str

@@ -78,7 +78,8 @@ def index(
     ] = None,
     passages: Annotated[str, typer.Option(help="Passage preset for --vectors.")] = "tokens",
     ann: Annotated[
-        str | None, typer.Option(help="Approximate search over --vectors: hnsw. [default: exact]", metavar="METHOD")
+        str | None,
+        typer.Option(help="Approximate search over --vectors: hnsw or ivf-pq. [default: exact]", metavar="METHOD"),
     ] = None,
     include: Annotated[
         list[str] | None,

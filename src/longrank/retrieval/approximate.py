@@ -1,11 +1,11 @@
-"""Approximate search over stored passage vectors: a graph (HNSW, Malkov and Yashunin 2020) by faiss.
+"""Approximate search over stored passage vectors, by faiss: a graph (HNSW), or lists of quantised vectors (IVF-PQ).
 
-    INDEX/vectors/<model>-<passages>/hnsw/
-        graph           faiss' own format: links and a copy of the vectors; memory-mapped
+    INDEX/vectors/<model>-<passages>/<hnsw or ivf-pq>/
+        graph           faiss' own format: links and a copy of the vectors, or lists of codes; memory-mapped
         manifest.json   the vectors (SHA-256), options, and recall@100 against exact search; written last
 
-The graph finds passages; the scores of their documents are computed again from the stored vectors. It is built by one
-thread, so equal vectors give equal bytes.
+A set of vectors has one of them. It finds passages; the scores of their documents are computed again from the stored
+vectors. It is built by one thread, so equal vectors give equal bytes.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from longrank.index import Index
 from longrank.index.folder import building
 from longrank.index.publishing import discard
 from longrank.index.vectors import PassageVectors
+from longrank.retrieval.ann_methods import ANN_METHODS, AnnMethod, search, training_rows
 from longrank.retrieval.nearest import products, rounding
 from longrank.retrieval.searcher import Hits
 from longrank.scoring.vectors import cosines
@@ -31,16 +32,14 @@ from longrank.storage import MANIFEST, open_manifest, read_manifest, sync_folder
 from longrank.types import Float32s
 
 FORMAT, VERSION = "longrank approximate search", 1
-LINKS, BUILDING, BEAM = 16, 200, 400
-"""Links of a vector, and vectors compared while the graph is built and searched."""
-
 _SAMPLE, _TOP, _AT_ONCE = 200, 100, 8192
 
 
 class Graph:
-    """A graph over stored vectors; opened by `open_graph`. Safe to use from several threads.
+    """A graph, or lists, over stored vectors; opened by `open_graph`. Safe to use from several threads.
 
     Attributes:
+        method: a key of `ANN_METHODS`, the name of the folder.
         recall: mean share of the exact 100 nearest passages that the graph finds, for sampled passages.
     """
 
@@ -49,17 +48,14 @@ class Graph:
         if (manifest.get("format"), manifest.get("version")) != (FORMAT, VERSION):
             raise IntegrityError(f"{folder}: not a graph of this version; build it again: longrank index --ann")
         if manifest["vectors"] != _digest(stored):
-            raise IntegrityError(f"{folder}: of other vectors; build it again: longrank index --ann hnsw")
-        faiss = load_faiss()
+            raise IntegrityError(f"{folder}: of other vectors; build it again: longrank index --ann {folder.name}")
+        faiss, self.method = load_faiss(), folder.name
         self.recall, self._stored = float(manifest["recall@100"]), stored
         self._faiss, self._graph = faiss, faiss.read_index(str(folder / "graph"), faiss.IO_FLAG_MMAP_IFC)
 
     def passages(self, query: Float32s, n: int) -> NDArray[np.int64]:
-        """Return about `n` passages near a query, int64[<= n], as rows of the stored vectors, ascending."""
-        n = min(n, len(self._stored))
-        beam = self._faiss.SearchParametersHNSW(efSearch=max(BEAM, n))
-        found = self._graph.search(query[None], n, params=beam)[1][0]
-        return np.sort(found[found >= 0]).astype(np.int64)
+        """Return at least about `n` passages near a query as rows of the stored vectors, int64[<= 10 n], ascending."""
+        return np.sort(search(ANN_METHODS[self.method], self._faiss, self._graph, query, n))
 
     def best_documents(self, query: Float32s, ranks: NDArray[np.uint32], k: int) -> Hits:
         """Return about the k documents with the best passages; their scores are exact for the passages found.
@@ -84,12 +80,15 @@ class Graph:
         return Hits(numbers[order], scores[order])
 
 
-def write_graph(index: Index, stored: PassageVectors, progress: Callable[[int], object] = lambda n: None) -> Graph:
-    """Build the graph of stored vectors and measure its recall; a graph of these vectors that is there is kept.
+def write_graph(
+    index: Index, stored: PassageVectors, method: str = "hnsw", progress: Callable[[int], object] = lambda n: None
+) -> Graph:
+    """Build the graph or lists of stored vectors and measure the recall; those of these vectors are kept if there.
 
     Args:
         index: the index of the vectors.
         stored: its vectors.
+        method: a key of `ANN_METHODS`; what another method built is removed.
         progress: called with the number of vectors just added.
 
     Raises:
@@ -97,48 +96,58 @@ def write_graph(index: Index, stored: PassageVectors, progress: Callable[[int], 
         MissingExtra: faiss is not installed.
         IntegrityError: a stored vector is not finite.
     """
-    faiss, target = load_faiss(), stored.path / "hnsw"
-    if (graph := _intact(stored)) is not None:
+    faiss = load_faiss()
+    if (graph := _intact(stored)) is not None and graph.method == method:
         return graph
     faiss.omp_set_num_threads(1)
-    built = faiss.IndexHNSWFlat(stored.dimension, LINKS, faiss.METRIC_INNER_PRODUCT)
-    built.hnsw.efConstruction = BUILDING
-    for start in range(0, len(stored), _AT_ONCE):
-        block = np.ascontiguousarray(stored.matrix[start : start + _AT_ONCE])
-        if not np.isfinite(block).all():
-            stored.check_finite(stored.matrix.sum(axis=1))
-        built.add(block)
-        progress(len(block))
-    meta = {"format": FORMAT, "version": VERSION, "vectors": _digest(stored), "links": LINKS, "building": BUILDING}
+    built = _built(faiss, stored, ANN_METHODS[method], progress)
+    meta = {"format": FORMAT, "version": VERSION, "vectors": _digest(stored)}
+    meta |= ANN_METHODS[method].options(len(stored), stored.dimension)
     with building(index.path) as work:
         faiss.write_index(built, str(work / "graph"))
-        write_manifest(work, {**meta, "recall@100": measured(built, faiss, stored.matrix)})
-        discard(target, index.path)
-        work.rename(target)
+        write_manifest(work, {**meta, "recall@100": measured(built, faiss, stored.matrix, ANN_METHODS[method])})
+        for name in ANN_METHODS:
+            discard(stored.path / name, index.path)
+        work.rename(stored.path / method)
         sync_folder(stored.path)
-    return Graph(target, stored)
+    return Graph(stored.path / method, stored)
+
+
+def _built(faiss: ModuleType, stored: PassageVectors, method: AnnMethod, progress: Callable[[int], object]) -> Any:
+    """Return a faiss index of all stored vectors."""
+    for start in range(0, len(stored), _AT_ONCE):
+        if not np.isfinite(stored.matrix[start : start + _AT_ONCE]).all():
+            stored.check_finite(stored.matrix.sum(axis=1))
+    built = method.untrained(faiss, len(stored), stored.dimension)
+    if len(stored) and not built.is_trained:
+        built.train(stored.matrix[training_rows(len(stored), built.nlist)])
+    for start in range(0, len(stored), _AT_ONCE):
+        block = np.ascontiguousarray(stored.matrix[start : start + _AT_ONCE])
+        built.add(block)
+        progress(len(block))
+    return built
 
 
 def open_graph(stored: PassageVectors) -> Graph | None:
-    """Return the graph of stored vectors; None if there is none.
+    """Return the graph or lists of stored vectors; None if there are none.
 
     Raises:
         MissingExtra: faiss is not installed.
-        IntegrityError: the graph is damaged, or of other vectors.
+        IntegrityError: they are damaged, or of other vectors.
     """
-    folder = stored.path / "hnsw"
-    return Graph(folder, stored) if (folder / MANIFEST).is_file() else None
+    folders = (stored.path / name for name in ANN_METHODS)
+    return next((Graph(folder, stored) for folder in folders if (folder / MANIFEST).is_file()), None)
 
 
-def measured(graph: Any, faiss: ModuleType, matrix: NDArray[np.float32]) -> float:
-    """Return the mean recall@100 of a graph against exact search, for up to 200 passages spread over the vectors."""
+def measured(built: Any, faiss: ModuleType, matrix: NDArray[np.float32], method: AnnMethod) -> float:
+    """Return the mean recall@100 against exact search, for up to 200 passages spread over the vectors."""
     top, shares = min(_TOP, len(matrix)), []
     for row in np.linspace(0, len(matrix) - 1, min(_SAMPLE, len(matrix))).astype(np.int64).tolist():
         query = np.ascontiguousarray(matrix[row])
         scores = products(matrix, query)
-        found = graph.search(query[None], top, params=faiss.SearchParametersHNSW(efSearch=BEAM))[1][0]
+        found = search(method, faiss, built, query, top)
         reached = np.sort(scores)[-top] - rounding(query)  # passages of equal scores count alike
-        shares.append(np.count_nonzero(scores[found[found >= 0]] >= reached) / top)
+        shares.append(min(1.0, np.count_nonzero(scores[found] >= reached) / top))
     return round(float(np.mean(shares)), 4) if shares else 1.0
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.types import Notes
@@ -44,7 +45,7 @@ def add_vectors(
         index: an index or its folder.
         model: a bi-encoder: an alias such as ``minilm``, a folder or a Hugging Face name.
         passages: how documents are split: a key of `longrank.text.segment.PRESETS`.
-        ann: ``hnsw``: also store a graph for approximate search, and measure its recall.
+        ann: ``hnsw`` or ``ivf-pq``: also store a graph or quantised lists for approximate search; measures the recall.
         notes: counts passages longer than the model can read; the index carries it.
         progress: called with the number of documents just done.
 
@@ -66,7 +67,7 @@ def add_vectors(
         from longrank.index.vectors import stored_vectors
         from longrank.retrieval.approximate import write_graph
 
-        graph = write_graph(opened, stored_vectors(opened, path.name))
+        graph = write_graph(opened, stored_vectors(opened, path.name), ann)
         notes.say(f"{ann}: recall@100 {graph.recall:.4f} of sampled passages against exact search")
     opened.notes = notes
     return opened
@@ -83,8 +84,8 @@ def check_ann(ann: str | None, vectors: str | None) -> None:
         return
     if vectors is None:
         raise InputError("--ann needs --vectors", fix="add --vectors minilm")
+    from longrank.retrieval.ann_methods import ANN_METHODS
     from longrank.retrieval.approximate import load_faiss
 
-    if ann != "hnsw":
-        raise InputError("unknown approximate search", got=ann, fix="use hnsw")
+    lookup(ANN_METHODS, ann, "approximate search")
     load_faiss()

@@ -11,6 +11,7 @@ from longrank.errors import IntegrityError
 from longrank.index import Index, verify_index
 from longrank.index.vectors import PassageVectors
 from longrank.retrieval import Dense, first_stage
+from longrank.retrieval.ann_methods import ANN_METHODS, IvfPq
 from longrank.retrieval.approximate import Graph, open_graph, write_graph
 from longrank.retrieval.nearest import products
 from stored import encode, random_vectors, store
@@ -32,8 +33,11 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_a_graph_of_few_vectors_finds_what_exact_search_finds(index: Index, stored: PassageVectors) -> None:
-    graph = write_graph(index, stored)
+@pytest.mark.parametrize("method", ANN_METHODS)
+def test_a_graph_of_few_vectors_finds_what_exact_search_finds(
+    index: Index, stored: PassageVectors, method: str
+) -> None:
+    graph = write_graph(index, stored, method)
     assert graph.recall > 0.99
     for query in queries(8):
         exact = Dense(index, stored, encode).retrieve(query, 10)
@@ -42,31 +46,38 @@ def test_a_graph_of_few_vectors_finds_what_exact_search_finds(index: Index, stor
         assert found == exact
 
 
-def test_recall_in_the_manifest_is_that_of_the_sampled_passages(index: Index, stored: PassageVectors) -> None:
-    graph, shares = write_graph(index, stored), []
+@pytest.mark.parametrize("method", ANN_METHODS)
+def test_recall_in_the_manifest_is_that_of_the_sampled_passages(
+    index: Index, stored: PassageVectors, method: str
+) -> None:
+    graph, shares = write_graph(index, stored, method), []
     for row in np.linspace(0, len(stored) - 1, min(200, len(stored))).astype(int):
         scores = products(stored.matrix, stored.matrix[row])
         found = graph.passages(stored.matrix[row], 100)
-        shares.append((scores[found] >= np.sort(scores)[-100] - 1e-5).mean())
+        shares.append(min(1.0, np.count_nonzero(scores[found] >= np.sort(scores)[-100] - 1e-5) / 100))
     assert graph.recall == pytest.approx(np.mean(shares), abs=1e-4)
-    assert json.loads((stored.path / "hnsw" / "manifest.json").read_text())["recall@100"] == graph.recall
+    assert json.loads((stored.path / method / "manifest.json").read_text())["recall@100"] == graph.recall
 
 
-def test_a_graph_is_kept_and_another_build_has_the_same_bytes(index: Index, stored: PassageVectors) -> None:
-    write_graph(index, stored)
-    folder = stored.path / "hnsw"
+@pytest.mark.parametrize("method", ANN_METHODS)
+def test_a_graph_is_kept_and_another_build_has_the_same_bytes(
+    index: Index, stored: PassageVectors, method: str
+) -> None:
+    write_graph(index, stored, method)
+    folder = stored.path / method
     first, made = files(folder), (folder / "graph").stat().st_ino
-    write_graph(index, stored)
+    write_graph(index, stored, method)
     assert (folder / "graph").stat().st_ino == made
     (folder / "graph").unlink()
-    write_graph(index, stored)
+    write_graph(index, stored, method)
     assert files(folder) == first
 
 
-def test_checksums_of_a_graph_are_verified(index: Index, stored: PassageVectors) -> None:
-    write_graph(index, stored)
+@pytest.mark.parametrize("method", ANN_METHODS)
+def test_checksums_of_a_graph_are_verified(index: Index, stored: PassageVectors, method: str) -> None:
+    write_graph(index, stored, method)
     verify_index(index.path)
-    path = stored.path / "hnsw" / "graph"
+    path = stored.path / method / "graph"
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
@@ -74,18 +85,20 @@ def test_checksums_of_a_graph_are_verified(index: Index, stored: PassageVectors)
         verify_index(index.path)
 
 
-def test_a_graph_of_other_vectors_is_refused_and_built_again(index: Index, stored: PassageVectors) -> None:
-    write_graph(index, stored)
-    manifest = stored.path / "hnsw" / "manifest.json"
+@pytest.mark.parametrize("method", ANN_METHODS)
+def test_a_graph_of_other_vectors_is_refused_and_built_again(index: Index, stored: PassageVectors, method: str) -> None:
+    write_graph(index, stored, method)
+    manifest = stored.path / method / "manifest.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"vectors": "other"}))
     with pytest.raises(IntegrityError, match="of other vectors; build it again"):
         open_graph(stored)
-    assert isinstance(write_graph(index, stored), Graph)
+    assert isinstance(write_graph(index, stored, method), Graph)
     assert open_graph(stored) is not None
 
 
-def test_vectors_that_are_stored_again_have_no_graph(index: Index, stored: PassageVectors) -> None:
-    write_graph(index, stored)
+@pytest.mark.parametrize("method", ANN_METHODS)
+def test_vectors_that_are_stored_again_have_no_graph(index: Index, stored: PassageVectors, method: str) -> None:
+    write_graph(index, stored, method)
     assert open_graph(store(index, random_vectors(index, seed=4))) is None
 
 
@@ -95,6 +108,29 @@ def test_a_vector_that_is_not_finite_is_named(index: Index) -> None:
     with pytest.raises(IntegrityError, match="passage 0 of document 'd003' is not finite"):
         write_graph(index, store(index, vectors))
     assert sorted(path.name for path in index.path.iterdir() if path.name.startswith(".building")) == []
+
+
+def test_another_method_replaces_the_first(index: Index, stored: PassageVectors) -> None:
+    for method in ("hnsw", "ivf-pq", "hnsw"):
+        write_graph(index, stored, method)
+        assert [name for name in ANN_METHODS if (stored.path / name).exists()] == [method]
+        graph = open_graph(stored)
+        assert graph is not None
+        assert graph.method == method
+
+
+@pytest.mark.parametrize("n", [1, 2, 40, 3000])
+def test_lists_and_codes_fit_the_number_of_vectors(n: int) -> None:
+    options = IvfPq().options(n, 384)
+    assert 1 <= options["lists"] <= n
+    assert 2 ** options["bits"] <= max(2, n)
+    assert 384 % options["parts"] == 0
+
+
+def test_a_single_vector_has_lists(tmp_path: Path) -> None:
+    index = index_of(documents(1), tmp_path / "one")
+    stored = store(index, random_vectors(index, largest=1))
+    assert write_graph(index, stored, "ivf-pq").passages(encode(queries(1)[0]), 5).tolist() == [0]
 
 
 def test_exact_search_is_an_option() -> None:
