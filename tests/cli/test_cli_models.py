@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from fakes import documents, index_of
+from late_models import save_colbert
 from longrank.cli.main import main
 from tiny_language_models import SHORT_PROMPT, save_decoder, save_seq2seq
 from tiny_models import save_cross_encoder, save_encoder, save_next_sentence
@@ -21,6 +22,7 @@ MODELS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "cross-encoder": ("cross-encoder", save_cross_encoder),
     "next-sentence": ("cross-encoder", save_next_sentence),
     "longformer": ("cross-encoder", lambda folder: save_cross_encoder(folder, "longformer")),
+    "colbert": ("colbert", save_colbert),
     "monot5": ("monot5", save_seq2seq),
     "decoder": ("decoder", save_decoder),
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from late_models import save_colbert
 from longrank.errors import InputError
 from longrank.networks.model_files import find_model
 from longrank.scoring import PASSAGE_SCORERS, make_scorer, scorer_class
@@ -41,6 +42,8 @@ LOADERS = {
     "cross-encoder": (save_cross_encoder, "classifier.", scorer("cross-encoder")),
     "next sentence": (save_next_sentence, "cls.seq_relationship.", scorer("cross-encoder")),
     "bi-encoder": (save_encoder, "encoder.layer.1.output.dense.", scorer("bi-encoder")),
+    "colbert": (save_colbert, "linear.", scorer("colbert")),
+    "colbert's encoder": (save_colbert, "bert.encoder.layer.1.output.dense.", scorer("colbert")),
     "monot5": (save_seq2seq, "decoder.block.0.layer.0.SelfAttention.q.", scorer("monot5")),
     "decoder": (save_decoder, "model.layers.0.mlp.up_proj.", scorer("decoder", prompt="{query}: {passage}")),
     "document-network": (save_document_network, "head.", scorer("document-network", **PARADE)),

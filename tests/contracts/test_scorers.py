@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fakes import documents, index_of
+from late_models import save_colbert
 from longrank.config import defaults_of
 from longrank.errors import InputError
 from longrank.index import Index
@@ -23,6 +24,7 @@ from tiny_models import WORDS, save_cross_encoder, save_document_network, save_e
 NEURAL = {
     "bi-encoder": save_encoder,
     "cross-encoder": save_cross_encoder,
+    "colbert": save_colbert,
     "monot5": save_seq2seq,
     "decoder": save_decoder,
     "document-network": save_document_network,
@@ -140,7 +142,7 @@ def test_unit_and_fingerprint_are_stable_and_name_the_options(make, request: pyt
         assert make(**changed).fingerprint != one.fingerprint
 
 
-CACHEABLE = sorted(NEURAL.keys() - {"bi-encoder", "document-network"})
+CACHEABLE = sorted(NEURAL.keys() - {"bi-encoder", "colbert", "document-network"})
 
 
 @pytest.mark.neural

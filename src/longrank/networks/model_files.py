@@ -23,10 +23,13 @@ from longrank.storage import MANIFEST, damaged, digest_of, sealed_files, sha256_
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of the weights of sentence-transformers/all-MiniLM-L6-v2."""
 
-MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout", "LogitScore")
-"""Modules of sentence-transformers that a model may have; LogitScore holds the words of a decoder reranker."""
+MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout", "LogitScore", "MultiVectorMask")
+"""Modules of sentence-transformers that a model may have; LogitScore holds the words of a decoder reranker,
+MultiVectorMask belongs to late interaction."""
 
-SUFFIXES = (".json", ".txt", ".model", ".safetensors")
+_PYLATE = "pylate.models.Dense.Dense"
+
+SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".metadata")
 """Suffixes of the files that a model's scores depend on."""
 
 _VOCABULARIES = ("tokenizer.json", "vocab.json", "model.safetensors.index.json")
@@ -154,7 +157,8 @@ def _module_folders(folder: Path) -> list[Path]:
         raise InputError("is not a list of modules", path=path) from None
     for kind, place in modules:
         package, _, module = kind.partition(".")
-        if package != "sentence_transformers" or kind.rpartition(".")[2] not in MODULES or not module:
+        known = package == "sentence_transformers" and module and kind.rpartition(".")[2] in MODULES
+        if not known and kind != _PYLATE:
             raise InputError(
                 f"names a module other than sentence-transformers' {', '.join(MODULES)}", path=path, got=kind
             )

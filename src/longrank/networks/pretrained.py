@@ -8,7 +8,7 @@ of a network without one; and constants that older versions stored.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from longrank.errors import InputError
@@ -33,7 +33,7 @@ class Pretrained(NamedTuple):
     missing: list[str]
 
 
-def load_pretrained(model: Model, family: str, dtype: str = "float32") -> Pretrained:
+def load_pretrained(model: Model, family: str, dtype: str = "float32", *, apart: Collection[str] = ()) -> Pretrained:
     """Load a model's folder with a class of transformers.
 
     The caller checks the missing parameters (`longrank.networks.checks.check_weights`).
@@ -44,6 +44,7 @@ def load_pretrained(model: Model, family: str, dtype: str = "float32") -> Pretra
         family: the class, such as ``AutoModelForSequenceClassification``.
         dtype: ``float32`` or ``bf16``. With bf16, weights that are bf16 in the file stay bf16, in half the memory;
             others are loaded as float32, and the caller rounds them.
+        apart: parameters of the file that the caller reads itself.
 
     Raises:
         InputError: as `check_unexpected`.
@@ -60,7 +61,7 @@ def load_pretrained(model: Model, family: str, dtype: str = "float32") -> Pretra
         output_loading_info=True,
         **options,
     )
-    check_unexpected(model, info["unexpected_keys"])
+    check_unexpected(model, set(info["unexpected_keys"]) - set(apart))
     return Pretrained(network.eval(), tokenizer, sorted(info["missing_keys"]))
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from longrank.errors import InputError
 from longrank.networks.checks import check_weights
+from longrank.networks.late_settings import is_late
 from longrank.networks.loading import position_limit
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
@@ -44,6 +45,8 @@ def load_sentence_encoder(model: Model, device: str, notes: Notes) -> Any:
     modules = model.path / "modules.json"
     if modules.is_file() and "LogitScore" in modules.read_text(encoding="utf-8"):  # its words would not be read
         raise InputError("is a decoder reranker, no bi-encoder", path=modules, fix="use the scorer 'decoder'")
+    if is_late(model.path):  # its vectors of single tokens would not be compared
+        raise InputError("is a late-interaction model, no bi-encoder", path=model.path, fix="use the scorer 'colbert'")
     network = SentenceTransformer(
         str(model.path),
         device=device,

@@ -25,6 +25,7 @@ PASSAGE_SCORERS: dict[str, type[PassageScorer] | str] = {
     "lexical": "longrank.scoring.lexical:LexicalScorer",
     "bi-encoder": "longrank.scoring.bi_encoder:BiEncoder",
     "cross-encoder": "longrank.scoring.cross_encoder:CrossEncoder",
+    "colbert": "longrank.scoring.colbert:Colbert",
     "monot5": "longrank.scoring.monot5:MonoT5",
     "decoder": "longrank.scoring.decoder:Decoder",
     "document-network": "longrank.scoring.document_network:DocumentNetworkScorer",
