@@ -28,7 +28,7 @@ _MODULES = ("Transformer", "Dense", "MultiVectorMask", "Normalize")
 
 
 class LateSettings(NamedTuple):
-    """How a model reads queries and passages.
+    """Inputs and scoring of a model: markers, lengths, query augmentation, skipped tokens, projections.
 
     Attributes:
         query: marker and prompt before a query, such as ``[Q] ``.
