@@ -6,6 +6,7 @@ from pathlib import Path
 
 from longrank.errors import InputError, IntegrityError
 from longrank.index import Index, verify_index
+from longrank.index.publishing import DATA
 from longrank.reproduction.phases import PHASES, check_outputs
 from longrank.storage import MANIFEST, read_journal, verify
 
@@ -31,7 +32,7 @@ def check(folder: Index | str | Path) -> int:
         True
     """
     path = folder.path if isinstance(folder, Index) else Path(folder)
-    if is_index(path):
+    if is_index(path) or any(path.glob(f"{DATA}*/{MANIFEST}")):  # segments alone are a build that never finished
         return verify_index(path)
     if not path.is_dir():
         raise InputError("no such folder", path=path)

@@ -113,3 +113,10 @@ def test_a_flipped_bit_in_a_model_is_found_when_it_is_loaded(tmp_path: Path, spa
         shutil.copy2(spare / name, folder / name)
     (folder / MANIFEST).unlink()
     assert find_model(str(folder)).fingerprint == known  # as of models of earlier versions
+
+
+def test_segments_without_the_manifest_of_an_index_are_an_unfinished_build(tmp_path: Path) -> None:
+    longrank.Index.build([("d1", "Dogs bark.")], tmp_path / "i")
+    (tmp_path / "i" / "manifest.json").unlink()
+    with pytest.raises(InputError, match="build never finished"):
+        longrank.check(tmp_path / "i")
