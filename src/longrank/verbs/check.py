@@ -6,7 +6,7 @@ from pathlib import Path
 
 from longrank.errors import InputError, IntegrityError
 from longrank.index import Index, verify_index
-from longrank.index.publishing import DATA
+from longrank.index.folder import DATA
 from longrank.reproduction.phases import PHASES, check_outputs
 from longrank.storage import MANIFEST, read_journal, verify
 
