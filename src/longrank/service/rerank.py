@@ -239,9 +239,14 @@ def _n_tokens(reranker: Reranker, texts: PreparedTexts) -> int:
 
 
 def finished(
-    reranker: Reranker, texts: PreparedTexts, scores: Sequence[PassageScores], request: RerankRequest
+    reranker: Reranker,
+    texts: PreparedTexts,
+    scores: Sequence[PassageScores],
+    request: RerankRequest,
+    *,
+    partial: bool = False,
 ) -> tuple[list[RankedText], list[str]]:
-    """Return the ranked documents, and a sentence for each kind of unread text."""
+    """Return the ranked documents, and a sentence for each kind of unread text, but for what a deadline left unread."""
     evidence = reranker.scorer.finish(texts.block, scores)
     with np.errstate(over="ignore", invalid="ignore"):  # checked below
         results = reranker.ranked(
@@ -249,10 +254,10 @@ def finished(
         )
     if not all(math.isfinite(result.score) for result in results):
         raise Refusal(422, "invalid", "/aggregate: a document's score is not finite; use smaller weights")
-    return results, _cuts(texts, evidence)
+    return results, _cuts(texts, evidence, partial=partial)
 
 
-def _cuts(texts: PreparedTexts, evidence: Sequence[Evidence]) -> list[str]:
+def _cuts(texts: PreparedTexts, evidence: Sequence[Evidence], *, partial: bool) -> list[str]:
     """Return a sentence for each kind of unread text."""
     warnings = []
     if texts.query_cut:
@@ -262,6 +267,7 @@ def _cuts(texts: PreparedTexts, evidence: Sequence[Evidence]) -> list[str]:
     if unread := sum(item.n_truncated for item in evidence):
         warnings.append(f"{unread} passages are longer than the model reads")
     pairs = zip(evidence, texts.cut, strict=True)
-    if selected := sum(item.n_passages > len(item.passage_index) and not cut for item, cut in pairs):
+    selected = sum(item.n_passages > len(item.passage_index) and not cut for item, cut in pairs)
+    if selected and not partial:
         warnings.append(f"the pipeline did not score all passages of {selected} documents")
     return warnings

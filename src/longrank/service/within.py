@@ -146,7 +146,7 @@ def _ranked(
 ) -> tuple[list[RankedText], list[str]]:
     """Return the ranked documents, those that were not read last, and a sentence for each kind of unread text."""
     read = PreparedTexts(texts.query, part.block, tuple(texts.cut[n] for n in part.documents), texts.query_cut)
-    results, cut = finished(reranker, read, part.scores, request)
+    results, cut = finished(reranker, read, part.scores, request, partial=counts is not None)
     results = [replace(result, index=part.documents[result.index]) for result in results]
     return (results, cut) if counts is None else (_with_unread(results, request, part.documents), [str(counts), *cut])
 
