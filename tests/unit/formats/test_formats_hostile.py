@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import random
 import resource
-import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ def good_files(folder: Path) -> dict[str, bytes]:
 
 
 def malformed(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield about fifty malformed files of all formats."""
+    """Yield malformed files of all formats, and files with the endings of others."""
     good = good_files(folder)
     for ending, content in good.items():
         yield f"empty{ending}", b""
@@ -46,6 +46,8 @@ def malformed(folder: Path) -> Iterator[tuple[str, bytes]]:
         yield f"zeros{ending}", content[:40] + bytes(len(content) - 40)
     for ending in (".docx", ".odt", ".epub", ".pptx", ".pdf"):
         yield f"text{ending}", b"Plain text in disguise."
+    for ending, other in pairwise([".pdf", *good]):
+        yield f"in-disguise-of{ending[1:]}{other}", good[ending]
     yield "loop.pdf", pdf_bytes([["x"]]).replace(b"/Kids [5 0 R]", b"/Kids [2 0 R]")
     yield "no-pages.pdf", pdf_bytes([])
     yield "deep.eml", b"Content-Type: multipart/mixed; boundary=a\n\n" * 3
@@ -65,9 +67,12 @@ def containers(folder: Path) -> Iterator[Path]:
     yield epub(folder / "lost.epub", [], **{"META-INF/container.xml": '<c><rootfile full-path="../../x"/></c>'})
     yield pptx(folder / "lost.pptx", []).rename(folder / "empty-show.pptx")
     yield zipped(folder / "other.docx", {"readme.txt": "x"})
-    with zipfile.ZipFile(folder / "bomb.docx", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("word/document.xml", bytes(64 << 20))
-    yield folder / "bomb.docx"
+    yield zipped(folder / "no-content.odt", {"mimetype": "application/vnd.oasis.opendocument.text"})
+    yield zipped(folder / "no-chapters.epub", {"mimetype": "application/epub+zip"})
+    large = bytes(64 << 20)
+    parts = {"docx": "word/document.xml", "odt": "content.xml", "pptx": "ppt/presentation.xml"}
+    yield from (zipped(folder / f"bomb.{ending}", {part: large}) for ending, part in parts.items())
+    yield epub(folder / "bomb.epub", ["<p>x</p>"], **{"META-INF/container.xml": large.decode()})
 
 
 def test_malformed_files_are_named_and_the_folder_is_read_on(tmp_path: Path) -> None:
@@ -91,7 +96,8 @@ def test_malformed_files_are_named_and_the_folder_is_read_on(tmp_path: Path) -> 
     assert not any("root:" in document.text or "haha" in document.text for document in found)
     for name in ("laughs.docx", "outside.docx", "laughs.odt"):
         assert "declares a DTD or entities" in skipped[name]
-    assert "zip bomb" in skipped["bomb.docx"]
+    assert all("zip bomb" in skipped[f"bomb.{ending}"] for ending in ("docx", "odt", "pptx", "epub"))
+    assert len(names) >= 60
     assert "encrypted" in skipped["locked.odt"]
     assert "encrypted (DRM)" in skipped["drm.epub"]
 
