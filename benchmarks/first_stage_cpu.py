@@ -3,7 +3,7 @@
     python -m benchmarks.first_stage_cpu --folder DIR [--docs 200000] [--python pisa=PYTHON] [--words text frequent]
 
 Engines: LongRank, bm25s, tantivy and PISA (`engines.py`), each in a process of its own with one thread. PISA's build
-stands still if it is bound to one core. `--python` names another Python for an engine. Documents are those of
+stood still once, for a reason not found; `--timeout` ends such a run. `--python` names another Python for an engine. Documents are those of
 `texts.generated`. Words of a query are distinct, and either drawn as the documents' words are (``text``) or from the
 1,000 most frequent words (``frequent``). After a pass to warm up, engines take turns in rounds. Prints the CPU seconds
 and the bytes of each index; then, for each setting, the mean CPU time of a query in ms, median of the rounds. The time
