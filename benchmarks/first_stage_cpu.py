@@ -3,12 +3,12 @@
     python -m benchmarks.first_stage_cpu --folder DIR [--docs 200000] [--python pisa=PYTHON] [--words text frequent]
 
 Engines: LongRank, bm25s, tantivy and PISA (`engines.py`), each in a process of its own with one thread. PISA's build
-stood still once, for a reason not found; `--timeout` ends such a run. `--python` names another Python for an engine. Documents are those of
-`texts.generated`. Words of a query are distinct, and either drawn as the documents' words are (``text``) or from the
-1,000 most frequent words (``frequent``). After a pass to warm up, engines take turns in rounds. Prints the CPU seconds
-and the bytes of each index; then, for each setting, the mean CPU time of a query in ms, median of the rounds. The time
-includes the analysis of the query and leaves document numbers and scores as the engine keeps them; PISA gives ids.
-Last comes the share of LongRank's best documents that each peer finds.
+stood still once, for a reason not found; `--timeout` ends such a run. `--python` names another Python for an engine.
+Documents are those of `texts.generated`. Words of a query are distinct, and either drawn as the documents' words are
+(``text``) or from the 1,000 most frequent words (``frequent``). After a pass to warm up, engines take turns in rounds.
+Prints the CPU seconds and the bytes of each index; then, for each setting, the mean CPU time of a query in ms, median
+of the rounds. The time includes the analysis of the query and leaves document numbers and scores as the engine keeps
+them; PISA gives ids. Last comes the share of LongRank's best documents that each peer finds.
 """
 
 from __future__ import annotations
