@@ -42,6 +42,7 @@ class Column:
         docs: uint32[n], documents, ascending; a document with several values comes several times.
         codes: uint32[n], places in `values`.
         existing: bool[D], True for documents with the field, an empty list included.
+        kinds: kinds of the values, places in `KINDS`.
     """
 
     def __init__(self, name: str, docs: NDArray[np.uint32], cells: Sequence[Any], n_docs: int) -> None:
@@ -49,18 +50,12 @@ class Column:
         self.existing = np.zeros(n_docs, np.bool_)
         self.existing[docs] = True
         docs, items = _items(docs, cells)
-        self.values = sorted(set(items))
-        places = {value: place for place, value in enumerate(self.values)}
-        codes = np.fromiter(map(places.__getitem__, items), np.uint32, len(items))
+        self.values, codes = _coded(items)
+        self.kinds = {value.kind for value in self.values}
         if (np.diff(docs.astype(np.int64)) == 0).any():  # each value of a document once
             docs, codes = np.unique(np.stack([docs, codes]), axis=1)
         self.docs, self.codes = docs, codes
         self._dense = np.array_equal(docs, np.arange(n_docs))
-
-    @property
-    def kinds(self) -> set[int]:
-        """The kinds of the values, places in `KINDS`."""
-        return {value.kind for value in self.values}
 
     def between(self, low: Scalar | None, high: Scalar | None, *, with_low: bool, with_high: bool) -> slice:
         """Return the places of the values of one kind between two values; at least one of the two is given."""
@@ -88,10 +83,23 @@ class Column:
         return np.bincount(codes, minlength=len(self.values))
 
 
-def _items(docs: NDArray[np.uint32], cells: Sequence[Any]) -> tuple[NDArray[np.uint32], list[Scalar]]:
+def _items(docs: NDArray[np.uint32], cells: Sequence[Any]) -> tuple[NDArray[np.uint32], Sequence[Any]]:
     """Return every value and its document; of lists, every item that is not null."""
     if not any(isinstance(cell, list) for cell in cells):
-        return docs, [scalar(cell) for cell in cells]
+        return docs, cells
     lists = [[item for item in cell if item is not None] if isinstance(cell, list) else [cell] for cell in cells]
     counts = np.fromiter(map(len, lists), np.int64, len(lists))
-    return np.repeat(docs, counts), [scalar(value) for values in lists for value in values]
+    return np.repeat(docs, counts), [value for values in lists for value in values]
+
+
+def _coded(items: Sequence[Any]) -> tuple[list[Scalar], NDArray[np.uint32]]:
+    """Return the distinct values, sorted, and the place of each item in them."""
+    types = set(map(type, items))
+    if not (
+        types <= {int, float} or types in ({str}, {bool})
+    ):  # sorted and looked up with their kinds, which is slower
+        items = [scalar(item) for item in items]
+    distinct = sorted(set(items))
+    places = {value: place for place, value in enumerate(distinct)}
+    codes = np.fromiter(map(places.__getitem__, items), np.uint32, len(items))
+    return [value if isinstance(value, Scalar) else scalar(value) for value in distinct], codes
