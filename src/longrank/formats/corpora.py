@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from longrank.formats.arrow import read_arrow, read_parquet
 from longrank.formats.cord19 import is_cord19, read_cord19
 from longrank.formats.documents_jsonl import read_jsonl
 from longrank.formats.html import read_html
@@ -32,6 +33,8 @@ READERS: dict[str, Reader] = {
     "cord19": read_cord19,
     "html": read_html,
     "text": read_text,
+    "parquet": read_parquet,
+    "arrow": read_arrow,
     **{format: reader_of(format) for format in PARSERS},
 }
 WHOLE_FILES = frozenset({"html", "text", *PARSERS})
@@ -58,6 +61,9 @@ EXTENSIONS = {
     ".epub": "epub",
     ".eml": "eml",
     ".mbox": "mbox",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
 }
 """Ending of a file name -> format."""
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import uuid
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from longrank.types import Notes
@@ -33,20 +35,29 @@ def metadata_of(values: Mapping[str, Any], names: Iterable[str], notes: Notes, w
 
 
 def json_value(value: Any) -> Any:
-    """Return a value as JSON has it: dates as ISO 8601, numbers of NumPy as numbers, NaN and NaT as None.
+    """Return a value as JSON has it: dates and times as ISO 8601, numbers of NumPy and decimals as numbers.
 
-    Values without a JSON form give a mark that `metadata_of` leaves out.
+    NaN and NaT give None. Values without a JSON form give a mark that `metadata_of` leaves out.
     """
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, datetime.date):  # NaT of pandas is a date, too
-        return value.isoformat() if value == value else None  # noqa: PLR0124
+    if isinstance(value, datetime.date | datetime.time | Decimal | uuid.UUID):
+        return _of_library(value)
     if isinstance(value, list | tuple | Mapping):
         return _container(value)
     item = getattr(value, "tolist", None)  # scalars and arrays of NumPy
     return json_value(item()) if callable(item) else _NOT_JSON
+
+
+def _of_library(value: datetime.date | datetime.time | Decimal | uuid.UUID) -> Any:
+    if isinstance(value, Decimal):
+        whole = value.is_finite() and value == value.to_integral_value()
+        return json_value(int(value) if whole else float(value))
+    if isinstance(value, datetime.date):  # NaT of pandas is a date, too
+        return value.isoformat() if value == value else None  # noqa: PLR0124
+    return str(value)
 
 
 def _container(value: list[Any] | tuple[Any, ...] | Mapping[Any, Any]) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from longrank.collections.databases import is_address
 from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.index import Index
@@ -15,7 +16,7 @@ from longrank.types import Notes
 
 
 def needed_bytes(sources: Iterable[str | Path], output: str | Path) -> int | None:
-    """Return about how many bytes of disk a build takes at its peak; None if files are gzipped or fetched.
+    """Return about how many bytes of disk a build takes at its peak; None if files are gzipped, or documents fetched.
 
     Raises:
         InputError: the disk of `output` has too little space.
@@ -23,6 +24,8 @@ def needed_bytes(sources: Iterable[str | Path], output: str | Path) -> int | Non
     from longrank.index.space import check_space
 
     files: list[Path] = []
+    if any(is_address(str(source)) for source in sources):
+        return None
     for source in map(Path, sources):
         files += (path for path in source.rglob("*") if path.is_file()) if source.is_dir() else [source]
     if any(path.suffix.lower() == ".gz" or not path.is_file() for path in files):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from longrank.collections.collection import IRDS, is_folder
+from longrank.collections.databases import is_address, shown_source
 from longrank.collections.documents import locate_documents, locate_in_files, places_of
 from longrank.collections.files import files_of
 from longrank.errors import InputError
@@ -19,6 +20,7 @@ from longrank.index import Index
 from longrank.index.sources import Sources, SourceState, read_sources, write_sources
 from longrank.index.writer import IndexWriter
 from longrank.types import Document, Notes
+from longrank.verbs.rows_digest import RowsDigest, digested, rows_state
 
 
 class Changes(NamedTuple):
@@ -42,10 +44,10 @@ class Changes(NamedTuple):
 def build_from_files(
     sources: Iterable[str | Path], folder: Path | str, *, corpus: CorpusOptions, notes: Notes, **options: Any
 ) -> Index:
-    """Build an index as `Index.build`, and record the source files if all sources are files and folders.
+    """Build an index as `Index.build`, and record the sources if all are files, folders and databases.
 
     Args:
-        sources: files, folders, collections or ``irds:ID``.
+        sources: files, folders, databases, collections or ``irds:ID``.
         folder: as for `Index.build`.
         corpus: format, fields and encoding of the documents.
         notes: counts remarks on accepted input.
@@ -57,10 +59,11 @@ def build_from_files(
     places = places_of([str(source) for source in sources])
     files = _listed(places, corpus)
     runs: list[tuple[str, int]] = []
-    index = Index.build(
-        _counted(locate_documents(list(places), notes, corpus), runs), folder, corpus=corpus, notes=notes, **options
-    )
-    if files:
+    digests: dict[str, RowsDigest] = {}
+    located = locate_documents(list(places), notes, corpus)
+    index = Index.build(_counted(digested(located, digests), runs), folder, corpus=corpus, notes=notes, **options)
+    if files is not None:
+        files |= {path: digest.state(path) for path, digest in digests.items()}
         end = 0
         for path, n in runs:
             state = files.get(absolute(path))
@@ -73,23 +76,26 @@ def build_from_files(
 
 
 def absolute(place: str) -> str:
-    """Return the absolute path of a file or folder as a record names it."""
+    """Return the absolute path of a file or folder, or the address of a database, as a record names it."""
+    if is_address(place):
+        return shown_source(place)
     return os.path.abspath(place) if place else place  # noqa: PTH100 - links stay links
 
 
-def _listed(places: Iterable[str], corpus: CorpusOptions) -> dict[str, SourceState]:
-    """Return the present state of all files of the sources; empty if there is a pipe, a dataset or a fault.
+def _listed(places: Iterable[str], corpus: CorpusOptions) -> dict[str, SourceState] | None:
+    """Return the present state of all files of the sources; None if there is a pipe, a dataset or a fault.
 
     The build, which reads the files, reports faults.
     """
+    places = [place for place in places if not is_address(place)]
     if any(place.startswith(IRDS) or not (Path(place).is_file() or is_folder(Path(place))) for place in places):
-        return {}
+        return None
     quiet = replace(corpus, files=replace(corpus.files, skipped=None))
     try:
         files = [absolute(str(file.path)) for place in places for file, _ in files_of(place, quiet, Notes())]
         return {path: SourceState.of(Path(path)) for path in files}
     except (InputError, OSError):
-        return {}
+        return None
 
 
 def _counted(documents: Iterator[Located], runs: list[tuple[str, int]]) -> Iterator[Located]:
@@ -110,9 +116,10 @@ def update(
     progress: Callable[[int], object] | None = None,
     workers: int = 1,
 ) -> Changes:
-    """Bring an index up to date with the files that it was built from, in one step.
+    """Bring an index up to date with the files and databases that it was built from, in one step.
 
-    Files are compared by size and time of modification, and, if these differ, by content. Documents of vanished files
+    Files are compared by size and time of modification, and, if these differ, by content. The query of a database is
+    run, and its documents are compared with those of the last time. Documents of vanished files
     are deleted. Documents of new and changed files are added; a document that is the same as before stays as it is.
 
     Args:
@@ -144,9 +151,15 @@ def update(
 
 def _now(sources: Sources) -> dict[str, SourceState]:
     """Return the present state of the sources' files; ids are those of the record."""
-    paths = [file.path for place in sources.places for file, _ in files_of(place, sources.corpus, Notes())]
+    folders = [place for place in sources.places if not is_address(place)]
+    paths = [file.path for place in folders for file, _ in files_of(place, sources.corpus, Notes())]
     known = sources.files
-    return {str(p): known[str(p)].now() if str(p) in known else SourceState.of(p) for p in paths}
+    states = {str(p): known[str(p)].now() if str(p) in known else SourceState.of(p) for p in paths}
+    for place in filter(is_address, sources.places):
+        states[place] = rows_state(place, sources.corpus)
+        if place in known:
+            states[place] = states[place]._replace(ids=known[place].ids)
+    return states
 
 
 def _compared(before: dict[str, SourceState], now: dict[str, SourceState]) -> Changes:

@@ -1,0 +1,144 @@
+"""Documents from Parquet and Arrow files, and from datasets that Hugging Face ``datasets`` saved."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longrank.cli.main import main
+from longrank.collections import read_documents
+from longrank.errors import InputError, MissingExtra
+from longrank.formats.records import CorpusOptions
+from longrank.index import Index
+from longrank.types import Document
+
+pa = pytest.importorskip("pyarrow", reason="needs the extra arrow")
+
+COLUMNS: dict[str, list[Any]] = {
+    "id": [7, 8],
+    "title": ["Tides", None],
+    "text": ["The tide is high.", "Fog hides the bay."],
+    "tags": [["sea", "moon"], []],
+    "day": [datetime.date(2020, 1, 2), None],
+    "price": [Decimal("1.50"), Decimal("2.00")],
+}
+DOCUMENTS = [
+    Document("7", "Tides", "The tide is high.", (), {"tags": ["sea", "moon"], "day": "2020-01-02", "price": 1.5}),
+    Document("8", "", "Fog hides the bay.", (), {"tags": [], "price": 2}),
+]
+
+
+def write(path: Path, columns: dict[str, list[Any]]) -> Path:
+    """Write a Parquet file, an Arrow file or, named ``.stream.arrow``, an Arrow stream."""
+    from pyarrow import parquet
+
+    table = pa.table(columns)
+    if path.suffix == ".parquet":
+        parquet.write_table(table, path)
+        return path
+    new = pa.ipc.new_stream if path.name.endswith(".stream.arrow") else pa.ipc.new_file
+    with new(str(path), table.schema) as writer:
+        writer.write_table(table)
+    return path
+
+
+@pytest.fixture(params=["x.parquet", "x.arrow", "x.feather", "x.stream.arrow"])
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_columns_are_the_fields_of_documents(tmp_path: Path, name: str) -> None:
+    assert list(read_documents(write(tmp_path / name, COLUMNS))) == DOCUMENTS
+
+
+def test_many_rows_keep_their_order_and_number(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / name, {"doc_id": [f"d{n}" for n in range(2500)], "text": ["x"] * 2499 + [None]})
+    documents = read_documents(path)
+    assert [next(documents).doc_id for _ in range(2499)] == [f"d{n}" for n in range(2499)]
+    with pytest.raises(InputError, match=f"{name}:2500: 'text' is null"):
+        next(documents)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"text": ["a"]}, "no column of ids .*'text'.*doc_id or id"),
+        ({"id": [1.5], "text": ["a"]}, ":1: 'id' is neither a string nor an integer"),
+        ({"id": ["a b"], "text": ["a"]}, ":1: 'id' holds white space"),
+        ({"id": ["a"], "text": [3]}, ":1: 'text' is not a string"),
+        ({"id": ["a"], "title": ["x"]}, ":1: no text"),
+    ],
+)
+def test_rows_that_are_no_documents_are_refused(
+    tmp_path: Path, name: str, columns: dict[str, list[Any]], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        list(read_documents(write(tmp_path / name, columns)))
+
+
+def test_a_damaged_file_is_one_line(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / name, COLUMNS)
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(InputError, match=f"{name}: cannot be read") as caught:
+        list(read_documents(path))
+    assert str(caught.value).isprintable()
+
+
+def test_fields_choose_columns(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.parquet", {"id": ["a"], "question": ["Who?"], "context": ["Ann."]})
+    (document,) = read_documents(path, CorpusOptions(fields=("question", "context")))
+    assert document.text == "Who?\nAnn."
+
+
+def test_an_index_follows_a_folder_of_parquet_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tables, folder = tmp_path / "tables", str(tmp_path / "x.index")
+    tables.mkdir()
+    write(tables / "a.parquet", COLUMNS)
+    assert main(["index", str(tables), "-o", folder]) == 0
+    write(tables / "b.parquet", {"id": ["9"], "text": ["A new lamp."]})
+    assert main(["index", "--update", folder]) == 0
+    assert "added\t1" in capsys.readouterr().out
+    assert [document.doc_id for document in Index(folder)] == ["7", "8", "9"]
+
+
+def test_a_dataset_on_disk_is_read(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets", reason="needs Hugging Face datasets")
+    dataset = datasets.Dataset.from_dict({"id": [*"abcd"], "text": ["one", "two", "three", "four"]})
+    dataset.select([2, 0, 3]).save_to_disk(tmp_path / "three", num_shards=2)
+    assert [document.text for document in read_documents(tmp_path / "three")] == ["three", "one", "four"]
+    splits = datasets.DatasetDict({"train": dataset.select([0]), "test": dataset.select([1])})
+    splits.save_to_disk(tmp_path / "splits")
+    assert [document.doc_id for document in read_documents(tmp_path / "splits")] == ["a", "b"]
+    assert [document.doc_id for document in read_documents(tmp_path / "splits" / "test")] == ["b"]
+
+
+@pytest.mark.parametrize("state", ["{", "[]", "{}", '{"_data_files": [{"filename": 3}]}'])
+def test_a_dataset_with_a_damaged_list_of_files_is_refused(tmp_path: Path, state: str) -> None:
+    (tmp_path / "state.json").write_text(state)
+    (tmp_path / "dataset_info.json").write_text("{}")
+    with pytest.raises(InputError, match="its list of files cannot be read"):
+        list(read_documents(tmp_path))
+
+
+def test_a_dataset_cannot_name_files_outside_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    write(tmp_path / "secret.arrow", COLUMNS)
+    (folder / "state.json").write_text('{"_data_files": [{"filename": "../secret.arrow"}]}')
+    (folder / "dataset_info.json").write_text("{}")
+    with pytest.raises(InputError, match="cannot be read"):
+        list(read_documents(folder))
+    shutil.move(tmp_path / "secret.arrow", folder)
+    assert list(read_documents(folder)) == DOCUMENTS
+
+
+def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "x.parquet", COLUMNS)
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(MissingExtra, match="'arrow'"):
+        list(read_documents(path))
