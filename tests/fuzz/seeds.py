@@ -66,6 +66,8 @@ MADE: dict[str, Callable[[Path], Path]] = {
     "pptx": lambda folder: pptx(folder / "x.pptx", [("Dogs", "They bark."), ("Cats", "purr")]),
     "odt": lambda folder: odt(folder / "x.odt", "<text:p>They bark.</text:p>", title="Dogs"),
     "epub": lambda folder: epub(folder / "x.epub", ["<h1>Dogs</h1><p>They bark.</p>"], title="Dogs"),
+    "parquet": lambda folder: _table(folder / "x.parquet"),
+    "arrow": lambda folder: _table(folder / "x.arrow"),
     "evidence": lambda folder: _evidence(folder / "e"),
     "model weights": lambda folder: _weights(folder / "model.safetensors"),
 }
@@ -73,6 +75,18 @@ MADE: dict[str, Callable[[Path], Path]] = {
 
 def _evidence(path: Path) -> Path:
     write_evidence(path, [[evidence("d", [1.0, 2.0])], [evidence("e", [0.5], query_id="r")]])
+    return path
+
+
+def _table(path: Path) -> Path:
+    import pyarrow as pa
+    from pyarrow import feather, parquet
+
+    table = pa.table({"id": [1, 2], "title": ["Dogs", None], "text": ["They bark.", "Cats purr."], "tags": [["a"], []]})
+    if path.suffix == ".parquet":
+        parquet.write_table(table, path)
+    else:
+        feather.write_feather(table, path, compression="uncompressed")
     return path
 
 

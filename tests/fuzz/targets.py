@@ -92,6 +92,7 @@ EXTRAS = {
     **dict.fromkeys(("docx", "pptx", "odt", "epub"), "defusedxml"),
     **dict.fromkeys(("html", "trecweb"), "resiliparse"),
     "markdown": "markdown_it",
+    **dict.fromkeys(("parquet", "arrow"), "pyarrow"),
 }
 """Target -> the module that it needs."""
 

@@ -69,7 +69,7 @@ def _records(path: Path, read: Callable[[Path], Iterator[Any]]) -> Iterator[Reco
         batches = read(path)
         names = next(batches)
         yield from records_of(names, _rows(batches), path)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:  # no UTF-8, dates beyond Python's
         raise InputError(f"cannot be read: {first_line(error)}", path=path) from None
 
 

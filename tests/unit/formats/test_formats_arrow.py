@@ -33,7 +33,7 @@ DOCUMENTS = [
 ]
 
 
-def write(path: Path, columns: dict[str, list[Any]]) -> Path:
+def write(path: Path, columns: dict[str, Any]) -> Path:
     """Write a Parquet file, an Arrow file or, named ``.stream.arrow``, an Arrow stream."""
     from pyarrow import parquet
 
@@ -87,6 +87,15 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=f"{name}: cannot be read") as caught:
         list(read_documents(path))
     assert str(caught.value).isprintable()
+
+
+def test_values_that_python_cannot_hold_are_one_line(tmp_path: Path, name: str) -> None:
+    texts = pa.array([b"Th\xffy"]).cast(pa.binary()).view(pa.string())
+    with pytest.raises(InputError, match=f"{name}: cannot be read: 'utf-8'"):
+        list(read_documents(write(tmp_path / name, {"id": ["a"], "text": texts})))
+    years = pa.array([10**15], pa.timestamp("s"))
+    with pytest.raises(InputError, match=f"{name}: cannot be read"):
+        list(read_documents(write(tmp_path / name, {"id": ["a"], "text": ["x"], "year": years})))
 
 
 def test_fields_choose_columns(tmp_path: Path) -> None:
