@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from longrank.cli import console
+from longrank.errors import printable
 
 if TYPE_CHECKING:
     from longrank.formats.records import CorpusOptions
@@ -104,7 +105,7 @@ def _updated(path: Path, actions: Actions, options: dict[str, Any], notes: Notes
     changes = update(path, dry_run=actions.dry_run, notes=notes, **options)
     for kind, paths in (("new", changes.new), ("changed", changes.changed), ("vanished", changes.vanished)):
         for name in paths:
-            print(f"{kind}\t{name}")
+            print(f"{kind}\t{printable(name)}")  # a query may have several lines
     if actions.dry_run:
         return {}
     if actions.merge:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from longrank.collections import read_documents
+from longrank.collections.databases import is_address
 from longrank.errors import InputError
 from longrank.expansion.decoding import TextKey
 from longrank.expansion.predictor import Prediction, QueryPredictor
@@ -46,7 +47,7 @@ def open_documents(source: Any, options: CorpusOptions | None, notes: Notes) -> 
     Other sources than an index are read once to count and digest their documents.
 
     Args:
-        source: an index or its folder; or files, folders, ``irds:ID`` or documents in memory.
+        source: an index or its folder; or files, folders, databases, ``irds:ID`` or documents in memory.
         options: format, fields and encoding of documents that are no index.
         notes: counts what was accepted with a remark.
 
@@ -54,7 +55,8 @@ def open_documents(source: Any, options: CorpusOptions | None, notes: Notes) -> 
         InputError: a fault of the source, no document, or options for an index.
         IntegrityError: the index is damaged.
     """
-    if isinstance(source, str | Path) and (Path(source) / MANIFEST).is_file():
+    place = isinstance(source, str | Path) and not is_address(str(source))
+    if place and (Path(source) / MANIFEST).is_file():
         source = Index.open(source)
     if isinstance(source, Index):
         if options is not None:

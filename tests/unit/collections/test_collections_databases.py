@@ -14,6 +14,7 @@ from longrank.cli.main import main
 from longrank.collections import read_documents
 from longrank.collections.databases import parse_address, shown_source
 from longrank.errors import InputError, MissingExtra, without_passwords
+from longrank.expansion.expand import open_documents
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
 from longrank.types import Document, Notes
@@ -161,6 +162,20 @@ def test_an_index_follows_a_table(database: Path, tmp_path: Path, capsys: pytest
     assert changed == {"2": "The tide is low.", "3": ROWS[2][2], "4": "A new lamp."}
     assert main(["index", "--update", folder]) == 0
     assert "added\t0" in capsys.readouterr().out
+
+
+def test_a_long_query_of_several_lines_is_read_recorded_and_shown_on_one_line(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = f"SELECT id, body AS text FROM pages\nWHERE id IN ({', '.join(map(str, range(2000)))})\nORDER BY id"
+    folder = str(tmp_path / "pages.index")
+    assert main(["index", source(database, long), "-o", folder, "--report", str(tmp_path / "report")]) == 0
+    execute(database, "DELETE FROM pages WHERE id = 1")
+    capsys.readouterr()
+    assert main(["index", "--update", "--dry-run", folder]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("changed\tsqlite:///")
+    assert open_documents(source(database, long), None, Notes()).n_documents == 2
 
 
 def test_rows_are_added_to_an_index(database: Path, tmp_path: Path) -> None:
