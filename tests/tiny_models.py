@@ -145,6 +145,21 @@ def save_next_sentence(folder: Path) -> Path:
     return _save(folder, "bert", AutoModelForNextSentencePrediction.from_config)
 
 
+def save_masked_language_model(folder: Path, seed: int = 7) -> Path:
+    """Write a BERT that predicts masked tokens; return its folder."""
+    import torch
+    from transformers import AutoModelForMaskedLM
+
+    _save(folder, "bert", AutoModelForMaskedLM.from_config)
+    network = AutoModelForMaskedLM.from_pretrained(folder)
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        network.cls.predictions.bias.normal_(-1.5, 0.5)  # so that most weights are 0
+        network.cls.predictions.transform.dense.weight.normal_(0, 0.3)
+    network.save_pretrained(folder)
+    return folder
+
+
 def save_encoder(folder: Path, family: str = "bert", prompts: dict[str, str] | None = None) -> Path:
     """Write a model of sentence-transformers: mean pooling, no normalisation; return its folder."""
     from transformers import AutoModel

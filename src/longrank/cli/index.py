@@ -22,7 +22,8 @@ def index(
         typer.Argument(
             help="Documents: PDF, office, HTML, Markdown, mail, text, JSONL, TSV or TREC files, folders of them, "
             "Parquet, a collection folder, "
-            "sqlite:///FILE?query=SELECT ..., postgresql://..., or irds:ID; with --vectors alone, an existing INDEX.",
+            "sqlite:///FILE?query=SELECT ..., postgresql://..., or irds:ID; with --vectors or --sparse alone, an existing "
+            "INDEX.",
             metavar="SOURCE",
         ),
     ],
@@ -77,7 +78,11 @@ def index(
     vectors: Annotated[
         str | None, typer.Option(help="Bi-encoder whose passage vectors are stored, too, e.g. minilm.")
     ] = None,
-    passages: Annotated[str, typer.Option(help="Passage preset for --vectors.")] = "tokens",
+    sparse: Annotated[
+        str | None,
+        typer.Option(help="SPLADE model whose sparse passage vectors are stored, too.", metavar="MODEL"),
+    ] = None,
+    passages: Annotated[str, typer.Option(help="Passage preset for --vectors and --sparse.")] = "tokens",
     ann: Annotated[
         str | None,
         typer.Option(help="Approximate search over --vectors: hnsw or ivf-pq. [default: exact]", metavar="METHOD"),
@@ -156,16 +161,23 @@ def index(
             from longrank.ranking.build import check_vectors
 
             check_vectors(vectors, passages, Notes())
+        if sparse is not None:
+            from longrank.ranking.build_sparse import check_sparse
+
+            check_sparse(sparse, passages, Notes())
         with skipped.written():
             if output is None:
                 change(sources, actions, corpus, workers, notes)
             else:
                 _build(sources, output, {**options, "corpus": corpus, "workers": workers}, notes)
-    elif vectors is None or expansions or len(sources) != 1:
+    elif (vectors is None and sparse is None) or expansions or len(sources) != 1:
         raise InputError("-o is needed", fix="longrank index SOURCE... -o INDEX")
     if vectors is not None:
         store_vectors(output or Path(sources[-1]), vectors, passages, ann, notes)
         print(f"vectors\t{vectors} {passages}")
+    if sparse is not None:
+        store_sparse(output or Path(sources[-1]), sparse, passages, notes)
+        print(f"sparse vectors\t{sparse} {passages}")
     console.show_notes(notes)
 
 
@@ -221,6 +233,15 @@ def store_vectors(path: Path, model: str, preset: str, ann: str | None, notes: N
 
     with console.progress("encoding passages", len(Index(path)), "documents") as advance:
         add_vectors(path, model, preset, ann=ann, notes=notes, progress=advance)
+
+
+def store_sparse(path: Path, model: str, preset: str, notes: Notes) -> None:
+    """Store sparse passage vectors with an index, and show progress."""
+    from longrank.index import Index
+    from longrank.verbs.index import add_sparse
+
+    with console.progress("encoding passages", len(Index(path)), "documents") as advance:
+        add_sparse(path, model, preset, notes=notes, progress=advance)
 
 
 def _print_summary(index: Index) -> None:

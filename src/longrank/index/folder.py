@@ -39,6 +39,7 @@ from longrank.storage.workplace import LOCK, working_in
 FORMAT = "longrank index"
 VERSION, CHANGED = 2, 3
 VECTORS = "vectors"
+SPARSE = "sparse"
 SOURCES = ".sources.jsonl"
 DATA, DELETED, BUILDING = "data-", "deleted-", ".building-"
 
@@ -135,7 +136,9 @@ def verify_index(folder: Path) -> int:
         if read_manifest(folder) != manifest:  # it was replaced meanwhile
             return verify_index(folder)
         raise
-    return n_files + sum(map(verify, sorted(path.parent for path in (folder / VECTORS).rglob(MANIFEST))))
+    return n_files + sum(
+        map(verify, sorted(path.parent for name in (VECTORS, SPARSE) for path in (folder / name).rglob(MANIFEST)))
+    )
 
 
 @contextmanager
@@ -176,7 +179,7 @@ def _refuse_other(folder: Path) -> None:
 
 def _is_ours(name: str) -> bool:
     temporary = name.startswith((f".{MANIFEST}.", f".{SOURCES}.", f".{DELETED}"))
-    return name in (MANIFEST, VECTORS, LOCK, SOURCES) or name.startswith((DATA, DELETED, BUILDING)) or temporary
+    return name in (MANIFEST, VECTORS, SPARSE, LOCK, SOURCES) or name.startswith((DATA, DELETED, BUILDING)) or temporary
 
 
 def remove_leftovers(folder: Path) -> None:

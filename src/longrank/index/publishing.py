@@ -19,6 +19,7 @@ from longrank.index.folder import (
     DELETED,
     FORMAT,
     SOURCES,
+    SPARSE,
     VECTORS,
     VERSION,
     SegmentName,
@@ -50,7 +51,7 @@ def publish(work: Path, folder: Path, meta: Mapping[str, Any], notes: Notes) -> 
 
 def note_stale_vectors(folder: Path, notes: Notes) -> None:
     """Count the stored vectors of an index whose documents have changed."""
-    for path in sorted((folder / VECTORS).glob(f"*/{MANIFEST}")):
+    for path in sorted(path for name in (VECTORS, SPARSE) for path in (folder / name).glob(f"*/{MANIFEST}")):
         notes.add("stored vectors that do not fit the changed index; store them again", path.parent.name)
 
 

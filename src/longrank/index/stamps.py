@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeAlias
 
-from longrank.index.folder import VECTORS
+from longrank.index.folder import SPARSE, VECTORS
 from longrank.storage import MANIFEST
 
 Stamp: TypeAlias = tuple[tuple[str, int, int, int], ...]
@@ -15,7 +15,8 @@ Stamp: TypeAlias = tuple[tuple[str, int, int, int], ...]
 def stamp_of(folder: Path) -> Stamp:
     """Return what tells a commit: another stamp means another index or other stored vectors."""
     found = []
-    for path in (folder / MANIFEST, *sorted((folder / VECTORS).glob(f"*/{MANIFEST}"))):
+    vectors = sorted(path for name in (VECTORS, SPARSE) for path in (folder / name).glob(f"*/{MANIFEST}"))
+    for path in (folder / MANIFEST, *vectors):
         try:
             state = path.stat()
         except OSError:  # being replaced, or removed

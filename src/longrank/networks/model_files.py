@@ -23,9 +23,14 @@ from longrank.storage import MANIFEST, damaged, digest_of, sealed_files, sha256_
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of the weights of sentence-transformers/all-MiniLM-L6-v2."""
 
-MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout", "LogitScore", "MultiVectorMask")
+MODULES = (
+    *("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout", "LogitScore", "MultiVectorMask"),
+    *("MLMTransformer", "SpladePooling", "SparseStaticEmbedding", "Router"),
+)
 """Modules of sentence-transformers that a model may have; LogitScore holds the words of a decoder reranker,
-MultiVectorMask belongs to late interaction."""
+MultiVectorMask belongs to late interaction, the last line to learned sparse vectors."""
+
+_NETWORKS = ("Transformer", "MLMTransformer")
 
 _PYLATE = "pylate.models.Dense.Dense"
 
@@ -155,6 +160,7 @@ def _module_folders(folder: Path) -> list[Path]:
         ]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError("is not a list of modules", path=path) from None
+    modules = [*modules, *_routed(folder, modules)]
     for kind, place in modules:
         package, _, module = kind.partition(".")
         known = package == "sentence_transformers" and module and kind.rpartition(".")[2] in MODULES
@@ -164,7 +170,19 @@ def _module_folders(folder: Path) -> list[Path]:
             )
         if place.startswith("/") or ".." in Path(place).parts:
             raise InputError("module outside the model's folder", path=path, got=place)
-    return [folder / place for _, place in modules if (folder / place).is_dir()]
+    modules.sort(key=lambda module: module[0].rpartition(".")[2] not in _NETWORKS)  # the network itself comes first
+    return list(dict.fromkeys(folder / place for _, place in modules if (folder / place).is_dir()))
+
+
+def _routed(folder: Path, modules: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the modules among which a Router chooses: class and folder."""
+    if not any(kind.rpartition(".")[2] == "Router" for kind, _ in modules):
+        return []
+    path = folder / "router_config.json"
+    types = read_json(path).get("types")
+    if not isinstance(types, dict):
+        raise InputError("names no modules", path=path)
+    return [(str(kind), str(place)) for place, kind in types.items()]
 
 
 def _check_weights(folder: Path, required: bool, source: str) -> None:

@@ -19,6 +19,8 @@ from longrank.types import Notes
 _DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # the names sentence-transformers looks for
 
 
+_SPARSE = ("SpladePooling", "SparseStaticEmbedding", "MLMTransformer", "Router")
+
 Limit: TypeAlias = Literal["model", "positions"]
 
 
@@ -45,6 +47,9 @@ def load_sentence_encoder(model: Model, device: str, notes: Notes) -> Any:
     modules = model.path / "modules.json"
     if modules.is_file() and "LogitScore" in modules.read_text(encoding="utf-8"):  # its words would not be read
         raise InputError("is a decoder reranker, no bi-encoder", path=modules, fix="use the scorer 'decoder'")
+    if modules.is_file() and any(name in modules.read_text(encoding="utf-8") for name in _SPARSE):
+        fix = "store its vectors: longrank index --sparse"
+        raise InputError("is a sparse encoder, no bi-encoder", path=model.path, fix=fix)
     if is_late(model.path):  # its vectors of single tokens would not be compared
         raise InputError("is a late-interaction model, no bi-encoder", path=model.path, fix="use the scorer 'colbert'")
     network = SentenceTransformer(
@@ -56,7 +61,7 @@ def load_sentence_encoder(model: Model, device: str, notes: Notes) -> Any:
     )
     network = network.float().eval()
     encoder = network[0].auto_model
-    check_weights(model.path, encoder, network.tokenizer, _missing(model, encoder))
+    check_weights(model.path, encoder, network.tokenizer, missing_weights(model, encoder))
     check_padding(model, network, network.tokenizer, lambda features: network(features)["sentence_embedding"], "a")
     _note_assumptions(model, network, notes)
     return network
@@ -93,7 +98,7 @@ def _note_assumptions(model: Model, network: Any, notes: Notes) -> None:
         notes.add(f"models made for the similarity '{similarity}': the cosine is used", model.name)
 
 
-def _missing(model: Model, encoder: Any) -> list[str]:
+def missing_weights(model: Model, encoder: Any) -> list[str]:
     """Return the parameters that the weights file lacks, except the pooler, which is not read.
 
     Raises:

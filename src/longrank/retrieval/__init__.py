@@ -21,7 +21,7 @@ from longrank.retrieval.expanded import WithFeedback as WithFeedback
 from longrank.retrieval.feedback import FEEDBACKS as FEEDBACKS
 from longrank.retrieval.feedback import Feedback
 from longrank.retrieval.hybrid import Hybrid as Hybrid
-from longrank.retrieval.hybrid import open_hybrid
+from longrank.retrieval.hybrid import open_hybrid, open_sparse_hybrid
 from longrank.retrieval.presets import PRESETS as PRESETS
 from longrank.retrieval.presets import SETTINGS as SETTINGS
 from longrank.retrieval.presets import FirstStage as FirstStage
@@ -32,6 +32,8 @@ from longrank.retrieval.searcher import Searcher as Searcher
 from longrank.retrieval.similarities import SIMILARITIES as SIMILARITIES
 from longrank.retrieval.similarities import parameters_of as parameters_of
 from longrank.retrieval.similarities import similarity_options as similarity_options
+from longrank.retrieval.sparse import Sparse as Sparse
+from longrank.retrieval.sparse import open_sparse
 from longrank.types import Notes
 
 if TYPE_CHECKING:
@@ -40,13 +42,18 @@ if TYPE_CHECKING:
 ENGINES: dict[str, type[LuceneRetriever] | str] = {"lucene": "longrank.retrieval.lucene:LuceneRetriever"}
 """First stages over indexes of other engines, by the prefix of ``lucene:PATH``."""
 
-VECTOR_STAGES: dict[str, Callable[..., Dense | Hybrid]] = {"dense": open_dense, "hybrid": open_hybrid}
+VECTOR_STAGES: dict[str, Callable[..., Dense | Sparse | Hybrid]] = {
+    "dense": open_dense,
+    "hybrid": open_hybrid,
+    "sparse": open_sparse,
+    "sparse-hybrid": open_sparse_hybrid,
+}
 """First stages over the passage vectors stored with an index; their keyword-only parameters are options."""
 
 
 def open_retriever(
     source: Index | Path | str, stage: FirstStage, *, notes: Notes | None = None, filter: Filter | None = None
-) -> Searcher | WithFeedback | Dense | Hybrid | LuceneRetriever:
+) -> Searcher | WithFeedback | Dense | Sparse | Hybrid | LuceneRetriever:
     """Return the retriever of a first stage over a LongRank index, or over another engine's (``lucene:PATH``).
 
     Raises:
@@ -80,12 +87,12 @@ def pipeline_retriever(index: Index, stage: FirstStage, notes: Notes) -> Retriev
 
 def make_retriever(
     index: Index, preset: str | FirstStage = "bm25-anserini", *, notes: Notes | None = None, **settings: Any
-) -> Searcher | WithFeedback | Dense | Hybrid:
+) -> Searcher | WithFeedback | Dense | Sparse | Hybrid:
     """Return the retriever of a first stage, with some of its settings replaced.
 
     Args:
         index: the index to search.
-        preset: a key of `PRESETS`, ``dense:VECTORS``, ``hybrid:VECTORS``, or a result of `first_stage`.
+        preset: a key of `PRESETS`, ``dense:VECTORS`` (and so on), or a result of `first_stage`.
         notes: counts queries without terms, and queries that feedback could not expand.
         settings: as of `first_stage`.
 
@@ -100,10 +107,10 @@ def make_retriever(
         fix = f"build it with --analyzer {stage.analyzer}, or choose another preset"
         raise InputError("this first stage needs an index with another analyzer", got=index.options.analyzer, fix=fix)
     notes = Notes() if notes is None else notes
-    if stage.kind == "dense":
-        return open_dense(index, notes=notes, **stage.vectors)
+    if not stage.reads_words:
+        return VECTOR_STAGES[stage.kind](index, notes=notes, **stage.vectors)
     words = _by_words(index, stage, notes)
-    return words if stage.kind == "words" else open_hybrid(index, words, notes=notes, **stage.vectors)
+    return words if stage.kind == "words" else VECTOR_STAGES[stage.kind](index, words, notes=notes, **stage.vectors)
 
 
 def _by_words(index: Index, stage: FirstStage, notes: Notes) -> Searcher | WithFeedback:
@@ -126,7 +133,7 @@ def first_stage(preset: str | FirstStage, settings: Mapping[str, Any]) -> FirstS
     """Return a preset with some settings replaced.
 
     Args:
-        preset: a key of `PRESETS`, ``dense:VECTORS``, ``hybrid:VECTORS``, or a first stage.
+        preset: a key of `PRESETS`, ``dense:VECTORS`` (and so on), or a first stage.
         settings: `SETTINGS`, options of the similarity (``k1``), of the feedback model (``fb_docs``) and of the stage
             in `VECTOR_STAGES` (``best``); None stands for the preset's value.
 
@@ -140,9 +147,9 @@ def first_stage(preset: str | FirstStage, settings: Mapping[str, Any]) -> FirstS
     if options:
         check_options(VECTOR_STAGES[stage.kind], f"preset '{stage.kind}'", options)
         stage = replace(stage, vectors={**stage.vectors, **options})
-    if stage.kind == "dense" and values:
-        name = next(iter(values))
-        raise InputError("preset 'dense' has no such setting", got=name, fix=suggestion(name, vector_options("dense")))
+    if not stage.reads_words and values:
+        name, known = next(iter(values)), vector_options(stage.kind)
+        raise InputError(f"preset '{stage.kind}' has no such setting", got=name, fix=suggestion(name, known))
     return _words_of(stage, values)
 
 

@@ -17,6 +17,7 @@ from longrank.index import Index
 from longrank.retrieval.dense import Dense, open_dense
 from longrank.retrieval.expanded import WithFeedback
 from longrank.retrieval.searcher import ExpandedQuery, Searcher, check
+from longrank.retrieval.sparse import Sparse, open_sparse
 from longrank.types import Notes, Query, Run, ScoredDoc
 
 DEPTH = 1000
@@ -28,7 +29,7 @@ class Hybrid:
 
     Args:
         words: ranks by words.
-        dense: ranks by passage vectors.
+        dense: ranks by passage vectors, dense or sparse.
         fuse: fuses two runs, words first.
         depth: documents of each ranking that are fused; more if more are retrieved.
     """
@@ -36,7 +37,12 @@ class Hybrid:
     parallel = False
 
     def __init__(
-        self, words: Searcher | WithFeedback, dense: Dense, fuse: Callable[..., Run] = rrf, *, depth: int = DEPTH
+        self,
+        words: Searcher | WithFeedback,
+        dense: Dense | Sparse,
+        fuse: Callable[..., Run] = rrf,
+        *,
+        depth: int = DEPTH,
     ) -> None:
         self.words, self.dense, self._fuse, self._depth = words, dense, fuse, depth
 
@@ -48,13 +54,15 @@ class Hybrid:
     def within(self, mask: NDArray[np.bool_]) -> Self:
         """Return the same first stage among the documents of a mask, bool[D]: the masked rankings are fused."""
         retriever = copy(self)
-        retriever.words, retriever.dense = self.words.within(mask), self.dense.within(mask)
+        retriever.words = self.words.within(mask)
+        retriever.dense = self.dense.within(mask)
         return retriever
 
     def noting(self, notes: Notes) -> Self:
         """Return the same first stage with other notes."""
         retriever = copy(self)
-        retriever.words, retriever.dense = self.words.noting(notes), self.dense.noting(notes)
+        retriever.words = self.words.noting(notes)
+        retriever.dense = self.dense.noting(notes)
         return retriever
 
     def weighted(self, weight: float) -> Self:
@@ -110,11 +118,48 @@ def open_hybrid(
         InputError: as `open_dense`, or a weight with ``rrf``.
         MissingExtra, IntegrityError: as `open_dense`.
     """
-    if method == "rrf" and weight is not None:
-        raise InputError("reciprocal ranks have no weight", got=f"weight={weight}", fix="add --set method=minmax")
-    fuse = rrf if method == "rrf" else _minmax(0.5 if weight is None else weight)
+    fuse = _fusion(method, weight)
     dense = open_dense(index, vectors=vectors, model=model, best=best, exact=exact, notes=notes)
     return Hybrid(words, dense, fuse, depth=depth)
+
+
+def open_sparse_hybrid(
+    index: Index,
+    words: Searcher | WithFeedback,
+    *,
+    vectors: str = "",
+    model: str | None = None,
+    best: Annotated[int, Ge(1)] = 1,
+    method: Literal["rrf", "minmax"] = "rrf",
+    weight: Annotated[float, Interval(ge=0, le=1)] | None = None,
+    depth: Annotated[int, Ge(1)] = DEPTH,
+    notes: Notes | None = None,
+) -> Hybrid:
+    """A first stage of words and passages by learned sparse vectors, fused.
+
+    Args:
+        index: an index with sparse vectors.
+        words: ranks by words.
+        vectors: as of `open_sparse`, as are `model` and `best`.
+        model: model of the vectors.
+        best: passages whose products are added.
+        method: as of `open_hybrid`, as are `weight` (of the sparse scores) and `depth`.
+        weight: of the sparse scores with ``minmax``.
+        depth: documents of each ranking that are fused.
+        notes: as of `open_sparse`.
+
+    Raises:
+        InputError: as `open_sparse`, or a weight with ``rrf``.
+        MissingExtra, IntegrityError: as `open_sparse`.
+    """
+    fuse = _fusion(method, weight)
+    return Hybrid(words, open_sparse(index, vectors=vectors, model=model, best=best, notes=notes), fuse, depth=depth)
+
+
+def _fusion(method: str, weight: float | None) -> Callable[..., Run]:
+    if method == "rrf" and weight is not None:
+        raise InputError("reciprocal ranks have no weight", got=f"weight={weight}", fix="add --set method=minmax")
+    return rrf if method == "rrf" else _minmax(0.5 if weight is None else weight)
 
 
 def _minmax(weight: float) -> Callable[..., Run]:

@@ -19,7 +19,8 @@ class FirstStage:
         feedback: ``none``, or a key of `FEEDBACKS`.
         options: options of the feedback model; the others have their defaults.
         analyzer: the analyzer that the index must have; empty: any.
-        kind: ``words``, or a key of `VECTOR_STAGES`: ``dense`` passages, ``hybrid``: both, fused.
+        kind: ``words``, or a key of `VECTOR_STAGES`: ``dense`` or ``sparse`` passages; ``hybrid`` or
+            ``sparse-hybrid``: words and these, fused.
         vectors: options of the stage in `VECTOR_STAGES`; the others have their defaults.
     """
 
@@ -37,8 +38,15 @@ class FirstStage:
         """The settings in a line."""
         if self.kind == "dense":
             return "Cosine of the best passage, from stored vectors (`dense:VECTORS` names them)"
-        fused = " fused with dense passages (`hybrid:VECTORS`)" if self.kind == "hybrid" else ""
-        return self._words + fused
+        if self.kind == "sparse":
+            return "Product of the best passage, from stored sparse vectors (`sparse:VECTORS` names them)"
+        kind = {"hybrid": "dense", "sparse-hybrid": "sparse"}.get(self.kind)
+        return self._words + (f" fused with {kind} passages (`{self.kind}:VECTORS`)" if kind else "")
+
+    @property
+    def reads_words(self) -> bool:
+        """True if the stage searches for words, alone or beside vectors."""
+        return self.kind not in ("dense", "sparse")
 
     @property
     def _words(self) -> str:
@@ -66,6 +74,8 @@ _BASES = {
 _WITH_VECTORS = {
     "dense": FirstStage(kind="dense"),
     "hybrid": replace(_BASES["bm25-anserini"], kind="hybrid"),
+    "sparse": FirstStage(kind="sparse"),
+    "sparse-hybrid": replace(_BASES["bm25-anserini"], kind="sparse-hybrid"),
 }
 _H2OLOO = {"": "none", "_ax": "axiomatic", "_prf": "bm25prf", "_rm3": "rm3"}
 _H2OLOO_TUNED = {"": "bm25-msmarco-doc", "_p": "bm25-msmarco-passage"}

@@ -76,6 +76,38 @@ def add_vectors(
     return opened
 
 
+def add_sparse(
+    index: Index | str | Path,
+    model: str,
+    passages: str = "tokens",
+    *,
+    notes: Notes | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Index:
+    """Store the learned sparse vectors of all passages with an index; vectors that are there already are kept.
+
+    Args:
+        index: an index or its folder.
+        model: a model of sentence-transformers' ``SparseEncoder``: a folder or a Hugging Face name.
+        passages: as of `add_vectors`, as are `notes` and `progress`.
+        notes: counts passages longer than the model can read; the index carries it.
+        progress: called with the number of documents just done.
+
+    Returns:
+        The index, opened again.
+
+    Raises:
+        InputError, MissingExtra, IntegrityError: as `add_vectors`.
+    """
+    from longrank.ranking import build_sparse
+
+    folder, notes = index.path if isinstance(index, Index) else Path(index), Notes() if notes is None else notes
+    build_sparse.add_sparse(folder, model, passages, notes, progress or (lambda n: None))
+    opened = Index(folder)
+    opened.notes = notes
+    return opened
+
+
 def check_ann(ann: str | None, vectors: str | None) -> None:
     """Check before a long build that approximate search can be prepared after it; None: exact search.
 

@@ -17,6 +17,7 @@ from longrank.retrieval import (
     FirstStage,
     Hybrid,
     Searcher,
+    Sparse,
     WithFeedback,
     first_stage,
     open_retriever,
@@ -28,7 +29,7 @@ from longrank.verbs.naming import naming_files
 if TYPE_CHECKING:
     from longrank.retrieval.lucene import LuceneRetriever
 
-    FirstStageRetriever: TypeAlias = Searcher | WithFeedback | Dense | Hybrid | LuceneRetriever
+    FirstStageRetriever: TypeAlias = Searcher | WithFeedback | Dense | Sparse | Hybrid | LuceneRetriever
 
 NO_RESULTS = "queries without results"
 
@@ -58,7 +59,8 @@ def retrieve(
             a file, a collection folder or ``irds:ID``.
         k: documents per query.
         preset: a first stage by name, e.g. ``bm25-lucene+rm3``; docs/names.md lists them. ``dense`` and ``hybrid``
-            need stored passage vectors; ``dense:VECTORS`` names them.
+            need stored passage vectors; ``dense:VECTORS`` names them; ``sparse`` and
+            ``sparse-hybrid`` need sparse vectors.
         threads: search threads; None: all cores, one below 500,000 documents.
         format: query format, if it cannot be detected.
         field: topic field that is the query: ``title``, ``description``, ...
@@ -122,8 +124,8 @@ def expanded_queries(retriever: FirstStageRetriever, queries: Iterable[Query]) -
     Raises:
         InputError: the retriever is of another engine's index, or searches for no terms.
     """
-    if isinstance(retriever, Dense):
-        raise InputError("preset 'dense' searches for no terms", fix="remove --explain-query")
+    if isinstance(retriever, Dense | Sparse):
+        raise InputError("a preset of vectors alone searches for no terms", fix="remove --explain-query")
     if not isinstance(retriever, Searcher | WithFeedback | Hybrid):
         raise InputError("--explain-query needs a LongRank index, not lucene:PATH")
     quiet = retriever.noting(Notes())  # remarks were made during retrieval

@@ -179,7 +179,7 @@ def tunable(preset: str, fixed: Mapping[str, Any]) -> dict[str, type[Number]]:
 
 
 def _of_words(stage: FirstStage) -> dict[str, Any]:
-    if stage.kind == "dense":
+    if not stage.reads_words:
         return {}
     return {**parameters_of(stage), **feedback_options(stage.feedback), **stage.options}
 
