@@ -22,8 +22,8 @@ def index(
         typer.Argument(
             help="Documents: PDF, office, HTML, Markdown, mail, text, JSONL, TSV or TREC files, folders of them, "
             "Parquet, a collection folder, "
-            "sqlite:///FILE?query=SELECT ..., postgresql://..., or irds:ID; with --vectors or --sparse alone, an existing "
-            "INDEX.",
+            "sqlite:///FILE?query=SELECT ..., postgresql://..., or irds:ID; with --vectors or --sparse alone, "
+            "an existing INDEX.",
             metavar="SOURCE",
         ),
     ],
