@@ -139,7 +139,7 @@ class RankedText:
     @property
     def detail(self) -> str:
         """Relevance and counts on one line."""
-        return f"relevance {self.relevance:.4f} | {_counts(self)}"
+        return f"relevance {self.relevance:.4f} | {_counts(self) if self.n_passages else 'not read'}"
 
 
 Shown = TypeVar("Shown", Result, RankedText)

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from longrank.ranking.explain import Marked, RankedText, Result, ShownPassage, marked
+from longrank.ranking.promising import Partial
 from longrank.types import Notes
 from longrank.types.frames import pandas
 
@@ -23,10 +24,11 @@ class Results(Sequence[T], Generic[T]):
     Attributes:
         query: the query.
         notes: remarks about the search.
+        partial: counts of what a deadline left unread; None if all was read.
     """
 
-    def __init__(self, query: str, documents: Sequence[T], notes: Notes) -> None:
-        self.query, self.notes, self._documents = query, notes, tuple(documents)
+    def __init__(self, query: str, documents: Sequence[T], notes: Notes, partial: Partial | None = None) -> None:
+        self.query, self.notes, self.partial, self._documents = query, notes, partial, tuple(documents)
 
     @overload
     def __getitem__(self, place: int) -> T: ...
@@ -36,7 +38,7 @@ class Results(Sequence[T], Generic[T]):
 
     def __getitem__(self, place: int | slice) -> T | Results[T]:
         if isinstance(place, slice):
-            return Results(self.query, self._documents[place], self.notes)
+            return Results(self.query, self._documents[place], self.notes, self.partial)
         return self._documents[place]
 
     def __len__(self) -> int:
@@ -47,7 +49,8 @@ class Results(Sequence[T], Generic[T]):
 
     def __repr__(self) -> str:
         best = f", best={self[0].title or self[0].key!r} ({self[0].score:.4f})" if self else ""
-        return f"Results(query={self.query!r}, documents={len(self)}{best})"
+        partial = f", {self.partial}" if self.partial else ""
+        return f"Results(query={self.query!r}, documents={len(self)}{best}{partial})"
 
     def to_frame(self) -> DataFrame:
         """Return a pandas table: query, docno, title, score, rank (from 0), the best passage and its best sentence.
@@ -69,6 +72,7 @@ class Results(Sequence[T], Generic[T]):
     def _repr_html_(self) -> str:
         rows = "".join(_row(rank, document) for rank, document in enumerate(self, 1))
         head = f"<p style='{_QUERY}'>{escape(self.query)}</p>"
+        head += f"<p>{escape(str(self.partial))}</p>" if self.partial else ""
         return f"<div style='{_BOX}'>{head}{rows or '<p>no document shares a term with the query</p>'}</div>"
 
 

@@ -29,6 +29,7 @@ from longrank.ranking.pipeline import Pipeline
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.results import Results
 from longrank.ranking.settings import Aggregate, PipelineSettings, load_pipeline
+from longrank.ranking.timed import Deadline, rank_by
 from longrank.scoring.lexical import TextStatistics
 from longrank.storage import digest_of
 from longrank.text.analysis import ANALYZERS
@@ -125,6 +126,7 @@ class Reranker:
         *,
         passages: int = 3,
         limits: TextLimits | None = None,
+        deadline: float | Deadline | None = None,
     ) -> Results[RankedText]:
         """Rank documents for a query, best first; ties keep the order of the list.
 
@@ -134,15 +136,23 @@ class Reranker:
             k: number of documents to return; None: all.
             passages: passages shown per document.
             limits: limits of reading; None: no limits.
+            deadline: seconds after which what is read by then is ranked, the most promising passages first; the result
+                counts the rest (`Results.partial`). Documents of which nothing is read come last, in the order of the
+                list: their relevance is 0, and each score lies right below the score before it. None: all is read.
 
         Raises:
-            InputError: the query is empty, there is no document, `k` is below 1, or `passages` below 0.
+            InputError: the query is empty, there is no document, `k` is below 1, `passages` below 0, or `deadline` is
+                not above 0.
             LongRankError: a score is not finite.
         """
         if k is not None:
             check_at_least("k", k, 1)
         check_at_least("passages", passages, 0)
+        by = Deadline(deadline) if isinstance(deadline, float | int) else deadline
         prepared = self.prepare(query, documents, limits or TextLimits())
+        if by is not None:
+            timed, partial = rank_by(self, prepared, by, k=k, passages=passages)
+            return Results(query, timed, self.notes, partial)
         evidence = self.scorer.finish(prepared.block, self.scorer.scorer.score(prepared.block.tasks))
         results = self.ranked(prepared, evidence, k=k, passages=passages)
         best = self.sentences(prepared, results).find()

@@ -9,14 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-import numpy as np
-
 from longrank.protocols import CollectionStatistics
 from longrank.ranking.explain import RankedText, Shown, highlighted
 from longrank.ranking.highlights import Sentences
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.ranking.promising import Part, Partial, Piece, counts_of, part_of, promising, task_of
 from longrank.ranking.texts import PreparedTexts, Reranker
+from longrank.ranking.timed import RESERVE, with_unread
 from longrank.service.errors import LATE, Refusal
 from longrank.service.rerank import (
     Answer,
@@ -31,12 +30,9 @@ from longrank.service.scheduler import Scheduler, Unit
 from longrank.service.scored import with_highlights
 from longrank.service.settings import ServiceSettings
 from longrank.service.units import cost_of
-from longrank.types import Document, Evidence
+from longrank.types import Document
 
 T = TypeVar("T")
-
-RESERVE = 0.15
-"""Share of the time that is kept for the best sentences and for writing the answer."""
 
 
 def until(by: float) -> float:
@@ -153,21 +149,8 @@ def _ranked(
 
 def _with_unread(results: list[RankedText], request: RerankRequest, read: Sequence[int] = ()) -> list[RankedText]:
     """Return the results, and after them the documents that were not read, up to the number that was asked for."""
-    rest = sorted(set(range(len(request.documents))) - set(read))
-    score = min((result.score for result in results), default=0.0)
-    for n in rest[: max(0, (request.top_n or len(request.documents)) - len(results))]:
-        score = math.nextafter(score, -math.inf)
-        results = [*results, _unread(n, request.documents[n], score)]
-    return results
-
-
-def _unread(index: int, document: str | Document, score: float) -> RankedText:
-    """Return a document that was not read: relevance 0, a score right below the documents before it."""
-    title = document.title if isinstance(document, Document) else ""
-    nothing = np.zeros(0, np.int32)
-    scores = np.zeros(0, np.float32)
-    evidence = Evidence("q", "", math.nan, nothing, nothing, nothing, scores, scores, 0, 0)
-    return RankedText(index, title, score, 0.0, (), 0, 0, 0, cut=True, evidence=evidence)
+    titles = [document.title if isinstance(document, Document) else "" for document in request.documents]
+    return with_unread(results, titles, request.top_n, read)
 
 
 def seconds_left(settings: ServiceSettings, header: str | None) -> float:

@@ -1,0 +1,207 @@
+"""Rank texts within a time: with what is read by then, the most promising passages first.
+
+A batch that runs cannot be stopped, so a batch takes at most half of the time that is left, at the speed of the batch
+before it; the first batch is a single passage.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from longrank.errors import InputError
+from longrank.protocols import CollectionStatistics, PassageScorer, PassageScores, ScoringTask
+from longrank.ranking.explain import RankedText, Shown, highlighted
+from longrank.ranking.highlights import Sentences
+from longrank.ranking.passages import PassageDocumentScorer, Prepared
+from longrank.ranking.promising import Part, Partial, counts_of, part_of, promising, task_of
+from longrank.types import Evidence, Notes
+
+if TYPE_CHECKING:
+    from longrank.ranking.texts import PreparedTexts, Reranker
+
+RESERVE = 0.15
+"""Share of the time that is kept for the best sentences and for writing the answer."""
+
+
+class Deadline:
+    """A time by which a ranking returns; it begins when this object is made.
+
+    Args:
+        seconds: seconds from now, above 0.
+        clock: returns the time in seconds.
+
+    Raises:
+        InputError: `seconds` is not a finite number above 0.
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        check_deadline(seconds)
+        self.now = clock
+        self._by, self._reserve = clock() + seconds, RESERVE * seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds until the answer."""
+        return self._by - self.now()
+
+    @property
+    def left_to_read(self) -> float:
+        """Seconds in which passages are read; the rest is kept (`RESERVE`)."""
+        return self.left - self._reserve
+
+
+def check_deadline(seconds: object) -> None:
+    """Refuse a deadline that is not a finite number of seconds above 0.
+
+    Raises:
+        InputError: names the option.
+    """
+    if not isinstance(seconds, Real) or isinstance(seconds, bool) or not 0 < float(seconds) < math.inf:
+        raise InputError("deadline must be a number of seconds above 0", got=seconds)
+
+
+class Read(NamedTuple):
+    """The scored part of a block, its counts if that is not all, and characters read per second (0: none)."""
+
+    part: Part
+    counts: Partial | None
+    rate: float
+
+
+@dataclass(slots=True)
+class _Batches:
+    """Sizes of the next batches: `costs` are the characters of each piece, `rate` those read per second."""
+
+    costs: Sequence[int]
+    rate: float = 0.0
+
+    def next(self, done: int, left: float) -> int:
+        """Return the number of pieces to read next, 0 if none fits into the seconds that are left."""
+        if left <= 0 or done == len(self.costs):
+            return 0
+        if done == 0:
+            return 1
+        fit = int(np.searchsorted(np.cumsum(self.costs[done:]), self.rate * left / 2, side="right"))
+        return fit or int(self.costs[done] <= self.rate * left)
+
+
+def read_by(
+    scorer: PassageDocumentScorer, block: Prepared, deadline: Deadline, statistics: CollectionStatistics | None = None
+) -> Read:
+    """Score the passages of a block until a deadline, most promising first.
+
+    Args:
+        scorer: reads the block.
+        block: the prepared documents.
+        deadline: when to stop.
+        statistics: statistics of the collection, for tasks without any.
+    """
+    pieces = promising(scorer, block.tasks, statistics)
+    scores, rate = _scored_by(scorer.scorer, [task_of(piece, block.tasks) for piece in pieces], deadline)
+    part = part_of(block, pieces, dict(enumerate(scores)))
+    return Read(part, counts_of(block, part), rate)
+
+
+def _scored_by(
+    scorer: PassageScorer, tasks: Sequence[ScoringTask], deadline: Deadline
+) -> tuple[list[PassageScores], float]:
+    """Return the scores of the first tasks, as many as there is time for, and the characters read per second."""
+    batches = _Batches([_characters(task) for task in tasks])
+    scores: list[PassageScores] = []
+    while n := batches.next(done := len(scores), deadline.left_to_read):
+        began = deadline.now()
+        scores += scorer.score(tasks[done : done + n])
+        seconds = deadline.now() - began
+        batches.rate = sum(batches.costs[done : done + n]) / seconds if seconds > 0 else math.inf
+    return scores, batches.rate
+
+
+def _characters(task: ScoringTask) -> int:
+    return sum(len(text) + 1 for text in task.texts)
+
+
+def highlights_by(
+    results: list[Shown], sentences: Sentences, deadline: Deadline, rate: float, notes: Notes
+) -> list[Shown]:
+    """Return the results with their best sentences, if there is time; if not, of passages of one sentence only.
+
+    Args:
+        results: the results.
+        sentences: the sentences of their passages.
+        deadline: when to stop.
+        rate: characters that the scorer of the sentences reads per second.
+        notes: say so if there was no time.
+    """
+    if sum(map(_characters, sentences.tasks)) <= rate * max(0.0, deadline.left):
+        return highlighted(results, sentences.find())
+    notes.say("the deadline passed before the best sentences were found")
+    return highlighted(results, [tuple(spans) if len(spans) == 1 else () for spans in sentences.spans])
+
+
+def rank_by(
+    reranker: Reranker, prepared: PreparedTexts, deadline: Deadline, *, k: int | None, passages: int
+) -> tuple[list[RankedText], Partial | None]:
+    """Rank documents by what is read of them until a deadline, and count what is not.
+
+    Args:
+        reranker: reads the documents.
+        prepared: the documents.
+        deadline: when to stop.
+        k: number of documents to return; None: all.
+        passages: passages shown per document.
+
+    Raises:
+        LongRankError: a score is not finite.
+    """
+    block = prepared.block
+    part, counts, rate = read_by(reranker.scorer, block, deadline)
+    whole = [len(block.tasks[n].passages) for n in part.documents]
+    partly = [len(task.passages) < n for task, n in zip(part.block.tasks, whole, strict=True)]
+    cut = tuple(prepared.cut[n] or some for n, some in zip(part.documents, partly, strict=True))
+    read = replace(prepared, block=part.block, cut=cut)
+    evidence = reranker.scorer.finish(part.block, part.scores) if part.documents else []
+    results = reranker.ranked(read, evidence, k=k, passages=passages)
+    sentences = reranker.sentences(prepared, results)
+    results = highlights_by(results, sentences, deadline, rate, reranker.notes)
+    results = [replace(result, index=part.documents[result.index]) for result in results]
+    if counts is None:
+        return results, None
+    reranker.notes.add("documents that a deadline left unread", count=counts.n_unread)
+    reranker.notes.add("documents that a deadline left partly unread", count=counts.n_partly)
+    titles = [candidate.document.title for candidate in block.candidates]
+    return with_unread(results, titles, k, part.documents), counts
+
+
+def with_unread(
+    results: list[RankedText], titles: Sequence[str], k: int | None, read: Iterable[int]
+) -> list[RankedText]:
+    """Return the results, and after them the documents that were not read, in their order.
+
+    Their relevance is 0, and each score lies right below the score before it.
+
+    Args:
+        results: the documents that were read.
+        titles: titles of all documents.
+        k: number of documents to return; None: all.
+        read: places of the documents that were read.
+    """
+    rest = sorted(set(range(len(titles))) - set(read))
+    score = min((result.score for result in results), default=0.0)
+    for n in rest[: max(0, (k or len(titles)) - len(results))]:
+        score = math.nextafter(score, -math.inf)
+        results = [*results, _unread(n, titles[n], score)]
+    return results
+
+
+def _unread(index: int, title: str, score: float) -> RankedText:
+    nothing = np.zeros(0, np.int32)
+    scores = np.zeros(0, np.float32)
+    evidence = Evidence("q", "", math.nan, nothing, nothing, nothing, scores, scores, 0, 0)
+    return RankedText(index, title, score, 0.0, (), 0, 0, 0, cut=True, evidence=evidence)
