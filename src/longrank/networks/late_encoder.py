@@ -37,8 +37,7 @@ def load_late_encoder(model: Model, settings: LateSettings, device: str) -> Late
     """
     import torch
 
-    apart = () if settings.projections else (_LINEAR,)
-    encoder, tokenizer, missing = load_pretrained(model, "AutoModel", apart=apart)
+    encoder, tokenizer, missing = load_pretrained(model, "AutoModel", apart=(_LINEAR,))  # ColBERT's projection
     lacking = [name for name in missing if "pooler" not in name.split(".")]
     check_weights(model.path, encoder, tokenizer, lacking)
     check_padding(model, encoder, tokenizer, lambda features: encoder(**features).last_hidden_state[:, 0], "a")

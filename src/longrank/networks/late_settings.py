@@ -74,7 +74,8 @@ def read_late_settings(model: Model, notes: Notes) -> LateSettings:
         InputError: no late-interaction model, or settings that are not supported; names the file.
     """
     try:
-        if ARCHITECTURE in (read_json(model.network / "config.json").get("architectures") or []):
+        architectures = read_json(model.network / "config.json").get("architectures") or []
+        if ARCHITECTURE in architectures and not is_late(model.path):  # PyLate's files may keep ColBERT's name
             return _of_metadata(model, notes)
         return _of_modules(model)
     except (TypeError, ValueError, AttributeError):

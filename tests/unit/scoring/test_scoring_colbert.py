@@ -137,6 +137,15 @@ def test_a_repeated_passage_text_is_encoded_once_and_scored_for_each_query(tmp_p
     assert found[0].scores.tolist() == found[1].scores.tolist() != found[2].scores.tolist()
 
 
+def test_pylates_files_count_beside_those_of_colbert(tmp_path: Path) -> None:
+    folder = save_colbert(tmp_path / "model", "PyLate")
+    expected = scores(scorer(folder))
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"architectures": ["HF_ColBERT"]}))
+    rewrite(folder, lambda tensors: tensors.update({"linear.weight": tensors["pooler.dense.weight"].clone()}))
+    assert scores(scorer(folder)).tolist() == expected.tolist()
+
+
 def test_a_model_without_its_metadata_is_noted(tmp_path: Path) -> None:
     folder, notes = save_colbert(tmp_path / "model"), Notes()
     (folder / "artifact.metadata").unlink()
