@@ -10,6 +10,7 @@ import { legend } from "./legend.js";
 import { piecesOf } from "./pieces.js";
 import { cancelled, nothing, problem, waiting } from "./problem.js";
 import { textHash } from "./route.js";
+import { shareRow } from "./share.js";
 import { watchFiles } from "./files.js";
 
 const PASSAGES = 5; // per document; the server scores the sentences of each
@@ -82,6 +83,7 @@ function show(into, texts, body, answer) {
   const cardOf = (item) => card(item, { scale, scores: scoresOf(item, unit), href: (at) => textHash(item.index, at) });
   into.replaceChildren(h("section", { class: "column", "aria-label": "Ranking" },
     commandLine(curl(body)),
+    shareRow({ query: body.query, pipeline: body.model, unit, warnings: last.warnings, results }, scale),
     ...last.warnings.map((item) => h("p", { class: "warning" }, item)),
     legend(scale, "this ranking"),
     h("ol", { class: "results" }, results.map(cardOf))));

@@ -10,6 +10,7 @@ import { scaleOf } from "./heat.js";
 import { legend } from "./legend.js";
 import * as numbers from "./numbers.js";
 import { scoreHelp } from "./scorehelp.js";
+import { shareRow } from "./share.js";
 import { cancelled, nothing, problem, waiting } from "./problem.js";
 import { documentHash, route, searchHash } from "./route.js";
 
@@ -118,11 +119,17 @@ function content(answer, state, n) {
   }));
   return [
     commandLine(answer.command),
+    ...(cards.length ? [shareRow(rankingOf(answer, state), scale)] : []),
     ...answer.warnings.map((item) => h("p", { class: "warning" }, item)),
     ...(strips.some((item) => item.length) ? [legend(scale, "this ranking")] : []),
     ...(cards.length ? [scoreHelp(answer, served.find((item) => item.name === answer.pipeline))] : []),
     cards.length ? h("ol", { class: "results" }, cards) : noResults(state),
   ];
+}
+
+/** Return an answer without what differs from request to request, with the link of its search. */
+function rankingOf({ request_id, took_ms, facets, ...answer }, state) {
+  return { link: new URL(searchHash(state), document.baseURI).href, ...answer };
 }
 
 function noResults({ filter }) {
