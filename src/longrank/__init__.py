@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from longrank.verbs.evaluate import evaluate as evaluate
     from longrank.verbs.expand import expand as expand
     from longrank.verbs.fuse import fuse as fuse
+    from longrank.verbs.publish import publish as publish
     from longrank.verbs.reproduce import reproduce as reproduce
     from longrank.verbs.rerank import rerank as rerank
     from longrank.verbs.retrieve import retrieve as retrieve
@@ -65,6 +66,7 @@ _PUBLIC = {
     "fuse": "longrank.verbs.fuse",
     "index_files": "longrank.index",
     "open_pipeline": "longrank.ranking.pipeline",
+    "publish": "longrank.verbs.publish",
     "read_evidence": "longrank.formats.evidence",
     "read_qrels": "longrank.collections",
     "read_queries": "longrank.collections",

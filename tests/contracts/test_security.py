@@ -71,9 +71,11 @@ def test_a_model_folder_is_read_without_network_or_processes(place: Path) -> Non
     from tiny_models import save_cross_encoder
 
     model, documents = str(save_cross_encoder(place / "model")), str(place / "in" / "docs.jsonl")
+    (place / "model" / "README.md").write_text("# Model\n")
     run(
         place,
         (f"index {documents} -o i --workers 1", [documents]),
+        (f"publish {model} --dry-run", [model]),
         (f"search i banana --pipeline maxp --model {model}", [model]),
     )
 

@@ -15,7 +15,7 @@ TASKS = {
     "Index": ("index", "sync", "check", "expand"),
     "Rank": ("search", "retrieve", "rerank", "compare", "aggregate", "calibrate", "fuse", "pipelines"),
     "Evaluate": ("evaluate", "tune", "weigh", "analyze", "reproduce"),
-    "Train": ("create", "convert", "quantize", "train", "train-passages", "rows", "weak-labels"),
+    "Train": ("create", "convert", "quantize", "train", "train-passages", "rows", "weak-labels", "publish"),
     "Serve": ("serve", "mcp", "bench"),
 }
 """Heading of the help page -> commands; commands of no task come last, under `_OTHER`."""

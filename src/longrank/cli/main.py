@@ -50,6 +50,7 @@ COMMANDS = {
     "quantize": "longrank.cli.quantize:quantize",
     "train": "longrank.cli.train:train",
     "train-passages": "longrank.cli.train:train_passages",
+    "publish": "longrank.cli.publish:publish",
     "rows": "longrank.cli.rows:rows",
     "weak-labels": "longrank.cli.weak_labels:weak_labels",
     "serve": "longrank.cli.serve:serve",

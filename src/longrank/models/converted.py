@@ -22,6 +22,7 @@ from longrank.models.folders import load_network, save_network
 from longrank.networks.conversion.heads import AGGREGATOR
 from longrank.networks.conversion.sources import Source
 from longrank.networks.conversion.writing import Checkpoint, Written, model_card
+from longrank.networks.model_card import CARD
 from longrank.storage import atomic_write
 
 _SEP = 102  # the released code's default for clsid_tf, the uncased vocabulary's [SEP]
@@ -69,7 +70,7 @@ def write_network(source: Source, checkpoint: Checkpoint, folder: Path) -> Writt
     )
     save_network(folder, network, tokenizer, record={"converted": source.name})
     written = Written(name, len(checkpoint.tensors), len(checkpoint.tensors))
-    with atomic_write(folder / "README.md", "w") as stream:
+    with atomic_write(folder / CARD, "w") as stream:
         stream.write(model_card(source, written, checkpoint.names))
     load_network(folder)
     return written

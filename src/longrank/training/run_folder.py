@@ -87,6 +87,11 @@ def check_alike(folder: Path, identity: Mapping[str, Any], but: Sequence[str]) -
         refuse_changed(path, other, own, "all folds need the same settings: give its settings, or choose a new folder")
 
 
+def begun_here(folder: Path) -> bool:
+    """Tell whether a folder is that of a training, finished or not."""
+    return (folder / _RUN).is_file() and read_json(folder / _RUN).get("format") == _FORMAT
+
+
 def finished(folder: Path) -> dict[str, Any] | None:
     """Return the record of a finished training; None if it is not finished.
 

@@ -18,6 +18,7 @@ from longrank.networks.conversion.names import new_names
 from longrank.networks.conversion.reading import read_tensors
 from longrank.networks.conversion.sources import Source
 from longrank.networks.heads import load_classifier
+from longrank.networks.model_card import CARD, card, code, rerank_command
 from longrank.networks.model_files import find_model
 from longrank.networks.pretrained import load_pretrained
 from longrank.storage import sha256_of
@@ -28,13 +29,12 @@ _LOCAL = {"local_files_only": True, "trust_remote_code": False}
 _UNREAD = ("pooler",)  # parameters that an encoder may lack
 
 _USES = {
-    "classification": "longrank rerank my.index topics.jsonl bm25.run -o maxp.run --pipeline maxp --model FOLDER",
-    "next-sentence": "longrank rerank my.index topics.jsonl bm25.run -o birch.run --pipeline birch --model FOLDER",
-    "seq2seq": "longrank rerank my.index topics.jsonl bm25.run -o monot5.run --pipeline monot5 --model FOLDER",
-    "decoder": "longrank rerank my.index topics.jsonl bm25.run -o decoder.run --pipeline decoder --model FOLDER",
-    "parade-transformer": "longrank rerank my.index topics.jsonl bm25.run -o parade.run --pipeline parade-transformer "
-    "--model FOLDER",
-    "parade-attn": "longrank rerank my.index topics.jsonl bm25.run -o parade.run --pipeline parade-attn --model FOLDER",
+    "classification": rerank_command("maxp"),
+    "next-sentence": rerank_command("birch"),
+    "seq2seq": rerank_command("monot5"),
+    "decoder": rerank_command("decoder"),
+    "parade-transformer": rerank_command("parade-transformer"),
+    "parade-attn": rerank_command("parade-attn"),
     "encoder": "longrank create parade-transformer --model FOLDER -o start",
 }
 
@@ -109,7 +109,7 @@ def write_checkpoint(source: Source, checkpoint: Checkpoint, folder: Path) -> Wr
         tokenizer.save_pretrained(place)
         save_file(_distinct(tensors), place / "model.safetensors", {"format": "pt"})
         (place / "model.safetensors").chmod((place / "config.json").stat().st_mode)  # else only its owner may read it
-        (place / "README.md").write_text(model_card(source, written, names), encoding="utf-8")
+        (place / CARD).write_text(model_card(source, written, names), encoding="utf-8")
         try:
             _check(place, head)
         except InputError as error:
@@ -174,11 +174,11 @@ def model_card(source: Source, written: Written, names: Mapping[str, str]) -> st
     digests = "".join(f"- `{path.name}`, SHA-256 {sha256_of(path)}\n" for path in source.weights)
     adapted = f"- Merged into: {source.base}.\n" if source.base else ""
     first = next((f", such as `{old}` -> `{new}`" for old, new in names.items() if old != new), "")
-    return (
-        f"---\nlibrary_name: transformers\n---\n\n# {source.name}, as safetensors\n\n"
-        f"Written by `longrank convert`, LongRank {version('longrank')}. The values are those of the source:\n\n"
-        f"{digests}{adapted}\n"
-        f"- Head: {written.head}.\n"
-        f"- Tensors: {written.n_tensors}; renamed: {written.n_renamed}{first}.\n\n"
-        f"```sh\n{_USES[written.head]}\n```\n"
+    return card(
+        {"library_name": "transformers"},
+        f"{source.name}, as safetensors",
+        f"Written by `longrank convert`, LongRank {version('longrank')}. The values are those of the source:\n",
+        f"{digests}{adapted}",
+        f"- Head: {written.head}.\n- Tensors: {written.n_tensors}; renamed: {written.n_renamed}{first}.\n",
+        code("sh", _USES[written.head]),
     )

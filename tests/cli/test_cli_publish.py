@@ -1,0 +1,221 @@
+"""publish by its documented command line: what is checked, listed, written on the card and handed to the hub."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from longrank.cli.main import main
+from longrank.training.passage_data.examples import group
+from passage_trainings import settings, trained
+
+pytestmark = pytest.mark.neural
+
+WORDS = ["river", "bank", "money", "war", "peace", "north"]
+EXAMPLES = [group(word, [f"{word} {word}", "bread stone"]) for word in WORDS]
+DEV = [group(word, [f"a {word}", "light"]) for word in WORDS]
+LOSSES = {"cross-encoder": "lce", "bi-encoder": "triplet"}
+
+
+@pytest.fixture(scope="module", params=list(LOSSES))
+def training(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tiny_models import save_encoder
+
+    folder = tmp_path_factory.mktemp(request.param)
+    more: dict[str, Any] = {"loss": [{"name": LOSSES[request.param]}], "loop": {"validate_every": 1}}
+    trained(settings(request.param, save_encoder(folder / "encoder"), **more), folder, EXAMPLES, DEV)
+    return folder / "out"
+
+
+@pytest.fixture
+def copy(training: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(training, tmp_path / "copy")
+
+
+class Hub:
+    """Keeps what huggingface_hub's client is asked for; refuses arguments that the client does not have."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        import huggingface_hub
+
+        self.calls: list[tuple[str, Any]] = []
+        self.uploaded: dict[str, bytes] = {}
+        real, hub = huggingface_hub.HfApi, self
+
+        class Client:
+            def __init__(self, token: str | None = None) -> None:
+                hub.calls.append(("token", token))
+
+            def create_repo(self, *args: Any, **kwargs: Any) -> None:
+                inspect.signature(real.create_repo).bind(self, *args, **kwargs)
+                hub.calls.append(("create_repo", (*args, kwargs)))
+
+            def upload_folder(self, **kwargs: Any) -> Any:
+                inspect.signature(real.upload_folder).bind(self, **kwargs)
+                hub.calls.append(("upload_folder", kwargs["repo_id"]))
+                root = Path(kwargs["folder_path"])
+                hub.uploaded = {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+                return SimpleNamespace(commit_url="https://hub.test/commit/1")
+
+        monkeypatch.setattr(huggingface_hub, "HfApi", Client)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_model_and_its_card_are_uploaded_with_the_token_and_the_folder_stays_as_it_is(
+    training: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub, before = Hub(monkeypatch), contents(training)
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    assert main(["publish", str(training), "--repo", "me/tiny", "--license", "mit", "--private"]) == 0
+    assert hub.calls == [
+        ("token", "hf_secret"),
+        ("create_repo", ("me/tiny", {"private": True, "exist_ok": True})),
+        ("upload_folder", "me/tiny"),
+    ]
+    card = hub.uploaded.pop("README.md").decode()
+    assert hub.uploaded == contents(training / "model")
+    assert contents(training) == before
+    assert "license: mit" in card
+    said = "".join(capsys.readouterr())
+    assert "https://hub.test/commit/1" in said and "hf_secret" not in said + card
+
+
+def test_a_dry_run_prints_the_card_and_every_file_and_asks_the_hub_for_nothing(
+    training: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub = Hub(monkeypatch)
+    assert main(["publish", str(training), "--dry-run"]) == 0
+    card, said = capsys.readouterr()
+    assert hub.calls == []
+    for name, content in contents(training / "model").items():
+        assert re.search(rf" {len(content):,} bytes  {re.escape(name)}$", said, re.MULTILINE)
+    assert f"{len(card.encode()):,} bytes  README.md" in said
+    assert "names paths of this machine" in said
+    assert str(training.parent) not in card
+
+
+def test_the_card_has_data_settings_the_development_curve_and_the_licence(
+    training: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from huggingface_hub import ModelCard
+
+    assert main(["publish", str(training), "--repo", "me/tiny", "--license", "mit", "--dry-run"]) == 0
+    text = capsys.readouterr().out
+    data = ModelCard(text, ignore_metadata_errors=False).data
+    assert (data.license, data.library_name, data.tags) == ("mit", "sentence-transformers", ["longrank"])
+    record = json.loads((training / "record.json").read_text())
+    for step, value in record["validations"]:
+        assert f"| {step} | {value:.4f}" in text
+    assert text.count("(kept)") == 1
+    assert record["run"]["examples"] in text and record["run"]["dev"] in text
+    assert "loop.optimizer.learning_rate = 0.01" in text and 'network.model = "encoder"' in text
+
+
+def test_the_python_code_of_the_card_loads_the_model(training: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["publish", str(training), "--repo", "me/tiny", "--dry-run"]) == 0
+    (code,) = re.findall(r"```python\n(.*?)```", capsys.readouterr().out, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code.replace("me/tiny", str(training / "model")), names)
+    assert len(names.get("logits", names.get("vectors"))) == (1 if "logits" in names else 2)
+
+
+def test_without_network_there_is_one_line_and_exit_code_1(
+    training: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from huggingface_hub import HfApi
+
+    def offline(self: HfApi, *args: Any, **kwargs: Any) -> None:
+        raise OSError("Name or service not known")
+
+    monkeypatch.setattr(HfApi, "create_repo", offline)
+    assert main(["publish", str(training), "--repo", "me/tiny"]) == 1
+    (error,) = [line for line in capsys.readouterr().err.splitlines() if "error:" in line]
+    assert error.endswith("cannot upload to 'me/tiny' on the Hugging Face hub: OSError: Name or service not known")
+
+
+def test_a_changed_file_is_refused_with_exit_code_3(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    weights = copy / "model" / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    assert main(["publish", str(copy), "--dry-run"]) == 3
+    assert "checksum differs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "modeling.py", ".env", ".hidden.json"])
+def test_files_that_are_no_part_of_a_model_are_refused(
+    copy: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (copy / "model" / name).write_text("secret")
+    assert main(["publish", str(copy), "--dry-run"]) == 2
+    assert f"{name}: is no file of a model" in capsys.readouterr().err
+
+
+def test_unfinished_trainings_are_refused(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (copy / "record.json").unlink()
+    assert main(["publish", str(copy), "--dry-run"]) == 2
+    assert "the training is not finished" in capsys.readouterr().err
+
+
+def test_a_training_per_fold_asks_for_the_fold(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(copy, copy.parent / "folds" / "s1")
+    (copy.parent / "folds" / "folds.json").write_text("{}")
+    assert main(["publish", str(copy.parent / "folds"), "--dry-run"]) == 2
+    assert f"choose a fold, such as {copy.parent / 'folds' / 's1'}" in capsys.readouterr().err
+    assert main(["publish", str(copy.parent / "folds" / "s1"), "--dry-run"]) == 0
+
+
+def test_the_folders_own_card_is_uploaded_as_it_is(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (copy / "model" / "README.md").write_text("# Mine\n")
+    assert main(["publish", str(copy), "--dry-run"]) == 0
+    assert capsys.readouterr().out == "# Mine\n"
+    assert main(["publish", str(copy), "--license", "mit", "--dry-run"]) == 2
+    assert "is the model's card" in capsys.readouterr().err
+
+
+def test_document_networks_name_their_pipeline_and_untrained_networks_are_refused(
+    tmp_path: Path, copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tiny_models import save_document_network
+
+    folder, record = save_document_network(tmp_path / "parade"), json.loads((copy / "record.json").read_text())
+    assert main(["publish", str(folder), "--dry-run"]) == 2
+    assert "has never been trained" in capsys.readouterr().err
+    described = json.loads((folder / "longrank.json").read_text()) | {"untrained": False, "record": record}
+    (folder / "longrank.json").write_text(json.dumps(described))
+    assert main(["publish", str(folder), "--dry-run"]) == 0
+    card, said = capsys.readouterr()
+    assert "--pipeline parade-transformer --model OWNER/NAME" in card and "```python" not in card
+    assert "checksums were not compared" in said
+
+
+@pytest.mark.parametrize(
+    ("more", "fault"),
+    [
+        ([], "no repository to upload to; give --repo, or --dry-run"),
+        (["--repo", "tiny"], "is no name of a repository (got 'tiny'); give --repo as OWNER/NAME"),
+        (["--dry-run", "--license", "my: own"], "is no licence's name on the hub (got 'my: own')"),
+    ],
+)
+def test_wrong_names_are_refused(
+    training: Path, more: list[str], fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["publish", str(training), *more]) == 2
+    assert fault in capsys.readouterr().err
+
+
+def test_a_folder_without_a_training_needs_a_card(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tiny_models import save_cross_encoder
+
+    assert main(["publish", str(save_cross_encoder(tmp_path / "model")), "--dry-run"]) == 2
+    assert "holds no record of a training to write a card from" in capsys.readouterr().err
