@@ -62,7 +62,7 @@ def publish(
         repo: ``owner/name``; is created if it does not exist. Needed unless `dry_run`.
         licence: of the model, as the hub names it: ``apache-2.0``, ``mit``, ``cc-by-4.0``.
         private: hide a new repository from others.
-        token: of an account that may write to the repository; None: the client's own, HF_TOKEN or that of ``hf auth login``.
+        token: of an account that may write; None: the client's own, HF_TOKEN or that of ``hf auth login``.
         dry_run: upload nothing and connect to nothing.
         notes: collects remarks; None: only ``publication.notes`` has them.
 
