@@ -34,6 +34,8 @@ class LongRankRanker:
         assignments: ``section.key=value`` on top of the pipeline.
         top_k: documents to return; None: all.
         passages: passages in the evidence of each document, best first.
+        deadline: seconds for a call, after which what is read by then is ranked; loading the model is not counted.
+            None: all is read.
 
     Raises:
         InputError: no such pipeline, or a setting is unknown or wrong.
@@ -48,8 +50,10 @@ class LongRankRanker:
         assignments: Sequence[str] = (),
         top_k: int | None = None,
         passages: int = 3,
+        deadline: float | None = None,
     ) -> None:
-        self.reranker = LazyReranker(pipeline, model=model, index=index, assignments=assignments)
+        options: dict[str, Any] = {"model": model, "index": index, "assignments": assignments}
+        self.reranker = LazyReranker(pipeline, **options, deadline=deadline)
         self.top_k, self.passages = top_k, passages
 
     def warm_up(self) -> None:
@@ -58,7 +62,7 @@ class LongRankRanker:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as `from_dict` reads them."""
-        options = {name: getattr(self.reranker, name) for name in ("pipeline", "model", "index")}
+        options = {name: getattr(self.reranker, name) for name in ("pipeline", "model", "index", "deadline")}
         options |= {"assignments": list(self.reranker.assignments), "top_k": self.top_k, "passages": self.passages}
         return default_to_dict(self, **options)  # type: ignore[no-any-return]
 

@@ -4,13 +4,14 @@
 
 Documents come as rows with `qid`, `query`, `docno`, `text` and, optionally, `title`. All columns are kept but
 `score` and `rank`, which are new; `longrank_score`, `longrank_unit`, `longrank_aggregator`, `longrank_truncated` and
-`longrank_passages` are the evidence.
+`longrank_passages` are the evidence. With a deadline, `longrank_partial` has the counts of a ranking that it cut short.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import repeat
+from typing import Any
 
 from longrank.errors import MissingExtra
 from longrank.integrations.reranking import KEY, LazyReranker, document
@@ -23,6 +24,7 @@ except ImportError:
 
 _EVIDENCE = {"score": "float64", "unit": "object", "aggregator": "object", "truncated": "bool", "passages": "object"}
 _NEW = {f"{KEY}_{name}": kind for name, kind in _EVIDENCE.items()} | {"score": "float64", "rank": "int64"}
+_PARTIAL = f"{KEY}_partial"
 
 
 class LongRankReranker(pt.Transformer):  # type: ignore[misc]  # pyterrier has no types
@@ -35,6 +37,8 @@ class LongRankReranker(pt.Transformer):  # type: ignore[misc]  # pyterrier has n
         index: folder of an index whose statistics the ``lexical`` pipeline takes; None: those of each call's documents.
         assignments: ``section.key=value`` on top of the pipeline.
         passages: passages in `longrank_passages` of each document, best first.
+        deadline: seconds for each query, after which what is read by then is ranked; loading the model is not counted.
+            None: all is read.
 
     Raises:
         InputError: no such pipeline, or a setting is unknown or wrong; at the first use: a model cannot be loaded.
@@ -48,11 +52,18 @@ class LongRankReranker(pt.Transformer):  # type: ignore[misc]  # pyterrier has n
         index: str | None = None,
         assignments: Sequence[str] = (),
         passages: int = 3,
+        deadline: float | None = None,
     ) -> None:
         super().__init__()
-        self.reranker = LazyReranker(pipeline, model=model, index=index, assignments=assignments)
+        options: dict[str, Any] = {"model": model, "index": index, "assignments": assignments}
+        self.reranker = LazyReranker(pipeline, **options, deadline=deadline)
         self.passages = passages
         self.schematic = {"label": f"LongRank {self.reranker.name}"}
+
+    @property
+    def _new(self) -> dict[str, str]:
+        """New columns and their types."""
+        return _NEW if self.reranker.deadline is None else {**_NEW, _PARTIAL: "object"}
 
     def __repr__(self) -> str:
         return f"LongRankReranker({self.reranker.name!r}, model={self.reranker.model!r})"
@@ -64,9 +75,9 @@ class LongRankReranker(pt.Transformer):  # type: ignore[misc]  # pyterrier has n
             InputError: a text is missing; or as the constructor.
         """
         pt.validate.result_frame(inp, extra_columns=["query", "text"])
-        rows = inp.drop(columns=list(_NEW), errors="ignore")
+        rows = inp.drop(columns=[*_NEW, _PARTIAL], errors="ignore")
         if rows.empty:
-            return rows.assign(**{name: pd.Series(dtype=kind) for name, kind in _NEW.items()})
+            return rows.assign(**{name: pd.Series(dtype=kind) for name, kind in self._new.items()})
         return pd.concat([self._ranked(group) for _, group in rows.groupby("qid", sort=False)], ignore_index=True)
 
     def _ranked(self, rows: pd.DataFrame) -> pd.DataFrame:
@@ -74,6 +85,8 @@ class LongRankReranker(pt.Transformer):  # type: ignore[misc]  # pyterrier has n
         titles = rows["title"] if "title" in rows else repeat("")
         documents = [document(*fields) for fields in zip(rows["docno"], rows["text"], titles, strict=False)]
         ranked = self.reranker.rank(rows["query"].iloc[0], documents, passages=self.passages)
-        new = {f"{KEY}_{name}": [evidence[name] for _, evidence in ranked] for name in _EVIDENCE}
+        names = [name.removeprefix(f"{KEY}_") for name in self._new if name.startswith(KEY)]
+        new = {f"{KEY}_{name}": [evidence.get(name) for _, evidence in ranked] for name in names}
         new |= {"score": [result.score for result, _ in ranked], "rank": list(range(len(ranked)))}
-        return rows.iloc[[result.index for result, _ in ranked]].assign(**new)
+        best = rows.iloc[[result.index for result, _ in ranked]].assign(**new)
+        return best.astype({f"{KEY}_score": "float64"})  # NaN where nothing was read

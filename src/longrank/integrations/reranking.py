@@ -12,8 +12,10 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from longrank.errors import InputError
 from longrank.ranking.explain import RankedText, passage_json
+from longrank.ranking.promising import Partial
 from longrank.ranking.settings import load_pipeline
 from longrank.ranking.texts import Reranker
+from longrank.ranking.timed import Deadline, check_deadline
 from longrank.types import Document
 
 KEY = "longrank"
@@ -32,6 +34,8 @@ class LazyReranker:
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
         index: folder of an index whose statistics the ``lexical`` pipeline takes; None: those of each call's documents.
         assignments: ``section.key=value`` on top of the pipeline.
+        deadline: seconds for a call, after which what is read by then is ranked; loading the model is not counted.
+            None: all is read.
 
     Raises:
         InputError: no such pipeline, or a setting is unknown or wrong.
@@ -44,7 +48,11 @@ class LazyReranker:
         model: str | None = None,
         index: str | None = None,
         assignments: Sequence[str] = (),
+        deadline: float | None = None,
     ) -> None:
+        if deadline is not None:
+            check_deadline(deadline)
+        self.deadline = deadline
         self.pipeline, self.model, self.index, self.assignments = pipeline, model, index, tuple(assignments)
         self.name = pipeline or ("maxp" if model else "minilm")
         load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
@@ -52,11 +60,13 @@ class LazyReranker:
         self._loaded: Reranker | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        again = partial(LazyReranker, model=self.model, index=self.index, assignments=self.assignments)
-        return again, (self.pipeline,)
+        options: dict[str, Any] = {"model": self.model, "index": self.index, "assignments": self.assignments}
+        return partial(LazyReranker, **options, deadline=self.deadline), (self.pipeline,)
 
     def load(self) -> Reranker:
         """Return the loaded reranker; raises as `Reranker` does."""
+        if self._loaded is not None:
+            return self._loaded
         with self._lock:
             if self._loaded is None:
                 self._loaded = Reranker(self.name, model=self.model, index=self.index, assignments=self.assignments)
@@ -69,15 +79,18 @@ class LazyReranker:
     ) -> list[tuple[RankedText, dict[str, Any]]]:
         """Rank documents, best first, each with its evidence (`evidence_of`); an empty list if there are none.
 
+        Time in which another thread ranks counts for the deadline.
+
         Raises:
             InputError: the query is empty; or as `load`.
         """
         if not documents:
             return []
         reranker = self.load()
+        by = None if self.deadline is None else Deadline(self.deadline)
         with self._lock:
-            ranked = reranker.rank(query, documents, top_n, passages=passages)
-        return [(result, evidence_of(result, reranker)) for result in ranked]
+            ranked = reranker.rank(query, documents, top_n, passages=passages, deadline=by)
+        return [(result, evidence_of(result, reranker, ranked.partial)) for result in ranked]
 
 
 class RerankerSettings(BaseModel):
@@ -91,6 +104,8 @@ class RerankerSettings(BaseModel):
         assignments: ``section.key=value`` on top of the pipeline.
         top_n: documents, or nodes, to return; None: all.
         passages: passages in the evidence of each, best first.
+        deadline: seconds for a call, after which what is read by then is ranked; loading the model is not counted.
+            None: all is read.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -101,12 +116,14 @@ class RerankerSettings(BaseModel):
     assignments: tuple[str, ...] = ()
     top_n: int | None = None
     passages: int = 3
+    deadline: float | None = None
     _reranker: LazyReranker = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         """Check the settings; raises InputError for a pipeline or a setting that is unknown or wrong."""
         super().model_post_init(context)
-        self._reranker = LazyReranker(self.pipeline, model=self.model, index=self.index, assignments=self.assignments)
+        options: dict[str, Any] = {"model": self.model, "index": self.index, "assignments": self.assignments}
+        self._reranker = LazyReranker(self.pipeline, **options, deadline=self.deadline)
 
 
 def document(doc_id: object, text: object, title: object = "") -> Document:
@@ -120,18 +137,20 @@ def document(doc_id: object, text: object, title: object = "") -> Document:
     return Document(str(doc_id), title if isinstance(title, str) else "", text)
 
 
-def evidence_of(result: RankedText, reranker: Reranker) -> dict[str, Any]:
+def evidence_of(result: RankedText, reranker: Reranker, partial: Partial | None = None) -> dict[str, Any]:
     """Return a document's score and best passages as JSON values; ``text[start:end]`` is a passage.
 
     `highlights` are the offsets of a passage's best sentence in the same text. The score is in the scorer's unit;
-    `truncated` is True if some tokens of the document were not read.
+    `truncated` is True if some tokens of the document were not read. If a deadline cut the ranking short, `partial` has
+    its counts, and the score of a document of which nothing was read is None.
     """
     names = ("start", "end", "score", "text", "highlights")
     shown = [{name: passage_json(passage)[name] for name in names} for passage in result.passages]
     return {
-        "score": result.score,
+        "score": None if partial is not None and result.n_scored == 0 else result.score,
         "unit": reranker.unit,
         "aggregator": reranker.aggregator_name,
         "truncated": result.cut or result.n_truncated > 0,
         "passages": shown,
+        **({} if partial is None else {"partial": partial.json()}),
     }

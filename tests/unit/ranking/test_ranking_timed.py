@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from longrank.errors import InputError
-from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.promising import Partial
 from longrank.ranking.results import Results
 from longrank.ranking.texts import Reranker
 from longrank.ranking.timed import Deadline
 from longrank.types import Document
+from slow_reading import Clock, Slow, slowed
 
 FILLER = "moon tide chain wheel light house bread stone river salt"
 FOX = f"{FILLER} the fox {FILLER} foxes: the Fox's FOX {FILLER}"
@@ -22,35 +22,9 @@ TEXTS = [FILLER, FOX, f"{FILLER} a fox", FILLER]
 SET = ["passages.options={length=10, stride=10}"]
 
 
-class Clock:
-    """Time in seconds, moved by hand."""
-
-    def __init__(self) -> None:
-        self.time = 100.0
-
-    def __call__(self) -> float:
-        return self.time
-
-
-class Slow:
-    """Takes a second for each passage."""
-
-    def __init__(self, inner: Any, clock: Clock) -> None:
-        self.unit, self.fingerprint, self.scores_documents = inner.unit, inner.fingerprint, inner.scores_documents
-        self._inner, self._clock, self.batches = inner, clock, list[int]()
-
-    def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
-        n = sum(len(task.passages) for task in tasks)
-        self._clock.time += n
-        self.batches.append(n)
-        return list(self._inner.score(tasks))
-
-
 def slow() -> tuple[Reranker, Clock, Slow]:
     reranker, clock = Reranker("lexical", assignments=SET), Clock()
-    scorer: Any = reranker.scorer
-    scorer.scorer = Slow(scorer.scorer, clock)
-    return reranker, clock, scorer.scorer
+    return reranker, clock, slowed(reranker, clock)
 
 
 def ranked(seconds: float, k: int | None = None, *, texts: Sequence[str | Document] = TEXTS) -> Results[Any]:
