@@ -1,7 +1,8 @@
 """Rank texts within a time: with what is read by then, the most promising passages first.
 
 A batch that runs cannot be stopped, so a batch takes at most half of the time that is left, at the speed of the batch
-before it; the first batch is a single passage.
+before it, and has at most four times its passages, since a speed may be that of cached passages. The first batch is a
+single passage.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 RESERVE = 0.15
 """Share of the time that is kept for the best sentences and for writing the answer."""
+
+_GROWTH = 4  # a batch has at most as many times the passages of the batch before it
 
 
 class Deadline:
@@ -81,6 +84,7 @@ class _Batches:
 
     costs: Sequence[int]
     rate: float = 0.0
+    largest: int = 1
 
     def next(self, done: int, left: float) -> int:
         """Return the number of pieces to read next, 0 if none fits into the seconds that are left."""
@@ -88,8 +92,11 @@ class _Batches:
             return 0
         if done == 0:
             return 1
-        fit = int(np.searchsorted(np.cumsum(self.costs[done:]), self.rate * left / 2, side="right"))
-        return fit or int(self.costs[done] <= self.rate * left)
+        self.largest *= _GROWTH
+        costs = np.cumsum(self.costs[done : done + self.largest])
+        fit = int(np.searchsorted(costs, self.rate * left / 2, side="right"))
+        self.largest = fit or 1
+        return fit or int(costs[0] <= self.rate * left)
 
 
 def read_by(

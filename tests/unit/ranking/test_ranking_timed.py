@@ -73,6 +73,13 @@ def test_more_time_reads_more_and_no_batch_runs_past_the_end() -> None:
     assert results.partial is None
 
 
+def test_batches_grow_slowly_since_a_speed_may_be_that_of_cached_passages() -> None:
+    reranker, clock, scorer = slow()
+    results = reranker.rank("fox", [*TEXTS * 10], deadline=Deadline(10**6, clock))
+    assert results.partial is None
+    assert scorer.batches[:3] == [1, 4, 16]
+
+
 def test_with_time_enough_the_ranking_is_the_same_as_without_a_deadline() -> None:
     whole, timed = Reranker("lexical", assignments=SET).rank("fox", TEXTS), ranked(1000)
     assert timed.partial is None
