@@ -122,7 +122,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """Return the first line of another library's error message, without colours, at most 200 characters."""
     message = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     lines = message.strip().splitlines() or [type(error).__name__]

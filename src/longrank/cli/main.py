@@ -23,7 +23,7 @@ from longrank.cli import console
 from longrank.cli.completion import is_completing, typed_command
 from longrank.cli.listing import ByTask, summaries
 from longrank.config import suggestion
-from longrank.errors import InputError, LongRankError, printable
+from longrank.errors import InputError, LongRankError, first_line, printable
 from longrank.storage.cache import use_cache_folder
 
 COMMANDS = {
@@ -151,6 +151,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail("interrupted; run the same command to go on (index starts afresh)", 130)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of a library in Rust, such as tokenizers
+            raise
+        return _report(RuntimeError(first_line(error)), app, arguments)
 
 
 def _terminated(signum: int, frame: FrameType | None) -> None:

@@ -30,6 +30,8 @@ from longrank.models.description import FILE, describe, description
 from longrank.models.network import DocumentNetwork
 from longrank.networks.checks import check_weights, read_json, tensor_shapes
 from longrank.networks.cls_head import lacks_dense, leave_out_dense
+from longrank.networks.folder_files import check_links
+from longrank.networks.model_files import check_tokenizer
 from longrank.storage import seal
 from longrank.storage.folders import atomic_folder
 
@@ -93,6 +95,7 @@ def load_network(folder: Path) -> Loaded:
             for the vocabulary.
     """
     described = describe(folder)
+    check_links(folder, folder)
     with _explained(folder / FILE, "does not name a network known here"):
         name = described.get("network", "")
         kind: type[DocumentNetwork] = lookup(DOCUMENT_NETWORKS, name, "document network")
@@ -103,6 +106,7 @@ def load_network(folder: Path) -> Loaded:
             network = kind(skeleton, **options)
     network.name, network.options = name, options
     missing = [key for file, module in network.files().items() for key in _fill(folder / file, module)]
+    check_tokenizer(folder)
     with _explained(folder, "its tokenizer cannot be read"):
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **_LOCAL)
     check_weights(folder, network, tokenizer, missing)

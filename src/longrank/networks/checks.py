@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,10 @@ from typing import Any
 
 from longrank.errors import InputError
 from longrank.small_files import CONFIG, read_small
+
+_FLOATS = ("F64", "F32", "F16", "BF16")
+_CONSTANT = re.compile(r"(^|\.)(position_ids|token_type_ids|num_batches_tracked|(attn|attention)\.(masked_)?bias)$")
+"""Names of tensors that may be integers: no network reads them from the file."""
 
 _MAX_HEADER = 100 << 20  # bytes; the limit of the safetensors format
 
@@ -48,7 +53,8 @@ def tensor_shapes(path: Path) -> dict[str, list[int]]:
     """Return the shapes of the tensors in a safetensors file by name, after checking that the file is complete.
 
     Raises:
-        InputError: the file is damaged or incomplete.
+        InputError: the file is damaged or incomplete, or holds weights that are no numbers of 16, 32 or 64 bits with a
+            fraction: others lack the scale that makes them weights, and would be read as if they were.
     """
     size = path.stat().st_size
     with path.open("rb") as stream:
@@ -61,12 +67,16 @@ def tensor_shapes(path: Path) -> dict[str, list[int]]:
             tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
             end = max((int(entry["data_offsets"][1]) for entry in tensors.values()), default=0)
             shapes = {name: list(tensors[name]["shape"]) for name in sorted(tensors)}
+            dtypes = {name: str(tensors[name]["dtype"]) for name in shapes}
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
             raise InputError("has a damaged header; not a safetensors file, or cut off", path=path) from None
     if 8 + length + end != size:
         raise InputError(
             f"is damaged: {size} bytes instead of {8 + length + end}", path=path, fix="fetch or copy it again"
         )
+    for name, dtype in dtypes.items():
+        if dtype not in _FLOATS and not _CONSTANT.search(name):
+            raise InputError(f"holds weights other than {', '.join(_FLOATS)}", path=path, got=f"{name} {dtype}")
     return shapes
 
 

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from longrank.errors import InputError, IntegrityError, MissingExtra
 from longrank.networks.checks import read_json, tensor_shapes
+from longrank.networks.folder_files import check_links, check_patterns
 from longrank.networks.hub import find_on_hub
 from longrank.small_files import CONFIG, MIB, check_size, read_small
 from longrank.storage import MANIFEST, damaged, digest_of, sealed_files, sha256_of
@@ -112,11 +113,12 @@ def _minilm() -> Model:
 
 def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, str] = MappingProxyType({})) -> Model:
     """Check the files in `folder`; `known`: digests that are computed already."""
-    _check_sizes(folder)
+    links = not prefix  # the hub's client made the links of its cache
+    _check_files(folder, folder, links)
     source = prefix.strip() or str(folder)
     places = _module_folders(folder) or [folder]  # the network itself comes first
     for place in {*places} - {folder}:
-        _check_sizes(place)
+        _check_files(folder, place, links)
     for place in (folder, *places):
         if (place / "adapter_config.json").is_file():
             what = "is an adapter, not a model: scores would be those of the base model"
@@ -125,6 +127,7 @@ def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, 
         path = places[0] / file
         if (path.is_file() or file == "config.json") and "auto_map" in read_json(path):
             raise InputError("the model needs code of its own (auto_map), and LongRank never runs such code", path=path)
+    check_tokenizer(places[0])
     if (other := read_json(places[0] / "config.json").get("transformers_weights")) is not None:
         raise InputError(
             "names weights other than model.safetensors (transformers_weights)",
@@ -141,9 +144,27 @@ def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, 
     return Model(name, folder, places[0], fingerprint)
 
 
-def _check_sizes(folder: Path) -> None:
-    """Refuse a text file that other libraries would read whole, however long it is."""
-    for path in sorted(folder.glob("*.json")):
+def check_tokenizer(folder: Path) -> None:
+    """Refuse a tokenizer whose class is no name, or whose regular expressions could take exponential time.
+
+    A class that transformers does not know is no fault: none is imported, and tokenizer.json says all.
+
+    Raises:
+        InputError: names file and value.
+    """
+    settings = folder / "tokenizer_config.json"
+    kind = read_json(settings).get("tokenizer_class") if settings.is_file() else None
+    if not isinstance(kind, str | None):
+        raise InputError("'tokenizer_class' is no name", path=settings, got=kind)
+    for path in sorted(folder.glob("tokenizer*.json")):
+        check_patterns(path)
+
+
+def _check_files(folder: Path, place: Path, links: bool) -> None:
+    """Refuse links out of the folder, and a text file that other libraries would read whole, however long it is."""
+    if links:
+        check_links(folder, place)
+    for path in sorted(place.glob("*.json")):
         vocabulary = path.name in _VOCABULARIES
         check_size(path, _VOCABULARY if vocabulary else CONFIG, "a vocabulary" if vocabulary else "a model's settings")
 
