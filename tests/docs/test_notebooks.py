@@ -83,3 +83,15 @@ def test_a_prompt_cites_the_pages_of_pdf_files(notebooks: None, capsys: pytest.C
     assert f"[1] {place}\n{passage}" in names["prompt"]
     printed = capsys.readouterr().out
     assert "The vapour of that mercury made some keepers ill in mind, which was long put down to loneliness." in printed
+
+
+def test_a_pyterrier_experiment_agrees_with_evaluate(notebooks: None, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyterrier", reason="needs the extra pyterrier")
+    (_, _, _, table, evaluation, _), names = shown_by_cells("pyterrier_experiment.ipynb")
+    assert table["name"].tolist() == ["BM25", "MaxP", "AvgP"]
+    for row in table.to_dict("records"):
+        assert row["ndcg_cut_10"] == pytest.approx(evaluation[row["name"], "nDCG@10"], abs=1e-4)
+        assert row["map"] == pytest.approx(evaluation[row["name"], "AP"], abs=1e-4)
+    start, end = names["passage"]["start"], names["passage"]["end"]
+    assert names["best"].text[start:end] == names["passage"]["text"]
+    assert names["best"].text[names["start"] : names["end"]] in capsys.readouterr().out
