@@ -10,7 +10,7 @@ Documents are read passage by passage, whole. The pipeline's first stage and int
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,11 @@ from longrank.ranking.explain import RankedText, best_passages, highlighted
 from longrank.ranking.highlights import Sentences, sentences_of
 from longrank.ranking.passages import PassageDocumentScorer, Prepared, open_aggregator, open_document_scorer
 from longrank.ranking.pipeline import Pipeline
+from longrank.ranking.promising import Partial
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.results import Results
 from longrank.ranking.settings import Aggregate, PipelineSettings, load_pipeline
-from longrank.ranking.timed import Deadline, rank_by
+from longrank.ranking.timed import Deadline, highlights_by, read_by, with_unread
 from longrank.scoring.lexical import TextStatistics
 from longrank.storage import digest_of
 from longrank.text.analysis import ANALYZERS
@@ -151,12 +152,34 @@ class Reranker:
         by = Deadline(deadline) if isinstance(deadline, float | int) else deadline
         prepared = self.prepare(query, documents, limits or TextLimits())
         if by is not None:
-            timed, partial = rank_by(self, prepared, by, k=k, passages=passages)
+            timed, partial = self._rank_by(prepared, by, k=k, passages=passages)
             return Results(query, timed, self.notes, partial)
         evidence = self.scorer.finish(prepared.block, self.scorer.scorer.score(prepared.block.tasks))
         results = self.ranked(prepared, evidence, k=k, passages=passages)
         best = self.sentences(prepared, results).find()
         return Results(query, highlighted(results, best), self.notes)
+
+    def _rank_by(
+        self, prepared: PreparedTexts, deadline: Deadline, *, k: int | None, passages: int
+    ) -> tuple[list[RankedText], Partial | None]:
+        """Rank documents by what is read of them until a deadline, and count what is not."""
+        block = prepared.block
+        part, counts, rate = read_by(self.scorer, block, deadline)
+        whole = [len(block.tasks[n].passages) for n in part.documents]
+        partly = [len(task.passages) < n for task, n in zip(part.block.tasks, whole, strict=True)]
+        cut = tuple(prepared.cut[n] or some for n, some in zip(part.documents, partly, strict=True))
+        read = replace(prepared, block=part.block, cut=cut)
+        evidence = self.scorer.finish(part.block, part.scores) if part.documents else []
+        results = self.ranked(read, evidence, k=k, passages=passages)
+        sentences = self.sentences(prepared, results)
+        results = highlights_by(results, sentences, deadline, rate, self.notes)
+        results = [replace(result, index=part.documents[result.index]) for result in results]
+        if counts is None:
+            return results, None
+        self.notes.add("documents that a deadline left unread", count=counts.n_unread)
+        self.notes.add("documents that a deadline left partly unread", count=counts.n_partly)
+        titles = [candidate.document.title for candidate in block.candidates]
+        return with_unread(results, titles, k, part.documents), counts
 
     def predict(self, pairs: Iterable[tuple[str, str | Document]]) -> Any:
         """Score (query, document) pairs, as `predict` of sentence-transformers' CrossEncoder does.

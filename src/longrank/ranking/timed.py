@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from longrank.ranking.highlights import Sentences
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.ranking.promising import Part, Partial, counts_of, part_of, promising, task_of
 from longrank.types import Evidence, Notes
-
-if TYPE_CHECKING:
-    from longrank.ranking.texts import PreparedTexts, Reranker
 
 RESERVE = 0.15
 """Share of the time that is kept for the best sentences and for writing the answer."""
@@ -150,40 +147,6 @@ def highlights_by(
         return highlighted(results, sentences.find())
     notes.say("the deadline passed before the best sentences were found")
     return highlighted(results, [tuple(spans) if len(spans) == 1 else () for spans in sentences.spans])
-
-
-def rank_by(
-    reranker: Reranker, prepared: PreparedTexts, deadline: Deadline, *, k: int | None, passages: int
-) -> tuple[list[RankedText], Partial | None]:
-    """Rank documents by what is read of them until a deadline, and count what is not.
-
-    Args:
-        reranker: reads the documents.
-        prepared: the documents.
-        deadline: when to stop.
-        k: number of documents to return; None: all.
-        passages: passages shown per document.
-
-    Raises:
-        LongRankError: a score is not finite.
-    """
-    block = prepared.block
-    part, counts, rate = read_by(reranker.scorer, block, deadline)
-    whole = [len(block.tasks[n].passages) for n in part.documents]
-    partly = [len(task.passages) < n for task, n in zip(part.block.tasks, whole, strict=True)]
-    cut = tuple(prepared.cut[n] or some for n, some in zip(part.documents, partly, strict=True))
-    read = replace(prepared, block=part.block, cut=cut)
-    evidence = reranker.scorer.finish(part.block, part.scores) if part.documents else []
-    results = reranker.ranked(read, evidence, k=k, passages=passages)
-    sentences = reranker.sentences(prepared, results)
-    results = highlights_by(results, sentences, deadline, rate, reranker.notes)
-    results = [replace(result, index=part.documents[result.index]) for result in results]
-    if counts is None:
-        return results, None
-    reranker.notes.add("documents that a deadline left unread", count=counts.n_unread)
-    reranker.notes.add("documents that a deadline left partly unread", count=counts.n_partly)
-    titles = [candidate.document.title for candidate in block.candidates]
-    return with_unread(results, titles, k, part.documents), counts
 
 
 def with_unread(

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.explain import Shown, highlighted
 from longrank.ranking.highlights import Sentences
 from longrank.ranking.passages import PassageDocumentScorer
-from longrank.service.scheduler import Unit
+from longrank.service.scheduler import Scheduler, Unit
+from longrank.service.settings import ServiceSettings
 from longrank.service.units import joined, tokens_of, units_of, weight_of
-
-if TYPE_CHECKING:
-    from longrank.service.rerank import Service
 
 T = TypeVar("T")
 
 
+class Scheduled(Protocol):
+    """The parts of the server that score units: `longrank.service.rerank.Service` has them."""
+
+    @property
+    def settings(self) -> ServiceSettings:
+        """The settings of the server."""
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """Scores the units of all requests."""
+
+
 async def scored(
-    service: Service,
+    service: Scheduled,
     scorer: PassageDocumentScorer,
     prepare: Callable[[], tuple[T, Sequence[ScoringTask]]],
     *,
@@ -56,7 +66,7 @@ async def scored(
 
 
 async def with_highlights(
-    service: Service, results: list[Shown], split: Callable[[], Sentences], deadline: float
+    service: Scheduled, results: list[Shown], split: Callable[[], Sentences], deadline: float
 ) -> list[Shown]:
     """Return the results with the best sentence of each passage, scored in batches shared with other requests.
 
