@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from copy import copy
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-import numpy as np
 from annotated_types import Ge
-from numpy.typing import NDArray
 
 from longrank.errors import InputError, IntegrityError
 from longrank.index import Index
 from longrank.index.vectors import PassageVectors, stored_vectors
 from longrank.retrieval.approximate import Graph, open_graph
 from longrank.retrieval.nearest import best_documents
-from longrank.retrieval.searcher import Hits, check
-from longrank.types import Float32s, Notes, Query, ScoredDoc, scored_docs
+from longrank.retrieval.passage_search import NOTHING, PassageSearch
+from longrank.retrieval.searcher import Hits
+from longrank.types import Float32s, Notes, Query
 
 Encode = Callable[[Query], Float32s]
 """Query -> unit vector, float32[H]."""
@@ -25,7 +22,7 @@ Encode = Callable[[Query], Float32s]
 NO_TEXT = "queries without text, not encoded"
 
 
-class Dense:
+class Dense(PassageSearch):
     """Ranks all documents by the summed cosines of their `best` passages; safe to use from several threads.
 
     Args:
@@ -40,8 +37,6 @@ class Dense:
         IntegrityError: a document without a passage.
     """
 
-    parallel = False
-
     def __init__(
         self,
         index: Index,
@@ -52,42 +47,14 @@ class Dense:
         graph: Graph | None = None,
         notes: Notes | None = None,
     ) -> None:
-        if (np.diff(stored.offsets.astype(np.int64)) < 1).any():
-            raise IntegrityError(f"{stored.path}: a document has no vector; store the vectors again")
-        self.index, self.stored, self.best, self.graph = index, stored, best, graph
-        self.notes = Notes() if notes is None else notes
-        self._encode, self._lock = encode, threading.Lock()
-        self._mask: NDArray[np.bool_] | None = None
+        super().__init__(index, stored.path, stored.offsets, notes)
+        self.stored, self.best, self.graph, self._encode = stored, best, graph, encode
 
-    def within(self, mask: NDArray[np.bool_]) -> Self:
-        """Return the same first stage among the documents of a mask, bool[D]; scores stay the same."""
-        retriever = copy(self)
-        retriever._mask = mask
-        return retriever
-
-    def noting(self, notes: Notes) -> Self:
-        """Return the same first stage with other notes."""
-        retriever = copy(self)
-        retriever.notes = notes
-        return retriever
-
-    def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
-        """Return the `k` documents with the best passages, best first; none for a query without text.
-
-        Raises:
-            InputError: k < 1.
-            IntegrityError: a stored vector is not finite.
-        """
-        hits = self.search(query, k)
-        return scored_docs(query.query_id, self.index.doc_ids(hits.numbers), hits.scores.tolist())
-
-    def search(self, query: Query, k: int) -> Hits:
-        """Return numbers and scores of the documents; raises as `retrieve`."""
-        check("k", k, k >= 1, "at least 1")
+    def _search(self, query: Query, k: int) -> Hits:
         if not query.text.strip():
             self.notes.add(NO_TEXT, query.query_id)
-            return Hits(np.empty(0, np.int64), np.empty(0, np.float32))
-        with self._lock:  # a tokenizer is not safe to share
+            return NOTHING
+        with self._lock:
             vector = self._encode(query)
         if self.graph is not None and self._mask is None:
             return self.graph.best_documents(vector, self.index.id_ranks, k)

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from longrank.errors import InputError
 from longrank.fusion import linear, rrf
 from longrank.index import Index
-from longrank.retrieval.dense import Dense, open_dense
+from longrank.retrieval.dense import open_dense
 from longrank.retrieval.expanded import WithFeedback
+from longrank.retrieval.passage_search import PassageSearch
 from longrank.retrieval.searcher import ExpandedQuery, Searcher, check
-from longrank.retrieval.sparse import Sparse, open_sparse
+from longrank.retrieval.sparse import open_sparse
 from longrank.types import Notes, Query, Run, ScoredDoc
 
 DEPTH = 1000
@@ -39,7 +40,7 @@ class Hybrid:
     def __init__(
         self,
         words: Searcher | WithFeedback,
-        dense: Dense | Sparse,
+        dense: PassageSearch,
         fuse: Callable[..., Run] = rrf,
         *,
         depth: int = DEPTH,

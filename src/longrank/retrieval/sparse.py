@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from copy import copy
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from longrank.errors import InputError, IntegrityError
+from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.sparse import SparseVectors, stored_sparse
 from longrank.retrieval.nearest import candidates, pooled
-from longrank.retrieval.searcher import Hits, check
-from longrank.types import Float32s, Notes, Query, ScoredDoc, scored_docs
+from longrank.retrieval.passage_search import NOTHING, PassageSearch
+from longrank.retrieval.searcher import Hits
+from longrank.types import Float32s, Notes, Query
 
 SparseEncode = Callable[[Query], tuple[NDArray[np.int32], Float32s]]
 """Query -> terms, int32[w], ascending, and weights, float32[w]."""
@@ -24,7 +23,7 @@ SparseEncode = Callable[[Query], tuple[NDArray[np.int32], Float32s]]
 NO_WEIGHTS = "queries without a weight, not searched"
 
 
-class Sparse:
+class Sparse(PassageSearch):
     """Ranks documents by the summed products of their `best` passages with the query; safe to use from several threads.
 
     A document that shares no weighted term with the query is not found, as with BM25.
@@ -40,8 +39,6 @@ class Sparse:
         IntegrityError: a document without a passage.
     """
 
-    parallel = False
-
     def __init__(
         self,
         index: Index,
@@ -51,43 +48,15 @@ class Sparse:
         best: int = 1,
         notes: Notes | None = None,
     ) -> None:
-        if (np.diff(stored.offsets) < 1).any() or len(stored.offsets) != len(index) + 1:
-            raise IntegrityError(f"{stored.path}: a document has no vector; store the vectors again")
-        self.index, self.stored, self.best = index, stored, best
-        self.notes = Notes() if notes is None else notes
-        self._encode, self._lock = encode, threading.Lock()
-        self._mask: NDArray[np.bool_] | None = None
+        super().__init__(index, stored.path, stored.offsets, notes)
+        self.stored, self.best, self._encode = stored, best, encode
 
-    def within(self, mask: NDArray[np.bool_]) -> Self:
-        """Return the same first stage among the documents of a mask, bool[D]; scores stay the same."""
-        retriever = copy(self)
-        retriever._mask = mask
-        return retriever
-
-    def noting(self, notes: Notes) -> Self:
-        """Return the same first stage with other notes."""
-        retriever = copy(self)
-        retriever.notes = notes
-        return retriever
-
-    def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
-        """Return at most `k` documents, best first; none for a query without weights.
-
-        Raises:
-            InputError: k < 1.
-            IntegrityError: a stored weight is not finite.
-        """
-        hits = self.search(query, k)
-        return scored_docs(query.query_id, self.index.doc_ids(hits.numbers), hits.scores.tolist())
-
-    def search(self, query: Query, k: int) -> Hits:
-        """Return numbers and scores of the documents; raises as `retrieve`."""
-        check("k", k, k >= 1, "at least 1")
-        with self._lock:  # a tokenizer is not safe to share
-            terms, weights = self._encode(query) if query.text.strip() else _NOTHING
+    def _search(self, query: Query, k: int) -> Hits:
+        with self._lock:
+            terms, weights = self._encode(query) if query.text.strip() else _NO_TERMS
         if not len(terms):
             self.notes.add(NO_WEIGHTS, query.query_id)
-            return Hits(np.empty(0, np.int64), np.empty(0, np.float32))
+            return NOTHING
         documents = pooled(self.stored.scores(terms, weights), self.stored.offsets, self.best)
         found = documents > 0 if self._mask is None else (documents > 0) & self._mask
         numbers = np.flatnonzero(found)
@@ -96,7 +65,7 @@ class Sparse:
         return Hits(numbers[order], documents[numbers][order])
 
 
-_NOTHING = np.empty(0, np.int32), np.empty(0, np.float32)
+_NO_TERMS = np.empty(0, np.int32), np.empty(0, np.float32)
 
 
 def open_sparse(
