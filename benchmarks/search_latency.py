@@ -22,7 +22,8 @@ import numpy as np
 
 from benchmarks.million import documents, queries
 from longrank.index import Index, index_files
-from longrank.index.vectors import DocumentVectors, VectorsKey, find_vectors, write_vectors
+from longrank.index.vector_folders import VectorsKey
+from longrank.index.vectors import DocumentVectors, find_vectors, write_vectors
 from longrank.networks.model_files import find_model
 from longrank.protocols import Segmenter
 from longrank.ranking.explain import search

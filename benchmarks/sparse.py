@@ -18,7 +18,7 @@ import numpy as np
 import longrank
 from longrank.index import Index
 from longrank.index.sparse import SparseDocument, SparseVectors, write_sparse
-from longrank.index.vectors import VectorsKey
+from longrank.index.vector_folders import VectorsKey
 from longrank.retrieval.nearest import candidates, pooled
 from longrank.types import Passage, Segmentation
 

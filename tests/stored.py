@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.index import Index
-from longrank.index.vectors import DocumentVectors, PassageVectors, VectorsKey, stored_vectors, write_vectors
+from longrank.index.vector_folders import VectorsKey
+from longrank.index.vectors import DocumentVectors, PassageVectors, stored_vectors, write_vectors
 from longrank.types import Float32s, Passage, Query, Segmentation
 
 KEY = VectorsKey("bi-encoder tiny options", "words")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from longrank.errors import InputError, IntegrityError
-from longrank.index.arrays import mapped
-from longrank.index.content_hashes import SIZE, hash_of
-from longrank.index.folder import VECTORS
+from longrank.index.content_hashes import hash_of
 from longrank.index.reader import Index
-from longrank.index.vectors import HASHES, DocumentVectors, PassageVectors, VectorsKey, is_of
-from longrank.storage import MANIFEST, read_manifest
+from longrank.index.vector_folders import DENSE_FOLDERS, HASHES, VectorsKey, documents_by_hash
+from longrank.index.vectors import DocumentVectors, PassageVectors
+from longrank.storage import read_manifest
 from longrank.types import Document, Passage, Segmentation
 
 
@@ -18,14 +17,12 @@ class ReusedVectors:
     def __init__(self, index: Index, key: VectorsKey) -> None:
         self._stored: PassageVectors | None = None
         self._numbers: dict[bytes, int] = {}
-        for path in sorted((index.path / VECTORS).glob(f"*/{MANIFEST}")):
+        for folder in DENSE_FOLDERS.of(index).values():
             try:
-                manifest = read_manifest(path.parent)
-                if is_of(manifest, key) and HASHES in manifest["files"]:
-                    self._stored = PassageVectors(path.parent, index)
-                    hashes = mapped(path.parent / HASHES, "u1").tobytes()
-                    starts = range(0, len(hashes), SIZE)
-                    self._numbers = {hashes[start : start + SIZE]: n for n, start in enumerate(starts)}
+                manifest = read_manifest(folder)
+                if DENSE_FOLDERS.is_of(manifest, key) and HASHES in manifest["files"]:
+                    self._stored = PassageVectors(folder, index)
+                    self._numbers = documents_by_hash(folder)
             except (InputError, IntegrityError):  # damaged: encoded again
                 continue
 

@@ -19,9 +19,7 @@ Vectors are written to a hidden folder, which is renamed when whole.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -29,18 +27,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import suggestion
-from longrank.errors import InputError, IntegrityError
-from longrank.index.arrays import ArrayWriter, mapped, write_array
-from longrank.index.content_hashes import SIZE, hash_of
-from longrank.index.folder import SPARSE, building
-from longrank.index.publishing import discard
+from longrank.errors import IntegrityError
+from longrank.index.arrays import mapped, write_array
 from longrank.index.reader import Index
-from longrank.index.vectors import VectorsKey
-from longrank.storage import MANIFEST, open_manifest, read_manifest, sync_folder, write_manifest
+from longrank.index.vector_folders import SPARSE_FOLDERS, VectorsKey, documents_by_hash, write_passages
+from longrank.storage import open_manifest
 from longrank.types import Document, Float32s, Passage, Segmentation
 
-FORMAT, VERSION = "longrank sparse vectors", 1
 _TYPES = {
     "lengths": "<i8",
     "terms": "<i4",
@@ -54,8 +47,8 @@ _TYPES = {
     "ends": "<i4",
     "numbers": "<i4",
     "offsets": "<u8",
-    "hashes": "u1",
 }
+_VALUES = ("lengths", "terms", "weights", "truncated")  # of the passages
 
 
 class SparseDocument(NamedTuple):
@@ -118,8 +111,7 @@ class SparseVectors:
 
     def documents(self) -> dict[bytes, int]:
         """Return the number of each document by its hash."""
-        hashes = self._files["hashes"].tobytes()
-        return {hashes[start : start + SIZE]: n for n, start in enumerate(range(0, len(hashes), SIZE))}
+        return documents_by_hash(self.path)
 
     def document(self, number: int, document: Document) -> SparseDocument:
         """Return the vectors of the document of a number, whose content has not changed."""
@@ -136,41 +128,14 @@ class SparseVectors:
         )
 
 
-def is_sparse_of(folder: Path, key: VectorsKey, digest: str | None = None) -> bool:
-    """Tell whether a folder has vectors of this encoder and these passages, and (with a digest) of this index.
-
-    Raises:
-        IntegrityError: the manifest cannot be read.
-    """
-    manifest = read_manifest(folder)
-    identity = {"format": FORMAT, "version": VERSION, **key._asdict()} | ({} if digest is None else {"index": digest})
-    return all(manifest.get(name) == value for name, value in identity.items())
-
-
-def sparse_folders(index: Index) -> dict[str, Path]:
-    """Return the folders of finished sparse vectors by name."""
-    return {path.parent.name: path.parent for path in sorted((index.path / SPARSE).glob(f"*/{MANIFEST}"))}
-
-
 def stored_sparse(index: Index, name: str = "") -> SparseVectors:
-    """Return the sparse vectors of a folder's name; without a name, the only ones of the index.
+    """Return the sparse vectors of a folder's name; without a name, the only sparse vectors of the index.
 
     Raises:
-        InputError: no such vectors, vectors of several names, or vectors of other documents.
-        IntegrityError: a manifest cannot be read, or a file is missing or of another size.
+        InputError, IntegrityError: as `VectorFolders.choose`.
+        IntegrityError: a file is missing or of another size.
     """
-    folders, fix = sparse_folders(index), f"store them: longrank index {index.path} --sparse MODEL"
-    if not folders:
-        raise InputError("the index has no sparse vectors", path=index.path, fix=fix)
-    if not name and len(folders) > 1:
-        raise InputError("the index has several sets of sparse vectors", got=", ".join(folders), fix="name one of them")
-    name = name or next(iter(folders))
-    if name not in folders:
-        raise InputError("the index has no sparse vectors of this name", got=name, fix=suggestion(name, folders))
-    manifest = read_manifest(folders[name])
-    if (manifest.get("format"), manifest.get("version"), manifest.get("index")) != (FORMAT, VERSION, index.digest):
-        raise InputError("these vectors are of other documents or another version", path=folders[name], fix=fix)
-    return SparseVectors(folders[name])
+    return SparseVectors(SPARSE_FOLDERS.choose(index, name))
 
 
 def write_sparse(
@@ -193,44 +158,14 @@ def write_sparse(
     Raises:
         InputError: the index cannot be written to, or another process is writing to it.
     """
-    meta = {"format": FORMAT, "version": VERSION, "index": index.digest, **key._asdict()}
-    meta |= {"model": model} if model else {}
-    target = index.path / SPARSE / re.sub(r"[^\w.-]+", "-", name)
-    with building(index.path) as work:
-        _write_vectors(work, documents)
-        with ArrayWriter(work / "hashes", "u1") as hashes:
-            for document in index:
-                hashes.append(np.frombuffer(hash_of(document), np.uint8))
-        _write_postings(work)
-        write_manifest(work, meta)
-        target.parent.mkdir(exist_ok=True)
-        discard(target, index.path)
-        work.rename(target)
-        sync_folder(target.parent)
-        sync_folder(index.path)
-    return target
+    meta = SPARSE_FOLDERS.identity(key) | ({"model": model} if model else {})
+    rows = ((document.segmentation, document._asdict()) for document in documents)
 
+    def write(folder: Path) -> None:
+        write_passages(folder, {name: _TYPES[name] for name in _VALUES}, rows)
+        _write_postings(folder)
 
-def _write_vectors(folder: Path, documents: Iterable[SparseDocument]) -> None:
-    offset = 0
-    names = ("lengths", "terms", "weights", "truncated", "passages", "starts", "ends", "numbers", "offsets")
-    with ExitStack() as stack:
-        files = {name: stack.enter_context(ArrayWriter(folder / name, _TYPES[name])) for name in names}
-        files["offsets"].append([0])
-        for (passages, n_passages, _), lengths, terms, weights, truncated in documents:
-            for name, values in (
-                ("lengths", lengths),
-                ("terms", terms),
-                ("weights", weights),
-                ("truncated", truncated),
-            ):
-                files[name].append(values)
-            files["passages"].append([passage.index for passage in passages])
-            files["starts"].append([passage.start for passage in passages])
-            files["ends"].append([passage.end for passage in passages])
-            files["numbers"].append([n_passages])
-            offset += len(passages)
-            files["offsets"].append([offset])
+    return SPARSE_FOLDERS.store(index, name, meta, write)
 
 
 def _write_postings(folder: Path) -> None:

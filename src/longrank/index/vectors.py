@@ -19,41 +19,21 @@ and index are the same.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import suggestion
-from longrank.errors import InputError, IntegrityError
-from longrank.index.arrays import ArrayWriter, mapped
-from longrank.index.content_hashes import hash_of
-from longrank.index.folder import VECTORS, building
-from longrank.index.publishing import discard
+from longrank.errors import IntegrityError
+from longrank.index.arrays import mapped
 from longrank.index.reader import Index
-from longrank.storage import MANIFEST, open_manifest, read_manifest, sync_folder, write_manifest
+from longrank.index.vector_folders import DENSE_FOLDERS, VectorsKey, write_passages
+from longrank.storage import open_manifest, read_manifest
 from longrank.types import Document, Passage, Segmentation
 
-FORMAT, VERSION = "longrank passage vectors", 1
-HASHES = "hashes"
-
-
-class VectorsKey(NamedTuple):
-    """The encoder and the passages that passage vectors depend on, besides the index.
-
-    Attributes:
-        encoder: fingerprint of model and options.
-        segmenter: fingerprint of the segmenter.
-        title: True: the encoder reads the title before each passage.
-    """
-
-    encoder: str
-    segmenter: str
-    title: bool = False
+_IDENTITY = ("format", "version", "index", *VectorsKey._fields)  # in the order of messages
 
 
 class DocumentVectors(NamedTuple):
@@ -175,26 +155,19 @@ class PassageVectors:
         return self._vectors[first:last], self._truncated[first:last].astype(np.bool_)
 
 
-def is_of(manifest: Mapping[str, Any], key: VectorsKey) -> bool:
-    """Tell whether vectors are of this encoder and these passages, of whatever documents."""
-    identity = {"format": FORMAT, "version": VERSION, **key._asdict()}
-    return all(manifest.get(name) == value for name, value in identity.items())
-
-
 def find_vectors(index: Index, key: VectorsKey) -> tuple[PassageVectors | None, str]:
     """Return the stored vectors of `key`, or None and the reason why stored vectors do not fit, if any are stored.
 
     Raises:
         IntegrityError: a manifest cannot be read, or a file of the fitting vectors is missing or of another size.
     """
-    reason = ""
-    for path in sorted((index.path / VECTORS).glob(f"*/{MANIFEST}")):
-        manifest = read_manifest(path.parent)
-        identity = {"format": FORMAT, "version": VERSION, "index": index.digest, **key._asdict()}
-        differing = [name for name, value in identity.items() if manifest.get(name) != value]
+    reason, identity = "", {**DENSE_FOLDERS.identity(key), "index": index.digest}
+    for name, folder in DENSE_FOLDERS.of(index).items():
+        manifest = read_manifest(folder)
+        differing = [field for field in _IDENTITY if manifest.get(field) != identity[field]]
         if not differing:
-            return PassageVectors(path.parent, index), ""
-        reason = f"{path.parent.name} has another {' and '.join(differing)}"
+            return PassageVectors(folder, index), ""
+        reason = f"{name} has another {' and '.join(differing)}"
     return None, reason
 
 
@@ -202,25 +175,10 @@ def stored_vectors(index: Index, name: str = "") -> PassageVectors:
     """Return the stored vectors of a folder's name; without a name, the only vectors of the index.
 
     Raises:
-        InputError: no such vectors, vectors of several names, vectors that were never finished, or vectors of other
-            documents.
-        IntegrityError: a manifest cannot be read, or a file is missing or of another size.
+        InputError, IntegrityError: as `VectorFolders.choose`.
+        IntegrityError: a file is missing or of another size.
     """
-    fix = f"store vectors: longrank index {index.path} --vectors minilm"
-    folders = {path.parent.name: path.parent for path in sorted((index.path / VECTORS).glob(f"*/{MANIFEST}"))}
-    if name and name not in folders and (index.path / VECTORS / name).is_dir():
-        raise InputError("these vectors were never finished", path=index.path / VECTORS / name, fix=fix)
-    if not folders:
-        raise InputError("the index has no passage vectors", path=index.path, fix=fix)
-    if not name and len(folders) > 1:
-        raise InputError("the index has several sets of vectors", got=", ".join(folders), fix="name one of them")
-    name = name or next(iter(folders))
-    if name not in folders:
-        raise InputError("the index has no vectors of this name", got=name, fix=suggestion(name, folders))
-    manifest = read_manifest(folders[name])
-    if (manifest.get("format"), manifest.get("version"), manifest.get("index")) != (FORMAT, VERSION, index.digest):
-        raise InputError("these vectors are of other documents or another version", path=folders[name], fix=fix)
-    return PassageVectors(folders[name], index)
+    return PassageVectors(DENSE_FOLDERS.choose(index, name), index)
 
 
 def write_vectors(
@@ -242,36 +200,9 @@ def write_vectors(
     Raises:
         InputError: the index cannot be written to, or another process is writing to it.
     """
-    meta = {"format": FORMAT, "version": VERSION, "index": index.digest, "dimension": dimension, **key._asdict()}
-    meta |= {"model": model} if model else {}
-    target = index.path / VECTORS / re.sub(r"[^\w.-]+", "-", name)
-    with building(index.path) as work:
-        _write_arrays(work, documents)
-        with ArrayWriter(work / HASHES, "u1") as hashes:
-            for document in index:
-                hashes.append(np.frombuffer(hash_of(document), np.uint8))
-        write_manifest(work, meta)
-        target.parent.mkdir(exist_ok=True)
-        discard(target, index.path)
-        work.rename(target)
-        sync_folder(target.parent)
-        sync_folder(index.path)
-    return target
-
-
-def _write_arrays(folder: Path, documents: Iterable[DocumentVectors]) -> None:
-    offset = 0
-    types = {"vectors": "<f4", "truncated": "u1", "passages": "<i4", "starts": "<i4", "ends": "<i4", "numbers": "<i4"}
-    with ExitStack() as stack:
-        files = {name: stack.enter_context(ArrayWriter(folder / name, kind)) for name, kind in types.items()}
-        offsets = stack.enter_context(ArrayWriter(folder / "offsets", "<u8"))
-        offsets.append([0])
-        for (passages, n_passages, _), vectors, truncated in documents:
-            files["vectors"].append(vectors)
-            files["truncated"].append(truncated)
-            files["passages"].append([passage.index for passage in passages])
-            files["starts"].append([passage.start for passage in passages])
-            files["ends"].append([passage.end for passage in passages])
-            files["numbers"].append([n_passages])
-            offset += len(passages)
-            offsets.append([offset])
+    meta = {"dimension": dimension, **DENSE_FOLDERS.identity(key)} | ({"model": model} if model else {})
+    rows = (
+        (segmentation, {"vectors": vectors, "truncated": truncated}) for segmentation, vectors, truncated in documents
+    )
+    types = {"vectors": "<f4", "truncated": "u1"}
+    return DENSE_FOLDERS.store(index, name, meta, lambda folder: write_passages(folder, types, rows))

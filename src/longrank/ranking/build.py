@@ -14,7 +14,8 @@ from pathlib import Path
 from longrank.errors import IntegrityError
 from longrank.index import Index
 from longrank.index.reused_vectors import ReusedVectors
-from longrank.index.vectors import DocumentVectors, PassageVectors, VectorsKey, find_vectors, write_vectors
+from longrank.index.vector_folders import VectorsKey
+from longrank.index.vectors import DocumentVectors, PassageVectors, find_vectors, write_vectors
 from longrank.networks.model_files import find_model
 from longrank.protocols import PassageScorer, Segmenter
 from longrank.ranking.known_passages import KnownPassages

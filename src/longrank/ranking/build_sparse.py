@@ -8,11 +8,12 @@ from pathlib import Path
 from longrank.errors import IntegrityError
 from longrank.index import Index
 from longrank.index.content_hashes import hash_of
-from longrank.index.sparse import SparseDocument, SparseVectors, is_sparse_of, sparse_folders, write_sparse
-from longrank.index.vectors import VectorsKey
+from longrank.index.sparse import SparseDocument, SparseVectors, write_sparse
+from longrank.index.vector_folders import SPARSE_FOLDERS, VectorsKey
 from longrank.networks.learned_sparse import SparseModel
 from longrank.networks.model_files import find_model
 from longrank.protocols import Segmenter
+from longrank.storage import read_manifest
 from longrank.text.segment import make_segmenter
 from longrank.types import Notes
 
@@ -47,11 +48,12 @@ def add_sparse(index_path: Path, model: str, preset: str, notes: Notes, progress
     segmenter = make_segmenter(preset, tokenizer=encoder.offset_tokenizer)
     key = VectorsKey(encoder.fingerprint, segmenter.fingerprint)
     earlier = None
-    for folder in sparse_folders(index).values():
+    for folder in SPARSE_FOLDERS.of(index).values():
         try:
-            if is_sparse_of(folder, key):
+            manifest = read_manifest(folder)
+            if SPARSE_FOLDERS.is_of(manifest, key):
                 earlier = SparseVectors(folder)
-                if is_sparse_of(folder, key, index.digest):
+                if manifest.get("index") == index.digest:
                     progress(index.n_docs)
                     return folder
         except IntegrityError as error:

@@ -15,7 +15,8 @@ from fakes import documents, index_of
 from longrank.errors import InputError, IntegrityError
 from longrank.index import Index, verify_index
 from longrank.index.reused_vectors import ReusedVectors
-from longrank.index.vectors import DocumentVectors, VectorsKey, find_vectors, write_vectors
+from longrank.index.vector_folders import VectorsKey
+from longrank.index.vectors import DocumentVectors, find_vectors, write_vectors
 from longrank.storage import read_manifest, write_manifest
 from longrank.types import Document, Passage, Segmentation
 

@@ -1,0 +1,179 @@
+"""Folders of vectors in an index: found by their name, written whole, with the passages that they are of.
+
+passages, starts, ends      int32[n], index, first and last code point of each passage
+numbers                     int32[D], passages of each document before a cap
+offsets                     uint64[D + 1], first passage of each document; documents by number
+hashes                      uint8[D, 16], hash of each document, to find its vectors after a change of the index
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.config import suggestion
+from longrank.errors import InputError
+from longrank.index.arrays import ArrayWriter, mapped
+from longrank.index.content_hashes import SIZE, hash_of
+from longrank.index.folder import SPARSE, VECTORS, building
+from longrank.index.publishing import discard
+from longrank.index.reader import Index
+from longrank.storage import MANIFEST, read_manifest, sync_folder, write_manifest
+from longrank.types import Segmentation
+
+HASHES = "hashes"
+_PASSAGES = {"passages": "<i4", "starts": "<i4", "ends": "<i4", "numbers": "<i4", "offsets": "<u8"}
+
+
+class VectorsKey(NamedTuple):
+    """The encoder and the passages that passage vectors depend on, besides the index.
+
+    Attributes:
+        encoder: fingerprint of model and options.
+        segmenter: fingerprint of the segmenter.
+        title: True: the encoder reads the title before each passage.
+    """
+
+    encoder: str
+    segmenter: str
+    title: bool = False
+
+
+class VectorFolders(NamedTuple):
+    """The folders of one kind of vectors.
+
+    Attributes:
+        room: name of their folder in the index.
+        format: format of their manifests.
+        version: version of the format.
+        kind: kind of the vectors, for messages, and `passage_kind`, where none are stored.
+        passage_kind: see `kind`.
+        fix: cure of missing vectors, with a place for the index.
+    """
+
+    room: str
+    format: str
+    version: int
+    kind: str
+    passage_kind: str
+    fix: str
+
+    def of(self, index: Index) -> dict[str, Path]:
+        """Return the folders of finished vectors by name."""
+        return {path.parent.name: path.parent for path in sorted((index.path / self.room).glob(f"*/{MANIFEST}"))}
+
+    def identity(self, key: VectorsKey) -> dict[str, Any]:
+        """Return the values that a manifest of such vectors has, of whatever documents."""
+        return {"format": self.format, "version": self.version, **key._asdict()}
+
+    def is_of(self, manifest: Mapping[str, Any], key: VectorsKey) -> bool:
+        """Tell whether vectors are of this encoder and these passages, of whatever documents."""
+        return all(manifest.get(name) == value for name, value in self.identity(key).items())
+
+    def choose(self, index: Index, name: str) -> Path:
+        """Return the folder of a name; without a name, the only folder.
+
+        Raises:
+            InputError: no such vectors, vectors of several names, vectors that were never finished, or vectors of
+                other documents.
+            IntegrityError: a manifest cannot be read.
+        """
+        folders, fix = self.of(index), self.fix.format(index.path)
+        if name and name not in folders and (index.path / self.room / name).is_dir():
+            raise InputError("these vectors were never finished", path=index.path / self.room / name, fix=fix)
+        if not folders:
+            raise InputError(f"the index has no {self.passage_kind}", path=index.path, fix=fix)
+        if not name and len(folders) > 1:
+            raise InputError(
+                f"the index has several sets of {self.kind}", got=", ".join(folders), fix="name one of them"
+            )
+        name = name or next(iter(folders))
+        if name not in folders:
+            raise InputError(f"the index has no {self.kind} of this name", got=name, fix=suggestion(name, folders))
+        manifest = read_manifest(folders[name])
+        expected = (self.format, self.version, index.digest)
+        if (manifest.get("format"), manifest.get("version"), manifest.get("index")) != expected:
+            raise InputError("these vectors are of other documents or another version", path=folders[name], fix=fix)
+        return folders[name]
+
+    def store(self, index: Index, name: str, meta: Mapping[str, Any], write: Callable[[Path], None]) -> Path:
+        """Write a folder in one step; vectors of the same name are replaced.
+
+        Args:
+            index: the index.
+            name: name of the folder.
+            meta: values of the manifest, besides the index.
+            write: writes the files into a folder.
+
+        Raises:
+            InputError: the index cannot be written to, or another process is writing to it.
+        """
+        target = index.path / self.room / re.sub(r"[^\w.-]+", "-", name)
+        with building(index.path) as work:
+            write(work)
+            with ArrayWriter(work / HASHES, "u1") as hashes:
+                for document in index:
+                    hashes.append(np.frombuffer(hash_of(document), np.uint8))
+            write_manifest(work, {"index": index.digest, **meta})
+            target.parent.mkdir(exist_ok=True)
+            discard(target, index.path)
+            work.rename(target)
+            sync_folder(target.parent)
+            sync_folder(index.path)
+        return target
+
+
+DENSE_FOLDERS = VectorFolders(
+    VECTORS,
+    "longrank passage vectors",
+    1,
+    "vectors",
+    "passage vectors",
+    "store vectors: longrank index {} --vectors minilm",
+)
+SPARSE_FOLDERS = VectorFolders(
+    SPARSE,
+    "longrank sparse vectors",
+    1,
+    "sparse vectors",
+    "sparse vectors",
+    "store them: longrank index {} --sparse MODEL",
+)
+
+
+def documents_by_hash(folder: Path) -> dict[bytes, int]:
+    """Return the number of each document by its hash."""
+    hashes = mapped(folder / HASHES, "u1").tobytes()
+    return {hashes[start : start + SIZE]: n for n, start in enumerate(range(0, len(hashes), SIZE))}
+
+
+def write_passages(
+    folder: Path, types: Mapping[str, str], documents: Iterable[tuple[Segmentation, Mapping[str, NDArray[Any]]]]
+) -> None:
+    """Write the passages of documents, and arrays with values of theirs.
+
+    Args:
+        folder: gets a file of each array.
+        types: type of each array besides those of the passages.
+        documents: passages and, by array, values to append.
+    """
+    offset = 0
+    with ExitStack() as stack:
+        kinds = {**types, **_PASSAGES}
+        files = {name: stack.enter_context(ArrayWriter(folder / name, kind)) for name, kind in kinds.items()}
+        files["offsets"].append([0])
+        for (passages, n_passages, _), values in documents:
+            for name in types:
+                files[name].append(values[name])
+            files["passages"].append([passage.index for passage in passages])
+            files["starts"].append([passage.start for passage in passages])
+            files["ends"].append([passage.end for passage in passages])
+            files["numbers"].append([n_passages])
+            offset += len(passages)
+            files["offsets"].append([offset])
