@@ -61,6 +61,7 @@ def test_a_ranked_text_opens_whole(show: Show, server: str) -> None:
 def test_chosen_and_dropped_files_are_documents(show: Show, server: str, tmp_path: Path) -> None:
     (tmp_path / "fox.txt").write_text("A fox.\n---\nStill the same document.", encoding="utf-8")
     page = show(f"{server}#rerank")
+    page.wait_for_selector("#view-rerank")  # a hidden input takes files, too, which nobody reads yet
     page.set_input_files("#pick", tmp_path / "fox.txt")
     page.wait_for_selector("#files li")
     page.evaluate(
