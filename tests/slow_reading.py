@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from longrank.protocols import PassageScores, ScoringTask
+from longrank.ranking.pipeline import Pipeline
 from longrank.ranking.texts import Reranker
 
 
@@ -33,8 +34,8 @@ class Slow:
         return list(self._inner.score(tasks))
 
 
-def slowed(reranker: Reranker, clock: Clock) -> Slow:
-    """Make a reranker slow, and return its scorer."""
-    scorer: Any = reranker.scorer
+def slowed(ranking: Reranker | Pipeline, clock: Clock) -> Slow:
+    """Make a reranker or a pipeline slow, and return its scorer."""
+    scorer: Any = ranking.scorer
     scorer.scorer = Slow(scorer.scorer, clock)
     return scorer.scorer  # type: ignore[no-any-return]

@@ -12,8 +12,9 @@ import pytest
 
 from integrations_texts import ANSWER, ORDER, QUERY, TEXTS
 from longrank.errors import InputError
-from longrank.integrations import reranking
+from longrank.integrations import reranking, searching
 from longrank.integrations.reranking import LazyReranker, document
+from longrank.integrations.searching import LazySearcher
 from longrank.ranking.timed import Deadline
 from slow_reading import Clock, slowed
 
@@ -26,7 +27,8 @@ DOCUMENTS = [document(doc_id, text) for doc_id, text in TEXTS.items()]
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(reranking, "Deadline", partial(Deadline, clock=clock))
+    for module in (reranking, searching):
+        monkeypatch.setattr(module, "Deadline", partial(Deadline, clock=clock))
     return clock
 
 
@@ -117,3 +119,77 @@ def test_pyterrier_has_a_column_of_counts_for_each_query(index: str, clock: Cloc
     whole = LongRankReranker("lexical", index=index)(out)
     assert "longrank_partial" not in whole.columns  # counts of an earlier ranking are gone
     assert whole.docno.tolist() == ORDER * 2
+
+
+# --- retrievers: two of the documents share a word with the query ---------------------------------
+
+FOUND = {"n_documents": 2, "n_read": 0, "n_partly": 1, "n_unread": 1}
+
+
+def check_found(doc_ids: list[str], evidence: list[dict[str, Any]]) -> None:
+    assert doc_ids == ["long", "near"]
+    assert [one["partial"] for one in evidence] == [FOUND] * 2
+    assert [one["score"] is None for one in evidence] == [False, True]
+    assert all(one["truncated"] for one in evidence)
+    assert ANSWER in evidence[0]["passages"][0]["text"]
+    assert evidence[1]["passages"] == []
+
+
+def test_a_search_counts_what_its_deadline_left_unread(index: str, clock: Clock) -> None:
+    searcher = pickle.loads(pickle.dumps(LazySearcher(index, "lexical", deadline=2)))
+    slowed(searcher.load(), clock)
+    found = searcher.search(QUERY, k=3, passages=1)
+    check_found([result.doc_id for result, _, _ in found], [metadata["longrank"] for _, _, metadata in found])
+    with pytest.raises(InputError, match="deadline must be a number of seconds above 0"):
+        LazySearcher(index, "lexical", deadline=0)
+
+
+def test_a_search_with_time_enough_is_the_same(index: str, clock: Clock) -> None:
+    timed, whole = LazySearcher(index, "lexical", deadline=1000), LazySearcher(index, "lexical")
+    slowed(timed.load(), clock)
+    assert timed.search(QUERY, k=3, passages=2) == whole.search(QUERY, k=3, passages=2)
+
+
+def test_langchain_retriever(index: str, clock: Clock) -> None:
+    pytest.importorskip("langchain_core", reason="needs the extra langchain")
+    from longrank.integrations.langchain_retriever import LongRankRetriever
+
+    retriever = LongRankRetriever(index=index, pipeline="lexical", deadline=2, passages=1)
+    slowed(retriever._searcher.load(), clock)
+    out = retriever.invoke(QUERY)
+    check_found([one.id for one in out], [one.metadata["longrank"] for one in out])
+
+
+def test_llama_index_retriever(index: str, clock: Clock) -> None:
+    pytest.importorskip("llama_index.core", reason="needs the extra llama-index")
+    from longrank.integrations.llama_index_retriever import LongRankRetriever
+
+    retriever = LongRankRetriever(index, "lexical", deadline=2, passages=1)
+    slowed(retriever.searcher.load(), clock)
+    out = retriever.retrieve(QUERY)
+    check_found([one.node_id for one in out], [one.node.metadata["longrank"] for one in out])
+
+
+def test_haystack_retriever(index: str, clock: Clock) -> None:
+    pytest.importorskip("haystack", reason="needs the extra haystack")
+    from longrank.integrations.haystack_retriever import LongRankRetriever
+
+    made = LongRankRetriever(index, "lexical", deadline=2, passages=1)
+    retriever = LongRankRetriever.from_dict(made.to_dict())
+    slowed(retriever.searcher.load(), clock)
+    out = retriever.run(QUERY)["documents"]
+    check_found([one.id for one in out], [one.meta["longrank"] for one in out])
+
+
+def test_pyterrier_retriever_has_a_column_of_counts_for_each_query(index: str, clock: Clock) -> None:
+    pd = pytest.importorskip("pandas", reason="needs the extra pyterrier")
+    pytest.importorskip("pyterrier", reason="needs the extra pyterrier")
+    from longrank.integrations.pyterrier_retriever import LongRankRetriever
+
+    retriever = LongRankRetriever(index, "lexical", deadline=2)
+    slowed(retriever.searcher.load(), clock)
+    queries = pd.DataFrame([["q1", QUERY], ["q2", QUERY]], columns=["qid", "query"])
+    out = retriever(queries)
+    assert out.docno.tolist() == ["long", "near"] * 2
+    assert out.longrank_partial.tolist() == [FOUND] * 4
+    assert "longrank_partial" not in LongRankRetriever(index, "lexical")(queries).columns

@@ -44,6 +44,10 @@ def search(
     where: Where = None,
     filter: Filter = None,
     show: Annotated[str | None, typer.Option(help="Metadata fields to show, between commas: year,author.")] = None,
+    deadline: Annotated[
+        float | None,
+        typer.Option(help="Seconds after which what is read by then is ranked; loading is not counted."),
+    ] = None,
     assignments: PipelineSettings = None,
 ) -> None:
     """Search long documents and show the passages that matter.
@@ -71,6 +75,7 @@ def search(
         assignments=assignments or (),
         filter=parsed_filter(filter, where or ()),
         show=fields if as_json or fields else (),
+        deadline=deadline,
         notes=notes,
     )
     if pipeline is None:
@@ -79,9 +84,12 @@ def search(
         )
     console.show_notes(results.notes)
     if as_json:
+        partial = {} if results.partial is None else {"partial": results.partial.json()}
         for result in results:
-            typer.echo(json.dumps({"query": query, **result_json(result)}, ensure_ascii=False))
+            typer.echo(json.dumps({"query": query, **partial, **result_json(result)}, ensure_ascii=False))
     else:
+        if results.partial is not None:
+            typer.echo(f"{results.partial}\n")
         print_results(results)
 
 

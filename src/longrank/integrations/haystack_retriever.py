@@ -43,6 +43,8 @@ class LongRankRetriever:
         top_k: documents to return.
         passages: passages in the evidence of each document, best first.
         filters: Haystack's filters, or a mapping such as ``{"year": {"$gte": 2020}}``; None: all documents.
+        deadline: seconds for a search, after which what is read by then is ranked; loading is not counted. None: all
+            is read.
 
     Raises:
         InputError: a pipeline, setting or filter that is unknown or wrong.
@@ -58,8 +60,9 @@ class LongRankRetriever:
         top_k: int = 10,
         passages: int = 3,
         filters: dict[str, Any] | None = None,
+        deadline: float | None = None,
     ) -> None:
-        self.searcher = LazySearcher(index, pipeline, model=model, assignments=assignments)
+        self.searcher = LazySearcher(index, pipeline, model=model, assignments=assignments, deadline=deadline)
         self.top_k, self.passages, self.filters = top_k, passages, filters
         parsed_filter(filter_of(filters))
 
@@ -69,7 +72,7 @@ class LongRankRetriever:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as `from_dict` reads them."""
-        options = {name: getattr(self.searcher, name) for name in ("index", "pipeline", "model")}
+        options = {name: getattr(self.searcher, name) for name in ("index", "pipeline", "model", "deadline")}
         options |= {"assignments": list(self.searcher.assignments), "top_k": self.top_k, "passages": self.passages}
         return default_to_dict(self, **options, filters=self.filters)  # type: ignore[no-any-return]
 

@@ -51,6 +51,8 @@ class LongRankRetriever(BaseRetriever):  # type: ignore[misc]  # types of llama_
         similarity_top_k: documents to return.
         passages: passages in the evidence of each, best first.
         filters: LlamaIndex's filters, or a mapping such as ``{"year": {"$gte": 2020}}``; None: all documents.
+        deadline: seconds for a search, after which what is read by then is ranked; loading is not counted. None: all
+            is read.
 
     Raises:
         InputError: a pipeline, setting or filter that is unknown or wrong.
@@ -66,9 +68,10 @@ class LongRankRetriever(BaseRetriever):  # type: ignore[misc]  # types of llama_
         similarity_top_k: int = 10,
         passages: int = 3,
         filters: MetadataFilters | Mapping[str, Any] | None = None,
+        deadline: float | None = None,
     ) -> None:
         super().__init__()
-        self.searcher = LazySearcher(index, pipeline, model=model, assignments=assignments)
+        self.searcher = LazySearcher(index, pipeline, model=model, assignments=assignments, deadline=deadline)
         self.similarity_top_k, self.passages = similarity_top_k, passages
         self.filter = filter_of(filters)
         parsed_filter(self.filter)

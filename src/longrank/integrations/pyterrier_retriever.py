@@ -4,6 +4,7 @@
 
 Queries come as rows with `qid` and `query`. Results are the rows of each query, best first, with `docno`, `score`,
 `rank`, `text`, `title`, `metadata` (the other fields of the document) and `longrank_passages`, the best passages.
+With a deadline, `longrank_partial` has the counts of a search that it cut short, else None.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ except ImportError:
     raise MissingExtra("the PyTerrier transformer", "pyterrier") from None
 
 _NEW = ("docno", "score", "rank", "text", "title", "metadata", f"{KEY}_passages")
+_PARTIAL = f"{KEY}_partial"
 
 
 class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has no types
@@ -36,6 +38,8 @@ class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has 
         num_results: documents per query.
         passages: passages in `longrank_passages` of each document, best first.
         filter: filter of the documents by metadata, ``{"year": {"$gte": 2020}}``; None: all documents.
+        deadline: seconds for a search, after which what is read by then is ranked; loading is not counted. None: all
+            is read.
 
     Raises:
         InputError: a pipeline, setting or filter that is unknown or wrong.
@@ -51,11 +55,13 @@ class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has 
         num_results: int = 1000,
         passages: int = 3,
         filter: Mapping[str, Any] | None = None,
+        deadline: float | None = None,
     ) -> None:
         super().__init__()
         parsed_filter(filter)
-        self.searcher = LazySearcher(index, pipeline, model=model, assignments=assignments)
+        self.searcher = LazySearcher(index, pipeline, model=model, assignments=assignments, deadline=deadline)
         self.num_results, self.passages, self.filter = num_results, passages, filter
+        self._new = _NEW if deadline is None else (*_NEW, _PARTIAL)
         self.schematic = {"label": f"LongRank {self.searcher.name}"}
 
     def __repr__(self) -> str:
@@ -69,7 +75,9 @@ class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has 
         """
         pt.validate.query_frame(inp, extra_columns=["query"])
         rows = [row for query in inp.to_dict("records") for row in self._rows(query)]
-        return pd.DataFrame(rows, columns=[*(name for name in inp.columns if name not in _NEW), *_NEW])
+        return pd.DataFrame(
+            rows, columns=[*(name for name in inp.columns if name not in (*_NEW, _PARTIAL)), *self._new]
+        )
 
     def _rows(self, query: dict[str, Any]) -> list[dict[str, Any]]:
         own = query.get("filter")
@@ -79,5 +87,6 @@ class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has 
         for rank, (result, text, metadata) in enumerate(found):
             evidence = metadata.pop(KEY)
             values = (result.doc_id, result.score, rank, text, result.title, metadata, evidence["passages"])
-            rows.append({**query, **dict(zip(_NEW, values, strict=True))})
+            new = dict(zip(_NEW, values, strict=True)) | {_PARTIAL: evidence.get("partial")}
+            rows.append({**query, **{name: new[name] for name in self._new}})
         return rows

@@ -14,10 +14,13 @@ from longrank.config import check_at_least
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.integrations.reranking import KEY
-from longrank.ranking.explain import Result, passage_json, search
+from longrank.ranking.explain import Result, passage_json
 from longrank.ranking.fields import with_metadata
 from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
+from longrank.ranking.promising import Partial
 from longrank.ranking.settings import default_pipeline, load_pipeline
+from longrank.ranking.timed import Deadline, check_deadline
+from longrank.ranking.timed_search import search_within
 from longrank.types import Notes
 
 _log = logging.getLogger("longrank")
@@ -33,14 +36,25 @@ class LazySearcher:
         pipeline: a shipped pipeline's name or a TOML file; None: ``mixed`` if MiniLM is installed, else ``lexical``.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
         assignments: ``section.key=value`` on top of the pipeline.
+        deadline: seconds for a search, after which what is read by then is ranked; loading is not counted. None: all
+            is read.
 
     Raises:
         InputError: no such pipeline, or a setting is unknown or wrong.
     """
 
     def __init__(
-        self, index: str, pipeline: str | None = None, *, model: str | None = None, assignments: Sequence[str] = ()
+        self,
+        index: str,
+        pipeline: str | None = None,
+        *,
+        model: str | None = None,
+        assignments: Sequence[str] = (),
+        deadline: float | None = None,
     ) -> None:
+        if deadline is not None:
+            check_deadline(deadline)
+        self.deadline = deadline
         self.index, self.pipeline, self.model, self.assignments = index, pipeline, model, tuple(assignments)
         self.name = pipeline or default_pipeline()
         load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
@@ -48,7 +62,8 @@ class LazySearcher:
         self._loaded: Pipeline | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(LazySearcher, model=self.model, assignments=self.assignments), (self.index, self.pipeline)
+        options: dict[str, Any] = {"model": self.model, "assignments": self.assignments, "deadline": self.deadline}
+        return partial(LazySearcher, **options), (self.index, self.pipeline)
 
     def load(self) -> Pipeline:
         """Return the open pipeline; raises as `open_pipeline`."""
@@ -69,31 +84,42 @@ class LazySearcher:
 
         The metadata has the document's other fields, ``title`` if there is a title, and the evidence under `KEY`.
 
+        Time in which another thread searches counts for the deadline.
+
         Raises:
-            InputError: `k` is below 1, a wrong filter; or as `load`.
+            InputError: `k` is below 1, a wrong filter, early stopping with a deadline; or as `load`.
         """
         check_at_least("k", k, 1)
         condition = parsed_filter(filter)
         pipeline = self.load()
+        by = None if self.deadline is None else Deadline(self.deadline)
         with self._lock:
-            results = search(filtered(pipeline, condition), query, k=k, passages=passages)
-        shown = with_metadata(results, pipeline.index)
+            bound = filtered(pipeline, condition)
+            results, counts = search_within(bound, query, by, k=k, passages=passages, notes=Notes())
         return [
-            (result, pipeline.index.document(result.doc_id).text, metadata_of(result, pipeline)) for result in shown
+            (result, pipeline.index.document(result.doc_id).text, metadata_of(result, pipeline, counts))
+            for result in with_metadata(results, pipeline.index)
         ]
 
 
-def metadata_of(result: Result, pipeline: Pipeline) -> dict[str, Any]:
-    """Return the other fields of a result's document, its title, and its evidence under `KEY`."""
+def metadata_of(result: Result, pipeline: Pipeline, counts: Partial | None = None) -> dict[str, Any]:
+    """Return the other fields of a result's document, its title, and its evidence under `KEY`.
+
+    If a deadline cut the ranking short, `partial` has its counts, and the score of a document of which nothing was
+    read is None.
+    """
+    cut = counts is not None and result.n_scored < result.n_passages
+    unread = counts is not None and result.aggregate is None
     names = ("start", "end", "score", "text", "highlights")
     evidence = {
         "doc_id": result.doc_id,
-        "score": result.score,
+        "score": None if unread else result.score,
         "rank": result.rank,
         "first_stage": result.first_stage,
         "aggregator": None if pipeline.scorer is None else pipeline.settings.aggregate.name,
-        "truncated": result.n_truncated > 0,
+        "truncated": cut or unread or result.n_truncated > 0,
         "passages": [{name: passage_json(passage)[name] for name in names} for passage in result.passages],
+        **({} if counts is None else {"partial": counts.json()}),
     }
     title = {"title": result.title} if result.title else {}
     return {**result.metadata, **title, KEY: evidence}
@@ -110,6 +136,8 @@ class SearcherSettings(BaseModel):
         k: documents to return.
         passages: passages in the evidence of each, best first.
         filter: filter of the documents by metadata, ``{"year": {"$gte": 2020}}``; None: all documents.
+        deadline: seconds for a search, after which what is read by then is ranked; loading is not counted. None: all
+            is read.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -121,10 +149,12 @@ class SearcherSettings(BaseModel):
     k: int = 10
     passages: int = 3
     filter: dict[str, Any] | None = None
+    deadline: float | None = None
     _searcher: LazySearcher = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         """Check the settings; raises InputError for a pipeline, setting or filter that is unknown or wrong."""
         super().model_post_init(context)
         parsed_filter(self.filter)
-        self._searcher = LazySearcher(self.index, self.pipeline, model=self.model, assignments=self.assignments)
+        options: dict[str, Any] = {"model": self.model, "assignments": self.assignments}
+        self._searcher = LazySearcher(self.index, self.pipeline, **options, deadline=self.deadline)

@@ -9,8 +9,7 @@ Documents are read passage by passage, whole. The pipeline's first stage and int
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,44 +20,29 @@ from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.config import Assignments, check_at_least
 from longrank.errors import InputError
 from longrank.index import Index
-from longrank.protocols import Aggregator, Candidate
+from longrank.protocols import Aggregator
 from longrank.ranking.explain import RankedText, best_passages, highlighted
 from longrank.ranking.highlights import Sentences, sentences_of
-from longrank.ranking.passages import PassageDocumentScorer, Prepared, open_aggregator, open_document_scorer
+from longrank.ranking.passages import PassageDocumentScorer, open_aggregator, open_document_scorer
 from longrank.ranking.pipeline import Pipeline
+from longrank.ranking.prepared_texts import (
+    PreparedTexts,
+    TextLimits,
+    listed_texts,
+    prepared_texts,
+    tokenizer_of,
+    units_of,
+)
 from longrank.ranking.promising import Partial
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.results import Results
 from longrank.ranking.settings import Aggregate, PipelineSettings, load_pipeline
-from longrank.ranking.timed import Deadline, highlights_by, read_by, with_unread
-from longrank.scoring.lexical import TextStatistics
-from longrank.storage import digest_of
+from longrank.ranking.timed import Deadline, highlights_by, note_unread
+from longrank.ranking.timed_texts import in_list, read_texts_by
 from longrank.text.analysis import ANALYZERS
-from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
-from longrank.text.words import readable
-from longrank.types import Document, Evidence, Float32s, Notes, Query, is_frame
+from longrank.types import Document, Evidence, Float32s, Notes
 
 _ANALYZER = ANALYZERS["porter"]
-_CHARACTERS_PER_TOKEN = 100  # most tokens are shorter; only a beginning of the text is tokenised
-
-
-@dataclass(frozen=True, slots=True)
-class TextLimits:
-    """Limits of reading: tokens per document, passages per document, tokens of the query; None: no limit."""
-
-    document_tokens: int | None = None
-    passages: int | None = None
-    query_tokens: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedTexts:
-    """Documents ready for the scorer: see `Reranker.prepare`."""
-
-    query: Query
-    block: Prepared
-    cut: tuple[bool, ...]
-    query_cut: bool
 
 
 class Reranker:
@@ -109,7 +93,7 @@ class Reranker:
         if not isinstance(scorer, PassageDocumentScorer):
             raise InputError("early stopping needs a first stage", got="stop", fix="remove [stop]")
         self.scorer, self.aggregator_name = scorer, settings.aggregate.name
-        self.tokenizer: OffsetTokenizer | None = getattr(scorer.scorer, "offset_tokenizer", None)
+        self.tokenizer = tokenizer_of(scorer)
 
     def __repr__(self) -> str:
         return f"Reranker(unit={self.unit!r}, aggregator={self.aggregator_name!r})"
@@ -163,23 +147,11 @@ class Reranker:
         self, prepared: PreparedTexts, deadline: Deadline, *, k: int | None, passages: int
     ) -> tuple[list[RankedText], Partial | None]:
         """Rank documents by what is read of them until a deadline, and count what is not."""
-        block = prepared.block
-        part, counts, rate = read_by(self.scorer, block, deadline)
-        whole = [len(block.tasks[n].passages) for n in part.documents]
-        partly = [len(task.passages) < n for task, n in zip(part.block.tasks, whole, strict=True)]
-        cut = tuple(prepared.cut[n] or some for n, some in zip(part.documents, partly, strict=True))
-        read = replace(prepared, block=part.block, cut=cut)
-        evidence = self.scorer.finish(part.block, part.scores) if part.documents else []
-        results = self.ranked(read, evidence, k=k, passages=passages)
-        sentences = self.sentences(prepared, results)
-        results = highlights_by(results, sentences, deadline, rate, self.notes)
-        results = [replace(result, index=part.documents[result.index]) for result in results]
-        if counts is None:
-            return results, None
-        self.notes.add("documents that a deadline left unread", count=counts.n_unread)
-        self.notes.add("documents that a deadline left partly unread", count=counts.n_partly)
-        titles = [candidate.document.title for candidate in block.candidates]
-        return with_unread(results, titles, k, part.documents), counts
+        read = read_texts_by(self.scorer, prepared, deadline)
+        results = self.ranked(read.texts, read.evidence, k=k, passages=passages)
+        results = highlights_by(results, self.sentences(prepared, results), deadline, read.rate, self.notes)
+        note_unread(self.notes, read.counts)
+        return in_list(results, prepared, read, k), read.counts
 
     def predict(self, pairs: Iterable[tuple[str, str | Document]]) -> Any:
         """Score (query, document) pairs, as `predict` of sentence-transformers' CrossEncoder does.
@@ -194,7 +166,7 @@ class Reranker:
             InputError: an item is not a pair, or a query is empty.
             LongRankError: a score is not finite.
         """
-        items = _listed(pairs, "pairs of query and text")
+        items = listed_texts(pairs, "pairs of query and text")
         single = len(items) == 2 and isinstance(items[0], str)
         items = [items] if single else items
         places: dict[str, list[int]] = {}
@@ -216,22 +188,7 @@ class Reranker:
         Raises:
             InputError: the query is empty, or there is no document.
         """
-        if not isinstance(query, str) or not query.strip():
-            raise InputError("the query is empty" if isinstance(query, str) else "the query is not a text", got=query)
-        documents = _listed(documents, "texts")
-        if not documents:
-            raise InputError("list of documents must not be empty")
-        text, query_cut = self._shortened(readable(query), limits.query_tokens)
-        candidates, cut = [], []
-        for document in map(_document, documents):
-            title, whole = readable(document.title), readable(document.text)
-            read, shortened = self._shortened(whole, limits.document_tokens)
-            candidates.append(Candidate(Query("q", text), Document(_id_of(title, read), title, read), 0.0))
-            cut.append(shortened)
-        statistics = self._statistics or TextStatistics([candidate.document for candidate in candidates])
-        block, fewer = _at_most(self.scorer.prepare(candidates, statistics), limits.passages)
-        unread = tuple(a or b for a, b in zip(cut, fewer, strict=True))
-        return PreparedTexts(Query("q", text), block, unread, query_cut or self.scorer.cuts_query(text))
+        return prepared_texts(self.scorer, query, documents, limits, self._statistics)
 
     def ranked(
         self,
@@ -283,10 +240,7 @@ class Reranker:
 
     def n_tokens(self, text: str) -> int:
         """Return the number of tokens of a text; words if there is no model."""
-        return len(self._units(text))
-
-    def _units(self, text: str) -> Units:
-        return whitespace_words(text) if self.tokenizer is None else wordpieces(text, self.tokenizer)
+        return len(units_of(text, self.tokenizer))
 
     def other_aggregator(self, settings: Aggregate) -> Aggregator:
         """Return an aggregator that replaces the pipeline's own.
@@ -297,46 +251,3 @@ class Reranker:
         if find_aggregation(settings.name).needs_document_score and not self.scorer.scorer.scores_documents:
             raise InputError("this pipeline scores passages, not documents", got=settings.name)
         return make_aggregator(settings.name, **settings.options)
-
-    def _shortened(self, text: str, n_tokens: int | None) -> tuple[str, bool]:
-        """Return the first `n_tokens` tokens of a text, and whether the text is longer."""
-        if n_tokens is None:
-            return text, False
-        length = _CHARACTERS_PER_TOKEN * (n_tokens + 1)
-        while len(units := self._units(text[:length])) <= n_tokens and length < len(text):
-            length *= 2
-        return (text, False) if len(units) <= n_tokens else (text[: units.span(0, n_tokens)[1]], True)
-
-
-def _at_most(block: Prepared, n: int | None) -> tuple[Prepared, list[bool]]:
-    """Keep the first `n` selected passages of each document, and tell which documents had more."""
-    fewer = [n is not None and len(task.passages) > n for task in block.tasks]
-    if not any(fewer):
-        return block, fewer
-    tasks = [task._replace(passages=task.passages[:n], texts=task.texts[:n]) for task in block.tasks]
-    selected = [
-        chosen._replace(positions=chosen.positions[:n], weights=chosen.weights[:n]) for chosen in block.selected
-    ]
-    return block._replace(tasks=tasks, selected=selected), fewer
-
-
-def _id_of(title: str, text: str) -> str:
-    """Return an id that depends on the content alone: passages of long documents are drawn by it.
-
-    Ids of an index have no blank, so this id never finds vectors stored with an index.
-    """
-    return f"text {digest_of([title, text])}"
-
-
-def _listed(values: Any, kind: str) -> list[Any]:
-    if isinstance(values, str | bytes | Mapping) or is_frame(values) or not isinstance(values, Iterable):
-        raise InputError(f"a list of {kind} is needed, not a {type(values).__name__}", got=values)
-    return list(values)
-
-
-def _document(document: Any) -> Document:
-    if isinstance(document, Document):
-        return document
-    if not isinstance(document, str):
-        raise InputError("a document to rerank must be a text or a Document", got=type(document).__name__)
-    return Document("", "", document)

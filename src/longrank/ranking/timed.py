@@ -1,4 +1,4 @@
-"""Rank texts within a time: with what is read by then, the most promising passages first.
+"""Read within a time: what is read by then, the most promising passages first.
 
 A batch that runs cannot be stopped, so a batch takes at most half of the time that is left, at the speed of the batch
 before it, and has at most four times its passages, since a speed may be that of cached passages. The first batch is a
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import NamedTuple
@@ -18,11 +18,11 @@ import numpy as np
 
 from longrank.errors import InputError
 from longrank.protocols import CollectionStatistics, PassageScorer, PassageScores, ScoringTask
-from longrank.ranking.explain import RankedText, Shown, highlighted
+from longrank.ranking.explain import Shown, highlighted
 from longrank.ranking.highlights import Sentences
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.ranking.promising import Part, Partial, counts_of, part_of, promising, task_of
-from longrank.types import Evidence, Notes
+from longrank.types import Notes
 
 RESERVE = 0.15
 """Share of the time that is kept for the best sentences and for writing the answer."""
@@ -131,6 +131,13 @@ def _characters(task: ScoringTask) -> int:
     return sum(len(text) + 1 for text in task.texts)
 
 
+def note_unread(notes: Notes, counts: Partial | None) -> None:
+    """Note how many documents a deadline left unread or read in part."""
+    if counts is not None:
+        notes.add("documents that a deadline left unread", count=counts.n_unread)
+        notes.add("documents that a deadline left partly unread", count=counts.n_partly)
+
+
 def highlights_by(
     results: list[Shown], sentences: Sentences, deadline: Deadline, rate: float, notes: Notes
 ) -> list[Shown]:
@@ -147,31 +154,3 @@ def highlights_by(
         return highlighted(results, sentences.find())
     notes.say("the deadline passed before the best sentences were found")
     return highlighted(results, [tuple(spans) if len(spans) == 1 else () for spans in sentences.spans])
-
-
-def with_unread(
-    results: list[RankedText], titles: Sequence[str], k: int | None, read: Iterable[int]
-) -> list[RankedText]:
-    """Return the results, and after them the documents that were not read, in their order.
-
-    Their relevance is 0, and each score lies right below the score before it.
-
-    Args:
-        results: the documents that were read.
-        titles: titles of all documents.
-        k: number of documents to return; None: all.
-        read: places of the documents that were read.
-    """
-    rest = sorted(set(range(len(titles))) - set(read))
-    score = min((result.score for result in results), default=0.0)
-    for n in rest[: max(0, (k or len(titles)) - len(results))]:
-        score = math.nextafter(score, -math.inf)
-        results = [*results, _unread(n, titles[n], score)]
-    return results
-
-
-def _unread(index: int, title: str, score: float) -> RankedText:
-    nothing = np.zeros(0, np.int32)
-    scores = np.zeros(0, np.float32)
-    evidence = Evidence("q", "", math.nan, nothing, nothing, nothing, scores, scores, 0, 0)
-    return RankedText(index, title, score, 0.0, (), 0, 0, 0, cut=True, evidence=evidence)

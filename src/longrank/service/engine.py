@@ -24,8 +24,9 @@ from longrank.networks.model_files import find_model
 from longrank.protocols import PassageScorer
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline, open_pipeline
+from longrank.ranking.prepared_texts import TextLimits
 from longrank.ranking.settings import PipelineSettings, load_pipeline
-from longrank.ranking.texts import Reranker, TextLimits
+from longrank.ranking.texts import Reranker
 from longrank.retrieval import first_stage
 from longrank.scoring import keeping_models, scorer_class
 from longrank.service.units import tokens_of

@@ -13,9 +13,10 @@ import numpy as np
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.explain import RankedText
 from longrank.ranking.highlights import sentence_scorer
+from longrank.ranking.prepared_texts import PreparedTexts, TextLimits
 from longrank.ranking.promising import Partial
 from longrank.ranking.settings import Aggregate
-from longrank.ranking.texts import PreparedTexts, Reranker, TextLimits
+from longrank.ranking.texts import Reranker
 from longrank.service.admission import Admission
 from longrank.service.engine import Engine, Served
 from longrank.service.errors import Refusal, not_ready

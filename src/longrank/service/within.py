@@ -13,9 +13,11 @@ from longrank.protocols import CollectionStatistics
 from longrank.ranking.explain import RankedText, Shown, highlighted
 from longrank.ranking.highlights import Sentences
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
+from longrank.ranking.prepared_texts import PreparedTexts
 from longrank.ranking.promising import Part, Partial, Piece, counts_of, part_of, promising, task_of
-from longrank.ranking.texts import PreparedTexts, Reranker
-from longrank.ranking.timed import RESERVE, with_unread
+from longrank.ranking.texts import Reranker
+from longrank.ranking.timed import RESERVE
+from longrank.ranking.timed_texts import with_unread
 from longrank.service.errors import LATE, Refusal
 from longrank.service.rerank import (
     Answer,

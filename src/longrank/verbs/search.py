@@ -10,11 +10,12 @@ from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.ranking.explain import Result
-from longrank.ranking.explain import search as search_index
 from longrank.ranking.fields import check_fields, with_metadata
 from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
 from longrank.ranking.results import Results
 from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings, default_pipeline
+from longrank.ranking.timed import Deadline, check_deadline
+from longrank.ranking.timed_search import search_within
 from longrank.types import Notes
 
 
@@ -31,6 +32,7 @@ def search(
     assignments: Assignments = (),
     filter: object = None,
     show: Sequence[str] | None = None,
+    deadline: float | Deadline | None = None,
     notes: Notes | None = None,
 ) -> Results[Result]:
     """Search long documents, and show the passages that matter.
@@ -48,6 +50,9 @@ def search(
         assignments: ``{"final.depth": 50}`` or ``["final.depth=50"]``: settings of the pipeline.
         filter: filter of the documents by their metadata: ``{"year": {"$gte": 2020}}``, or such a JSON text.
         show: metadata fields in the results; None: all.
+        deadline: seconds after which what is read by then is ranked, the most promising passages first; the result
+            counts the rest (`Results.partial`). Documents of which nothing was read follow in first-stage order,
+            without passages. Loading the index and the model is not counted. None: all is read.
         notes: collects remarks; None: only ``results.notes`` has them.
 
     Returns:
@@ -55,8 +60,8 @@ def search(
         HTML, with the query's words marked.
 
     Raises:
-        InputError: an empty query, `k` below 1, `passages` below 0, an unknown name or
-            setting, a model that cannot be loaded.
+        InputError: an empty query, `k` below 1, `passages` below 0, an unknown name or setting, a model that cannot be
+            loaded, a `deadline` that is not above 0, or one for a pipeline with early stopping.
         MissingExtra: the scorer's libraries are not installed.
         IntegrityError: files of the index or the model are damaged.
 
@@ -71,6 +76,8 @@ def search(
     check_at_least("k", k, 1)
     check_at_least("passages", passages, 0)
     condition = parsed_filter(filter)
+    if deadline is not None and not isinstance(deadline, Deadline):
+        check_deadline(deadline)
     notes = Notes() if notes is None else notes
     opened = open_pipeline(
         index,
@@ -81,5 +88,6 @@ def search(
         score_cache=score_cache,
     )
     check_fields(opened.index, show or ())
-    results = search_index(filtered(opened, condition), query, k=k, passages=passages)
-    return Results(query, with_metadata(results, opened.index, show), notes)
+    bound = filtered(opened, condition)
+    results, partial = search_within(bound, query, deadline, k=k, passages=passages, notes=notes)
+    return Results(query, with_metadata(results, opened.index, show), notes, partial)

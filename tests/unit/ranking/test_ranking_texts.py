@@ -16,9 +16,10 @@ from longrank.index import Index
 from longrank.ranking.explain import search
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import open_pipeline
+from longrank.ranking.prepared_texts import TextLimits
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.settings import Aggregate
-from longrank.ranking.texts import Reranker, TextLimits
+from longrank.ranking.texts import Reranker
 from longrank.types import Document, Notes
 
 FILLER = "moon tide chain wheel light house bread stone river salt"

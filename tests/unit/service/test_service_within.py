@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from longrank.protocols import PassageScores, ScoringTask
+from longrank.ranking.prepared_texts import TextLimits
 from longrank.ranking.promising import Piece, counts_of, part_of, promising
-from longrank.ranking.texts import Reranker, TextLimits
+from longrank.ranking.texts import Reranker
 from longrank.service.errors import LATE, Refusal
 from longrank.service.rerank import Service
 from longrank.service.settings import ServiceSettings

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from longrank.ranking.explain import RankedText
+from longrank.ranking.prepared_texts import TextLimits
 from longrank.ranking.relevance import relevance_of
-from longrank.ranking.texts import TextLimits
 from longrank.service.dialects.common import Count, Documents, NonEmpty, Request, Strict, own_fields
 from longrank.service.rerank import Answer, RerankRequest
 

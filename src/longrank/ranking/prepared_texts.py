@@ -1,0 +1,138 @@
+"""Texts of a request, ready for the scorer: checked, shortened to the limits, and split into passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from longrank.errors import InputError
+from longrank.protocols import Candidate, CollectionStatistics
+from longrank.ranking.passages import PassageDocumentScorer, Prepared
+from longrank.scoring.lexical import TextStatistics
+from longrank.storage import digest_of
+from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
+from longrank.text.words import readable
+from longrank.types import Document, Query, is_frame
+
+_CHARACTERS_PER_TOKEN = 100  # most tokens are shorter; only a beginning of the text is tokenised
+
+
+@dataclass(frozen=True, slots=True)
+class TextLimits:
+    """Limits of reading: tokens per document, passages per document, tokens of the query; None: no limit."""
+
+    document_tokens: int | None = None
+    passages: int | None = None
+    query_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTexts:
+    """Documents ready for the scorer: see `prepared_texts`."""
+
+    query: Query
+    block: Prepared
+    cut: tuple[bool, ...]
+    query_cut: bool
+
+
+def prepared_texts(
+    scorer: PassageDocumentScorer,
+    query: str,
+    documents: Iterable[str | Document],
+    limits: TextLimits,
+    statistics: CollectionStatistics | None = None,
+) -> PreparedTexts:
+    """Split documents into passages, and select the passages to score; the passage scorer is not called.
+
+    Args:
+        scorer: splits and selects.
+        query: the query.
+        documents: texts, or documents with a title; their ids do not matter.
+        limits: limits of reading; tokens are the scorer's, words if it has no model.
+        statistics: statistics of a collection; None: those of the documents.
+
+    Raises:
+        InputError: the query is empty, or there is no document.
+    """
+    if not isinstance(query, str) or not query.strip():
+        raise InputError("the query is empty" if isinstance(query, str) else "the query is not a text", got=query)
+    documents = listed_texts(documents, "texts")
+    if not documents:
+        raise InputError("list of documents must not be empty")
+    tokenizer = tokenizer_of(scorer)
+    text, query_cut = _shortened(readable(query), limits.query_tokens, tokenizer)
+    candidates, cut = [], []
+    for document in map(_document, documents):
+        title, whole = readable(document.title), readable(document.text)
+        read, shortened = _shortened(whole, limits.document_tokens, tokenizer)
+        candidates.append(Candidate(Query("q", text), Document(_id_of(title, read), title, read), 0.0))
+        cut.append(shortened)
+    statistics = statistics or TextStatistics([candidate.document for candidate in candidates])
+    block, fewer = _at_most(scorer.prepare(candidates, statistics), limits.passages)
+    unread = tuple(a or b for a, b in zip(cut, fewer, strict=True))
+    return PreparedTexts(Query("q", text), block, unread, query_cut or scorer.cuts_query(text))
+
+
+def tokenizer_of(scorer: PassageDocumentScorer) -> OffsetTokenizer | None:
+    """Return the tokenizer of a scorer's model; None if there is none."""
+    return getattr(scorer.scorer, "offset_tokenizer", None)
+
+
+def units_of(text: str, tokenizer: OffsetTokenizer | None) -> Units:
+    """Return the tokens of a text; words without a tokenizer."""
+    return whitespace_words(text) if tokenizer is None else wordpieces(text, tokenizer)
+
+
+def listed_texts(values: Any, kind: str) -> list[Any]:
+    """Return values as a list.
+
+    Args:
+        values: the values.
+        kind: their name in messages.
+
+    Raises:
+        InputError: a text, a mapping, a table, or nothing that has items.
+    """
+    if isinstance(values, str | bytes | Mapping) or is_frame(values) or not isinstance(values, Iterable):
+        raise InputError(f"a list of {kind} is needed, not a {type(values).__name__}", got=values)
+    return list(values)
+
+
+def _shortened(text: str, n_tokens: int | None, tokenizer: OffsetTokenizer | None) -> tuple[str, bool]:
+    """Return the first `n_tokens` tokens of a text, and whether the text is longer."""
+    if n_tokens is None:
+        return text, False
+    length = _CHARACTERS_PER_TOKEN * (n_tokens + 1)
+    while len(units := units_of(text[:length], tokenizer)) <= n_tokens and length < len(text):
+        length *= 2
+    return (text, False) if len(units) <= n_tokens else (text[: units.span(0, n_tokens)[1]], True)
+
+
+def _at_most(block: Prepared, n: int | None) -> tuple[Prepared, list[bool]]:
+    """Keep the first `n` selected passages of each document, and tell which documents had more."""
+    fewer = [n is not None and len(task.passages) > n for task in block.tasks]
+    if not any(fewer):
+        return block, fewer
+    tasks = [task._replace(passages=task.passages[:n], texts=task.texts[:n]) for task in block.tasks]
+    selected = [
+        chosen._replace(positions=chosen.positions[:n], weights=chosen.weights[:n]) for chosen in block.selected
+    ]
+    return block._replace(tasks=tasks, selected=selected), fewer
+
+
+def _id_of(title: str, text: str) -> str:
+    """Return an id that depends on the content alone: passages of long documents are drawn by it.
+
+    Ids of an index have no blank, so this id never finds vectors stored with an index.
+    """
+    return f"text {digest_of([title, text])}"
+
+
+def _document(document: Any) -> Document:
+    if isinstance(document, Document):
+        return document
+    if not isinstance(document, str):
+        raise InputError("a document to rerank must be a text or a Document", got=type(document).__name__)
+    return Document("", "", document)
