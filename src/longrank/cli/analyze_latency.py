@@ -33,7 +33,7 @@ def latency(
 
     Example: longrank analyze latency --size small --size tiny --dtype bf16
     """
-    from longrank.processes import cores
+    from longrank.engines import cores
     from longrank.verbs.analyze import analyze
 
     check_output(output)

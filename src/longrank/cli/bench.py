@@ -40,7 +40,7 @@ def bench(
 
     Example: longrank bench minilm --dtype float32 --dtype bf16
     """
-    from longrank.processes import cores
+    from longrank.engines import cores
     from longrank.scoring.speed import machine, measure, use_threads
     from longrank.storage import atomic_write, check_writable
 

@@ -85,8 +85,8 @@ def tune(
     from longrank.cli.inputs import choice, folds_or_number
     from longrank.collections import read_queries
     from longrank.config import override
+    from longrank.engines import cores
     from longrank.evaluation.tuning.report import RENDERERS
-    from longrank.processes import cores
     from longrank.types import Notes
     from longrank.verbs.tune import tune as tune_index
 

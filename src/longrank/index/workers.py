@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
+from longrank.engines import Local
 from longrank.index.batches import Batch
 from longrank.index.options import IndexOptions
 from longrank.index.segments import Segment, write_segment
-from longrank.processes import distributed
 
 Task: TypeAlias = tuple[Path, Batch, IndexOptions]
 """The arguments of `write_segment`."""
@@ -26,7 +26,7 @@ def write_segments(tasks: Iterator[Task], workers: int) -> Iterator[Segment]:
         InputError: a document cannot be written.
         LongRankError: a worker process was killed.
     """
-    return (segment for _, segment in distributed(_write, tasks, workers))
+    return (segment for _, segment in Local(workers).each(_write, tasks))
 
 
 def _write(task: Task) -> Segment:

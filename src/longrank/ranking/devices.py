@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from longrank.engines import Local, cores, in_order
 from longrank.errors import InputError
-from longrank.processes import cores, distributed, in_order
 from longrank.ranking.evidence_blocks import Block, evidence_of
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.settings import PipelineSettings
@@ -91,6 +91,6 @@ class Shared:
 
     def __call__(self, blocks: Iterable[Block]) -> Iterator[list[list[Evidence]]]:
         """Yield the evidence of each block, in order."""
-        for evidence, notes in in_order(distributed(self._replicas, blocks, len(self._replicas))):
+        for evidence, notes in in_order(Local(len(self._replicas)).each(self._replicas, blocks)):
             self._notes.merge(notes)
             yield evidence

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from longrank.collections import read_queries
 from longrank.config import check_at_least
+from longrank.engines import cores
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
-from longrank.processes import cores
 from longrank.retrieval import (
     Dense,
     FirstStage,

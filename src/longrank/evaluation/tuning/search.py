@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.engines import Local, in_order
 from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate_rankings, summarise
 from longrank.evaluation.names import parse_measure
@@ -23,7 +24,6 @@ from longrank.evaluation.own import Measure
 from longrank.evaluation.tuning.grids import Axes, Number, Setting, settings_of
 from longrank.evaluation.tuning.values import GridValues, check_size
 from longrank.index import Index
-from longrank.processes import distributed, in_order
 from longrank.protocols import Retriever
 from longrank.retrieval import (
     FirstStage,
@@ -243,7 +243,7 @@ def tabulate(
     settings, advance = settings_of(axes), progress or (lambda n: None)
     with Journal(journal, search.header(axes)) as kept:
         advance(kept.n_committed)
-        for values in in_order(distributed(search, settings[kept.n_committed :], workers)):
+        for values in in_order(Local(workers).each(search, settings[kept.n_committed :])):
             kept.append(values.astype("<f8").tobytes())
             kept.commit()
             advance(1)

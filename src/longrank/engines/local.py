@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from multiprocessing import get_context
 from multiprocessing.connection import wait
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
-from longrank.errors import LongRankError
+from longrank.engines.order import answer, is_far_ahead, result
+from longrank.errors import InputError, LongRankError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -27,42 +28,47 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def distributed(
-    function: Callable[[T], R] | Sequence[Callable[[T], R]], tasks: Iterable[T], workers: int
-) -> Iterator[tuple[int, R]]:
-    """Call `function` with every task; yield (number of the task, result) in order of completion.
+class Local:
+    """Processes of this machine; follows `longrank.engines.Engine`.
 
     Args:
-        function: picklable; each process gets one copy, so files that it opens at its first call stay open. Or a
-            function for each process, with equal results.
-        tasks: picklable; at most `workers` + 1 are in memory.
         workers: processes to start; none is started for 1 worker or 1 task.
+        address: no other machine.
+        resources: processes share all resources of the machine.
 
     Raises:
-        LongRankError: a process was killed.
-        Exception: what `function` raises.
+        InputError: an address or resources.
     """
-    tasks = iter(tasks)
-    first = list(islice(tasks, 2 if workers > 1 else 1))
-    several = len(first) > 1
-    functions = [function] * workers if callable(function) else list(function)
-    numbered = enumerate(chain(_drained(first), tasks))
-    if not several:
-        yield from ((number, functions[0](task)) for number, task in numbered)
-        return
-    with _started(functions) as pipes:
-        yield from _shared_out(numbered, pipes)
 
+    def __init__(self, workers: int | None = None, address: str = "", resources: Mapping[str, float] | None = None):
+        if address or resources:
+            raise InputError("the engine local takes no address and no resources", fix="--engine ray takes both")
+        self.workers = workers or 1
 
-def in_order(numbered: Iterable[tuple[int, T]]) -> Iterator[T]:
-    """Yield numbered results in the order 0, 1, 2, ...; early results wait."""
-    early: dict[int, T] = {}
-    due = 0
-    for number, result in numbered:
-        early[number] = result
-        while due in early:
-            yield early.pop(due)
-            due += 1
+    @property
+    def threads(self) -> int:
+        """CPU threads for each process."""
+        return max(1, cores() // self.workers)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def each(
+        self, function: Callable[[T], R] | Sequence[Callable[[T], R]], tasks: Iterable[T]
+    ) -> Iterator[tuple[int, R]]:
+        """Call `function` with every task, as `longrank.engines.Engine.each`; at most `workers` + 1 are in memory."""
+        tasks = iter(tasks)
+        first = list(islice(tasks, 2 if self.workers > 1 else 1))
+        several = len(first) > 1
+        functions = [function] * self.workers if callable(function) else list(function)
+        numbered = enumerate(chain(_drained(first), tasks))
+        if not several:
+            yield from ((number, functions[0](task)) for number, task in numbered)
+            return
+        with _started(functions) as pipes:
+            yield from _shared_out(numbered, pipes)
 
 
 def _drained(tasks: list[T]) -> Iterator[T]:
@@ -74,9 +80,10 @@ def _drained(tasks: list[T]) -> Iterator[T]:
 def _shared_out(tasks: _Numbered[Any], pipes: Sequence[_Pipe]) -> _Numbered[Any]:
     idle, busy = list(pipes), dict[_Pipe, int]()
     for number, task in tasks:
-        if not idle:
-            idle = list(wait(busy))
-            yield from ((busy.pop(pipe), _received(pipe)) for pipe in idle)
+        while not idle or is_far_ahead(number, busy.values(), len(pipes)):
+            ready = list(wait(busy))
+            yield from ((busy.pop(pipe), _received(pipe)) for pipe in ready)
+            idle += ready
         pipe = idle.pop()
         with _noticing_death():
             pipe.send(task)
@@ -87,10 +94,8 @@ def _shared_out(tasks: _Numbered[Any], pipes: Sequence[_Pipe]) -> _Numbered[Any]
 
 def _received(pipe: _Pipe) -> Any:
     with _noticing_death():
-        answer = pipe.recv()
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
+        answered = pipe.recv()
+    return result(answered)
 
 
 @contextmanager
@@ -128,13 +133,6 @@ def _serve(pipe: _Pipe, function: Callable[[Any], Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal signals all processes; the parent decides
     try:
         while True:
-            pipe.send(_answer(function, pipe.recv()))
+            pipe.send(answer(function, pipe.recv()))
     except (EOFError, OSError):
         return
-
-
-def _answer(function: Callable[[Any], Any], task: Any) -> Any:
-    try:
-        return function(task)
-    except Exception as error:  # raised again in the parent
-        return error

@@ -6,29 +6,29 @@ import signal
 
 import pytest
 
+from longrank.engines import Local, in_order
 from longrank.errors import LongRankError
-from longrank.processes import distributed, in_order
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_every_task_is_done_once_whoever_does_it(workers: int) -> None:
-    assert list(in_order(distributed(math.sqrt, (n * n for n in range(20)), workers))) == list(range(20))
+    assert list(in_order(Local(workers).each(math.sqrt, (n * n for n in range(20))))) == list(range(20))
 
 
 def test_no_process_is_started_for_one_task() -> None:
-    assert list(distributed(lambda task: os.getpid(), [None], 8)) == [(0, os.getpid())]  # a lambda has no pickle
-    assert list(distributed(math.sqrt, [], 8)) == []
+    assert list(Local(8).each(lambda task: os.getpid(), [None])) == [(0, os.getpid())]  # a lambda has no pickle
+    assert list(Local(8).each(math.sqrt, [])) == []
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_of_a_task_is_raised_here(workers: int) -> None:
     with pytest.raises(ValueError, match="domain"):
-        list(distributed(math.sqrt, [4.0, -1.0, 9.0], workers))
+        list(Local(workers).each(math.sqrt, [4.0, -1.0, 9.0]))
 
 
 def test_a_killed_process_is_an_error_not_an_endless_wait() -> None:
     with pytest.raises(LongRankError, match="a worker process was killed"):
-        list(distributed(signal.raise_signal, [signal.SIGKILL] * 3, 2))
+        list(Local(2).each(signal.raise_signal, [signal.SIGKILL] * 3))
 
 
 def test_what_comes_early_waits_for_its_turn() -> None:

@@ -1,0 +1,113 @@
+"""Tasks on a Ray cluster of this machine, which the tests share."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from longrank.engines import in_order
+from longrank.errors import InputError, LongRankError
+
+pytest.importorskip("ray", reason="needs the extra ray")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::FutureWarning", "ignore::ResourceWarning", "ignore::DeprecationWarning"
+)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[object]:
+    import ray
+
+    from longrank.engines.ray import Ray
+
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # no worker finds the module
+    with Ray(2) as engine:
+        yield engine
+
+
+def _dying_once(mark: Path) -> str:
+    if not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return mark.name
+
+
+def _waiting(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def test_every_task_is_done_once_in_order_of_completion(engine) -> None:
+    assert list(in_order(engine.each(math.sqrt, (n * n for n in range(20))))) == list(range(20))
+    assert next(engine.each(_waiting, [5.0, 0.0])) == (1, 0.0)  # and leaving frees the actors
+    assert list(engine.each(math.sqrt, [])) == []
+
+
+def test_an_error_of_a_task_is_raised_here(engine) -> None:
+    with pytest.raises(ValueError, match="domain"):
+        list(engine.each(math.sqrt, [4.0, -1.0, 9.0]))
+
+
+def test_tasks_of_a_killed_worker_are_done_again(engine, tmp_path: Path) -> None:
+    marks = [tmp_path / str(n) for n in range(4)]
+    (tmp_path / "1").touch()
+    assert list(in_order(engine.each(_dying_once, marks))) == ["0", "1", "2", "3"]
+
+
+def test_a_task_that_kills_every_worker_ends_the_work(engine, monkeypatch) -> None:
+    monkeypatch.setattr("longrank.engines.ray._MOST_KILLS", 1)
+    with pytest.raises(LongRankError, match="block 0 killed 2 workers of the Ray cluster, perhaps for lack of memory"):
+        list(engine.each(signal.raise_signal, [signal.SIGKILL]))
+
+
+def test_a_node_with_other_versions_is_refused(engine, monkeypatch) -> None:
+    monkeypatch.setattr("longrank.engines.ray.installed", lambda: {"numpy": "0.1"})
+    with pytest.raises(InputError, match=r"the Ray node \S+ has numpy \S+ instead of 0.1; install the same packages"):
+        list(engine.each(math.sqrt, [4.0]))
+
+
+def test_a_node_without_longrank_says_so(monkeypatch) -> None:
+    from longrank.engines.ray import _actor_class
+
+    monkeypatch.setitem(sys.modules, "longrank.engines.versions", None)
+    assert "cannot import longrank" in _actor_class()().open(b"", {})
+
+
+def test_a_worker_that_fits_no_node_is_refused(engine) -> None:
+    from longrank.engines.ray import Ray
+
+    with pytest.raises(InputError, match=r"no node of the Ray cluster has room for a worker .got 'CPU=1,GPU=64'."):
+        Ray(None, "", {"GPU": 64})
+    assert list(engine.each(math.sqrt, [4.0])) == [(0, 2.0)]  # the connection is the first engine's
+
+
+def test_an_address_without_a_cluster_is_one_sentence(monkeypatch) -> None:
+    import ray
+
+    from longrank.engines.ray import Ray
+
+    def refused(**options: object) -> None:
+        raise ConnectionError("long story\nFailed to connect to there:1")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", refused)
+    with pytest.raises(
+        InputError, match=r"cannot connect to a Ray cluster: Failed to connect to there:1 .got 'there:1'."
+    ):
+        Ray(None, "there:1")
+
+
+def test_the_number_of_workers_leaves_a_cpu_free() -> None:
+    from longrank.engines.ray import places
+
+    nodes = [{"Alive": True, "Resources": {"CPU": 8.0, "GPU": 2.0}}, {"Alive": False, "Resources": {"CPU": 64.0}}]
+    assert places(nodes, {"CPU": 1.0}) == 8
+    assert places(nodes, {"CPU": 2.0, "GPU": 1.0}) == 2
+    assert places(nodes, {"CPU": 16.0}) == 0
