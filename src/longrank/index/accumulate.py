@@ -9,14 +9,12 @@ within five orders of magnitude, sums are also exact (29 bits are left to sum up
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from longrank.index.arrays import Array
+from longrank.index.compiling import compiled
 from longrank.types import Float32s
 
 _GROUP = 32  # sums in a group; only the largest of a group is compared first
@@ -24,15 +22,7 @@ _ONE = np.float32(1)
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 
-def _compiled(function: Callable[..., None]) -> Any:
-    """Compile at the first call, without Python's lock; keep the result on disk for the next process, if possible."""
-    try:
-        return njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # no writable folder beside this file or in the home folder
-        return njit(nogil=True)(function)
-
-
-@_compiled
+@compiled
 def add_bm25(  # noqa: PLR0917 - compiled code takes plain arrays, by position
     docs: NDArray[np.uint32],
     tfs: Array,
@@ -62,7 +52,7 @@ def add_bm25(  # noqa: PLR0917 - compiled code takes plain arrays, by position
             sums[doc] += weight - weight / (_ONE + np.float32(tfs[i]) * norms[classes[doc]])
 
 
-@_compiled
+@compiled
 def add_dirichlet(  # noqa: PLR0917
     docs: NDArray[np.uint32],
     tfs: Array,

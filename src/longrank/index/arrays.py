@@ -12,12 +12,14 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol, overload
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+
+_FEW = 16  # strings that are read faster one at a time
 
 
 class Slices(Protocol):
@@ -75,6 +77,26 @@ def write_array(path: Path, values: Array | Sequence[int], dtype: str) -> None:
         writer.append(values)
 
 
+class Packed(NamedTuple):
+    """Sorted byte strings in arrays.
+
+    Attributes:
+        text: uint8, the bytes of all strings.
+        bounds: int64[n + 1]; the bytes of string i are ``text[bounds[i]:bounds[i + 1]]``.
+        order: unsigned or int64, the strings sorted; empty if they are sorted as they lie.
+    """
+
+    text: Array
+    bounds: Array
+    order: Array
+
+
+def packed(strings: Sequence[bytes]) -> Packed:
+    """Return sorted strings as arrays."""
+    bounds = np.cumsum([0, *map(len, strings)])
+    return Packed(np.frombuffer(b"".join(strings), np.uint8), bounds, np.empty(0, np.uint32))
+
+
 class Strings(Sequence[bytes]):
     """A list of byte strings in two files."""
 
@@ -120,12 +142,20 @@ class Strings(Sequence[bytes]):
 
     def decoded(self, places: NDArray[np.integer]) -> list[str]:
         """Return the strings at `places` as text; for a mapped list."""
+        if len(places) < _FEW:
+            starts, ends = self._offsets[places].tolist(), self._offsets[places + 1].tolist()
+            return [str(self._text[a:b], "utf-8") for a, b in zip(starts, ends, strict=True)]
         text, bounds = self.gathered(places)
         gathered = text.tobytes()
         if gathered.isascii():  # offsets of bytes and characters are equal: decode once, slice often
             characters = gathered.decode()
             return [characters[a:b] for a, b in pairwise(bounds.tolist())]
         return [gathered[a:b].decode() for a, b in pairwise(bounds.tolist())]
+
+    @property
+    def packed(self) -> Packed:
+        """The strings of a mapped, sorted list, as arrays."""
+        return Packed(self._text[:], self._offsets[:].view(np.int64), np.empty(0, np.uint32))
 
     def find(self, string: bytes) -> int | None:
         """Return the place of a string in a sorted list; None if it is missing."""

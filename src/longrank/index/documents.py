@@ -11,7 +11,7 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.index.arrays import Array, Strings, mapped
+from longrank.index.arrays import Array, Packed, Strings, mapped
 from longrank.types import Document
 
 
@@ -140,6 +140,11 @@ class OrderedStrings(Sequence[bytes]):
 
     def __len__(self) -> int:
         return len(self._order)
+
+    @property
+    def packed(self) -> Packed:
+        """The strings and their order, as arrays."""
+        return self._strings.packed._replace(order=self._order)
 
     @overload
     def __getitem__(self, key: int) -> bytes: ...

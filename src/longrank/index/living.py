@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TypeAlias, TypeVar
+from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longrank.index.arrays import Array
 from longrank.index.documents import Documents, Slots
+from longrank.index.living_terms import LivingTerms
 from longrank.index.parts import Int64s, Part
-from longrank.index.postings import Forward, Postings, TermPostings
+from longrank.index.postings import Forward, Postings
 from longrank.index.sorted_lists import Union, united
 from longrank.types import Document
-
-T = TypeVar("T")
 
 
 class LivingDocuments:
@@ -105,6 +105,7 @@ class LivingPostings:
 
     def __init__(self, parts: Sequence[Part], documents: LivingDocuments) -> None:
         self._parts, self._documents = parts, documents
+        self.found = LivingTerms(parts).found
 
     @cached_property
     def union(self) -> Union:
@@ -115,9 +116,9 @@ class LivingPostings:
     def _statistics(self) -> tuple[Int64s, Int64s]:
         dfs, counts = np.zeros(self.union.size, np.int64), np.zeros(self.union.size, np.int64)
         for part, numbers in zip(self._parts, self.union.numbers, strict=True):
-            living_dfs, living_counts = part.living_counts
-            dfs[numbers] += living_dfs
-            counts[numbers] += living_counts
+            own = np.arange(len(part.postings))
+            dfs[numbers] += part.dfs(own)
+            counts[numbers] += part.counts(own)
         return dfs, counts
 
     def __len__(self) -> int:
@@ -161,13 +162,11 @@ class LivingPostings:
 
     def df(self, term: str) -> int:
         """Return the number of living documents with the term."""
-        number = self.number(term)
-        return 0 if number is None else int(self._statistics[0][number])
+        return int(self.found([term]).dfs.sum())
 
     def count(self, term: str) -> int:
         """Return the occurrences of the term in all living documents together."""
-        number = self.number(term)
-        return 0 if number is None else int(self._statistics[1][number])
+        return int(self.found([term]).counts.sum())
 
     def of(self, term: str) -> tuple[NDArray[np.uint32], Array]:
         """Return (document numbers, ascending; occurrences in each), both [df]."""
@@ -179,19 +178,6 @@ class LivingPostings:
             docs.append(slots.numbers(some_docs[living].astype(np.int64) + base))
             tfs.append(some_tfs[living].astype(np.uint32))
         return np.concatenate(docs).astype(np.uint32), np.concatenate(tfs)
-
-    def located(self, numbers: Int64s) -> list[TermPostings]:
-        """Return the postings of some terms in each segment, deleted documents included."""
-        located = []
-        for part, held in zip(self._parts, self.union.numbers, strict=True):
-            places = np.searchsorted(held, numbers)
-            here = np.flatnonzero(places < len(held))
-            here = here[held[places[here]] == numbers[here]]
-            docs, tfs, some_starts, some_stops = part.postings.located(places[here])[0]
-            starts, stops = np.zeros((2, len(numbers)), np.int64)
-            starts[here], stops[here] = some_starts, some_stops
-            located.append(TermPostings(docs, tfs, starts, stops))
-        return located
 
 
 class LivingForward:
@@ -219,13 +205,14 @@ def readers_of(parts: Sequence[Part]) -> Readers:
     return documents, postings, LivingForward(parts, documents, postings)
 
 
-def _by_home(homes: NDArray[np.integer], places: Int64s, readers: Sequence[Callable[[Int64s], list[T]]]) -> list[T]:
-    """Read values from several segments, each `places[i]` by the reader of the segment ``homes[i]``."""
+def _by_home(homes: NDArray[np.integer], places: Int64s, readers: Sequence[Callable[[Int64s], list[str]]]) -> list[str]:
+    """Read strings from several segments, each `places[i]` by the reader of the segment ``homes[i]``."""
     if len(readers) == 1:
         return readers[0](places)
-    values: list[T | None] = [None] * len(homes)
-    for home in np.unique(homes).tolist():
-        chosen = np.flatnonzero(homes == home)
-        for i, value in zip(chosen.tolist(), readers[home](places[chosen]), strict=True):
-            values[i] = value
-    return values  # type: ignore[return-value]
+    values = np.empty(len(homes), np.object_)
+    order = np.argsort(homes, kind="stable")
+    bounds = np.searchsorted(homes[order], np.arange(len(readers) + 1))
+    for reader, (first, end) in zip(readers, pairwise(bounds.tolist()), strict=True):
+        if first < end:
+            values[order[first:end]] = reader(places[order[first:end]])
+    return values.tolist()

@@ -71,18 +71,34 @@ class Part:
         """Occurrences of terms in living documents."""
         return int(self.meta["total_terms"]) - int(self.documents.lengths[self.dead].sum(dtype=np.int64))
 
+    def dfs(self, numbers: Int64s) -> Int64s:
+        """Return the number of living documents with each of these terms of the segment."""
+        dfs = self.postings.dfs(numbers)
+        return dfs - self._lost[0][numbers] if self._lost else dfs
+
+    def counts(self, numbers: Int64s) -> Int64s:
+        """Return the occurrences of each of these terms of the segment in its living documents together."""
+        counts = self.postings.counts(numbers)
+        return counts - self._lost[1][numbers] if self._lost else counts
+
+    def subtract_lost(self, numbers: Int64s, dfs: Int64s, counts: Int64s) -> None:
+        """Subtract what deleted documents have of these terms of the segment; -1: a term that the segment lacks."""
+        if self._lost:
+            here = np.flatnonzero(numbers >= 0)
+            dfs[here] -= self._lost[0][numbers[here]]
+            counts[here] -= self._lost[1][numbers[here]]
+
     @cached_property
-    def living_counts(self) -> tuple[Int64s, Int64s]:
-        """(documents with each term, occurrences of each term) of the living documents, int64[T]."""
-        numbers = np.arange(len(self.postings))
-        dfs, counts = self.postings.dfs(numbers), self.postings.counts(numbers)
-        deleted = np.flatnonzero(self.dead)
+    def _lost(self) -> tuple[Int64s, Int64s] | None:
+        """(documents with each term, occurrences of each term) of deleted documents, int64[T]; None: no deletion."""
+        deleted, n = np.flatnonzero(self.dead), len(self.postings)
+        if not len(deleted):
+            return None
+        dfs, counts = np.zeros((2, n), np.int64)
         for first in range(0, len(deleted), _AT_ONCE):
-            vectors = [self.forward.of(number) for number in deleted[first : first + _AT_ONCE].tolist()]
-            terms = np.concatenate([terms for terms, _ in vectors])
-            tfs = np.concatenate([tfs for _, tfs in vectors])
-            dfs -= np.bincount(terms, minlength=len(dfs))
-            counts -= np.bincount(terms, tfs, minlength=len(dfs)).astype(np.int64)
+            terms, tfs = self.forward.gathered(deleted[first : first + _AT_ONCE])
+            dfs += np.bincount(terms, minlength=n)
+            counts += np.bincount(terms, tfs, minlength=n).astype(np.int64)
         return dfs, counts
 
 

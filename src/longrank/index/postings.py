@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache, partial
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +29,22 @@ class TermPostings(NamedTuple):
     tfs: Array
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
+
+
+class FoundTerms(NamedTuple):
+    """Terms of a query that are in an index.
+
+    Attributes:
+        places: int64[T], places in the list of terms that was asked for, ascending.
+        dfs: int64[T], documents with each term.
+        counts: int64[T], occurrences of each term.
+        segments: postings of the T terms in each segment, deleted documents included.
+    """
+
+    places: NDArray[np.int64]
+    dfs: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    segments: list[TermPostings]
 
 
 def _bisected(terms: Strings, term: str) -> int | None:
@@ -64,10 +80,24 @@ class Postings:
         """All terms as bytes, sorted."""
         return self._terms
 
-    def located(self, numbers: NDArray[np.int64]) -> list[TermPostings]:
-        """Return the postings of some terms in each segment: a list of one."""
-        starts, stops = self.starts[numbers].astype(np.int64), self.starts[numbers + 1].astype(np.int64)
-        return [TermPostings(self.docs, self.tfs, starts, stops)]
+    def located(self, numbers: NDArray[np.int64]) -> TermPostings:
+        """Return the postings of some terms; none for -1."""
+        first = self.arrays[2]
+        starts, stops = first[numbers], first[numbers + 1]
+        starts[numbers < 0] = 0  # as the stop, which is the first of all starts
+        return TermPostings(self.docs, self.tfs, starts, stops)
+
+    @cached_property
+    def arrays(self) -> tuple[Array, Array, Array, Array]:
+        """Terms, their bounds, `starts` and occurrences of all terms, for compiled code."""
+        text, bounds, _ = self._terms.packed
+        return text, bounds, self.starts.view(np.int64), self._counts.view(np.int64)
+
+    def found(self, terms: Sequence[str]) -> FoundTerms:
+        """Return the terms that are in the index; terms are sorted."""
+        known = [(place, number) for place, term in enumerate(terms) if (number := self.number(term)) is not None]
+        places, numbers = np.array(known, np.int64).reshape(-1, 2).T
+        return FoundTerms(places, self.dfs(numbers), self.counts(numbers), [self.located(numbers)])
 
     def strings(self, numbers: NDArray[np.integer]) -> list[str]:
         """Return the terms with these numbers."""
@@ -122,6 +152,13 @@ class Forward:
         """Return (term numbers, ascending; occurrences in the document), both [distinct terms]."""
         start, stop = self.offsets[number : number + 2].tolist()
         return self._terms[start:stop], self._tfs[start:stop]
+
+    def gathered(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.uint32], Array]:
+        """Return (term numbers, occurrences) of some documents, one after another."""
+        starts, stops = self.offsets[numbers].astype(np.int64), self.offsets[numbers + 1].astype(np.int64)
+        ends = np.cumsum(stops - starts)
+        places = np.repeat(stops - ends, stops - starts) + np.arange(ends[-1])
+        return self._terms[places], self._tfs[places]
 
     @property
     def counts(self) -> NDArray[np.int64]:

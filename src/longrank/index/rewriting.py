@@ -71,7 +71,7 @@ def _write_postings(part: Part, living: Bools, segment: Segment) -> tuple[int, A
     """Write the terms of living documents; return (postings, new number of each term)."""
     starts, docs, tfs = part.postings.starts, part.postings.docs, part.postings.tfs
     new_numbers = (np.cumsum(living) - 1).astype(np.uint32)
-    dfs, _ = part.living_counts
+    dfs = part.dfs(np.arange(len(part.postings)))
     kept = np.flatnonzero(dfs)
     with StringsWriter(segment.folder, "terms") as terms:
         for first in range(0, len(kept), _POSTINGS >> 6):

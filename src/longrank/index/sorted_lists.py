@@ -1,7 +1,7 @@
 """Union of several sorted lists of byte strings, without reading the longest list as a whole.
 
-The terms of an index with several segments are such a union, and so are its ids. Strings of the shorter lists are
-looked up in the longest list through a sample of it; only blocks that may hold them are read.
+The terms of an index with several segments are such a union, and so are its ids. The shorter lists are merged, and
+their strings are looked up in the longest list.
 """
 
 from __future__ import annotations
@@ -10,12 +10,17 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.index.arrays import Packed
+
 _BLOCK = 256
+
+Int64s = NDArray[np.int64]
 
 
 class SortedStrings(Protocol):
@@ -26,6 +31,16 @@ class SortedStrings(Protocol):
     def __getitem__(self, key: int) -> bytes: ...
     @overload
     def __getitem__(self, key: slice) -> list[bytes]: ...
+
+
+class Packable(Protocol):
+    """A sorted list of distinct strings in arrays."""
+
+    def __len__(self) -> int: ...
+    @property
+    def packed(self) -> Packed:
+        """The strings and their order."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -64,28 +79,54 @@ def places_in(strings: SortedStrings, needles: Sequence[bytes]) -> Iterator[tupl
         yield number * _BLOCK + place, place < len(block) and block[place] == needle
 
 
-def united(lists: Sequence[SortedStrings]) -> Union:
-    """Number the strings of all lists together, in sorted order."""
+def united(lists: Sequence[Packable]) -> Union:
+    """Number the strings of all lists together, in sorted order; at least one list."""
+    from longrank.index.sorted_merging import find_sorted, number_distinct  # compiled code takes time to load
+
     longest = max(range(len(lists)), key=lambda i: len(lists[i]))
-    new: dict[bytes, int] = {}  # string that the longest list lacks -> its place there
-    found: dict[int, tuple[list[bytes], list[int]]] = {}
-    for i, strings in enumerate(lists):
-        if i != longest:
-            needles = strings[:]
-            places = list(places_in(lists[longest], needles))
-            new.update((needle, place) for needle, (place, held) in zip(needles, places, strict=True) if not held)
-            found[i] = needles, [place for place, _ in places]
-    ordered = sorted(new)
-    new_places = np.array([new[string] for string in ordered], np.int64)
-    new_numbers = dict(zip(ordered, (new_places + np.arange(len(ordered))).tolist(), strict=True))
+    n, strings = len(lists[longest]), lists[longest].packed
+    shorter = [some for i, some in enumerate(lists) if i != longest]
+    ends = np.cumsum([0, *map(len, shorter)])
+    others = _joined([some.packed for some in shorter])
+    order = _merged(others, ends)
+    numbers = np.empty_like(order)
+    n_distinct = int(number_distinct(others.text, others.bounds, order, numbers))
+    needles = order[np.flatnonzero(np.diff(numbers[order], prepend=-1))]
+    places, held = np.empty(n_distinct, np.int64), np.empty(n_distinct, np.bool_)
+    find_sorted(*strings, others.text, others.bounds, needles, places, held)
+    lacking = places[~held]
 
-    def numbered(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def numbered(places: Int64s) -> Int64s:
         """Return the numbers of strings of the longest list."""
-        return places + np.searchsorted(new_places, places, side="right")
+        return places + np.searchsorted(lacking, places, side="right")
 
-    numbers = [numbered(np.arange(len(lists[longest]))) for _ in lists[:1]] * len(lists)
-    for i, (needles, held_places) in found.items():
-        of_held = numbered(np.array(held_places, np.int64)).tolist()
-        mixed = (new_numbers.get(string, number) for string, number in zip(needles, of_held, strict=True))
-        numbers[i] = np.fromiter(mixed, np.int64, len(needles))
-    return Union(len(lists[longest]) + len(ordered), numbers)
+    of_distinct = np.empty(n_distinct, np.int64)
+    of_distinct[held] = numbered(places[held])
+    of_distinct[~held] = lacking + np.arange(len(lacking))
+    parts = [of_distinct[numbers[others.order[a:b]]] for a, b in pairwise(ends.tolist())]
+    parts.insert(longest, numbered(np.arange(n)))
+    return Union(n + len(lacking), parts)
+
+
+def _joined(lists: Sequence[Packed]) -> Packed:
+    """Return the strings of all lists; the order is that of each list, one list after another."""
+    text = np.concatenate([np.empty(0, np.uint8), *(some.text for some in lists)])
+    sizes = np.concatenate([np.empty(0, np.int64), *(np.diff(some.bounds) for some in lists)])
+    order, base = [np.empty(0, np.int64)], 0
+    for some in lists:
+        n = len(some.bounds) - 1
+        order.append(base + (some.order.astype(np.int64) if len(some.order) else np.arange(n)))
+        base += n
+    return Packed(text, np.concatenate(([0], np.cumsum(sizes))), np.concatenate(order))
+
+
+def _merged(strings: Packed, ends: Int64s) -> Int64s:
+    """Return the strings sorted; each list is sorted already, and `ends` are the bounds of the lists, from 0."""
+    from longrank.index.sorted_merging import merge_runs
+
+    order = strings.order
+    while len(ends) > 2:
+        merged = np.empty_like(order)
+        merge_runs(strings.text, strings.bounds, order, ends, merged)
+        order, ends = merged, np.append(ends[:-1:2], ends[-1])
+    return order

@@ -44,11 +44,12 @@ class BM25(Searcher):
         self.k1, self.b = k1, b
         self._norms = inverse_norms(self.lengths, index.avgdl or 1.0, k1, b)
 
+    def _weights(self, weights: NDArray[np.float64], dfs: NDArray[np.int64]) -> NDArray[np.floating]:
+        rounded = weights.astype(np.float32)
+        return rounded * idfs(dfs, self.index.n_nonempty) if self.idf else rounded
+
     def _add(self, terms: QueryTerms, sums: NDArray[np.float64]) -> None:
-        weights = terms.weights.astype(np.float32)
-        if self.idf:
-            weights *= idfs(self.index.dfs(terms.numbers), self.index.n_nonempty)
-        add_bm25(terms.docs, terms.tfs, terms.starts, terms.stops, weights, terms.classes, self._norms, sums)
+        add_bm25(terms.docs, terms.tfs, terms.starts, terms.stops, terms.weights, terms.classes, self._norms, sums)
 
 
 class BM25WithoutIdf(BM25):

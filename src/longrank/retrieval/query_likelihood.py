@@ -41,8 +41,7 @@ class QueryLikelihood(Searcher):
         self._offsets = dirichlet_offsets(self.lengths, mu)
 
     def _add(self, terms: QueryTerms, sums: NDArray[np.float64]) -> None:
-        counts = self.index.inverted.counts(terms.numbers)
-        rarity = 1 / (self.mu * collection_probabilities(counts, self.index.total_terms))
+        rarity = 1 / (self.mu * collection_probabilities(terms.counts, self.index.total_terms))
         add_dirichlet(
             terms.docs,
             terms.tfs,

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from copy import copy
+from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -40,8 +41,9 @@ class QueryTerms(NamedTuple):
     """Terms of a query that are in the index, and their postings in a segment of the index.
 
     Attributes:
-        numbers: int64[T], numbers in the index, ascending.
-        weights: float64[T], weights in the query.
+        weights: floating[T], from `Searcher._weights`; terms are in alphabetical order.
+        dfs: int64[T], documents of the index with each term.
+        counts: int64[T], occurrences of each term in the index.
         docs: uint32, document numbers in the segment, ascending for each term.
         tfs: unsigned, occurrences of the term in each document.
         starts: int64[T], starts of the terms in `docs` and `tfs`.
@@ -49,8 +51,9 @@ class QueryTerms(NamedTuple):
         classes: unsigned, length of each document of the segment as a position in `Searcher.lengths`.
     """
 
-    numbers: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    weights: NDArray[np.floating]
+    dfs: NDArray[np.int64]
+    counts: NDArray[np.int64]
     docs: NDArray[np.uint32]
     tfs: Array
     starts: NDArray[np.int64]
@@ -104,8 +107,12 @@ class Searcher(ABC):
     def _add(self, terms: QueryTerms, sums: NDArray[np.float64]) -> None:
         """Add the scores of the terms' postings in a segment to `sums`, float64[documents of the segment].
 
-        Statistics of terms are those of the whole index (``self.index.dfs(terms.numbers)``).
+        Statistics of terms are those of the whole index.
         """
+
+    def _weights(self, weights: NDArray[np.float64], dfs: NDArray[np.int64]) -> NDArray[np.floating]:
+        """Return the weights for `_add`, of the weights in the query and the document frequencies of the terms."""
+        return weights
 
     def query_terms(self, query: Query) -> dict[str, float]:
         """Return term -> number of occurrences in a query; queries without terms are counted."""
@@ -137,8 +144,7 @@ class Searcher(ABC):
         """
         check("k", k, k >= 1, "at least 1")
         sums, slots = self._sums(), self._slots
-        bounds = zip(slots.bases.tolist(), slots.bases[1:].tolist(), strict=False)
-        for terms, (first, end) in zip(self._known(weights), bounds, strict=True):
+        for terms, (first, end) in zip(self._known(weights), pairwise(slots.bases.tolist()), strict=True):
             self._add(terms, sums[first:end])
         sums[slots.dead] = -0.0  # as if no term occurred in them
         if self._excluded is not None:
@@ -180,13 +186,13 @@ class Searcher(ABC):
         for term, weight in weights.items():
             if not 0 < weight < float("inf"):
                 raise InputError(f"weight of term {term!r} must be positive and finite", got=weight)
-        known = {number: w for term, w in weights.items() if (number := self.index.term_number(term)) is not None}
-        numbers = np.array(sorted(known), np.int64)
-        ordered = np.array([known[number] for number in numbers.tolist()], np.float64)
-        segments = zip(self._slots.bases.tolist(), self.index.inverted.located(numbers), strict=False)
+        ordered = sorted(weights)  # the order of the numbers of terms
+        found = self.index.inverted.found(ordered)
+        shares = self._weights(np.array([weights[ordered[place]] for place in found.places.tolist()]), found.dfs)
+        bounds = zip(found.segments, pairwise(self._slots.bases.tolist()), strict=True)
         return [
-            QueryTerms(numbers, ordered, docs, tfs, starts, stops, self._classes[base : base + n])
-            for (base, (docs, tfs, starts, stops)), n in zip(segments, np.diff(self._slots.bases).tolist(), strict=True)
+            QueryTerms(shares, found.dfs, found.counts, *postings, self._classes[first:end])
+            for postings, (first, end) in bounds
         ]
 
     def _sums(self) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from longrank.index import accumulate
+from longrank.index import compiling
 
 
 def test_where_compiled_code_cannot_be_kept_it_is_compiled_for_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,6 +17,6 @@ def test_where_compiled_code_cannot_be_kept_it_is_compiled_for_this_process(monk
             raise RuntimeError("cannot cache function: no locator available")
         return lambda function: function
 
-    monkeypatch.setattr(accumulate, "njit", njit)
-    assert accumulate._compiled(print) is print
+    monkeypatch.setattr(compiling, "njit", njit)
+    assert compiling.compiled(print) is print
     assert asked == [{"nogil": True, "cache": True}, {"nogil": True}]
