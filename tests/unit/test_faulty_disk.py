@@ -15,6 +15,8 @@ import pytest
 
 import faulty_disk
 from longrank.index import Index
+from longrank.index.folder import SOURCES
+from longrank.verbs.sync import sync
 
 DOCUMENTS = [(f"d{n}", f"word{n} shared passage") for n in range(6)]
 FAULTS = [("write", errno.ENOSPC), ("short write", 0), ("fsync", errno.EIO), ("rename", errno.EIO)]
@@ -36,15 +38,15 @@ class Disk:
     """Runs commands on a failing disk."""
 
     def __init__(self, folder: Path, shim: Path) -> None:
-        self.before, self._folder, self._shim = folder / "before", folder, shim
+        self.before, self.folder, self._shim = folder / "before", folder, shim
         self.before.mkdir()
 
     def outcomes(self, command: str, step: int, check: str = "") -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Return the undisturbed run, and what each failure did."""
-        plan = {"before": str(self.before), "disk": str(self._folder / "disk"), "command": command.split()}
+        plan = {"before": str(self.before), "disk": str(self.folder / "disk"), "command": command.split()}
         plan |= {"check": check.split(), "faults": FAULTS, "step": step}
-        (self._folder / "plan.json").write_text(json.dumps(plan))
-        script = [sys.executable, faulty_disk.__file__, str(self._folder / "plan.json")]
+        (self.folder / "plan.json").write_text(json.dumps(plan))
+        script = [sys.executable, faulty_disk.__file__, str(self.folder / "plan.json")]
         environment = os.environ | {"LD_PRELOAD": str(self._shim), "NUMBA_NUM_THREADS": "1"}
         done = subprocess.run(script, capture_output=True, text=True, check=False, env=environment)
         assert done.returncode == 0, done.stderr
@@ -105,3 +107,25 @@ def test_an_interrupted_rerank_ends_with_the_same_bytes(disk: Disk, step: int) -
     for outcome in outcomes:
         check(outcome, first)
         assert outcome["left"].get("r.run") in (None, first["after"]["r.run"])
+
+
+@pytest.mark.parametrize("built", [pytest.param(False, marks=pytest.mark.slow), True])
+@every_call
+def test_a_sync_after_a_failed_sync_ends_with_the_documents_of_the_files(disk: Disk, step: int, built: bool) -> None:
+    folder = disk.before / "files"
+    folder.mkdir()
+    for n in range(3):
+        (folder / f"{n}.txt").write_text(f"word{n} shared passage")
+    if built:
+        sync([folder], disk.before / "i")
+        record = disk.before / "i" / SOURCES
+        record.write_text(record.read_text().replace(str(folder), str(disk.folder / "disk" / "files")))
+        (folder / "1.txt").unlink()
+        (folder / "new.txt").write_text("a new passage")
+    first, outcomes = disk.outcomes("sync files -o i --workers 1", step, check="check i")
+    for outcome in outcomes:
+        for part in ("left", "after"):
+            outcome[part].pop(f"i/{SOURCES}", None)  # holds times
+        if outcome["exit"] and outcome["retry"] == 2:  # a new index without its record
+            assert not built and "the index is valid" in outcome["errors"][-1], outcome["errors"]
+        check(outcome | {"retry": 0}, {"after": {k: v for k, v in first["after"].items() if k != f"i/{SOURCES}"}})

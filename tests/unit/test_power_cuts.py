@@ -15,6 +15,7 @@ from longrank.errors import InputError
 from longrank.index import Index, verify_index
 from longrank.index.vectors import find_vectors
 from longrank.storage import Journal, atomic_write, read_journal
+from longrank.verbs.sync import sync
 from power_cuts import Disk, World, write_world
 from stored import KEY, random_vectors, store
 
@@ -153,6 +154,37 @@ def test_vectors_of_an_index_are_absent_or_whole(cuts: PowerCuts) -> None:
 def has_vectors(disk: Path) -> bool:
     assert told(disk / "index") == DOCUMENTS
     return find_vectors(Index(disk / "index"), KEY)[0] is not None
+
+
+@pytest.mark.parametrize("vanishes", [False, True])
+def test_the_sync_after_a_power_cut_in_a_sync_ends_with_the_documents_of_the_files(
+    cuts: PowerCuts, vanishes: bool
+) -> None:
+    folder, index = cuts.folder.with_name("files"), cuts.folder / "index"
+    folder.mkdir()
+    texts = {f"{n}.txt": f"word{n} shared passage" for n in range(4)}
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    sync([folder], index)
+    for name, text in (("1.txt", "another"), ("new.txt", "a new passage")):
+        (folder / name).write_text(text)
+        texts[name] = text
+    del texts["2.txt"]
+    (folder / "2.txt").unlink()
+    with cuts.during():
+        sync([folder], index)
+    if vanishes:
+        del texts["new.txt"]
+        (folder / "new.txt").unlink()
+
+    def synced(disk: Path) -> dict[str, str]:
+        told(disk / "index")
+        sync([folder], disk / "index")
+        return dict(told(disk / "index") or [])
+
+    worlds = {(world["index/.sources.jsonl"], world["index/manifest.json"]): world for _, world in cuts.disk.worlds()}
+    assert len(worlds) >= 4  # before the update, with its record begun, committed, with its record
+    assert all(cuts.tell(world, synced) == texts for world in worlds.values())
 
 
 def test_an_interrupted_rerank_ends_with_the_same_bytes(cuts: PowerCuts) -> None:

@@ -76,8 +76,9 @@ def _records(path: Path, read: Callable[[Path], Iterator[Any]]) -> Iterator[Reco
 def _rows(batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
     for batch in batches:
         for start in range(0, batch.num_rows, _ROWS):
-            columns = [column.to_pylist() for column in batch.slice(start, _ROWS).columns]
-            yield from zip(*columns, strict=True)
+            rows = batch.slice(start, _ROWS)
+            rows.validate(full=True)  # pyarrow follows the offsets of a damaged file out of its memory
+            yield from zip(*(column.to_pylist() for column in rows.columns), strict=True)
 
 
 def _parquet(path: Path) -> Iterator[Any]:

@@ -42,9 +42,9 @@ def publish(work: Path, folder: Path, meta: Mapping[str, Any], notes: Notes) -> 
     before = _named_data(folder)
     with _telling_state(folder):
         data = put_data(work, folder, meta)
+        (folder / SOURCES).unlink(missing_ok=True)  # of the old index: no power cut leaves it beside the new
         put_manifest(folder, [SegmentName(data.name)])
     remove_leftovers(folder)
-    (folder / SOURCES).unlink(missing_ok=True)  # of the old index
     if before != _named_data(folder):
         note_stale_vectors(folder, notes)
 

@@ -7,6 +7,7 @@ modification, SHA-256 and the ids of its documents. The record is no part of the
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from longrank.storage import atomic_write, sha256_of
 
 FORMAT, VERSION = "longrank sources", 1
 _FIX = "build the index again with longrank index SOURCE... -o INDEX, or change it with --add and --delete"
+_TICK = 2_000_000_000  # nanoseconds: the coarsest clock of a file system (FAT)
 _CORPUS = ("format", "fields", "ignore_passages", "metadata", "index_only", "title_in_text")
 
 
@@ -29,7 +31,7 @@ class SourceState(NamedTuple):
     Attributes:
         path: its absolute path.
         size: bytes.
-        mtime_ns: time of modification, nanoseconds since 1970.
+        mtime_ns: time of modification, nanoseconds since 1970; -1: the content must be read.
         sha256: SHA-256 of its bytes.
         ids: ids of its documents.
     """
@@ -42,9 +44,13 @@ class SourceState(NamedTuple):
 
     @classmethod
     def of(cls, path: Path) -> SourceState:
-        """Return the present state of a file."""
+        """Return the present state of a file.
+
+        A file of the last seconds has no time: it may change again without a new one, so its content is read next time.
+        """
         stat = path.stat()
-        return cls(str(path), stat.st_size, stat.st_mtime_ns, sha256_of(path))
+        is_old = time.time_ns() - stat.st_mtime_ns > _TICK
+        return cls(str(path), stat.st_size, stat.st_mtime_ns if is_old else -1, sha256_of(path))
 
     def now(self) -> SourceState:
         """Return the present state of the same file; its content is read only if size or time differ."""

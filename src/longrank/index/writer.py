@@ -141,6 +141,8 @@ class IndexWriter:
     def commit(self) -> None:
         """Make all changes visible in one step; `Index.writer` calls it at the end of its block.
 
+        Nothing can be changed after it.
+
         Raises:
             InputError: no document would remain.
             LongRankError: writing failed.
@@ -160,6 +162,8 @@ class IndexWriter:
             names.append(SegmentName(data.name, deleted))
         publish_segments(self._folder, names)
         note_stale_vectors(self._folder, self.notes)
+        self._parts = open_parts(self._folder)
+        self._before, self._merge_all = self._state(), False  # so that the end of the block commits nothing
 
     def _merge(self) -> None:
         if self._merge_all and (len(self._parts) > 1 or self._parts[0].dead.any()):

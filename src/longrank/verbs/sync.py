@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from threading import Event, Thread
 from longrank.collections.documents import places_of
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.records import CorpusOptions
+from longrank.index.folder import SOURCES
 from longrank.index.sources import read_sources
 from longrank.storage import MANIFEST
 from longrank.types import Notes
@@ -62,18 +64,26 @@ def _checked(sources: Sequence[str | Path], folder: Path) -> list[str]:
     """Return the absolute paths of the sources."""
     places = [absolute(place) for place in places_of([str(source) for source in sources])]
     for place in places:
-        if not Path(place).exists():
-            raise InputError("no such file or folder", path=place, fix="give files and folders")
+        if not (Path(place).is_file() or Path(place).is_dir()):
+            what = "is no file and no folder" if Path(place).exists() else "no such file or folder"
+            raise InputError(what, path=place, fix="give files and folders")
         if Path(folder).resolve().is_relative_to(Path(place).resolve()):
             raise InputError(f"the index lies inside its source {place}", path=folder, fix="put it beside the source")
     return places
 
 
 def _refuse_other(folder: Path, places: Sequence[str]) -> None:
+    if not (folder / SOURCES).exists():
+        fix = f"build it again: {_call('longrank index', places, folder)}; documents added later are then lost"
+        raise InputError("the index has no record of its source files", path=folder, fix=fix)
     built_from = read_sources(folder).places
     if sorted(built_from) != sorted(places):
-        fix = f"longrank sync {' '.join(built_from)} -o {folder}, or choose another index"
+        fix = f"{_call('longrank sync', built_from, folder)}, or choose another index"
         raise InputError("the index was built from other sources", path=folder, got=", ".join(places), fix=fix)
+
+
+def _call(command: str, places: Sequence[str], folder: Path) -> str:
+    return f"{command} {shlex.join(places)} -o {shlex.quote(str(folder))}"
 
 
 def watched(sources: Sequence[str | Path]) -> Iterator[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -13,7 +14,7 @@ from longrank.collections.collection import IRDS, is_folder
 from longrank.collections.databases import is_address, shown_source
 from longrank.collections.documents import locate_documents, locate_in_files, places_of
 from longrank.collections.files import files_of
-from longrank.errors import InputError
+from longrank.errors import InputError, LongRankError
 from longrank.formats.corpora import Located
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
@@ -71,8 +72,18 @@ def build_from_files(
                 ids = (index.doc_id(number) for number in range(end, end + n))
                 files[state.path] = state._replace(ids=(*state.ids, *ids))
             end += n
-        write_sources(index.path, Sources(tuple(map(absolute, places)), corpus, files))
+        with _telling_state("the index is valid, but updates need this record: build the index again"):
+            write_sources(index.path, Sources(tuple(map(absolute, places)), corpus, files))
     return index
+
+
+@contextmanager
+def _telling_state(state: str) -> Iterator[None]:
+    """Add to the message of a failed write what stands."""
+    try:
+        yield
+    except LongRankError as error:
+        raise LongRankError(f"{error}; {state}") from error
 
 
 def absolute(place: str) -> str:
@@ -141,12 +152,32 @@ def update(
     changes = _compared(sources.files, now)
     if dry_run:
         return changes
-    if any(changes[:3]):
-        with Index.open(folder).writer(notes) as writer:
+    if now == sources.files:
+        return changes
+    with Index.open(folder).writer(notes) as writer:
+        if (newest := read_sources(folder)) != sources:  # another update has ended meanwhile
+            sources, now = newest, _now(newest)
+            changes = _compared(sources.files, now)
+        if any(changes[:3]):
             changes = _apply(writer, Index(folder), sources, changes, now, progress=progress, workers=workers)
-    if now != sources.files:
-        write_sources(folder, sources._replace(files=now))
+            write_sources(folder, _begun(sources, changes, now))
+            writer.commit()
+        with _telling_state("the index is up to date; the next update compares these files again"):
+            write_sources(folder, sources._replace(files=now))
     return changes
+
+
+def _begun(sources: Sources, changes: Changes, now: dict[str, SourceState]) -> Sources:
+    """Return the record of an update that a crash may leave on either side of its commit.
+
+    The files of the update count as changed next time, and their documents of both states as theirs: a document of a
+    file that vanishes before then is deleted, too.
+    """
+    files = dict(sources.files)
+    for path in (*changes.new, *changes.changed):
+        before = files[path].ids if path in files else ()
+        files[path] = SourceState(path, -1, 0, "", tuple(dict.fromkeys((*before, *now[path].ids))))
+    return sources._replace(files=files)
 
 
 def _now(sources: Sources) -> dict[str, SourceState]:
@@ -182,7 +213,9 @@ def _apply(
     ids: dict[str, list[str]] = {path: [] for path in (*changes.new, *changes.changed)}
     only = frozenset(map(Path, ids))
     corpus = replace(sources.corpus, files=replace(sources.corpus.files, only=only))
-    others = _others(_noted(locate_in_files(sources.places, writer.notes, corpus), ids), index, sources.corpus)
+    elsewhere = {doc_id: path for path in now if path not in ids for doc_id in now[path].ids}
+    read_again = _noted(locate_in_files(sources.places, writer.notes, corpus), ids, elsewhere)
+    others = _others(read_again, index, sources.corpus)
     before, first = len(writer), next(others, None)
     replaced = writer.add(chain([first], others), replace=True, **options) if first is not None else 0
     added = len(writer) - before + replaced
@@ -198,9 +231,15 @@ def _apply(
     return changes._replace(added=added, deleted=writer.delete(gone) + replaced)
 
 
-def _noted(documents: Iterator[Located], ids: dict[str, list[str]]) -> Iterator[Located]:
+def _noted(documents: Iterator[Located], ids: dict[str, list[str]], elsewhere: dict[str, str]) -> Iterator[Located]:
+    """Yield documents; note their ids by file, and in `elsewhere`, which begins with those of unchanged files."""
     for located in documents:
-        ids[located.path].append(located.document.doc_id)
+        doc_id = located.document.doc_id
+        if doc_id in elsewhere:
+            what = f"doc_id occurs twice, first in {elsewhere[doc_id]}"
+            raise InputError(what, path=located.path, line=located.line, got=doc_id)
+        elsewhere[doc_id] = located.path
+        ids[located.path].append(doc_id)
         yield located
 
 

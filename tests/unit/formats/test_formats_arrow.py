@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import shutil
+import struct
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, name: str) -> None:
 
 def test_values_that_python_cannot_hold_are_one_line(tmp_path: Path, name: str) -> None:
     texts = pa.array([b"Th\xffy"]).cast(pa.binary()).view(pa.string())
-    with pytest.raises(InputError, match=f"{name}: cannot be read: 'utf-8'"):
+    with pytest.raises(InputError, match=f"{name}: cannot be read: .*Invalid UTF8"):
         list(read_documents(write(tmp_path / name, {"id": ["a"], "text": texts})))
     years = pa.array([10**15], pa.timestamp("s"))
     with pytest.raises(InputError, match=f"{name}: cannot be read"):
@@ -150,4 +151,16 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
     path = write(tmp_path / "x.parquet", COLUMNS)
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingExtra, match="'arrow'"):
+        list(read_documents(path))
+
+
+@pytest.mark.parametrize("ending", [5, 1 << 30])
+@pytest.mark.parametrize("name", ["x.arrow", "x.stream.arrow"])
+def test_offsets_that_leave_their_text_are_refused(tmp_path: Path, name: str, ending: int) -> None:
+    path = write(tmp_path / name, {"id": ["a", "b"], "text": ["The tide is high.", "Fog."]})
+    offsets = struct.pack("<3i", 0, 17, 21)
+    content = path.read_bytes()
+    assert content.count(offsets) == 1
+    path.write_bytes(content.replace(offsets, struct.pack("<3i", 0, 17, ending)))
+    with pytest.raises(InputError, match=r"cannot be read: .*offset"):
         list(read_documents(path))

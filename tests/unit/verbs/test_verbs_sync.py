@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from longrank.errors import InputError
+from longrank.errors import InputError, LongRankError
 from longrank.index import Index
+from longrank.index.folder import SOURCES
+from longrank.index.sources import Sources, SourceState, write_sources
 from longrank.verbs.sync import sync, watched
 
 
@@ -84,3 +87,98 @@ def test_watching_yields_at_once_and_after_each_change(folder: Path) -> None:
     next(moments)
     (folder / "c.txt").unlink()
     next(moments)
+
+
+def read(index: Path) -> dict[str, str]:
+    return {document.doc_id: document.text for document in Index(index)}
+
+
+@pytest.mark.parametrize("n_written", [0, 1])
+def test_an_update_that_dies_beside_its_commit_leaves_no_document_of_a_file_that_then_vanishes(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_written: int
+) -> None:
+    sync([folder], tmp_path / "index")
+    (folder / "b.txt").unlink()
+    (folder / "c.txt").write_text("Cows moo.")
+    written: list[Sources] = []
+
+    def write(place: Path, sources: Sources) -> None:
+        if len(written) == n_written:
+            raise LongRankError("the disk is full")
+        written.append(sources)
+        write_sources(place, sources)
+
+    with monkeypatch.context() as patch, pytest.raises(LongRankError, match="the disk is full") as caught:
+        patch.setattr("longrank.verbs.updates.write_sources", write)
+        sync([folder], tmp_path / "index")
+    assert ("the index is up to date" in str(caught.value)) == bool(n_written)
+    assert ("c.txt" in read(tmp_path / "index")) == bool(n_written)
+    (folder / "c.txt").unlink()
+    sync([folder], tmp_path / "index")
+    assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
+    assert not any(sync([folder], tmp_path / "index"))
+
+
+@pytest.mark.parametrize("changed", [["b.jsonl"], ["a.jsonl", "b.jsonl"]])
+def test_an_id_of_two_files_is_an_error_of_an_update_as_of_a_build(tmp_path: Path, changed: list[str]) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.jsonl").write_text(f'{{"id": "{name}1", "text": "{name}"}}\n')
+    sync([folder], tmp_path / "index")
+    for name in changed:
+        with (folder / name).open("a") as stream:
+            stream.write('{"id": "a1", "text": "another"}\n' if name == "b.jsonl" else "\n")
+    with pytest.raises(InputError, match=r"doc_id occurs twice, first in .*a\.jsonl") as caught:
+        sync([folder], tmp_path / "index")
+    assert f"{folder / 'b.jsonl'}:2" in str(caught.value)
+    assert read(tmp_path / "index") == {"a1": "a", "b1": "b"}
+
+
+def test_a_file_that_changes_again_without_a_new_time_is_read_again(folder: Path, tmp_path: Path) -> None:
+    sync([folder], tmp_path / "index")
+    time = (folder / "a.txt").stat().st_mtime_ns
+    (folder / "a.txt").write_text("Dogs howl")
+    (folder / "a.txt").write_text("Dogs sing.")
+    os.utime(folder / "a.txt", ns=(time, time))
+    assert sync([folder], tmp_path / "index").changed == [str(folder / "a.txt")]
+    assert read(tmp_path / "index")["a.txt"] == "Dogs sing."
+
+
+def test_an_update_begins_at_the_record_of_another_that_ended_before_it_had_the_lock(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync([folder], tmp_path / "index")
+    (folder / "b.txt").unlink()
+    from longrank.verbs import updates
+
+    real, calls = updates._now, []
+
+    def now(sources: Sources) -> dict[str, SourceState]:
+        found = real(sources)
+        if not calls:  # another process indexes a file, which vanishes before this one has the lock
+            calls.append(found)
+            (folder / "c.txt").write_text("Cows moo.")
+            sync([folder], tmp_path / "index")
+            (folder / "c.txt").unlink()
+        return found
+
+    monkeypatch.setattr(updates, "_now", now)
+    sync([folder], tmp_path / "index")
+    assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
+    assert not any(sync([folder], tmp_path / "index"))
+
+
+def test_an_index_without_a_record_is_refused_with_the_command_that_builds_it(folder: Path, tmp_path: Path) -> None:
+    sync([folder], tmp_path / "index")
+    (tmp_path / "index" / SOURCES).unlink()
+    with pytest.raises(InputError, match="no record of its source files") as caught:
+        sync([folder], tmp_path / "index")
+    assert f"longrank index {folder} -o {tmp_path / 'index'}" in str(caught.value)
+
+
+def test_a_pipe_is_no_source_of_sync(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="is no file and no folder"):
+        sync([tmp_path / "pipe"], tmp_path / "index")
+    assert not (tmp_path / "index").exists()
