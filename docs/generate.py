@@ -63,6 +63,7 @@ _REGISTRIES = {
     "Similarities": "longrank.retrieval:SIMILARITIES",
     "Feedback models": "longrank.retrieval.feedback:FEEDBACKS",
     "Engines": "longrank.retrieval:ENGINES",
+    "Stores": "longrank.retrieval:STORES",
     "Fusions": "longrank.fusion:FUSIONS",
     "Analyzers": "longrank.text.analysis:ANALYZERS",
     "Document formats": "longrank.formats.corpora:READERS",

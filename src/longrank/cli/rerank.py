@@ -24,7 +24,9 @@ from longrank.cli.options import (
 
 
 def rerank(
-    index: Annotated[Path, typer.Argument(help="The index with the documents' texts.", metavar="INDEX")],
+    index: Annotated[
+        Path, typer.Argument(help="The index with the documents' texts, or STORE:SETTINGS.toml.", metavar="INDEX")
+    ],
     queries: QueriesSource,
     run: Annotated[Path, typer.Argument(help="The run to rerank, a TREC file from any engine.", metavar="RUN")],
     output: RunOutput,

@@ -16,7 +16,12 @@ from longrank.storage import atomic_write
 
 
 def retrieve(
-    index: Annotated[Path, typer.Argument(help="The index, or lucene:PATH for an index of Lucene.", metavar="INDEX")],
+    index: Annotated[
+        Path,
+        typer.Argument(
+            help="The index, lucene:PATH for an index of Lucene, or STORE:SETTINGS.toml for a store.", metavar="INDEX"
+        ),
+    ],
     queries: QueriesSource,
     output: Annotated[Path, typer.Option("-o", "--output", help="Output file, a TREC run; .gz compresses it.")],
     k: Annotated[int, typer.Option("-k", help="Documents per query.")] = 1000,

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 
 def search(
-    index: Annotated[Path, typer.Argument(help="The index.", metavar="INDEX")],
+    index: Annotated[
+        Path,
+        typer.Argument(
+            help="The index, or STORE:SETTINGS.toml for a store that finds the candidates.", metavar="INDEX"
+        ),
+    ],
     query: Annotated[str, typer.Argument(help="The query.", metavar="QUERY")],
     pipeline: Annotated[
         str | None,

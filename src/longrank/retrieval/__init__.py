@@ -34,6 +34,8 @@ from longrank.retrieval.similarities import parameters_of as parameters_of
 from longrank.retrieval.similarities import similarity_options as similarity_options
 from longrank.retrieval.sparse import Sparse as Sparse
 from longrank.retrieval.sparse import open_sparse
+from longrank.retrieval.stores import STORES as STORES
+from longrank.retrieval.stores import StoreRetriever, is_store, open_store
 from longrank.types import Notes
 
 if TYPE_CHECKING:
@@ -53,13 +55,15 @@ VECTOR_STAGES: dict[str, Callable[..., Dense | Sparse | Hybrid]] = {
 
 def open_retriever(
     source: Index | Path | str, stage: FirstStage, *, notes: Notes | None = None, filter: Filter | None = None
-) -> Searcher | WithFeedback | Dense | Sparse | Hybrid | LuceneRetriever:
-    """Return the retriever of a first stage over a LongRank index, or over another engine's (``lucene:PATH``).
+) -> Searcher | WithFeedback | Dense | Sparse | Hybrid | LuceneRetriever | StoreRetriever:
+    """Return the retriever of a first stage over a LongRank index, another engine's (``lucene:PATH``) or a store.
 
     Raises:
-        InputError: as `make_retriever`, `Index.open`, `Index.mask` or the engine; or another engine's index for a stage
-            with vectors or a filter.
+        InputError: as `make_retriever`, `Index.open`, `Index.mask`, the engine or `open_store`; or another engine's
+            index for a stage with vectors, or either for a filter; or a store for another stage than the default.
     """
+    if not isinstance(source, Index) and is_store(source):
+        return _of_store(source, stage, notes, filter)
     engine, _, path = ("", "", "") if isinstance(source, Index) else str(source).partition(":")
     if path and engine in ENGINES:
         if stage.kind != "words":
@@ -72,6 +76,17 @@ def open_retriever(
     mask = None if filter is None else index.mask(filter)
     retriever = make_retriever(index, stage, notes=notes)
     return retriever if mask is None else retriever.within(mask)
+
+
+def _of_store(source: Path | str, stage: FirstStage, notes: Notes | None, filter: Filter | None) -> StoreRetriever:
+    if stage != PRESETS["bm25-anserini"]:
+        fix = "leave the preset and its options out; the settings file says how the store ranks"
+        raise InputError("a store ranks by itself, not by a preset", got=str(source), fix=fix)
+    if filter is not None:
+        fix = "write the condition into the store's settings"
+        raise InputError("a filter needs a LongRank index", got=str(source), fix=fix)
+    notes = Notes() if notes is None else notes
+    return StoreRetriever(open_store(source, notes), notes)
 
 
 def pipeline_retriever(index: Index, stage: FirstStage, notes: Notes) -> Retriever:

@@ -12,9 +12,11 @@ from longrank.config import Assignments, listed, suggestion
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.ranking.devices import Shared, devices_of
+from longrank.ranking.from_store import index_of_run
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.pipeline import rerank as rerank_run
 from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings
+from longrank.retrieval.stores import is_store, open_store
 from longrank.types import Notes, Run
 from longrank.verbs.naming import naming_files
 
@@ -44,7 +46,7 @@ def rerank(
     """Rerank the top of a run by passages; the rest of the run follows below.
 
     Args:
-        index: an index with the documents' texts, or its folder.
+        index: an index with the documents' texts, or its folder; or ``STORE:SETTINGS.toml``, a store with them.
         queries: a list of texts (ids ``1``, ``2``, ...), ``{id: text}``, a DataFrame (``qid``, ``query``), queries,
             a file, a collection folder or ``irds:ID``.
         run: a `Run`, ``{query_id: {doc_id: score}}``, a DataFrame (``qid``, ``docno``, ``score``) or a TREC file.
@@ -88,6 +90,8 @@ def rerank(
     if len(devices) > 1 and (isinstance(pipeline, Pipeline) or score_cache is not None):
         what = "a score cache" if score_cache is not None else "an open pipeline"
         raise InputError(f"{what} belongs to one process", got=f"device={device}", fix="name one device")
+    if is_store(index):
+        index = index_of_run(open_store(str(index), notes), queries, first_stage)
     final = {"final.depth": depth, "final.tail": tail, "scorer.options.device": devices[0] if devices else None}
     opened = open_pipeline(
         index,

@@ -28,8 +28,11 @@ from longrank.verbs.naming import naming_files
 
 if TYPE_CHECKING:
     from longrank.retrieval.lucene import LuceneRetriever
+    from longrank.retrieval.stores import StoreRetriever
 
-    FirstStageRetriever: TypeAlias = Searcher | WithFeedback | Dense | Sparse | Hybrid | LuceneRetriever
+    FirstStageRetriever: TypeAlias = (
+        Searcher | WithFeedback | Dense | Sparse | Hybrid | LuceneRetriever | StoreRetriever
+    )
 
 NO_RESULTS = "queries without results"
 
@@ -54,7 +57,7 @@ def retrieve(
     """Find candidates by BM25, query likelihood or feedback, with the scores of Lucene and Anserini, or by vectors.
 
     Args:
-        index: an index or its folder; or ``lucene:PATH``, an index of Lucene.
+        index: an index or its folder; or ``lucene:PATH``, an index of Lucene; or ``STORE:SETTINGS.toml``, a store.
         queries: a list of texts (ids ``1``, ``2``, ...), ``{id: text}``, a DataFrame (``qid``, ``query``), queries,
             a file, a collection folder or ``irds:ID``.
         k: documents per query.
@@ -127,7 +130,7 @@ def expanded_queries(retriever: FirstStageRetriever, queries: Iterable[Query]) -
     if isinstance(retriever, Dense | Sparse):
         raise InputError("a preset of vectors alone searches for no terms", fix="remove --explain-query")
     if not isinstance(retriever, Searcher | WithFeedback | Hybrid):
-        raise InputError("--explain-query needs a LongRank index, not lucene:PATH")
+        raise InputError("--explain-query needs a LongRank index, not another engine or a store")
     quiet = retriever.noting(Notes())  # remarks were made during retrieval
     expanded = ((query.query_id, quiet.expand(query)) for query in queries)
     return [

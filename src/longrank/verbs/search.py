@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from longrank.config import Assignments, check_at_least, listed
 from longrank.errors import InputError
@@ -11,11 +12,13 @@ from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.ranking.explain import Result
 from longrank.ranking.fields import check_fields, with_metadata
+from longrank.ranking.from_store import pipeline_of_candidates, shown_fields
 from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
 from longrank.ranking.results import Results
-from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings, default_pipeline
+from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings, default_pipeline, load_pipeline
 from longrank.ranking.timed import Deadline, check_deadline
 from longrank.ranking.timed_search import search_within
+from longrank.retrieval.stores import is_store, open_store
 from longrank.types import Notes
 
 
@@ -38,7 +41,7 @@ def search(
     """Search long documents, and show the passages that matter.
 
     Args:
-        index: an index or its folder.
+        index: an index or its folder; or ``STORE:SETTINGS.toml``, a store that finds the candidates.
         query: the query.
         pipeline: a pipeline's name (`longrank pipelines` lists them), a TOML file, settings, or an open pipeline;
             None: ``mixed`` where the extras of MiniLM are installed, else ``lexical``.
@@ -79,15 +82,36 @@ def search(
     if deadline is not None and not isinstance(deadline, Deadline):
         check_deadline(deadline)
     notes = Notes() if notes is None else notes
-    opened = open_pipeline(
-        index,
-        default_pipeline() if pipeline is None else pipeline,
-        model=model,
-        assignments=[*listed(assignments), *(ALLOW_UNTRAINED if allow_untrained else ())],
-        notes=notes,
-        score_cache=score_cache,
-    )
-    check_fields(opened.index, show or ())
+    pipeline = default_pipeline() if pipeline is None else pipeline
+    assignments = [*listed(assignments), *(ALLOW_UNTRAINED if allow_untrained else ())]
+    options: dict[str, Any] = {"model": model, "score_cache": score_cache, "notes": notes}
+    if is_store(index):
+        if condition is not None:
+            fix = "write the condition into the store's settings"
+            raise InputError("a filter needs a LongRank index", got=str(index), fix=fix)
+        candidates = _of_store(str(index), query, pipeline, assignments, k=k, **options)
+        if candidates is None:
+            return Results(query, [], notes)
+        opened, show = candidates, shown_fields(candidates.index, show, notes)
+    else:
+        opened = open_pipeline(index, pipeline, assignments=assignments, **options)
+        check_fields(opened.index, show or ())
     bound = filtered(opened, condition)
     results, partial = search_within(bound, query, deadline, k=k, passages=passages, notes=notes)
     return Results(query, with_metadata(results, opened.index, show), notes, partial)
+
+
+def _of_store(
+    source: str,
+    query: str,
+    pipeline: str | Path | PipelineSettings | Pipeline,
+    assignments: Assignments,
+    *,
+    k: int,
+    **options: Any,
+) -> Pipeline | None:
+    """Return the pipeline on the candidates of a store; None: it finds nothing."""
+    if isinstance(pipeline, Pipeline):
+        raise InputError("an open pipeline belongs to an index, not to a store", got=source)
+    settings = load_pipeline(pipeline, assignments)
+    return pipeline_of_candidates(open_store(source, options["notes"]), query, settings, k=k, **options)

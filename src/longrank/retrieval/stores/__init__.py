@@ -1,0 +1,52 @@
+"""First stages in stores that people have: a query in; ids, texts, scores and metadata out.
+
+    longrank search postgres:library.toml "lights of the coast"
+    longrank retrieve qdrant:pages.toml QUERIES -o RUN
+
+The file has the settings of the store; docs/candidates.md describes them. To add a store, write a class that follows
+`Store` and add a line to `STORES`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from longrank.config import lookup, read_toml
+from longrank.errors import InputError
+from longrank.retrieval.stores.found import Found as Found
+from longrank.retrieval.stores.found import Store as Store
+from longrank.retrieval.stores.found import StoreRetriever as StoreRetriever
+from longrank.types import Notes
+
+STORES: dict[str, type[Store] | str] = {
+    "postgres": "longrank.retrieval.stores.postgres:Postgres",
+    "opensearch": "longrank.retrieval.stores.opensearch:OpenSearch",
+    "elasticsearch": "longrank.retrieval.stores.elasticsearch:Elasticsearch",
+    "qdrant": "longrank.retrieval.stores.qdrant:Qdrant",
+}
+"""Stores by the prefix of ``postgres:SETTINGS.toml``; they are opened with a path, settings and notes."""
+
+
+def is_store(source: object) -> bool:
+    """Tell whether a source names a store: ``postgres:SETTINGS.toml``."""
+    name, colon, _ = str(source).partition(":")
+    return isinstance(source, str | Path) and bool(colon) and name in STORES
+
+
+def open_store(source: str | Path, notes: Notes) -> Store:
+    """Read the settings of a store; it is reached by the first query.
+
+    Args:
+        source: ``STORE:SETTINGS.toml``.
+        notes: counts documents with an empty text, and ids that a store returns twice.
+
+    Raises:
+        InputError: no such file, or wrong settings; names the key.
+        MissingExtra: the store's client is not installed.
+    """
+    name, _, path = str(source).partition(":")
+    if not path.endswith(".toml"):
+        fix = f"write its settings to a file, and give {name}:FILE.toml"
+        raise InputError("a store is named by its file of settings", got=str(source), fix=fix)
+    opened: Store = lookup(STORES, name, "store")(Path(path), read_toml(Path(path)), notes=notes)
+    return opened

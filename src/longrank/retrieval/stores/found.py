@@ -1,0 +1,123 @@
+"""Documents that a store returns for a query, and the first stage that ranks by its scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, Self
+
+from longrank.config import check_at_least
+from longrank.errors import InputError
+from longrank.formats.records import Composer, CorpusOptions, Record
+from longrank.text.words import readable
+from longrank.types import Document, Notes, Query, Run, ScoredDoc
+
+_OPTIONS = CorpusOptions(ignore_passages=True)
+
+
+class Found(NamedTuple):
+    """A document as the store has it, with metadata, and its score in the store's unit."""
+
+    document: Document
+    score: float
+
+
+class Store(Protocol):
+    """A store of documents that finds candidates itself; safe to call from several threads."""
+
+    def __init__(self, path: Path, settings: Mapping[str, Any], *, notes: Notes) -> None:
+        """Check the settings, which the file `path` holds."""
+        ...
+
+    def search(self, query: Query, k: int) -> list[Found]:
+        """Return at most `k` documents, in the store's order, each id once.
+
+        Raises:
+            InputError: the store cannot be reached, refuses the query, or lacks a field of the settings.
+        """
+        ...
+
+    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
+        """Return the documents with these ids; ids that the store lacks are left out. Raises as `search`."""
+        ...
+
+
+class StoreRetriever:
+    """Ranks by the scores of a store, one query after another.
+
+    Attributes:
+        store: the store.
+        notes: notes of the retriever.
+        parallel: false; a store that others use gets one query at a time.
+    """
+
+    parallel = False
+
+    def __init__(self, store: Store, notes: Notes) -> None:
+        self.store, self.notes = store, notes
+
+    def noting(self, notes: Notes) -> Self:
+        """Return the same retriever with other notes."""
+        retriever = copy(self)
+        retriever.notes = notes
+        return retriever
+
+    def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
+        """Return at most `k` documents, best first, ties by doc_id descending.
+
+        Raises:
+            InputError: `k` is below 1; or as `Store.search`.
+        """
+        check_at_least("k", k, 1)
+        return list(run_of(query, self.store.search(query, k)).get(query.query_id))
+
+
+def run_of(query: Query, found: Sequence[Found], tag: str = "") -> Run:
+    """Return the ranking of a query as a run."""
+    return Run(tag, [ScoredDoc(query.query_id, item.document.doc_id, item.score) for item in found])
+
+
+def documents_of(records: Iterable[Record], place: Path, notes: Notes) -> list[Document]:
+    """Return records as documents, each id once: the first of an id stays, others are counted.
+
+    Args:
+        records: ids and values; ``title`` and ``text`` are title and text, all others metadata.
+        place: the store, for messages.
+        notes: counts documents with an empty text, and ids that come twice.
+
+    Raises:
+        InputError: a record without a text.
+    """
+    composer, documents = Composer(_OPTIONS), dict[str, Document]()
+    for record in records:
+        if record.doc_id in documents:
+            notes.add("documents that the store returned twice, counted once", f"document {record.doc_id}")
+            continue
+        values = {name: readable(value) if isinstance(value, str) else value for name, value in record.values.items()}
+        documents[record.doc_id] = composer.document(record._replace(values=values), place, notes)
+    return list(documents.values())
+
+
+def scored(rows: Sequence[tuple[Record, Any]], place: Path, notes: Notes) -> list[Found]:
+    """Return records with their scores as found documents; without scores, the score is 1 / rank.
+
+    Raises:
+        InputError: as `documents_of`, or a score that is not a finite number.
+    """
+    scores: dict[str, float] = {}
+    for rank, (record, score) in enumerate(rows, 1):
+        scores.setdefault(record.doc_id, 1 / rank if score is None else _number(score, record.doc_id, place))
+    documents = documents_of([record for record, _ in rows], place, notes)
+    return [Found(document, scores[document.doc_id]) for document in documents]
+
+
+def _number(score: Any, doc_id: str, place: Path) -> float:
+    try:
+        number = float(score)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"the score of document {doc_id!r} is not a finite number", path=place, got=score)
+    return number

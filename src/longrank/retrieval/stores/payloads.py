@@ -1,0 +1,65 @@
+"""Payloads of stores that hold JSON objects: named fields become id, title, text and metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from longrank.errors import InputError
+from longrank.formats.jsonl import id_of
+from longrank.formats.lines import Line
+from longrank.formats.records import Record
+from longrank.retrieval.stores.settings import StoreSettings
+
+
+class Hit(NamedTuple):
+    """An object of a store: its own key, its fields, and its score; None: the store gives no score."""
+
+    key: object
+    payload: Mapping[str, Any]
+    score: float | None = None
+
+
+def records_of_hits(
+    hits: Iterable[Hit], settings: StoreSettings, id_field: str | None, path: Path
+) -> list[tuple[Record, float | None]]:
+    """Return hits as records with their scores; a text that is missing is empty.
+
+    Args:
+        hits: the hits.
+        settings: names of the fields; ``a.b`` is the field b of the object a.
+        id_field: field of the ids; None: the hit's own key.
+        path: file of the settings, for messages.
+
+    Raises:
+        InputError: no usable id, or no hit has the field of the text.
+    """
+    hits = list(hits)
+    if hits and all(value_at(hit.payload, settings.text) is None for hit in hits):
+        fix = f'name the field of the text: text = "..."; documents have {", ".join(sorted(hits[0].payload)) or "none"}'
+        raise InputError("no document has this field", path=path, got=settings.text, fix=fix)
+    return [(_record(hit, number, settings, id_field, path), hit.score) for number, hit in enumerate(hits, 1)]
+
+
+def _record(hit: Hit, number: int, settings: StoreSettings, id_field: str | None, path: Path) -> Record:
+    key = hit.key if id_field is None else value_at(hit.payload, id_field)
+    if key is None:
+        fix = "name a field that every document has"
+        raise InputError(f"document {hit.key!r} lacks the field of the id", path=path, got=id_field, fix=fix)
+    doc_id = id_of({"id": key}, ("id",), Line(number, "", True), path)
+    used = {settings.text, settings.title, id_field}
+    names: Sequence[str] = settings.metadata if settings.metadata is not None else [*hit.payload]
+    others = {name: value_at(hit.payload, name) for name in names if name not in used}
+    title = None if settings.title is None else value_at(hit.payload, settings.title)
+    text = value_at(hit.payload, settings.text)
+    return Record(doc_id, {**others, "title": title, "text": "" if text is None else text}, None)
+
+
+def value_at(payload: Mapping[str, Any], name: str) -> Any:
+    """Return a field of an object, ``a.b`` as the field b of the object a; None if there is none."""
+    if name in payload:
+        return payload[name]
+    first, dot, rest = name.partition(".")
+    below = payload.get(first) if dot else None
+    return value_at(below, rest) if isinstance(below, Mapping) else None

@@ -1,0 +1,181 @@
+"""Qdrant as a first stage, by its official client (extra ``qdrant``): a server, or a folder in local mode.
+
+A folder is open only while it is read: the client of local mode locks it.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from longrank.errors import InputError, MissingExtra, first_line
+from longrank.retrieval.stores.encoding import QueryEncoder
+from longrank.retrieval.stores.found import Found, documents_of, scored
+from longrank.retrieval.stores.payloads import Hit, records_of_hits
+from longrank.retrieval.stores.settings import StoreSettings, secret_in, settings_of
+from longrank.types import Document, Notes, Query
+
+Name = Annotated[str, Field(min_length=1)]
+_BY_IDS = 100  # documents per request
+
+
+class QdrantSettings(StoreSettings):
+    """Settings of a collection.
+
+    Attributes:
+        url: ``http://HOST:6333``; or `path`.
+        path: folder of Qdrant's local mode, beside the file of the settings.
+        collection: name of the collection.
+        id: field of the payload with the ids; None: the ids of the points.
+        encoder: the bi-encoder of the collection's vectors.
+        vector: name of the vector, if the collection names its vectors.
+        key_file: file with an API key.
+    """
+
+    url: Name | None = None
+    path: Name | None = None
+    collection: Name
+    id: Name | None = None
+    encoder: Name
+    vector: Name | None = None
+    key_file: Name | None = None
+
+    @model_validator(mode="after")
+    def _check_place(self) -> Self:
+        if (self.url is None) == (self.path is None):
+            raise ValueError("give either `url` or `path`")
+        return self
+
+
+class Qdrant:
+    """Candidates from Qdrant: the points whose vectors are nearest to the query's.
+
+    Args:
+        path: file of the settings.
+        settings: its content.
+        notes: counts documents with an empty text, and ids that come twice.
+
+    Raises:
+        InputError: wrong settings, no such file of a key, or a folder that cannot be opened.
+        MissingExtra: qdrant-client is not installed.
+    """
+
+    def __init__(self, path: Path, settings: Mapping[str, Any], *, notes: Notes) -> None:
+        try:
+            import qdrant_client
+        except ImportError:
+            raise MissingExtra("searching Qdrant", "qdrant") from None
+        self._path, self._notes, self._lock = path, notes, threading.Lock()
+        self._settings = settings_of(QdrantSettings, settings, path)
+        self._encoder = QueryEncoder(self._settings.encoder, notes)
+        self._make, self._key = qdrant_client.QdrantClient, secret_in(path, self._settings.key_file)
+
+    def search(self, query: Query, k: int) -> list[Found]:
+        """Return at most `k` documents. Raises as `Store.search`."""
+        vector, settings = self._encoder.vector(query), self._settings
+        with self._opened() as client:
+            self._check_dimension(client, len(vector))
+            options: dict[str, Any] = {"using": settings.vector, "limit": k, "with_payload": True}
+            points = client.query_points(settings.collection, query=vector, **options).points
+        hits = [Hit(point.id, point.payload or {}, point.score) for point in points]
+        return scored(records_of_hits(hits, settings, settings.id, self._path), self._place, self._notes)
+
+    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
+        """Return the documents with these ids. Raises as `Store.documents`."""
+        hits: list[Hit] = []
+        with self._opened() as client:
+            for start in range(0, len(doc_ids), _BY_IDS):
+                points = self._points(client, doc_ids[start : start + _BY_IDS])
+                hits += [Hit(point.id, point.payload or {}) for point in points]
+        records = records_of_hits(hits, self._settings, self._settings.id, self._path)
+        return documents_of((record for record, _ in records), self._place, self._notes)
+
+    def _points(self, client: Any, doc_ids: Sequence[str]) -> list[Any]:
+        from qdrant_client import models
+
+        collection, field = self._settings.collection, self._settings.id
+        if field is None:
+            keys = [key for key in map(_point_id, doc_ids) if key is not None]
+            return list(client.retrieve(collection, keys, with_payload=True))
+        condition = models.FieldCondition(key=field, match=models.MatchAny(any=list(doc_ids)))
+        found, offset = [], None
+        while True:
+            some, offset = client.scroll(
+                collection, models.Filter(must=[condition]), limit=_BY_IDS, offset=offset, with_payload=True
+            )
+            found += some
+            if offset is None:
+                return found
+
+    @property
+    def _place(self) -> Path:
+        return Path(f"Qdrant collection {self._settings.collection}")
+
+    def _client(self) -> Any:
+        settings = self._settings
+        if settings.url is not None:
+            timeout = max(1, round(settings.timeout))
+            return self._make(url=settings.url, api_key=self._key, timeout=timeout, check_compatibility=False)
+        folder = self._path.parent / Path(settings.path or "").expanduser()
+        if not folder.is_dir():
+            raise InputError("no such folder", path=folder, fix="see `path`")
+        try:
+            return self._make(path=str(folder))
+        except RuntimeError as error:
+            fix = "end the other program, or use a Qdrant server"
+            raise InputError(f"Qdrant cannot open it: {first_line(error)}", path=folder, fix=fix) from None
+
+    def _check_dimension(self, client: Any, dimension: int) -> None:
+        """Refuse an encoder whose vectors are not the collection's.
+
+        Raises:
+            InputError: no such named vector, or another dimension.
+        """
+        settings = self._settings
+        vectors = client.get_collection(settings.collection).config.params.vectors
+        named = vectors if isinstance(vectors, dict) else {}
+        if named and settings.vector not in named:
+            fix = f"set `vector` to one of {', '.join(sorted(named))}"
+            raise InputError("the collection names its vectors", path=self._path, got=settings.vector, fix=fix)
+        size = getattr(named.get(settings.vector, vectors), "size", None)
+        if size != dimension:
+            what = f"the collection's vectors have {size} dimensions, those of the encoder {dimension}"
+            raise InputError(what, path=self._path, got=settings.encoder, fix="name the encoder of the collection")
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        """Open a client, for one thread at a time; its errors become one line."""
+        from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
+
+        try:
+            with self._lock, closing(self._client()) as client:
+                yield client
+        except UnexpectedResponse as error:
+            raise self._refused(error.status_code, error.content) from None
+        except ResponseHandlingException as error:
+            what = f"cannot reach Qdrant at {self._settings.url}: {first_line(error)}"
+            raise InputError(what, path=self._path, fix="see `url` and `timeout`") from None
+        except (ApiException, ValueError, KeyError) as error:  # local mode raises ValueError
+            fix = "see `collection`" if "not found" in str(error) else None
+            raise InputError(f"Qdrant refuses: {first_line(error)}", path=self._path, fix=fix) from None
+
+    def _refused(self, status: int | None, content: bytes) -> InputError:
+        fixes = {401: "see `key_file`", 403: "see `key_file`", 404: "see `collection`"}
+        message = content.decode("utf-8", "replace")[:200]
+        return InputError(f"Qdrant refuses ({status}): {message}", path=self._path, fix=fixes.get(status or 0))
+
+
+def _point_id(doc_id: str) -> int | str | None:
+    """Return the id of a point, a number or UUID; None: no point has such an id."""
+    if doc_id.isascii() and doc_id.isdigit():
+        return int(doc_id)
+    try:
+        return str(uuid.UUID(doc_id))
+    except ValueError:
+        return None

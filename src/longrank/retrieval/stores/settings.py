@@ -1,0 +1,63 @@
+"""Settings that all stores share, and their files of passwords and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from annotated_types import Gt, Le
+from pydantic import BaseModel, ConfigDict, Field
+
+from longrank.config import validated
+from longrank.errors import InputError
+from longrank.small_files import MIB, read_small
+
+S = TypeVar("S", bound="StoreSettings")
+
+
+class StoreSettings(BaseModel):
+    """Settings of any store.
+
+    Attributes:
+        title: field or column of the title; None: there is none.
+        text: field or column of the text, into which evidence has its offsets.
+        metadata: other fields to keep; None: what the store returns.
+        encoder: a bi-encoder that makes the query vector: a name, a folder or an alias; None: no vector is made.
+        timeout: seconds until a request is given up.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    title: Annotated[str, Field(min_length=1)] | None = "title"
+    text: Annotated[str, Field(min_length=1)] = "text"
+    metadata: list[str] | None = None
+    encoder: Annotated[str, Field(min_length=1)] | None = None
+    timeout: Annotated[float, Gt(0), Le(3600)] = 10.0
+
+
+def settings_of(model: type[S], data: Mapping[str, Any], path: Path) -> S:
+    """Check the settings of a file.
+
+    Raises:
+        InputError: an unknown key (suggests the nearest), a wrong type or value.
+    """
+    return validated(model, data, str(path))
+
+
+def secret_in(path: Path, name: str | None) -> str | None:
+    """Return the content of a file with a password or key beside the settings file `path`; None if no file is named.
+
+    Raises:
+        InputError: no such file, or it is empty; never shows the content.
+    """
+    if name is None:
+        return None
+    file = path.parent / Path(name).expanduser()
+    try:
+        secret = read_small(file, MIB, "passwords").decode("utf-8", "replace").strip()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", path=file) from None
+    if not secret:
+        raise InputError("the file is empty", path=file, fix="write the password or key into it")
+    return secret
