@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, overload
@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 _FEW = 16  # strings that are read faster one at a time
+_BLOCK = 1 << 10  # strings of an iteration that are read at a time
+_COPIED = 1 << 22  # bytes that are copied at a time
 
 
 class Slices(Protocol):
@@ -152,6 +154,15 @@ class Strings(Sequence[bytes]):
             return [characters[a:b] for a, b in pairwise(bounds.tolist())]
         return [gathered[a:b].decode() for a, b in pairwise(bounds.tolist())]
 
+    def between(self, first: int, last: int) -> tuple[Array, Array]:
+        """Return (the bytes of the strings ``[first:last]``, their bounds in the list, uint64[n + 1])."""
+        bounds = self._offsets[first : last + 1]
+        return self._text[int(bounds[0]) : int(bounds[-1])], bounds
+
+    def __iter__(self) -> Iterator[bytes]:
+        for first in range(0, len(self), _BLOCK):
+            yield from self._between(first, min(first + _BLOCK, len(self)))
+
     @property
     def packed(self) -> Packed:
         """The strings of a mapped, sorted list, as arrays."""
@@ -181,6 +192,18 @@ class StringsWriter:
         """Append strings."""
         self._text.write(b"".join(strings))
         self._add(np.cumsum(np.fromiter(map(len, strings), np.uint64, len(strings)), dtype=np.uint64))
+
+    def extend_gathered(self, text: NDArray[np.uint8], bounds: NDArray[np.int64]) -> None:
+        """Append strings from `Strings.gathered`."""
+        self._text.write(text.data)
+        self._add(bounds[1:].astype(np.uint64))
+
+    def extend_between(self, strings: Strings, first: int, last: int) -> None:
+        """Append the strings ``[first:last]`` of another list, which is mapped."""
+        text, bounds = strings.between(first, last)
+        for begin in range(0, len(text), _COPIED):
+            self._text.write(text[begin : begin + _COPIED].data)
+        self._add(bounds[1:] - bounds[0])
 
     def extend_from(self, folder: Path, name: str) -> None:
         """Append all strings of another list."""

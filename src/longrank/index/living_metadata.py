@@ -36,9 +36,7 @@ class LivingMetadata(Remembered):
         fields: dict[str, None] = {}
         for part in self._parts:
             if part.metadata is not None:
-                firsts = {name: part.metadata.first(name, part.dead) for name in part.metadata.fields}
-                living = {name: first for name, first in firsts.items() if first is not None}
-                fields |= dict.fromkeys(sorted(living, key=living.__getitem__))
+                fields |= dict.fromkeys(part.metadata.firsts(part.dead))
         return list(fields)
 
     def of(self, number: int) -> dict[str, Any]:

@@ -19,8 +19,9 @@ import numpy as np
 
 from longrank.errors import InputError
 from longrank.index.arrays import Array, ArrayWriter, Strings, StringsWriter, write_array
-from longrank.index.metadata import write_metadata
-from longrank.index.segments import FORWARD, METADATA, Segment, narrowest
+from longrank.index.metadata import NAME as METADATA_FILE
+from longrank.index.metadata_writing import Copied, Records, Source, write_metadata
+from longrank.index.segments import FORWARD, METADATA, PLACES, Segment, narrowest
 
 _BLOCK = 1 << 18  # strings of all segments merged at a time
 _SAMPLE = 1 << 10  # every n-th string is read to find the blocks
@@ -263,20 +264,11 @@ def _merge_documents(segments: Sequence[Segment], folder: Path) -> None:
 
 def _merge_metadata(segments: Sequence[Segment], folder: Path) -> None:
     """Write the metadata file, if any document has metadata."""
-    having = [
-        (base, segment)
-        for base, segment in zip(_bases(segments), segments, strict=False)
-        if (segment.folder / f"{METADATA}.bytes").exists()
-    ]
-    if not having:
-        return
-    write_metadata(
-        folder,
-        (
-            (number, text.decode())
-            for base, segment in having
-            for number, text in enumerate(segment.strings(METADATA), base)
-            if text
-        ),
-    )
-    _remove([segment for _, segment in having], f"{METADATA}.bytes", f"{METADATA}.offsets")
+    sources: list[Source] = []
+    for base, segment in zip(_bases(segments), segments, strict=False):
+        if (segment.folder / f"{METADATA}.bytes").exists():
+            sources.append(Records(base, segment.strings(METADATA)))
+        elif (segment.folder / METADATA_FILE).exists():
+            sources.append(Copied(base, segment.folder / METADATA_FILE, segment.array(PLACES)[:]))
+    if sources:
+        write_metadata(folder, sources)

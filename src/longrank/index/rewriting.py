@@ -1,31 +1,63 @@
 """Write the living documents of a segment as the input of a merge.
 
 The result is the segment that `longrank.index.segments` would write for these documents, so merged segments have the
-bytes of a new build.
+bytes of a new build. Files that stay as they are get a second name (a hard link) instead of a copy.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
-from longrank.index.arrays import Array, ArrayWriter, StringsWriter, write_array
+from longrank.index.arrays import Array, ArrayWriter, Strings, StringsWriter, write_array
+from longrank.index.metadata import NAME as METADATA
 from longrank.index.parts import Bools, Part
-from longrank.index.segments import FORWARD, METADATA, Segment
+from longrank.index.segments import FORWARD, PLACES, Segment
 
-_DOCUMENTS = 64  # documents copied at a time
+_STRINGS = 1 << 14  # ids or terms gathered at a time
 _POSTINGS = 1 << 21  # postings copied at a time
+
+_SAME = ("id_order", "lengths", "spans", "starts", "docs", "tfs", *FORWARD[1:])
+_SAME_STRINGS = ("ids", "titles", "texts", "terms")
 
 
 def write_living(part: Part, folder: Path) -> Segment:
     """Write the living documents of `part` into the new folder `folder`."""
     folder.mkdir()
     living = ~part.dead
+    segment = _rewritten(part, living, folder) if part.dead.any() else _linked(part, folder)
+    _write_strings(folder, "sorted_ids", part.documents.strings["ids"], _living_order(part, living))
+    write_array(folder / "span_counts", part.documents.span_counts[living], segment.type_of("span_counts"))
+    write_array(folder / FORWARD[0], part.forward.counts[living], segment.type_of(FORWARD[0]))
+    if part.metadata is not None and part.metadata.firsts(part.dead):
+        _link(part.folder / METADATA, folder / METADATA)
+        write_array(folder / PLACES, np.where(living, np.cumsum(living) - 1, -1), segment.type_of(PLACES))
+    return segment
+
+
+def _linked(part: Part, folder: Path) -> Segment:
+    """Link the files of a segment without deletions."""
+    for name in (*_SAME, *(f"{name}.{end}" for name in _SAME_STRINGS for end in ("bytes", "offsets"))):
+        _link(part.folder / name, folder / name)
+    max_tf = int(np.iinfo(part.meta["tf_type"]).max)  # has the same type as the largest occurrences
+    return Segment(folder, part.n_living, part.n_nonempty, part.total_terms, len(part.postings.docs), max_tf)
+
+
+def _link(path: Path, place: Path) -> None:
+    try:
+        os.link(path, place)
+    except OSError:  # a file system without links, or too many links
+        shutil.copyfile(path, place)
+
+
+def _rewritten(part: Part, living: Bools, folder: Path) -> Segment:
+    """Write all without the deleted documents."""
     _write_documents(part, living, folder)
-    _write_metadata(part, living, folder)
     max_tf = max((int(tfs.max(initial=0)) for _, tfs in _forward(part, living)), default=0)
     segment = Segment(folder, part.n_living, part.n_nonempty, part.total_terms, 0, max_tf)
     n_postings, numbers = _write_postings(part, living, segment)
@@ -34,37 +66,30 @@ def write_living(part: Part, folder: Path) -> Segment:
 
 
 def _write_documents(part: Part, living: Bools, folder: Path) -> None:
-    documents, numbers = part.documents, np.flatnonzero(living)
+    documents = part.documents
+    edges = np.flatnonzero(np.diff(living.astype(np.int8), prepend=0, append=0))
     for name, strings in documents.strings.items():
         with StringsWriter(folder, name) as writer:
-            for first in range(0, len(numbers), _DOCUMENTS):
-                writer.extend([strings[number] for number in numbers[first : first + _DOCUMENTS].tolist()])
-    with StringsWriter(folder, "places") as writer:  # ids are distinct, so no message names a place
-        writer.extend([b"\n0"] * len(numbers))
-    order = documents.id_order[living[documents.id_order]]
-    with StringsWriter(folder, "sorted_ids") as writer:
-        for first in range(0, len(order), _DOCUMENTS):
-            writer.extend([documents.strings["ids"][n] for n in order[first : first + _DOCUMENTS].tolist()])
-    write_array(folder / "id_order", (np.cumsum(living) - 1)[order], "<u4")
+            for first, last in edges.reshape(-1, 2).tolist():
+                writer.extend_between(strings, first, last)
+    write_array(folder / "id_order", (np.cumsum(living) - 1)[_living_order(part, living)], "<u4")
     write_array(folder / "lengths", documents.lengths[living], "<u4")
-    counts, spans = documents.span_counts, documents.spans.reshape(-1, 2)
-    write_array(folder / "span_counts", counts[living], "<u4")
-    write_array(folder / "spans", spans[np.repeat(living, counts)].ravel(), "<u4")
+    spans = documents.spans.reshape(-1, 2)
+    write_array(folder / "spans", spans[np.repeat(living, documents.span_counts)].ravel(), "<u4")
 
 
-def _write_metadata(part: Part, living: Bools, folder: Path) -> None:
-    """Write the metadata of living documents as JSON objects, if any document has metadata."""
-    if part.metadata is None or not any(living[number] for number, _ in part.metadata.texts()):
-        return
-    places = np.cumsum(living) - 1
-    with StringsWriter(folder, METADATA) as writer:
-        done = 0
-        for number, text in part.metadata.texts():
-            if living[number]:
-                place = int(places[number])
-                writer.extend([*[b""] * (place - done), text.encode()])
-                done = place + 1
-        writer.extend([b""] * (part.n_living - done))
+def _living_order(part: Part, living: Bools) -> Array:
+    """Return the living documents in the order of their ids."""
+    order = part.documents.id_order
+    chosen: Array = order[living[order]]
+    return chosen
+
+
+def _write_strings(folder: Path, name: str, strings: Strings, places: Array) -> None:
+    """Write the strings at some places of a list."""
+    with StringsWriter(folder, name) as writer:
+        for first in range(0, len(places), _STRINGS):
+            writer.extend_gathered(*strings.gathered(places[first : first + _STRINGS]))
 
 
 def _write_postings(part: Part, living: Bools, segment: Segment) -> tuple[int, Array]:
@@ -73,11 +98,7 @@ def _write_postings(part: Part, living: Bools, segment: Segment) -> tuple[int, A
     new_numbers = (np.cumsum(living) - 1).astype(np.uint32)
     dfs = part.dfs(np.arange(len(part.postings)))
     kept = np.flatnonzero(dfs)
-    with StringsWriter(segment.folder, "terms") as terms:
-        for first in range(0, len(kept), _POSTINGS >> 6):
-            text, bounds = part.postings.spelled(kept[first : first + (_POSTINGS >> 6)])
-            gathered = text.tobytes()
-            terms.extend([gathered[a:b] for a, b in zip(bounds.tolist(), bounds[1:].tolist(), strict=False)])
+    _write_strings(segment.folder, "terms", part.postings.sorted_terms, kept)
     write_array(segment.folder / "starts", np.concatenate(([0], np.cumsum(dfs[kept]))), segment.type_of("starts"))
     with ExitStack() as stack:
         new_docs = stack.enter_context(ArrayWriter(segment.folder / "docs", segment.type_of("docs")))
@@ -90,8 +111,7 @@ def _write_postings(part: Part, living: Bools, segment: Segment) -> tuple[int, A
 
 
 def _write_forward(part: Part, living: Bools, segment: Segment, numbers: Array) -> None:
-    counts, terms, tfs = FORWARD
-    write_array(segment.folder / counts, part.forward.counts[living], segment.type_of(counts))
+    _, terms, tfs = FORWARD
     with ExitStack() as stack:
         new_terms = stack.enter_context(ArrayWriter(segment.folder / terms, segment.type_of(terms)))
         new_tfs = stack.enter_context(ArrayWriter(segment.folder / tfs, segment.type_of(tfs)))

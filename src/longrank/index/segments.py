@@ -29,6 +29,8 @@ from longrank.text.analysis import ANALYZERS, Analyzer
 from longrank.text.words import pieces
 
 METADATA = "metadata"
+PLACES = "metadata_places"
+"""New numbers of the documents of the metadata file in a segment that is merged again; 2^32 - 1: deleted."""
 FORWARD = ("forward_counts", "forward_terms", "forward_tfs")
 
 

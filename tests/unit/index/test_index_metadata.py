@@ -14,7 +14,7 @@ from collections_of_words import located, random_documents
 from longrank.cli.main import main
 from longrank.errors import InputError, IntegrityError
 from longrank.formats.records import CorpusOptions
-from longrank.index import Index, batches, build_index, metadata, verify_index
+from longrank.index import Index, batches, build_index, metadata, metadata_writing, verify_index
 from longrank.types import Document, Notes
 
 BOOKS: list[dict[str, Any]] = [
@@ -112,7 +112,7 @@ def test_values_in_memory_become_json_values() -> None:
 
 
 def test_too_many_fields_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata, "MAX_FIELDS", 3)
+    monkeypatch.setattr(metadata_writing, "MAX_FIELDS", 3)
     Index.build([{"id": "a", "text": "dogs", "x": 1, "y": 2, "z": 3}])
     with pytest.raises(InputError, match=r"more than 3 different fields \(got 'z'\)"):
         Index.build(
@@ -136,3 +136,14 @@ def test_an_open_index_reads_its_metadata_after_the_index_was_replaced(tmp_path:
     Index.build([("a", "dogs")], tmp_path / "index")
     assert index.metadata("a")["year"] == 1970
     assert Index(tmp_path / "index").metadata("a") == {}
+
+
+def test_merged_metadata_have_the_bytes_of_a_new_build(tmp_path: Path) -> None:
+    documents = with_metadata(60)
+    built = build_index(located(documents), tmp_path / "built")
+    index = Index.build(documents[:20], tmp_path / "changed").add(documents[20:45]).add(documents[45:])
+    extra = [Document("extra", "", "dogs", metadata={"year": 1, "other": [1, "é"]})]
+    changed = index.add(extra).delete(["extra"]).merge()
+    files = [next(index.path.rglob(metadata.NAME)).read_bytes() for index in (built, changed)]
+    assert files[0] == files[1]
+    assert changed.digest == built.digest
