@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from fakes import index_of
 from longrank.service.admission import Admission
 from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.judging import Judging
 from longrank.service.metrics import Metrics
 from longrank.service.rerank import Service
 from longrank.service.scheduler import Scheduler
@@ -55,12 +56,12 @@ def desk_of(
     return opened(engine, settings)
 
 
-def opened(engine: Engine, settings: ServiceSettings | None = None) -> Service:
+def opened(engine: Engine, settings: ServiceSettings | None = None, judging: Judging | None = None) -> Service:
     """Return a new desk, whose scheduler has never been closed, for what is loaded already."""
     settings = settings or ServiceSettings()
     metrics = Metrics()
     scheduler = Scheduler(batch_tokens=settings.batch_tokens, metrics=metrics)
-    return Service(engine, settings, Admission(settings, scheduler, metrics), scheduler, metrics)
+    return Service(engine, settings, Admission(settings, scheduler, metrics), scheduler, metrics, judging)
 
 
 Ask = Callable[..., Awaitable[Reply]]

@@ -70,8 +70,8 @@ def serving() -> Callable[..., AbstractContextManager[str]]:
     from served import opened
 
     @contextmanager
-    def serve(engine: Any, **settings: Any) -> Iterator[str]:
-        desk = opened(engine, ServiceSettings(**settings))
+    def serve(engine: Any, *, judging: Any = None, **settings: Any) -> Iterator[str]:
+        desk = opened(engine, ServiceSettings(**settings), judging)
         server = uvicorn.Server(uvicorn.Config(create_app(desk), port=0, log_config=None, lifespan="off"))
 
         async def run() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from longrank.cli import console
+from longrank.cli.judging import JudgingOptions, JudgmentsFile, PoolDepth, PoolSeed, TopicsFile, check_judging, opened
 from longrank.cli.options import Convert
 from longrank.errors import InputError, MissingExtra
 from longrank.small_files import MIB, read_small
@@ -22,6 +23,7 @@ from longrank.small_files import MIB, read_small
 if TYPE_CHECKING:
     from longrank.index.stamps import Stamp
     from longrank.service.engine import Engine, PipelineChoice
+    from longrank.service.judging import Judging
     from longrank.service.settings import ServiceSettings
     from longrank.types import Notes
 
@@ -88,6 +90,10 @@ def serve(
     writable: Annotated[
         bool, typer.Option("--writable", help="Let clients add, replace and delete documents; needs a key.")
     ] = False,
+    judgments: JudgmentsFile = None,
+    topics: TopicsFile = None,
+    pool: PoolDepth = None,
+    seed: PoolSeed = None,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="section.key=value: any setting of the pipelines. Repeatable.")
     ] = None,
@@ -121,6 +127,8 @@ def serve(
     }
     if writable:
         _check_writable(options["key"], index)
+    judging = JudgingOptions(judgments, topics, pool, seed)
+    check_judging(judging, options["key"], index, _KEY)
     if files is not None and not files.is_dir():
         raise InputError("--files takes a folder", got=str(files))
     settings = _settings({name: value for name, value in options.items() if value is not None}, allow_host or ())
@@ -133,7 +141,8 @@ def serve(
 
     seen = None if index is None else stamp_of(index)  # before the index is opened
     engine = _engine(index, rerank_only, pipelines, model, assignments or (), notes)
-    code = _serve(engine, settings, notes, seen)
+    with opened(judging, notes) as opened_judgments:
+        code = _serve(engine, settings, notes, seen, opened_judgments)
     if any(thread.name.startswith("longrank-") for thread in threading.enumerate()):
         # A thread that still computes cannot be stopped, and would crash in an interpreter that shuts down.
         sys.stdout.flush()
@@ -224,7 +233,7 @@ def _choices(names: Sequence[str], model: str | None, assignments: Sequence[str]
     return choices
 
 
-def _serve(engine: Engine, settings: ServiceSettings, notes: Notes, seen: Stamp | None) -> int:
+def _serve(engine: Engine, settings: ServiceSettings, notes: Notes, seen: Stamp | None, judging: Judging | None) -> int:
     from longrank.service.admission import Admission
     from longrank.service.app import create_app
     from longrank.service.log import log_to
@@ -246,7 +255,7 @@ def _serve(engine: Engine, settings: ServiceSettings, notes: Notes, seen: Stamp 
 
     metrics = Metrics()
     scheduler = Scheduler(batch_tokens=settings.batch_tokens, metrics=metrics)
-    service = Service(engine, settings, Admission(settings, scheduler, metrics), scheduler, metrics)
+    service = Service(engine, settings, Admission(settings, scheduler, metrics), scheduler, metrics, judging)
     log_to(sys.stderr)
     reloader = Reloader(engine, seen)
     return serve_app(

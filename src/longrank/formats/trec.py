@@ -130,6 +130,19 @@ def note_judgments(qrels: Qrels, path: Path, notes: Notes) -> None:
     notes.add("judged queries without a relevant document", f"{path}, {barren[0] if barren else ''}", len(barren))
 
 
+def write_qrels(qrels: Qrels, path: Path) -> None:
+    """Write judgments as TREC's four columns, in their order; the file appears when all are written.
+
+    Raises:
+        InputError: an id is not one word, or the file cannot be written.
+        LongRankError: writing failed (no space left, ...).
+    """
+    rows = [(query_id, doc_id, grade) for query_id, judged in qrels.items() for doc_id, grade in judged.items()]
+    check_ids([*qrels, *(doc_id for _, doc_id, _ in rows)], "id", path)
+    with atomic_write(path, "w") as stream:
+        stream.writelines(f"{query_id} 0 {doc_id} {grade}\n" for query_id, doc_id, grade in rows)
+
+
 # --- runs -------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ Bodies are parsed strictly (`strict_json`); errors are raised as a `Refusal`, wh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Annotated, Any
@@ -14,7 +14,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse
-from fastapi.routing import APIRoute
 from pydantic import Discriminator, Field, Tag
 from starlette.exceptions import HTTPException
 
@@ -24,11 +23,12 @@ from longrank.service.dialects import cohere, jina, tei
 from longrank.service.dialects.common import DEADLINE, NonEmpty, Seconds, Strict
 from longrank.service.dialects.jina import TEXT_TAGS
 from longrank.service.errors import Refusal, not_ready
-from longrank.service.replies import ChangeReply, CohereReply, DocumentReply, JinaReply, Problem, SearchReply, TeiResult
+from longrank.service.judgment_routes import judgment_routes
+from longrank.service.replies import ChangeReply, CohereReply, DocumentReply, JinaReply, SearchReply, TeiResult
 from longrank.service.rerank import Answer, RerankRequest, Service, rerank
+from longrank.service.routes import REFUSALS, StrictRoute
 from longrank.service.search import Selection, document, reply_json, search_index
 from longrank.service.source_files import SourceFiles
-from longrank.service.strict_json import parse
 from longrank.service.transport import Transport, arrival_of, request_id_of
 from longrank.service.within import rerank_within, seconds_left
 
@@ -83,6 +83,8 @@ def create_app(service: Service) -> Transport:
     app.include_router(_page())
     if service.settings.writable:
         app.include_router(_changes(service))
+    if service.judging is not None:
+        app.include_router(judgment_routes(service, service.judging))
     if service.files is not None:
         app.include_router(_files(service.files))
     for kind in (RequestValidationError, HTTPException, InputError):
@@ -90,32 +92,8 @@ def create_app(service: Service) -> Transport:
     return Transport(app, service.settings, admission=service.admission, metrics=service.metrics)
 
 
-class _Route(APIRoute):
-    """A route whose body is strict JSON."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler, with the body parsed before FastAPI looks at it."""
-        handle = super().get_route_handler()
-
-        async def strictly(request: Request) -> Response:
-            strict = _StrictRequest(request.scope, request.receive)
-            if request.method == "POST":
-                await strict.json()
-            return await handle(strict)
-
-        return strictly
-
-
-class _StrictRequest(Request):
-    async def json(self) -> Any:
-        """Return the body's value, parsed once."""
-        if not hasattr(self, "_value"):
-            self._value = parse(await self.body())
-        return self._value
-
-
 def _rankings(service: Service) -> APIRouter:
-    routes = APIRouter(route_class=_Route, responses=_REFUSALS, tags=["ranking"])
+    routes = APIRouter(route_class=StrictRoute, responses=REFUSALS, tags=["ranking"])
 
     @routes.post("/v2/rerank", summary="Rerank texts (Cohere v2)", responses={200: {"model": CohereReply}})
     async def cohere_rerank(request: Request, body: cohere.CohereRequest) -> JSONResponse:
@@ -161,7 +139,7 @@ def _rankings(service: Service) -> APIRouter:
 
 
 def _changes(service: Service) -> APIRouter:
-    routes = APIRouter(route_class=_Route, responses=_REFUSALS, tags=["index"])
+    routes = APIRouter(route_class=StrictRoute, responses=REFUSALS, tags=["index"])
     changes = Changes(service.engine)
 
     def check(n_documents: int) -> None:
@@ -191,7 +169,7 @@ def _facts(service: Service) -> APIRouter:
     async def health() -> dict[str, str]:
         return {"status": "ok"}
 
-    @routes.get("/ready", summary="Readiness: models are loaded", responses={503: _REFUSALS[503]})
+    @routes.get("/ready", summary="Readiness: models are loaded", responses={503: REFUSALS[503]})
     async def ready() -> dict[str, str]:
         if not service.engine.ready:
             raise not_ready()
@@ -207,10 +185,11 @@ def _facts(service: Service) -> APIRouter:
             "name": "longrank",
             "version": version("longrank"),
             **service.engine.describe(),
+            "judging": None if service.judging is None else service.judging.describe(),
             "limits": service.settings.public,
         }
 
-    @routes.get("/document", summary="A whole document of the index", responses={404: _REFUSALS[404]})
+    @routes.get("/document", summary="A whole document of the index", responses={404: REFUSALS[404]})
     async def whole(id: Annotated[str, Query(max_length=2000)]) -> DocumentReply:
         source = document(service, id)
         return DocumentReply(doc_id=source.doc_id, title=source.title, text=source.text)
@@ -293,21 +272,3 @@ def _refusal_of(error: Exception) -> Refusal:
         place = [str(part) for part in first["loc"][1:] if part not in _TAGS]  # the first says body or query string
         return Refusal(422, "invalid", f"/{'/'.join(place)}: {first['msg']}")
     return Refusal(422, "invalid", str(error))
-
-
-_MEANINGS = {
-    400: "not strict JSON, or a host name that is not allowed",
-    401: "missing or wrong key",
-    404: "no such index, document or page",
-    409: "documents that are in the index already, or another process is changing the index",
-    408: "the body took too long",
-    413: "too large",
-    415: "not application/json, or compressed",
-    422: "invalid field",
-    429: "overloaded; retry after Retry-After seconds",
-    503: "models still loading, or stopping",
-    504: "deadline passed",
-}
-_REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": meaning} for status, meaning in _MEANINGS.items()
-}

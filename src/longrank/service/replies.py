@@ -200,3 +200,53 @@ class DocumentReply(BaseModel):
     doc_id: str
     title: str
     text: str
+
+
+class Judged(BaseModel):
+    """Grades of a query's documents; `query_id` is null as long as nothing is judged for a query outside the topics."""
+
+    query_id: str | None
+    allowed: bool = Field(description="False if only other queries can be judged.")
+    grades: dict[str, int]
+
+
+class Topic(BaseModel):
+    """A query to judge, and the number of its grades."""
+
+    query_id: str
+    query: str
+    n_judged: int
+
+
+class TopicsReply(BaseModel):
+    """The queries to judge, in order."""
+
+    topics: list[Topic]
+
+
+class PooledPassage(BaseModel):
+    """A passage without its score: ``document[start:end] == text``; offsets as in `ShownPassage`."""
+
+    start: Place
+    end: Place
+    text: str
+    words: list[tuple[Place, Place]]
+    highlights: list[tuple[Place, Place]]
+    place: str | None = None
+
+
+class PooledDocument(BaseModel):
+    """A document to judge, with its grade; null: not judged."""
+
+    doc_id: str
+    title: str
+    passages: list[PooledPassage]
+    grade: int | None
+
+
+class PoolReply(BaseModel):
+    """The documents to judge for a topic, in an order that hides pipelines and ranks."""
+
+    query_id: str
+    query: str
+    documents: list[PooledDocument]

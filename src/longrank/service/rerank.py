@@ -20,6 +20,7 @@ from longrank.ranking.texts import Reranker
 from longrank.service.admission import Admission
 from longrank.service.engine import Engine, Served
 from longrank.service.errors import Refusal, not_ready
+from longrank.service.judging import Judging
 from longrank.service.metrics import Metrics
 from longrank.service.scheduler import Scheduler
 from longrank.service.scored import scored, with_highlights
@@ -82,6 +83,7 @@ class Service:
     admission: Admission
     scheduler: Scheduler
     metrics: Metrics
+    judging: Judging | None = None
 
     @property
     def files(self) -> SourceFiles | None:

@@ -3,6 +3,8 @@
 import { announce, byId, h } from "./dom.js";
 import { ask } from "./api.js";
 import { fromSearch, openDocuments, showDocument, showPassage } from "./document.js";
+import { openJudging } from "./judging.js";
+import { openLabel, showLabel } from "./label.js";
 import { plural } from "./numbers.js";
 import { problem, waiting } from "./problem.js";
 import { fromTexts, nameOf, openRerank, showRerank } from "./rerank.js";
@@ -10,7 +12,7 @@ import { route } from "./route.js";
 import { openSearch, showSearch } from "./search.js";
 
 const RETRY = 1000; // milliseconds between requests of /ready
-const VIEWS = ["search", "document", "rerank"];
+const VIEWS = ["search", "document", "rerank", "label"];
 let info = null;
 let before = null;
 
@@ -50,6 +52,8 @@ function openAll() {
   if (index) openSearch(info);
   openRerank(info);
   openDocuments();
+  byId("to-label").hidden = !openJudging(info);
+  openLabel();
   addEventListener("hashchange", show);
 }
 
@@ -57,15 +61,18 @@ async function show() {
   const state = route();
   const ofTexts = state.view === "rerank" || state.text !== null;
   const gone = state.text !== null && fromTexts(state) === null;
-  const view = gone || (!info.index && !ofTexts) ? "rerank" : VIEWS.includes(state.view) ? state.view : "search";
+  const known = VIEWS.includes(state.view) && (state.view !== "label" || info.judging);
+  const view = gone || (!info.index && !ofTexts) ? "rerank" : known ? state.view : "search";
   for (const item of VIEWS) byId(`view-${item}`).hidden = item !== view;
   byId("to-search").setAttribute("aria-current", view === "search" ? "page" : "false");
+  byId("to-label").setAttribute("aria-current", view === "label" ? "page" : "false");
   byId("to-rerank").setAttribute("aria-current", view === "rerank" ? "page" : "false");
   const from = before;
   before = { ...state, view };
   const load = () => (state.text !== null ? fromTexts(state) : fromSearch(state));
   if (view === "document") (sameDocument(from, state) && showPassage(state.at)) || (await showDocument(load, state.at));
   else if (view === "rerank") showRerank();
+  else if (view === "label") await showLabel(state);
   else await showSearch(state);
   if (view !== "document" && from?.view === "document") returnTo(from);
 }

@@ -25,11 +25,11 @@ export function excerpt(passage, number, scale, href, length) {
       h("span", { class: `chip s${scale.level(passage.score)}`, "aria-hidden": "true" }),
       h("b", {}, numbers.score(passage.score)),
       share !== null && ` · contributes ${numbers.score(share)}`, ...parts),
-    h("blockquote", { dir: "auto" }, shortened(passage, number, length)));
+    h("blockquote", { dir: "auto" }, quoteOf(passage, number, length)));
 }
 
 /** Return about `length` UTF-16 units of the passage around its best sentence, else around the query's words. */
-function shortened({ text, start, words, highlights = [] }, number, length) {
+export function quoteOf({ text, start, words, highlights = [] }, number, length) {
   const unit = unitsOf(text);
   const inUnits = ([from, to]) => ({ from, to, start: unit(from - start), end: unit(to - start) });
   const marks = apart(words).map(inUnits);

@@ -1,5 +1,5 @@
 // The address holds the state of the page: #search?q=...&p=lexical&p=bm25&k=10&filter={...}&facet=year,
-// #document?id=...&in=lexical&at=120&q=...
+// #document?id=...&in=lexical&at=120&q=..., #label?topic=...
 
 /** Parse the address. */
 export function route() {
@@ -14,6 +14,7 @@ export function route() {
     filter: params.get("filter") ?? "",
     facets: [...new Set(params.getAll("facet"))].slice(0, 20),
     id: params.get("id"),
+    topic: params.get("topic"),
     text: params.has("text") ? Number(params.get("text")) : null,
     pipeline: params.get("in"),
     at: params.has("at") ? Number(params.get("at")) : null,
@@ -32,6 +33,11 @@ export function documentHash(search, id, pipeline, at = null) {
   params.append("in", pipeline);
   if (at !== null) params.append("at", at);
   return `#document?${params}`;
+}
+
+/** Return the address of the judging of a topic. */
+export function labelHash(topic) {
+  return `#label?${new URLSearchParams({ topic })}`;
 }
 
 /** Return the address of a text of the last reranking, by its number. */

@@ -7,6 +7,7 @@ import { commandLine } from "./command.js";
 import { comparePlaces } from "./compare.js";
 import { openFacets, showFacets, showFilters } from "./facets.js";
 import { scaleOf } from "./heat.js";
+import { showGrades } from "./judging.js";
 import { legend } from "./legend.js";
 import * as numbers from "./numbers.js";
 import { scoreHelp } from "./scorehelp.js";
@@ -100,6 +101,7 @@ async function fill(column, columns, state, signal) {
     column.element.replaceChildren(head, ...content(answer, state, columns.length));
     showFacets(state, answer.facets);
     comparePlaces(columns);
+    await showGrades(column.element, state.query);
     announceAll(columns, state);
   } catch (error) {
     if (signal.aborted) return;

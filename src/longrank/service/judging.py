@@ -1,0 +1,156 @@
+"""Grades of documents for queries, kept in a qrels file that `longrank evaluate` reads.
+
+Queries are the topics of a file; without one, any query can be judged, gets an id (q1, q2, ...), and is kept beside the
+grades, so that `longrank retrieve` can search for it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from longrank.collections.queries import read_queries
+from longrank.errors import InputError
+from longrank.formats.ids import check_id
+from longrank.formats.trec import read_qrels, write_qrels
+from longrank.storage import atomic_write
+from longrank.storage.workplace import check_apart, working_on
+from longrank.text.words import readable
+from longrank.types import Notes, Query
+
+GRADES: Mapping[int, str] = {0: "not relevant", 1: "related", 2: "relevant", 3: "answers it fully"}
+"""Grades that clients give, with their meanings."""
+
+
+class Judging:
+    """Judgments of a server: each grade is in the file when `judge` returns.
+
+    Args:
+        path: the qrels file.
+        grades: its grades; query_id -> doc_id -> grade.
+        topics: the queries to judge.
+        own: file of queries that clients add; None: only topics can be judged.
+        depth: documents that each pipeline gives to a pool.
+        seed: seed of the order in which pooled documents are shown.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        grades: Mapping[str, Mapping[str, int]],
+        topics: Sequence[Query],
+        own: Path | None,
+        *,
+        depth: int = 10,
+        seed: int = 1,
+    ) -> None:
+        self._path, self._own, self.depth, self.seed = path, own, depth, seed
+        self._grades = {query_id: dict(judged) for query_id, judged in grades.items()}
+        self._topics = {topic.query_id: topic for topic in topics}
+        self._ids = {_normalized(topic.text): topic.query_id for topic in reversed(topics)}
+        self._one_writer = threading.Lock()
+
+    @property
+    def topics(self) -> list[Query]:
+        """The queries to judge, in order."""
+        return list(self._topics.values())
+
+    @property
+    def takes_any(self) -> bool:
+        """True if any query can be judged, not only the topics of a file."""
+        return self._own is not None
+
+    def describe(self) -> dict[str, object]:
+        """Return the entry of ``/info``."""
+        grades = [{"grade": grade, "meaning": meaning} for grade, meaning in GRADES.items()]
+        return {"grades": grades, "any_query": self.takes_any}
+
+    def topic(self, query_id: str) -> Query | None:
+        """Return a query by its id; None: no such query."""
+        return self._topics.get(query_id)
+
+    def find(self, text: str) -> Query | None:
+        """Return the query with a text, white space apart; None: no such query."""
+        query_id = self._ids.get(_normalized(text))
+        return None if query_id is None else self._topics[query_id]
+
+    def grades(self, query_id: str) -> dict[str, int]:
+        """Return the grades of a query: doc_id -> grade."""
+        return dict(self._grades.get(query_id, {}))
+
+    def judge(self, query_id: str, doc_id: str, grade: int | None) -> None:
+        """Keep a grade of a query's document; None: remove its grade.
+
+        Raises:
+            InputError: the document's id is not one word, as qrels files need it; nothing is changed.
+            LongRankError: the file cannot be written; nothing is changed.
+        """
+        check_id(doc_id, "doc_id", self._path)
+        with self._one_writer:
+            mine = {name: kept for name, kept in self.grades(query_id).items() if grade is not None or name != doc_id}
+            if grade is not None:
+                mine[doc_id] = grade
+            grades = {**self._grades, query_id: mine}
+            write_qrels(grades, self._path)
+            self._grades = grades
+
+    def add(self, text: str) -> Query:
+        """Return the query with a text, as a new one if there is none, and keep it in the file of own queries.
+
+        Raises:
+            InputError: only the topics of a file can be judged.
+        """
+        with self._one_writer:
+            known = self.find(text)
+            if known is not None:
+                return known
+            if self._own is None:
+                raise InputError("only the queries of the topics file can be judged", got=text)
+            names = (f"q{n}" for n in range(1, len(self._topics) + len(self._grades) + 2))
+            query_id = next(name for name in names if name not in self._topics and name not in self._grades)
+            topics = {**self._topics, query_id: Query(query_id, " ".join(readable(text).split()))}
+            with atomic_write(self._own, "w") as stream:
+                stream.writelines(_row(topic) for topic in topics.values())
+            self._topics = topics
+            self._ids[_normalized(text)] = query_id
+            return topics[query_id]
+
+
+@contextmanager
+def opened_judging(
+    path: Path, queries: str | None = None, *, depth: int = 10, seed: int = 1, notes: Notes
+) -> Iterator[Judging]:
+    """Open a qrels file for judging, locked until the block ends; it may be new, and keeps the grades that it has.
+
+    Args:
+        path: the qrels file. Its queries without a topics file are beside it: ``qrels.queries.jsonl``.
+        queries: topics: a file, a collection folder or ``irds:ID``; None: any query.
+        depth: documents that each pipeline gives to a pool.
+        seed: seed of the order in which pooled documents are shown.
+        notes: counts remarks on the files.
+
+    Raises:
+        InputError: a wrong file, one that cannot be written, or that another process judges into; or a packed one.
+    """
+    if path.name.endswith(".gz"):
+        raise InputError("judgments go to a plain file", path=path, fix="use a name without .gz")
+    check_apart(path, queries)
+    own = None if queries is not None else path.with_name(f"{path.stem}.queries.jsonl")
+    with working_on(path):
+        grades = read_qrels(path, notes) if path.exists() and path.stat().st_size else {}
+        if queries is not None:
+            topics: Sequence[Query] = read_queries(queries, notes)
+        else:
+            topics = read_queries(own, notes) if own is not None and own.exists() else []
+        yield Judging(path, grades, topics, own, depth=depth, seed=seed)
+
+
+def _normalized(text: str) -> str:
+    return " ".join(readable(text).split())
+
+
+def _row(query: Query) -> str:
+    return json.dumps({"query_id": query.query_id, "text": query.text}, ensure_ascii=False) + "\n"

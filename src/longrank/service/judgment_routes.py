@@ -1,0 +1,99 @@
+"""Routes of judging: grades of documents, topics with their progress, and pools in blind order."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from fastapi import Query as InAddress
+from pydantic import Field
+
+from longrank.service.dialects.common import NonEmpty, Strict
+from longrank.service.errors import Refusal, not_ready
+from longrank.service.judging import GRADES, Judging
+from longrank.service.pooling import Pools
+from longrank.service.replies import Judged, PoolReply, TopicsReply
+from longrank.service.rerank import Service, check_query
+from longrank.service.routes import REFUSALS, StrictRoute
+from longrank.types import Query
+
+_Id = Annotated[str, InAddress(max_length=2000, description="Id of a query.")]
+
+
+class Judgment(Strict):
+    """A grade of a document for a query; null removes the grade."""
+
+    query: NonEmpty | None = Field(None, description="Text of the query; this or query_id.")
+    query_id: NonEmpty | None = Field(None, description="Id of the query; this or query.")
+    doc_id: NonEmpty
+    grade: Annotated[int, Field(ge=min(GRADES), le=max(GRADES))] | None
+
+
+def judgment_routes(service: Service, judging: Judging) -> APIRouter:
+    """Return the routes of judging.
+
+    Args:
+        service: a server with an index.
+        judging: topics and grades.
+    """
+    routes = APIRouter(route_class=StrictRoute, responses=REFUSALS, tags=["judging"])
+    pools = Pools(service, judging)
+
+    @routes.get("/judgments", summary="Grades of a query's documents")
+    async def grades(query: Annotated[str, InAddress(max_length=10_000)]) -> Judged:
+        found = judging.find(query)
+        return _judged(judging, found, allowed=found is not None or judging.takes_any)
+
+    @routes.post("/judgments", summary="Grade a document")
+    async def judge(body: Judgment) -> Judged:
+        if service.engine.index is None or body.doc_id not in service.engine.index:
+            raise Refusal(404, "not_found", "/doc_id: no such document in the index")
+        query = await asyncio.to_thread(_query, service, judging, body)
+        await asyncio.to_thread(judging.judge, query.query_id, body.doc_id, body.grade)
+        return _judged(judging, query, allowed=True)
+
+    @routes.get("/topics", summary="Queries to judge, with the number of their grades")
+    async def topics() -> TopicsReply:
+        rows = [{"n_judged": len(judging.grades(one.query_id)), **_named(one)} for one in judging.topics]
+        return TopicsReply.model_validate({"topics": rows})
+
+    @routes.get("/pool", summary="Documents to judge for a topic, pooled from all pipelines, in blind order")
+    async def pool(query_id: _Id) -> PoolReply:
+        if not service.engine.ready:
+            raise not_ready()
+        query = judging.topic(query_id)
+        if query is None:
+            raise Refusal(404, "not_found", "/query_id: no such topic")
+        documents, graded = await pools.of(query), judging.grades(query_id)
+        rows = [{**document, "grade": graded.get(document["doc_id"])} for document in documents]
+        return PoolReply.model_validate({**_named(query), "documents": rows})
+
+    return routes
+
+
+def _query(service: Service, judging: Judging, body: Judgment) -> Query:
+    """Return the query of a judgment; a query without an id is a new one.
+
+    Raises:
+        Refusal: 404, no such query; 422, not exactly one of its names, or a query that is too long.
+        InputError: only topics of a file can be judged.
+    """
+    if (body.query is None) == (body.query_id is None):
+        raise Refusal(422, "invalid", "send either query or query_id")
+    if body.query is not None:
+        check_query(service.settings, body.query)
+        return judging.add(body.query)
+    found = judging.topic(body.query_id or "")
+    if found is None:
+        raise Refusal(404, "not_found", "/query_id: no such topic")
+    return found
+
+
+def _judged(judging: Judging, query: Query | None, *, allowed: bool) -> Judged:
+    query_id = None if query is None else query.query_id
+    return Judged(query_id=query_id, allowed=allowed, grades={} if query_id is None else judging.grades(query_id))
+
+
+def _named(query: Query) -> dict[str, Any]:
+    return {"query_id": query.query_id, "query": query.text}

@@ -1,0 +1,160 @@
+"""Judging on the page: results of a search by key, and pooled documents blind, resumable, with undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longrank.types import Notes
+from page.test_page_access import CONTRASTS
+
+Show = Callable[..., Any]
+Judged = tuple[str, Path]
+
+
+@pytest.fixture
+def judged(engine: Any, serving: Callable[..., Any], tmp_path: Path) -> Iterator[Judged]:
+    """A server that takes judgments for two topics, and its qrels file."""
+    from longrank.service.judging import opened_judging
+
+    topics, qrels = tmp_path / "topics.tsv", tmp_path / "qrels.txt"
+    topics.write_text("t1\tfox\nt2\thound\n")
+    with opened_judging(qrels, str(topics), notes=Notes()) as judging, serving(engine, judging=judging) as url:
+        yield url, qrels
+
+
+def rows(qrels: Path) -> list[str]:
+    return qrels.read_text().splitlines() if qrels.exists() else []
+
+
+def progress(page: Any, text: str) -> None:
+    page.locator(".progress", has_text=text).wait_for()
+
+
+def title(page: Any) -> str:
+    return str(page.locator(".label-document h2").inner_text())
+
+
+def labelling(show: Show, url: str, topic: str = "t1") -> Any:
+    page = show(f"{url}#label?topic={topic}")
+    page.wait_for_selector(".label-document")
+    return page
+
+
+def test_results_are_graded_by_key_and_the_focus_goes_on(show: Show, judged: Judged) -> None:
+    url, qrels = judged
+    page = show(f"{url}#search?q=fox&p=lexical&p=bm25")
+    page.wait_for_selector("[data-pipeline=bm25] .grades")
+    docs = page.locator("[data-pipeline=lexical] .card").evaluate_all("all => all.map((one) => one.dataset.doc)")
+    page.locator("[data-pipeline=lexical] .card h3 a").first.focus()
+    page.keyboard.press("3")
+    focused = [page.locator(f"[data-pipeline=lexical] [data-doc='{doc_id}'] h3 a:focus") for doc_id in docs]
+    focused[1].wait_for()
+    page.keyboard.press("0")
+    focused[2].wait_for()
+    assert rows(qrels) == [f"t1 0 {docs[0]} 3", f"t1 0 {docs[1]} 0"]
+    assert page.locator(f"[data-doc='{docs[0]}'] [data-grade='3'][aria-pressed=true]").count() == 2  # in both columns
+    assert page.locator("#status").inner_text() == "Graded 0: not relevant."
+    page.keyboard.press("u")
+    focused[1].wait_for()
+    assert rows(qrels) == [f"t1 0 {docs[0]} 3"]
+    page.keyboard.press("p")
+    focused[0].wait_for()
+
+
+def test_a_grade_is_removed_by_its_button_and_is_there_after_a_reload(show: Show, judged: Judged) -> None:
+    url, qrels = judged
+    page = show(f"{url}#search?q=fox&p=lexical")
+    card = page.locator(".card[data-doc=story]")
+    card.get_by_role("button", name="2 relevant").click()
+    card.locator("[data-grade='2'][aria-pressed=true]").wait_for()
+    page.reload()
+    card.locator("[data-grade='2'][aria-pressed=true]").click()
+    card.locator("[data-grade='2'][aria-pressed=false]").wait_for()
+    assert rows(qrels) == []
+
+
+def test_queries_that_are_no_topics_cannot_be_graded(show: Show, judged: Judged) -> None:
+    page = show(f"{judged[0]}#search?q=moon&p=lexical")
+    page.wait_for_selector(".column:not([aria-busy]) .card")
+    assert page.locator(".grades").count() == 0
+
+
+def test_without_judging_there_is_no_view_of_it(show: Show, server: str) -> None:
+    page = show(f"{server}#label")
+    page.wait_for_selector("#view-search:not([hidden])")
+    assert page.locator("#to-label").is_hidden()
+
+
+def test_a_pool_is_judged_by_keyboard_alone_with_undo(show: Show, judged: Judged) -> None:
+    url, qrels = judged
+    page = labelling(show, url)
+    pool = page.request.get(f"{url}pool?query_id=t1").json()["documents"]
+    assert len(pool) > 3
+    progress(page, f"0 of {len(pool)} documents judged")
+    assert title(page) == (pool[0]["title"] or pool[0]["doc_id"])
+    page.keyboard.press("3")
+    progress(page, f"1 of {len(pool)}")
+    page.keyboard.press("1")
+    progress(page, f"2 of {len(pool)}")
+    page.keyboard.press("u")
+    progress(page, f"1 of {len(pool)}")
+    assert title(page) == (pool[1]["title"] or pool[1]["doc_id"])
+    assert rows(qrels) == [f"t1 0 {pool[0]['doc_id']} 3"]
+    page.keyboard.press("n")
+    assert title(page) == (pool[2]["title"] or pool[2]["doc_id"])
+    page.keyboard.press("p")
+    for done in range(2, len(pool) + 1):
+        page.keyboard.press("0")
+        progress(page, f"{done} of {len(pool)}")
+    page.get_by_text("All documents of this topic are judged.").wait_for()
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", level=1, name="hound").wait_for()
+    assert len(rows(qrels)) == len(pool)
+
+
+def test_a_later_visit_goes_on_at_the_first_document_without_a_grade(show: Show, judged: Judged) -> None:
+    url, _ = judged
+    page = labelling(show, url, "t2")
+    page.keyboard.press("2")
+    page.locator(".progress", has_text="1 of").wait_for()
+    shown = title(page)
+    again = show(f"{url}#label")
+    again.locator(".progress", has_text="1 of").wait_for()
+    assert again.get_by_role("heading", level=1).inner_text() == "hound"
+    assert title(again) == shown
+    again.keyboard.press("p")
+    assert again.locator("[data-grade='2']").get_attribute("aria-pressed") == "true"
+
+
+def test_nothing_on_the_page_tells_pipelines_ranks_or_scores(show: Show, judged: Judged) -> None:
+    page = labelling(show, judged[0])
+    text = page.locator("#view-label").inner_text().lower()
+    assert not [word for word in ("lexical", "bm25", "rm3", "score", "rank", "first stage") if word in text]
+    assert page.locator("#view-label").locator(".strip, .rank, .scores, .chip").count() == 0
+
+
+def test_the_whole_document_can_be_read(show: Show, judged: Judged, texts: dict[str, str]) -> None:
+    page = labelling(show, judged[0])
+    page.get_by_text("Whole document").click()
+    page.wait_for_selector(".label-document .text")
+    assert page.locator(".label-document .text").text_content() in texts.values()
+
+
+def test_the_view_is_accessible_in_both_themes_and_at_all_widths(show: Show, judged: Judged) -> None:
+    page = labelling(show, judged[0])
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert [one for one in page.evaluate(CONTRASTS) if one[0] < 4.5] == []
+    for width in (320, 720, 1600):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+    roles = {"button", "combobox", "article", "progressbar", "link", "region"}
+    controls = [node for node in tree if not node.get("ignored") and node.get("role", {}).get("value") in roles]
+    assert len(controls) > 8
+    assert [node for node in controls if not node.get("name", {}).get("value", "").strip()] == []
+    assert page.locator("h1:visible").count() == 1

@@ -1,0 +1,213 @@
+"""Clients grade documents; the grades are in a qrels file that evaluate reads, and pools hide where they come from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="needs the extra serve")
+
+from longrank.cli.main import main
+from longrank.errors import BeingWritten, InputError, LongRankError
+from longrank.service import judging as module
+from longrank.service.judging import Judging, opened_judging
+from longrank.service.rerank import Service
+from longrank.service.settings import ServiceSettings
+from longrank.types import Notes
+from served import Ask, Reply, answers, desk_of, opened
+
+KEY = {"authorization": "Bearer secret"}
+TOPICS = "1\tfox\n2\tmoon\n"
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Service:
+    return desk_of(tmp_path_factory.mktemp("judged"), settings=ServiceSettings(key="secret"))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """A qrels file that is not there yet, and topics."""
+    topics = tmp_path / "topics.tsv"
+    topics.write_text(TOPICS)
+    return tmp_path / "qrels.txt", topics
+
+
+@pytest.fixture
+def judging(files: tuple[Path, Path]) -> Iterator[Judging]:
+    with opened_judging(files[0], str(files[1]), notes=Notes()) as judging:
+        yield judging
+
+
+def asked(plain: Service, judging: Judging | None, *requests: tuple[Any, ...]) -> list[Reply]:
+    async def talk(ask: Ask) -> list[Reply]:
+        return [await ask(*request, headers=KEY) for request in requests]
+
+    return answers(opened(plain.engine, plain.settings, judging), talk)  # type: ignore[no-any-return]
+
+
+def grade(doc_id: str, value: int | None, **query: str) -> tuple[str, str, dict[str, Any]]:
+    return "POST", "/judgments", {"doc_id": doc_id, "grade": value, **(query or {"query": "fox"})}
+
+
+def test_a_grade_is_in_the_file_when_the_answer_comes(
+    plain: Service, judging: Judging, files: tuple[Path, Path]
+) -> None:
+    first, second, third = asked(plain, judging, grade("d", 3), grade("e", 0), grade("f", 1, query_id="2"))
+    assert first.json == {"query_id": "1", "allowed": True, "grades": {"d": 3}}
+    assert second.json["grades"] == {"d": 3, "e": 0}
+    assert third.json["query_id"] == "2"
+    assert files[0].read_text() == "1 0 d 3\n1 0 e 0\n2 0 f 1\n"
+
+
+def test_a_grade_is_replaced_and_removed(plain: Service, judging: Judging, files: tuple[Path, Path]) -> None:
+    asked(plain, judging, grade("d", 3), grade("d", 1))
+    assert files[0].read_text() == "1 0 d 1\n"
+    (reply,) = asked(plain, judging, grade("d", None))
+    assert (reply.json["grades"], files[0].read_text()) == ({}, "")
+
+
+def test_judging_goes_on_where_it_ended(plain: Service, files: tuple[Path, Path]) -> None:
+    for doc_id, value in (("d", 2), ("f", 1)):
+        with opened_judging(files[0], str(files[1]), notes=Notes()) as judging:
+            asked(plain, judging, grade(doc_id, value))
+    with opened_judging(files[0], str(files[1]), notes=Notes()) as judging:
+        grades, topics = asked(plain, judging, ("GET", "/judgments?query=fox"), ("GET", "/topics"))
+    assert grades.json == {"query_id": "1", "allowed": True, "grades": {"d": 2, "f": 1}}
+    assert topics.json["topics"] == [
+        {"query_id": "1", "query": "fox", "n_judged": 2},
+        {"query_id": "2", "query": "moon", "n_judged": 0},
+    ]
+
+
+def test_evaluate_reads_the_judgments_of_queries_that_clients_asked(
+    plain: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with opened_judging(Path("qrels.txt"), notes=Notes()) as judging:
+        new, *_ = asked(
+            plain,
+            judging,
+            ("GET", "/judgments?query=the+fox"),
+            grade("d", 3, query="the  fox"),
+            grade("f", 1, query="the fox"),
+            grade("f", 2, query="a moon"),
+        )
+    assert new.json == {"query_id": None, "allowed": True, "grades": {}}
+    assert [json.loads(line) for line in Path("qrels.queries.jsonl").read_text().splitlines()] == [
+        {"query_id": "q1", "text": "the fox"},
+        {"query_id": "q2", "text": "a moon"},
+    ]
+    assert plain.engine.index is not None
+    index = str(plain.engine.index.path)
+    assert main(["retrieve", index, "qrels.queries.jsonl", "-o", "bm25.run"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "qrels.txt", "bm25.run", "-m", "nDCG@10", "--format", "json"]) == 0
+    assert "nDCG@10" in capsys.readouterr().out
+    with opened_judging(Path("qrels.txt"), notes=Notes()) as judging:
+        assert judging.add("the fox").query_id == "q1"
+        assert judging.add("rain").query_id == "q3"
+
+
+def test_a_pool_has_the_best_of_all_pipelines_without_ranks_scores_or_pipelines(
+    plain: Service, judging: Judging
+) -> None:
+    judging.judge("1", "f", 2)
+    (reply,) = asked(plain, judging, ("GET", "/pool?query_id=1"))
+    documents = reply.json["documents"]
+    assert {one["doc_id"] for one in documents} == {"d", "f"}
+    assert {one["doc_id"]: one["grade"] for one in documents} == {"d": None, "f": 2}
+    assert set(documents[0]) == {"doc_id", "title", "passages", "grade"}
+    passages = [passage for one in documents for passage in one["passages"]]
+    assert passages
+    assert {name for passage in passages for name in passage} == {
+        "start", "end", "text", "words", "highlights", "place",
+    }  # fmt: skip
+    for one in documents:
+        assert [passage["start"] for passage in one["passages"]] == sorted(p["start"] for p in one["passages"])
+
+
+def test_the_order_of_a_pool_is_drawn_by_the_seed_alone(plain: Service, files: tuple[Path, Path]) -> None:
+    orders = {}
+    for seed in (1, 1, *range(2, 8)):
+        with opened_judging(files[0], str(files[1]), seed=seed, notes=Notes()) as judging:
+            (reply,) = asked(plain, judging, ("GET", "/pool?query_id=1"))
+        order = [one["doc_id"] for one in reply.json["documents"]]
+        assert orders.setdefault(seed, order) == order
+    assert {tuple(order) for order in orders.values()} == {("d", "f"), ("f", "d")}
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "message"),
+    [
+        (grade("none", 1), 404, "/doc_id: no such document in the index"),
+        (grade("d", 4), 422, "/grade: "),
+        (grade("d", 1, query="rain"), 422, "only the queries of the topics file can be judged"),
+        (grade("d", 1, query_id="9"), 404, "/query_id: no such topic"),
+        (grade("d", 1, query_id="1", query="fox"), 422, "send either query or query_id"),
+        (("GET", "/pool?query_id=9"), 404, "/query_id: no such topic"),
+    ],
+)
+def test_wrong_judgments_are_refused_and_change_nothing(
+    plain: Service, judging: Judging, files: tuple[Path, Path], request_: tuple[Any, ...], status: int, message: str
+) -> None:
+    (reply,) = asked(plain, judging, request_)
+    assert reply.status == status
+    assert reply.json["message"].startswith(message)
+    assert not files[0].exists()
+
+
+def test_without_judging_there_are_no_such_addresses(plain: Service, judging: Judging) -> None:
+    without, described = asked(plain, None, ("GET", "/topics"), ("GET", "/info"))
+    assert (without.status, described.json["judging"]) == (404, None)
+    (described,) = asked(plain, judging, ("GET", "/info"))
+    assert [one["grade"] for one in described.json["judging"]["grades"]] == [0, 1, 2, 3]
+    assert described.json["judging"]["any_query"] is False
+
+
+def test_a_grade_that_cannot_be_written_is_not_kept(judging: Judging, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise LongRankError("no space left")
+
+    monkeypatch.setattr(module, "write_qrels", full)
+    with pytest.raises(LongRankError, match="no space left"):
+        judging.judge("1", "d", 3)
+    assert judging.grades("1") == {}
+
+
+def test_ids_that_no_qrels_file_can_hold_are_refused(judging: Judging, files: tuple[Path, Path]) -> None:
+    with pytest.raises(InputError, match="doc_id"):
+        judging.judge("1", "two words", 3)
+    assert not files[0].exists()
+
+
+def test_one_server_judges_into_a_file(judging: Judging, files: tuple[Path, Path]) -> None:
+    with pytest.raises(BeingWritten), opened_judging(files[0], str(files[1]), notes=Notes()):
+        pass
+    with pytest.raises(InputError, match=r"use a name without \.gz"), opened_judging(Path("q.gz"), notes=Notes()):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["INDEX", "--judgments", "q.txt"], "--judgments needs a key"),
+        (["--rerank-only", "--judgments", "q.txt"], "--judgments needs an index"),
+        (["INDEX", "--pool", "5"], "--pool is of judging"),
+    ],
+)
+def test_judging_needs_an_index_and_a_key(
+    plain: Service,
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("LONGRANK_API_KEY", raising=False)
+    assert plain.engine.index is not None
+    assert main(["serve", *(str(plain.engine.index.path) if one == "INDEX" else one for one in arguments)]) == 2
+    assert message in capsys.readouterr().err
