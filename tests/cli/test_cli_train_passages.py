@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ batch = 4
 validate_every = 2
 optimizer = { learning_rate = 0.01 }
 """
+PLOTS = find_spec("matplotlib") is not None
 WORDS = ["river", "bank", "money", "war", "peace", "north"]
 
 
@@ -54,8 +56,13 @@ def test_the_best_model_and_a_record_are_written_and_finished_work_is_not_done_a
     assert f"best RR@10 on dev {record['best_measure']:.4f}, after step {record['best_step']}" in said
     assert len(record["validations"]) == 2 and record["run"]["dev"] != record["run"]["examples"]
     before = {path: path.read_bytes() for path in (tmp_path / "out" / "model").iterdir()}
-    assert train(folder, tmp_path / "out", "--dev", str(folder / "dev.jsonl")) == 0
+    plot = tmp_path / "curve.png"
+    assert (
+        train(folder, tmp_path / "out", "--dev", str(folder / "dev.jsonl"), *(["--plot", str(plot)] if PLOTS else []))
+        == 0
+    )
     assert {path: path.read_bytes() for path in (tmp_path / "out" / "model").iterdir()} == before
+    assert plot.exists() is PLOTS
 
 
 def test_an_interrupted_training_goes_on_to_the_same_bytes(

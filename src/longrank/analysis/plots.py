@@ -1,4 +1,4 @@
-"""Draw analyses as SVG files, by the extra ``plots``; a function for each kind of result.
+"""Draw analyses as .svg, .png or .pdf files, by the extra ``plots``; a function for each kind of result.
 
 All functions raise `MissingExtra` if matplotlib is not installed.
 """
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from longrank.analysis.distribution import Distribution, shares
-from longrank.evaluation.canvas import blank_figure, drawing, plain, saved
+from longrank.evaluation.canvas import blank_figure, drawing, plain, saved_as
+from longrank.evaluation.difference_plots import draw_differences
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Panel
@@ -35,7 +36,7 @@ def _panels(path: Path, n: int, width: float = 5.0, height: float = _HIGH) -> It
         for panel in panels:
             panel.spines["right"].set_visible(False)
         yield panels
-        saved(figure, path.with_suffix(""), ("svg",))
+        saved_as(figure, path)
 
 
 def plot_distributions(path: Path, distributions: Mapping[str, Distribution], units: Mapping[str, str]) -> None:
@@ -116,11 +117,7 @@ def plot_costs(path: Path, costs: Mapping[str, tuple[float, float]], title: str)
 def plot_deltas(path: Path, values: Sequence[float], title: str) -> None:
     """Draw a bar for each query's difference, in this order."""
     with _panels(path, 1, width=7.0) as (panel,):
-        panel.stairs(np.maximum(values, 0), fill=True, color=_BLUE)  # a single shape for all queries
-        panel.stairs(np.minimum(values, 0), fill=True, color=_RED)
-        panel.axhline(0, color="black", lw=0.6)
-        panel.set(title=plain(title), xlabel="queries, best for the run first", ylabel="difference")
-        panel.set_xlim(0, len(values))
+        draw_differences(panel, values, title)
 
 
 def plot_matrices(path: Path, names: Sequence[str], matrices: Mapping[str, Any]) -> None:

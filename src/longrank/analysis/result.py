@@ -24,7 +24,7 @@ class Analysis(Generic[T]):
         values: the numbers.
         text: tables of them, to print.
         record: inputs and numbers, as the JSON file holds them.
-        plot: draws the numbers into an SVG file.
+        plot: draws the numbers into a file.
         notes: remarks on the inputs.
     """
 
@@ -44,9 +44,10 @@ class Analysis(Generic[T]):
             stream.write(json.dumps(self.record, default=_plain, ensure_ascii=False, indent=1) + "\n")
 
     def draw(self, path: str | Path) -> None:
-        """Draw the numbers into an SVG file.
+        """Draw the numbers into a .svg, .png or .pdf file.
 
         Raises:
+            InputError: another kind of file.
             MissingExtra: matplotlib is not installed.
         """
         self.plot(Path(path))

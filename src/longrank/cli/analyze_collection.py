@@ -9,7 +9,7 @@ import typer
 
 from longrank.cli import console
 from longrank.cli.analyze_output import Level, Output, check_output, deliver
-from longrank.cli.options import Field
+from longrank.cli.options import Field, Plot
 
 
 def collection(
@@ -30,6 +30,7 @@ def collection(
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the examples.")] = 42,
     output: Output = None,
+    plot: Plot = None,
 ) -> None:
     """Count documents, queries, their lengths and judgments.
 
@@ -40,7 +41,7 @@ def collection(
     """
     from longrank.verbs.analyze import analyze
 
-    check_output(output, source, queries, qrels)
+    check_output(output, plot, source, queries, qrels)
     with console.progress("measuring", None, "documents") as advance:
         analysis = analyze.collection(
             source,
@@ -53,7 +54,7 @@ def collection(
             seed=seed,
             progress=advance,
         )
-    deliver(analysis, output)
+    deliver(analysis, output, plot)
 
 
 def relevant_passages(
@@ -75,6 +76,7 @@ def relevant_passages(
         int | None, typer.Option(min=1, help="Lowest relevant grade of --qrels. [default: 1]")
     ] = None,
     output: Output = None,
+    plot: Plot = None,
 ) -> None:
     """Count the relevant passages of relevant documents (PARADE, table 9).
 
@@ -85,8 +87,8 @@ def relevant_passages(
     """
     from longrank.verbs.analyze import analyze
 
-    check_output(output, passage_qrels, mapping, qrels)
+    check_output(output, plot, passage_qrels, mapping, qrels)
     analysis = analyze.relevant_passages(
         passage_qrels, separator=separator, mapping=mapping, level=level, qrels=qrels, document_level=document_level
     )
-    deliver(analysis, output)
+    deliver(analysis, output, plot)

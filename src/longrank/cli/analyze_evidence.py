@@ -9,7 +9,17 @@ import typer
 
 from longrank.aggregation import AGGREGATORS
 from longrank.cli.analyze_output import Level, Output, check_output, deliver
-from longrank.cli.options import Complete, EvidenceFile, FirstStage, Interpolate, Measures, Normalize, Qrels, Weights
+from longrank.cli.options import (
+    Complete,
+    EvidenceFile,
+    FirstStage,
+    Interpolate,
+    Measures,
+    Normalize,
+    Plot,
+    Qrels,
+    Weights,
+)
 
 Aggregators = Annotated[
     list[str] | None, typer.Option("-a", "--aggregator", help=f"Repeatable: {', '.join(AGGREGATORS)}. [default: maxp]")
@@ -39,6 +49,7 @@ def evidence(
     index: Annotated[Path | None, typer.Option(help="Index that evidence files must be of.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 42,
     output: Output = None,
+    plot: Plot = None,
 ) -> None:
     """Measure how well passages show the answer.
 
@@ -53,9 +64,9 @@ def evidence(
     *sources, gold = inputs
     if not sources:
         raise InputError("there is no evidence: the last argument is the collection", got=gold)
-    check_output(output, *inputs, index)
+    check_output(output, plot, *inputs, index)
     by = None if answers is None else "answers" if answers else "spans"
-    deliver(analyze.evidence(sources, gold, by=by, k=k or (1, 3, 5), level=level, index=index, seed=seed), output)
+    deliver(analyze.evidence(sources, gold, by=by, k=k or (1, 3, 5), level=level, index=index, seed=seed), output, plot)
 
 
 def positions(
@@ -69,6 +80,7 @@ def positions(
     ] = None,
     run: Annotated[Path | None, typer.Option(help="Ranking for -k. [default: by the best passages]")] = None,
     output: Output = None,
+    plot: Plot = None,
 ) -> None:
     """Show where in its document the best passage stands.
 
@@ -79,8 +91,8 @@ def positions(
     """
     from longrank.verbs.analyze import analyze
 
-    check_output(output, evidence, qrels, run)
-    deliver(analyze.positions(evidence, qrels=qrels, level=level, top=top or (), run=run), output)
+    check_output(output, plot, evidence, qrels, run)
+    deliver(analyze.positions(evidence, qrels=qrels, level=level, top=top or (), run=run), output, plot)
 
 
 def sentences(
@@ -100,6 +112,7 @@ def sentences(
     normalize: Normalize = "none",
     complete: Complete = True,
     output: Output = None,
+    plot: Plot = None,
 ) -> None:
     """Measure effectiveness by the number of sentences, or passages, kept of each document.
 
@@ -109,10 +122,10 @@ def sentences(
     """
     from longrank.verbs.analyze import analyze
 
-    check_output(output, evidence, qrels, first_stage)
+    check_output(output, plot, evidence, qrels, first_stage)
     setup = _setup(aggregators, weights, measures, interpolate, normalize, complete)
     kept = _integers("--counts", counts)
-    deliver(analyze.sentences(evidence, qrels, kept, rule=rule, first_stage=first_stage, **setup), output)
+    deliver(analyze.sentences(evidence, qrels, kept, rule=rule, first_stage=first_stage, **setup), output, plot)
 
 
 def depth(
@@ -129,6 +142,7 @@ def depth(
     normalize: Normalize = "none",
     complete: Complete = True,
     output: Output = None,
+    plot: Plot = None,
 ) -> None:
     """Measure effectiveness by the number of documents reranked.
 
@@ -138,9 +152,9 @@ def depth(
     """
     from longrank.verbs.analyze import analyze
 
-    check_output(output, evidence, qrels, first_stage)
+    check_output(output, plot, evidence, qrels, first_stage)
     setup = _setup(aggregators, weights, measures, interpolate, normalize, complete)
-    deliver(analyze.depth(evidence, first_stage, qrels, _integers("--depths", depths), **setup), output)
+    deliver(analyze.depth(evidence, first_stage, qrels, _integers("--depths", depths), **setup), output, plot)
 
 
 def _setup(

@@ -8,6 +8,7 @@ import typer
 
 from longrank.cli import console
 from longrank.cli.analyze_output import Output, check_output, deliver
+from longrank.cli.options import Plot
 
 
 def latency(
@@ -25,6 +26,7 @@ def latency(
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads. [default: all cores]")] = None,
     seconds: Annotated[float, typer.Option(min=0, help="Seconds to measure each size, at least.")] = 5.0,
     output: Output = None,
+    plot: Plot = None,
 ) -> None:
     """Measure the cost of a document network by the size of its encoder.
 
@@ -36,7 +38,7 @@ def latency(
     from longrank.engines import cores
     from longrank.verbs.analyze import analyze
 
-    check_output(output)
+    check_output(output, plot)
     analysis = analyze.latency(
         network,
         sizes or (),
@@ -48,4 +50,4 @@ def latency(
         seconds=seconds,
         progress=lambda row: console.note(f"{row.size}: {row.milliseconds:,.1f} ms per document"),
     )
-    deliver(analysis, output)
+    deliver(analysis, output, plot)

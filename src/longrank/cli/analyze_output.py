@@ -20,14 +20,16 @@ Output = Annotated[
 Level = Annotated[int, typer.Option("-l", "--level", min=1, help="Lowest relevant grade.")]
 
 
-def check_output(output: Path | None, *inputs: Path | str | None) -> None:
+def check_output(output: Path | None, plot: Path | None, *inputs: Path | str | None) -> None:
     """Refuse an output that cannot be written, before any work.
 
     Raises:
-        InputError: the name does not end in .json, or as `inputs.output_file`.
+        InputError: the name does not end in .json, or as `inputs.output_file` and `inputs.plot_file`.
+        MissingExtra: matplotlib is not installed, and a plot is wanted.
     """
-    from longrank.cli.inputs import output_file
+    from longrank.cli.inputs import output_file, plot_file
 
+    plot_file(plot, output, *inputs)
     if output is None:
         return
     if output.suffix != ".json":
@@ -36,9 +38,11 @@ def check_output(output: Path | None, *inputs: Path | str | None) -> None:
     output_file(output.with_suffix(".svg"), *inputs)
 
 
-def deliver(analysis: Analysis[Any], output: Path | None) -> None:
-    """Print an analysis and its notes; write the JSON and draw the plot, if there is an output."""
+def deliver(analysis: Analysis[Any], output: Path | None, plot: Path | None) -> None:
+    """Print an analysis and its notes; write the JSON with a plot beside it, and the plot, where they are wanted."""
     typer.echo(analysis.text)
+    if plot is not None:
+        analysis.draw(plot)
     if output is not None:
         analysis.write(output)
         try:

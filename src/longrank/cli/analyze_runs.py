@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from longrank.cli.analyze_output import Output, check_output, deliver
-from longrank.cli.options import Qrels, Runs
+from longrank.cli.options import Plot, Qrels, Runs
 
 
 def deltas(
@@ -22,6 +22,7 @@ def deltas(
         int, typer.Option("--show", min=0, help="Number of best and of worst queries to print; 0: all queries.")
     ] = 10,
     output: Output = None,
+    plot: Plot = None,
 ) -> None:
     """Compare two runs query by query.
 
@@ -31,8 +32,8 @@ def deltas(
     """
     from longrank.verbs.analyze import analyze
 
-    check_output(output, qrels, run, baseline)
-    deliver(analyze.deltas(qrels, run, baseline, measure, shown=shown), output)
+    check_output(output, plot, qrels, run, baseline)
+    deliver(analyze.deltas(qrels, run, baseline, measure, shown=shown), output, plot)
 
 
 def judged(
@@ -42,6 +43,7 @@ def judged(
         list[int] | None, typer.Option("-k", min=1, help="Repeatable; rank cutoff. [default: 10 and 20]")
     ] = None,
     output: Output = None,
+    plot: Plot = None,
 ) -> None:
     """Measure the share of judged documents among the first K of each run.
 
@@ -52,8 +54,8 @@ def judged(
     """
     from longrank.verbs.analyze import analyze
 
-    check_output(output, qrels, *runs)
-    deliver(analyze.judged(qrels, runs, cutoffs or (10, 20)), output)
+    check_output(output, plot, qrels, *runs)
+    deliver(analyze.judged(qrels, runs, cutoffs or (10, 20)), output, plot)
 
 
 def agreement(
@@ -64,6 +66,7 @@ def agreement(
     ] = 0.9,
     depth: Annotated[int | None, typer.Option(help="Ranks compared by tau and RBO. [default: all]")] = None,
     output: Output = None,
+    plot: Plot = None,
 ) -> None:
     """Measure how alike the rankings of two or more runs are.
 
@@ -74,5 +77,5 @@ def agreement(
     """
     from longrank.verbs.analyze import analyze
 
-    check_output(output, *runs)
-    deliver(analyze.agreement(runs, k=k, p=p, depth=depth), output)
+    check_output(output, plot, *runs)
+    deliver(analyze.agreement(runs, k=k, p=p, depth=depth), output, plot)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from longrank.cli import console
-from longrank.cli.options import Complete, Qrels, Runs
+from longrank.cli.options import Complete, Plot, Qrels, Runs
 
 
 def evaluate(
@@ -49,12 +49,13 @@ def evaluate(
         str,
         typer.Option(help="Output format: table, json, csv, latex or markdown; with --per-query table, json or csv."),
     ] = "table",
+    plot: Plot = None,
 ) -> None:
     """Measure runs against judgments, as trec_eval does.
 
     Example: longrank evaluate qrels.txt bm25.run maxp.run -m nDCG@10 -m AP --baseline bm25.run
     """
-    from longrank.cli.inputs import choice
+    from longrank.cli.inputs import choice, plot_file
     from longrank.errors import InputError
     from longrank.evaluation.measures import DEFAULT_MEASURES
     from longrank.evaluation.render import PER_QUERY_RENDERERS, RENDERERS
@@ -65,6 +66,9 @@ def evaluate(
         raise InputError("--per-query and --baseline cannot be combined", fix="use one of them")
     if baseline is None and (test or correction):
         raise InputError("--test and --correction need a baseline", fix="name it with --baseline RUN")
+    if plot is not None and baseline is None:
+        raise InputError("--plot shows differences from a baseline", fix="name it with --baseline RUN")
+    plot_file(plot, qrels, *runs, baseline)
     table = evaluate_runs(
         qrels,
         runs,
@@ -78,5 +82,7 @@ def evaluate(
         correction=correction,
         threshold=threshold,
     )
+    if plot is not None:
+        table.draw(plot)
     console.show_notes(table.notes)  # first: they may change how the figures are read
     print(PER_QUERY_RENDERERS[format](table.per_query) if per_query else RENDERERS[format](table), end="")

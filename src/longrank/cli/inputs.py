@@ -21,6 +21,20 @@ def output_file(output: Path, *inputs: Path | str | None) -> None:
     check_apart(output, *inputs)
 
 
+def plot_file(plot: Path | None, *inputs: Path | str | None) -> None:
+    """Fail before any work if a plot cannot be drawn or written, or is also an input.
+
+    Raises:
+        InputError: as `check_plot` and `output_file`.
+        MissingExtra: matplotlib is not installed.
+    """
+    from longrank.evaluation.canvas import check_plot
+
+    if plot is not None:
+        check_plot(plot)
+        output_file(plot, *inputs)
+
+
 def output_folder(output: Path, *inputs: Path | str | None) -> None:
     """Fail before any work if the folder `output` cannot be written to, or is also an input.
 

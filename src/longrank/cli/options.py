@@ -70,6 +70,10 @@ AllowUntrained = Annotated[bool, typer.Option("--allow-untrained", help="Score w
 PipelineSettings = Annotated[
     list[str] | None, typer.Option("--set", help="section.key=value: any setting of the pipeline.")
 ]
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", help="Plot file: .png, .svg or .pdf. Needs the extra plots.", metavar="FILE"),
+]
 Folds = Annotated[Path | None, typer.Option("--folds", help="Fold file, of LongRank, Anserini or Capreolus.")]
 MakeFolds = Annotated[
     int | None, typer.Option("--make-folds", help="Number of random folds to make; written to FOLDER/folds.json.")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from longrank.cli import console
-from longrank.cli.options import QueryFormat
+from longrank.cli.options import Plot, QueryFormat
 
 Training = Annotated[
     str, typer.Argument(help="Name of a shipped training, or a TOML file with its settings.", metavar="TRAINING")
@@ -56,6 +56,7 @@ def train(
     field: Annotated[str | None, typer.Option(help="Topic field to use: title, description, ...")] = None,
     assignments: Assignments = None,
     tensorboard: TensorBoard = False,
+    plot: Plot = None,
 ) -> None:
     """Train a document network: PARADE, CEDR, MaxP or kin.
 
@@ -67,11 +68,12 @@ def train(
 
     Example: longrank train parade my.index topics.jsonl qrels.txt bm25.run -o parade --make-folds 5
     """
-    from longrank.cli.inputs import folds_or_number, output_folder
+    from longrank.cli.inputs import folds_or_number, output_folder, plot_file
     from longrank.collections import places
 
     files = () if queries is None or qrels is None else (*places(queries, "queries"), *places(qrels, "qrels"))
     output_folder(output, *files, run, data, folds, score_cache, dev)
+    plot_file(plot, *files, run, folds, score_cache, dev)
     options = {"only": only or (), "group_by": group_by, "fold_seed": fold_seed, "score_cache": score_cache}
     options |= {"folds": folds_or_number(folds, n_folds), "format": query_format, "field": field}
     _train(
@@ -84,6 +86,7 @@ def train(
         dev=dev,
         assignments=assignments,
         tensorboard=tensorboard,
+        plot=plot,
         **options,
     )
 
@@ -98,6 +101,7 @@ def train_passages(
     dev: Dev = None,
     assignments: Assignments = None,
     tensorboard: TensorBoard = False,
+    plot: Plot = None,
 ) -> None:
     """Train a cross-encoder, a bi-encoder or doc2query.
 
@@ -107,13 +111,21 @@ def train_passages(
 
     Example: longrank train-passages monobert rows.jsonl -o passages --dev dev.jsonl
     """
-    from longrank.cli.inputs import output_folder
+    from longrank.cli.inputs import output_folder, plot_file
 
     output_folder(output, examples, dev)
-    _train(training, examples, output=output, dev=dev, assignments=assignments, tensorboard=tensorboard)
+    plot_file(plot, examples, dev)
+    _train(training, examples, output=output, dev=dev, assignments=assignments, tensorboard=tensorboard, plot=plot)
 
 
-def _train(training: str, *data: Any, output: Path, assignments: list[str] | None, **options: Any) -> None:
+def _train(
+    training: str,
+    *data: Any,
+    output: Path,
+    assignments: list[str] | None,
+    plot: Path | None,
+    **options: Any,
+) -> None:
     """Train, and show a progress bar per fold and the remarks."""
     from longrank.types import Notes
     from longrank.verbs.train import train as verb
@@ -131,5 +143,7 @@ def _train(training: str, *data: Any, output: Path, assignments: list[str] | Non
         settings = {"assignments": assignments or (), **options}
         trained = verb(training, *data, output=output, progress=begin, notes=notes, **settings)
     if console.is_first():
+        if plot is not None:
+            trained.draw(plot)
         console.show_notes(notes)
         console.note(f"{output}: {trained.network} trained")

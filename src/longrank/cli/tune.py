@@ -15,6 +15,7 @@ from longrank.cli.options import (
     Folds,
     MakeFolds,
     Measure,
+    Plot,
     Qrels,
     QueriesSource,
     QueryFormat,
@@ -74,6 +75,7 @@ def tune(
         bool, typer.Option("--allow-empty-query", help="Accept queries without text; they retrieve no documents.")
     ] = False,
     format: TuningFormat = "table",
+    plot: Plot = None,
 ) -> None:
     """Search a grid of settings for the best first stage.
 
@@ -82,7 +84,7 @@ def tune(
     Example: longrank tune my.index topics.jsonl qrels.txt -o tuned --grid k1=0.6:1.2:0.1 --grid b=0.5:0.9:0.1
     --protocol folds --make-folds 5
     """
-    from longrank.cli.inputs import choice, folds_or_number
+    from longrank.cli.inputs import choice, folds_or_number, plot_file
     from longrank.collections import read_queries
     from longrank.config import override
     from longrank.engines import cores
@@ -91,6 +93,7 @@ def tune(
     from longrank.verbs.tune import tune as tune_index
 
     choice("--format", format, ["json", *RENDERERS])
+    plot_file(plot)
     notes = Notes()
     with console.progress("tuning", None, "settings") as advance:
         tuning = tune_index(
@@ -114,6 +117,8 @@ def tune(
             notes=notes,
         )
     show_tuning(tuning, format)
+    if plot is not None:
+        tuning.plot(plot)
     try:
         tuning.draw(output)
     except MissingExtra as missing:

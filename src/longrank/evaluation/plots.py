@@ -33,18 +33,26 @@ _SHAPES = "oD"  # of the first and the second kind of mark
 _Marks: TypeAlias = Mapping[str, Sequence[Setting]]
 
 
-def plot_grid(folder: Path, measure: str, axes: Axes, figures: Sequence[float], marks: _Marks) -> list[Path]:
+def plot_grid(  # noqa: PLR0917
+    stem: Path,
+    measure: str,
+    axes: Axes,
+    figures: Sequence[float],
+    marks: _Marks,
+    kinds: Sequence[str] = ("png", "svg"),
+) -> list[Path]:
     """Draw the figures of a grid: a heat map for every pair of axes, a line if there is one axis.
 
     With more than two axes, a cell has the best figure over the axes that are not shown. Axes of a single value are
     left out.
 
     Args:
-        folder: holds ``heatmap.png`` and ``heatmap.svg``, or ``heatmap-A-B.*`` for several pairs.
+        stem: the files are ``STEM.png`` and ``STEM.svg``, or ``STEM-A-B.*`` for several pairs.
         measure: name of the figures.
         axes: the grid.
         figures: the figure of every setting, in the order of the grid.
         marks: label -> settings to mark, larger if several coincide; they may lie off the grid. At most two labels.
+        kinds: kinds of files: png, svg, pdf.
 
     Returns:
         The paths; none if no axis has two values.
@@ -58,13 +66,14 @@ def plot_grid(folder: Path, measure: str, axes: Axes, figures: Sequence[float], 
     written = []
     with drawing():
         for view in views:
-            stem = "heatmap" if len(views) == 1 else f"heatmap-{'-'.join(view)}"
+            name = stem.name if len(views) == 1 else f"{stem.name}-{'-'.join(view)}"
             others = tuple(place for place, name in enumerate(axes) if name not in view)
-            hidden = ", ".join(name for name in shown if name not in view)
+            hidden = ", ".join(axis for axis in shown if axis not in view)
             title = f"{measure}, best over {hidden}" if hidden else measure
             values = cube.max(axis=others)
-            figure = (_heat_map if len(view) == 2 else _line)(title, {name: axes[name] for name in view}, values, marks)
-            written += saved(figure, folder / stem)
+            draw = _heat_map if len(view) == 2 else _line
+            figure = draw(title, {axis: axes[axis] for axis in view}, values, marks)
+            written += saved(figure, stem.with_name(name), kinds)
     return written
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longrank.config import lookup
@@ -31,6 +32,17 @@ class Evaluation(Figures):
         """
         names = [row.name for row in self.rows]
         return pandas().DataFrame([row.values for row in self.rows], index=names, columns=list(self.measures))
+
+    def draw(self, path: str | Path) -> None:
+        """Draw the per-query differences from the baseline into a .png, .svg or .pdf file.
+
+        Raises:
+            InputError: no baseline, nothing to compare with it, or another kind of file.
+            MissingExtra: matplotlib is not installed.
+        """
+        from longrank.evaluation.difference_plots import plot_differences
+
+        plot_differences(Path(path), self)
 
     def __repr__(self) -> str:
         return with_notes(self.notes, as_text(self))

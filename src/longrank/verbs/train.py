@@ -14,7 +14,7 @@ from longrank.config import Assignments, listed
 from longrank.errors import InputError
 from longrank.formats.folds import Fold
 from longrank.index import Index
-from longrank.training.run_folder import MODEL, finished
+from longrank.training.run_folder import LOG, MODEL, finished
 from longrank.training.settings import PassageTraining, Training, load_training
 from longrank.types import Notes, Run
 from longrank.verbs.naming import naming_files
@@ -53,6 +53,19 @@ class Trained:
         if len(self.models) != 1:
             raise InputError(f"{len(self.models)} folds have a model each", fix="use models[FOLD]")
         return next(iter(self.models.values()))
+
+    def draw(self, path: str | Path) -> None:
+        """Draw loss and validations by step into a .png, .svg or .pdf file, a line for each fold.
+
+        Raises:
+            InputError: another kind of file, or no training is finished.
+            MissingExtra: matplotlib is not installed.
+        """
+        from longrank.training.curves import plot_training
+
+        if not self.models:
+            raise InputError("no training is finished", path=self.folder)
+        plot_training(Path(path), {name: model.parent / LOG for name, model in self.models.items()})
 
 
 @naming_files

@@ -18,7 +18,7 @@ K1, B = tuple(i / 10 for i in range(6, 13)), (0.3, 0.5, 0.7, 0.9)
 def test_without_the_extra_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"pip install '\.\[plots\]'"):
-        plot_grid(tmp_path, "AP", {"k1": K1}, [0.0] * 7, {})
+        plot_grid(tmp_path / "heatmap", "AP", {"k1": K1}, [0.0] * 7, {})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -46,7 +46,7 @@ def test_every_pair_of_axes_has_a_map_that_can_be_opened(
 
     figures = np.random.default_rng(0).random(int(np.prod([len(values) for values in axes.values()]))).tolist()
     marks = {"optima": [{name: values[0] for name, values in axes.items()}] * 3, "mean": [dict.fromkeys(axes, 0.61)]}
-    written = plot_grid(tmp_path, "AP", axes, figures, marks)
+    written = plot_grid(tmp_path / "heatmap", "AP", axes, figures, marks)
     assert sorted(path.name for path in written) == sorted(f"{n}.{kind}" for n in names for kind in ("png", "svg"))
     for path in written:
         if path.suffix == ".png":
@@ -62,7 +62,11 @@ def test_equal_values_give_equal_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         plot_grid(
-            tmp_path / name, "AP", {"k1": K1, "b": B}, [i / 28 for i in range(28)], {"optima": [{"k1": 1, "b": 0.7}]}
+            tmp_path / name / "heatmap",
+            "AP",
+            {"k1": K1, "b": B},
+            [i / 28 for i in range(28)],
+            {"optima": [{"k1": 1, "b": 0.7}]},
         )
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
@@ -83,7 +87,7 @@ def test_however_large_the_grid_a_picture_stays_small_and_its_labels_few(
         import matplotlib as mpl
 
         patch.setitem(mpl.rcParams, "svg.fonttype", "none")  # text as text
-        png, svg = plot_grid(tmp_path, "AP", axes, figures, {"optima": [{"k1": 0.3, "b": 0.1}]})
+        png, svg = plot_grid(tmp_path / "heatmap", "AP", axes, figures, {"optima": [{"k1": 0.3, "b": 0.1}]})
     height, width = matplotlib.image.imread(png).shape[:2]
     assert width <= 16 * 150 and height <= 12 * 150
     texts = [text.text for text in ElementTree.parse(svg).getroot().iter("{http://www.w3.org/2000/svg}text")]
@@ -97,7 +101,13 @@ def test_ticks_tell_every_value_of_a_small_grid_apart(tmp_path: Path) -> None:
         import matplotlib as mpl
 
         patch.setitem(mpl.rcParams, "svg.fonttype", "none")
-        plot_grid(tmp_path, "AP", {"mu": (1000000.0, 1000004.0), "b": tuple(i / 50 for i in range(24))}, [0.0] * 48, {})
+        plot_grid(
+            tmp_path / "heatmap",
+            "AP",
+            {"mu": (1000000.0, 1000004.0), "b": tuple(i / 50 for i in range(24))},
+            [0.0] * 48,
+            {},
+        )
     drawn = (tmp_path / "heatmap.svg").read_text(encoding="utf-8")
     assert all(f">{label}<" in drawn for label in ("1000000", "1000004", "0.02", "0.46"))
 
@@ -110,7 +120,7 @@ def test_a_cell_is_the_best_over_the_axes_that_are_not_shown(tmp_path: Path) -> 
         import matplotlib as mpl
 
         patch.setitem(mpl.rcParams, "svg.fonttype", "none")  # text as text
-        plot_grid(tmp_path, "AP", axes, figures, {})
+        plot_grid(tmp_path / "heatmap", "AP", axes, figures, {})
     drawn = (tmp_path / "heatmap-k1-b.svg").read_text(encoding="utf-8")
     shown = {one for one in (".111", ".222", ".333", ".444", ".555", ".666", ".777", ".888") if f">{one}<" in drawn}
     assert shown == {".222", ".444", ".666", ".888"}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from longrank.collections import read_run
+from longrank.evaluation.canvas import check_plot
 from longrank.evaluation.render import with_notes
 from longrank.evaluation.tuning.folder import RUN
 from longrank.evaluation.tuning.grids import Axes, Setting
@@ -70,6 +71,20 @@ class Tuning:
         Raises:
             MissingExtra: matplotlib is not installed.
         """
+        return self._draw(Path(folder) / "heatmap", ("png", "svg"))
+
+    def plot(self, path: str | Path) -> list[Path]:
+        """Draw the grid into a .png, .svg or .pdf file, of several pairs of axes into a file each, ``NAME-A-B.png``.
+
+        Raises:
+            InputError: another kind of file.
+            MissingExtra: matplotlib is not installed.
+        """
+        path = Path(path)
+        check_plot(path)
+        return self._draw(path.with_suffix(""), (path.suffix[1:],))
+
+    def _draw(self, stem: Path, kinds: Sequence[str]) -> list[Path]:
         from longrank.evaluation.plots import plot_grid
 
         marks, choices, setting = {}, self.outcome.choices, self.outcome.setting
@@ -80,7 +95,7 @@ class Tuning:
         if setting and self.outcome.name == "mean":
             marks["mean of the optima"] = [setting]
         figures = self.table.figures(self.table.query_ids)
-        return plot_grid(Path(folder), self.table.measure, self.axes, figures, marks)
+        return plot_grid(stem, self.table.measure, self.axes, figures, marks, kinds)
 
     def __repr__(self) -> str:
         return with_notes(self.notes, as_text(self.table, self.outcome))
