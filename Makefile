@@ -17,7 +17,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: demo test test-slow test-base test-spacy test-clients lint fuzz soak audit model docs bench clean
+.PHONY: demo test test-slow test-base test-spacy test-clients test-vector-stores lint fuzz soak audit model docs bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -61,6 +61,10 @@ test-spacy: $(VENV)/.test
 
 test-clients: $(VENV)/.test $(patsubst tests/clients/%.txt,.venv-clients-%/.installed,$(wildcard tests/clients/*.txt))
 	$(BIN)/python -m pytest -q tests/clients
+
+test-vector-stores: $(VENV)/.test
+	$(BIN)/pip install -q 'lancedb>=0.40' 'chromadb>=1.5'
+	$(BIN)/python -m pytest -q tests/docs/test_vector_stores_page.py
 
 lint: $(VENV)/.test
 	$(BIN)/ruff format --check src tests benchmarks docs examples
