@@ -30,7 +30,7 @@ class Actions(NamedTuple):
         """True if an index is to be changed."""
         return bool(self.add or self.delete or self.update or self.merge)
 
-    def check(self, sources: list[str], output: Path | None) -> None:
+    def check(self, sources: list[str], output: Path | None, n_shards: int) -> None:
         """Refuse actions that do not fit together.
 
         Raises:
@@ -44,6 +44,8 @@ class Actions(NamedTuple):
             raise InputError("--dry-run needs --update", fix="longrank index --update --dry-run INDEX")
         if not self.any:
             return
+        if n_shards > 1:
+            raise InputError("--shards builds a new index", got=n_shards, fix="changes keep the shards of an index")
         if output is not None:
             raise InputError("-o builds a new index", fix="leave -o out to change an index")
         if self.update and (self.add or self.delete):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from longrank.cli import console
+from longrank.cli.options import Engine, Resources
 
 if TYPE_CHECKING:
     from longrank.formats.records import CorpusOptions
@@ -16,12 +17,15 @@ if TYPE_CHECKING:
     from longrank.types import Notes
 
 
+_WORKERS = 2
+
+
 def index(
     sources: Annotated[
         list[str],
         typer.Argument(
             help="Documents: PDF, office, HTML, Markdown, mail, text, JSONL, TSV or TREC files, folders of them, "
-            "Parquet, a collection folder, "
+            "a quoted pattern such as 'docs/*.jsonl.gz', Parquet, a collection folder, "
             "sqlite:///FILE?query=SELECT ..., postgresql://..., or irds:ID; with --vectors or --sparse alone, "
             "an existing INDEX.",
             metavar="SOURCE",
@@ -74,7 +78,15 @@ def index(
     original_copies: Annotated[
         int, typer.Option(help="Weight of a document's own words beside --expansions.", min=1)
     ] = 1,
-    workers: Annotated[int, typer.Option(help="Processes that analyse text.", min=1)] = 2,
+    shards: Annotated[
+        int, typer.Option(help="Segments of the new index, which workers write side by side.", min=1, max=256)
+    ] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Processes or workers that analyse text. [default: 2; of a cluster, all]", min=1),
+    ] = None,
+    engine: Engine = None,
+    resources: Resources = None,
     vectors: Annotated[
         str | None, typer.Option(help="Bi-encoder whose passage vectors are stored, too, e.g. minilm.")
     ] = None,
@@ -131,6 +143,8 @@ def index(
 
     longrank index docs.jsonl -o expanded.index --expansions doc2query.jsonl.gz
 
+    longrank index 'corpus/*.jsonl.gz' -o my.index --shards 16 --engine ray
+
     longrank index --add new.jsonl my.index
 
     longrank index --update my.index
@@ -144,10 +158,14 @@ def index(
     notes, skipped = Notes(), SkippedFiles(report, output, *sources)
     check_ann(ann, vectors)
     actions = Actions(add, replace_documents, delete, update, dry_run, merge)
-    actions.check(sources, output)
+    actions.check(sources, output, shards)
     if output is not None or actions.any:
         names, unread = (tuple(map(str.strip, part.split(","))) if part else () for part in (fields, index_only))
-        options = {"analyzer": analyzer, "expansions": expansions or (), "original_copies": original_copies}
+        options: dict[str, Any] = {
+            "analyzer": analyzer,
+            "expansions": expansions or (),
+            "original_copies": original_copies,
+        }
         limits = {"max_uncompressed": max_uncompressed, "max_ratio": max_ratio}
         files = skipped.options(include or (), exclude or (), strict, ocr)
         corpus = replace(
@@ -167,9 +185,11 @@ def index(
             check_sparse(sparse, passages, Notes())
         with skipped.written():
             if output is None:
-                change(sources, actions, corpus, workers, notes)
+                change(sources, actions, corpus, workers or _WORKERS, notes)
             else:
-                _build(sources, output, {**options, "corpus": corpus, "workers": workers}, notes)
+                where = {"workers": workers or (_WORKERS if engine is None else None), "engine": engine}
+                options |= {"corpus": corpus, "shards": shards, "resources": resources, **where}
+                _build(sources, output, options, notes)
     elif (vectors is None and sparse is None) or expansions or len(sources) != 1:
         raise InputError("-o is needed", fix="longrank index SOURCE... -o INDEX")
     if vectors is not None:
@@ -208,7 +228,7 @@ def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Not
     from longrank.verbs.index import needed_bytes
     from longrank.verbs.updates import build_from_files
 
-    needed = needed_bytes([*sources, *options["expansions"]], output)
+    needed = needed_bytes([*sources, *options["expansions"]], output, options["shards"])
     if needed is not None and needed >= 1 << 30:
         console.note(f"building takes up to {needed / (1 << 30):.1f} GiB of disk")
     unit = "lines of expansions and documents" if options["expansions"] else "documents"
@@ -246,7 +266,10 @@ def store_sparse(path: Path, model: str, preset: str, notes: Notes) -> None:
 
 def _print_summary(index: Index) -> None:
     size = sum(path.stat().st_size for path in index.path.rglob("*") if path.is_file())
-    print(f"index\t{index.path}\ndocuments\t{index.n_docs}\nunique terms\t{index.n_terms}\nterms\t{index.total_terms}")
+    print(f"index\t{index.path}")
+    if len(index.parts) > 1:
+        print(f"shards\t{len(index.parts)}")
+    print(f"documents\t{index.n_docs}\nunique terms\t{index.n_terms}\nterms\t{index.total_terms}")
     _print_expansions(index)
     print(f"bytes\t{size}\ndigest\t{index.digest}")
 

@@ -66,6 +66,22 @@ Filter = Annotated[
     str | None,
     typer.Option("--filter", help="""Filter as JSON, e.g. '{"year": {"$gte": 2020}}'.""", metavar="JSON"),
 ]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        help="Engine: local, ray (a cluster of this machine), or ray=ADDRESS; the bytes are the same.",
+        metavar="local|ray[=ADDRESS]",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", help="Processes, or workers of the cluster. [default: 1; of a cluster, all]", min=1),
+]
+Resources = Annotated[
+    str | None,
+    typer.Option("--resources", help="Resources of each worker of a cluster, e.g. GPU=1,CPU=4.", metavar="NAME=AMOUNT"),
+]
 AllowUntrained = Annotated[bool, typer.Option("--allow-untrained", help="Score with an untrained document network.")]
 PipelineSettings = Annotated[
     list[str] | None, typer.Option("--set", help="section.key=value: any setting of the pipeline.")

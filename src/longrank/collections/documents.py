@@ -11,6 +11,7 @@ from longrank.collections.collection import IRDS, Collection, is_folder, is_in_c
 from longrank.collections.databases import database_records, is_address, parse_address, shown_source
 from longrank.collections.files import files_of, skip
 from longrank.collections.irds import irds_records
+from longrank.collections.patterns import matching
 from longrank.collections.values import EMPTY, rows
 from longrank.config import lookup
 from longrank.errors import InputError, MissingExtra
@@ -114,7 +115,7 @@ def _places(source: str | Path | Collection) -> tuple[str, ...]:
     if isinstance(source, str) and is_address(source):
         return (source,)
     if not isinstance(source, Collection) and not is_in_catalogue(str(source)):
-        return (str(source),)
+        return matching(str(source))
     collection = open_collection(source)
     if not collection.sources:
         raise missing(collection, "this collection has no documents", collection.name)

@@ -1,13 +1,32 @@
-"""Patterns of file names, as in ``.gitignore``."""
+"""Patterns of file names, as in ``.gitignore``, and of sources, as in a shell."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from glob import escape, glob, has_magic
+
+from longrank.errors import InputError
 
 _PARTS = re.compile(r"\*\*/|/\*\*$|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
 _WILD = {"**/": "(?:.*/)?", "/**": "/.*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def matching(source: str) -> tuple[str, ...]:
+    """Return the files and folders that match a pattern such as ``docs/*.jsonl.gz``, sorted; a path stands for itself.
+
+    A file whose name holds the characters of a pattern is a path. ``**`` matches folders at any depth.
+
+    Raises:
+        InputError: no file or folder matches.
+    """
+    if not has_magic(source) or glob(escape(source)):  # noqa: PTH207 - Path.glob loses a leading ./ and takes no root
+        return (source,)
+    found = sorted(glob(source, recursive=True))  # noqa: PTH207
+    if not found:
+        raise InputError("no file or folder matches", got=source)
+    return tuple(found)
 
 
 def matches(name: str, patterns: Iterable[str], *, folder: bool = False) -> bool:

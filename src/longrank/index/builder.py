@@ -1,6 +1,6 @@
 """Build an index of a stream of documents in bounded memory.
 
-documents (+ expansions) -> batches -> segments (in this or several processes) -> merged index -> one atomic step
+documents (+ expansions) -> batches -> segments (by workers) -> merged index, or shards -> one atomic step
 
 Batches are cut by the size of the documents alone, and the result does not depend on the cuts, on the number of
 processes or on an earlier, interrupted build.
@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longrank.collections.documents import locate_documents
+from longrank.engines import Engine
 from longrank.errors import InputError, LongRankError
 from longrank.index.batches import batches
 from longrank.index.expansions import store
 from longrank.index.folder import building
 from longrank.index.merge import merge
 from longrank.index.options import IndexOptions
-from longrank.index.publishing import publish
+from longrank.index.publishing import finish, publish
 from longrank.index.segments import Segment
+from longrank.index.shards import at_least, check_shards, write_shards
 from longrank.index.workers import Task, write_segments
 from longrank.text.analysis import check_analyzer
 from longrank.types import Notes
@@ -41,44 +43,39 @@ def write_index(
     expansions: Iterable[Expansion] | None,
     notes: Notes,
     progress: Callable[[int], object] | None,
-    workers: int,
+    engine: Engine,
+    shards: int,
 ) -> None:
     """Write an index; the arguments and errors are those of `longrank.index.build_index`."""
     check_analyzer(options.analyzer)
+    check_shards(shards)
     if not 1 <= options.original_copies <= (1 if expansions is None else _MOST_COPIES):
         fix = f"1 to {_MOST_COPIES} with expansions, else 1"
         raise InputError("`original_copies` is out of range", got=options.original_copies, fix=fix)
     located: Iterable[Located] = locate_documents(documents, notes)
     try:
-        with building(folder) as work:
+        with building(folder.absolute()) as work:  # workers may have another current folder
             stored = None if expansions is None else store(expansions, work / "expansions", progress)
             if stored:
                 located = stored.joined(located, notes)
-            tasks = ((work / f"segment-{i:06d}", batch, options) for i, batch in enumerate(batches(located)))
-            segments = _written(tasks, workers, progress)
+            cut = batches(located) if shards == 1 else at_least(batches(located), shards)
+            tasks = ((work / f"segment-{i:06d}", batch, options) for i, batch in enumerate(cut))
+            segments = _written(tasks, engine, progress)
             if stored:
                 options = replace(options, expansions=stored.finish(notes))
-            _finish(segments, work, folder, options, notes)
+            if shards == 1:
+                finished = [finish(work / "data", merge(segments, work / "data", options))]
+            else:
+                finished = write_shards(segments, shards, work, options, engine)
+            publish(finished, folder, notes)
     except OSError as error:
         raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error
 
 
-def _written(tasks: Iterator[Task], workers: int, progress: Callable[[int], object] | None) -> list[Segment]:
+def _written(tasks: Iterator[Task], engine: Engine, progress: Callable[[int], object] | None) -> list[Segment]:
     segments = []
-    for segment in write_segments(tasks, workers):
+    for segment in write_segments(tasks, engine):
         if progress:
             progress(segment.n_docs)
         segments.append(segment)
     return sorted(segments)  # by their numbered folders
-
-
-def _finish(segments: list[Segment], work: Path, folder: Path, options: IndexOptions, notes: Notes) -> None:
-    data = work / "data"
-    data.mkdir()
-    meta: dict[str, Any] = {
-        "options": options.as_json(),
-        "n_nonempty": sum(s.n_nonempty for s in segments),
-        "total_terms": sum(s.n_tokens for s in segments),
-        "tf_type": merge(segments, data),
-    }
-    publish(data, folder, meta, notes)

@@ -10,7 +10,7 @@ The old index stays valid until the manifest is replaced; from then on the new i
 are named by their content, so equal builds give equal folders, and no file that a manifest names ever changes.
 
 The manifest of a built index names its only segment under ``data`` (version 2). The manifest of a changed index lists
-``segments`` in the order of their documents (version 3).
+``segments`` in the order of their documents (version 3), and so does that of an index of several shards.
 """
 
 from __future__ import annotations
@@ -45,10 +45,18 @@ DATA, DELETED, BUILDING = "data-", "deleted-", ".building-"
 
 
 class SegmentName(NamedTuple):
-    """Names of a segment in an index folder: its data folder, and its file of deletions, "" if it has none."""
+    """Names of a segment in an index folder: its data folder, and its file of deletions, "" if it has none.
+
+    A shard is a part of an index that was built in parts (``longrank index --shards``).
+    """
 
     data: str
     deleted: str = ""
+    is_shard: bool = False
+
+    def as_json(self) -> dict[str, object]:
+        """Return the entry of the manifest of an index."""
+        return {"data": self.data, "deleted": self.deleted} | ({"shard": True} if self.is_shard else {})
 
 
 def folder_path(folder: object) -> Path:
@@ -94,8 +102,11 @@ def segments_of(manifest: Mapping[str, Any]) -> list[SegmentName]:
     if manifest["version"] == VERSION:
         return [SegmentName(manifest["data"])] if isinstance(manifest.get("data"), str) else []
     try:
-        return [SegmentName(str(entry["data"]), str(entry["deleted"])) for entry in manifest["segments"]]
-    except (KeyError, TypeError):
+        return [
+            SegmentName(str(entry["data"]), str(entry["deleted"]), entry.get("shard") is True)
+            for entry in manifest["segments"]
+        ]
+    except (KeyError, TypeError, AttributeError):
         return []
 
 
@@ -119,6 +130,7 @@ def _part(folder: Path, names: SegmentName) -> Part:
     part = Part(folder / names.data, open_manifest(folder / names.data))
     if names.deleted:
         part.dead = unpacked(folder / names.deleted, len(part.dead))
+    part.is_shard = names.is_shard
     return part
 
 
@@ -210,6 +222,6 @@ def _remove_tree(path: Path) -> None:
 def valid_names(folder: Path) -> frozenset[str] | None:
     """Return the names of the valid segments and deletions; None if the manifest cannot be read."""
     try:
-        return frozenset(name for names in segments_of(read_manifest(folder)) for name in names if name)
+        return frozenset(name for names in segments_of(read_manifest(folder)) for name in names[:2] if name)
     except (InputError, IntegrityError):
         return None

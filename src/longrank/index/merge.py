@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from longrank.errors import InputError
 from longrank.index.arrays import Array, ArrayWriter, Strings, StringsWriter, write_array
 from longrank.index.metadata import NAME as METADATA_FILE
 from longrank.index.metadata_writing import Copied, Records, Source, write_metadata
+from longrank.index.options import IndexOptions
 from longrank.index.segments import FORWARD, METADATA, PLACES, Segment, narrowest
 
 _BLOCK = 1 << 18  # strings of all segments merged at a time
@@ -28,22 +29,33 @@ _SAMPLE = 1 << 10  # every n-th string is read to find the blocks
 _BUFFER = 1 << 21  # postings gathered at a time (12 bytes each)
 
 
-def merge(segments: Sequence[Segment], folder: Path) -> str:
-    """Write the merged index into `folder`, and remove the merged files of the segments.
+def merge(segments: Sequence[Segment], folder: Path, options: IndexOptions) -> dict[str, Any]:
+    """Write the merged index into the new folder `folder`, and remove the merged files of the segments.
+
+    Args:
+        segments: in the order of their documents.
+        folder: must not exist.
+        options: the options of the build.
 
     Returns:
-        The type of ``tfs``: ``<u1``, ``<u2`` or ``<u4``, the narrowest type for all occurrences.
+        What the folder's manifest holds besides the files.
 
     Raises:
         InputError: two documents have the same id; names both places.
     """
+    folder.mkdir()
     _merge_ids(segments, folder)
     tf_type = narrowest(max(segment.max_tf for segment in segments))
     _merge_postings(segments, folder, tf_type)
     _merge_forward(segments, folder, tf_type)
     _merge_documents(segments, folder)
     _merge_metadata(segments, folder)
-    return tf_type
+    return {
+        "options": options.as_json(),
+        "n_nonempty": sum(segment.n_nonempty for segment in segments),
+        "total_terms": sum(segment.n_tokens for segment in segments),
+        "tf_type": tf_type,
+    }
 
 
 def _remove(segments: Sequence[Segment], *names: str) -> None:
@@ -90,22 +102,32 @@ def _bases(segments: Sequence[Segment]) -> list[int]:
 
 
 def _merge_ids(segments: Sequence[Segment], folder: Path) -> None:
-    bases = _bases(segments)
-    rank = np.empty(bases[-1], np.uint32)
+    rank = np.empty(_bases(segments)[-1], np.uint32)
     done = 0
     with ArrayWriter(folder / "id_order", "<u4") as order:
-        for parts in _blocks([s.strings("sorted_ids") for s in segments]):
-            block = sorted(
-                (doc_id, number)
-                for part in parts
-                for doc_id, number in zip(part.strings, _numbers(segments, bases, part), strict=True)
-            )
-            _refuse_duplicates(block, segments, bases)
+        for block in distinct_ids(segments):
             numbers = np.fromiter((number for _, number in block), np.uint32, len(block))
             rank[numbers] = np.arange(done, done + len(block), dtype=np.uint32)
             order.append(numbers)
             done += len(block)
     write_array(folder / "id_ranks", rank, "<u4")
+
+
+def distinct_ids(segments: Sequence[Segment]) -> Iterator[list[tuple[bytes, int]]]:
+    """Yield (id, document number) of all segments together, sorted, in blocks.
+
+    Raises:
+        InputError: two documents have the same id; names both places.
+    """
+    bases = _bases(segments)
+    for parts in _blocks([s.strings("sorted_ids") for s in segments]):
+        block = sorted(
+            (doc_id, number)
+            for part in parts
+            for doc_id, number in zip(part.strings, _numbers(segments, bases, part), strict=True)
+        )
+        _refuse_duplicates(block, segments, bases)
+        yield block
 
 
 def _numbers(segments: Sequence[Segment], bases: Sequence[int], part: _Part) -> list[int]:

@@ -36,6 +36,7 @@ class Part:
         postings: terms and postings of all documents.
         forward: terms of each document.
         metadata: metadata of all documents; None if no document has any.
+        is_shard: true for a part of an index that was built in parts; see `longrank.index.shards`.
     """
 
     def __init__(self, folder: Path, meta: dict[str, Any], dead: Bools | None = None) -> None:
@@ -44,6 +45,7 @@ class Part:
         self.postings, self.forward = Postings(folder, meta["tf_type"]), Forward(folder, meta["tf_type"])
         path = folder / METADATA
         self.metadata = Metadata(path, len(self.documents)) if path.exists() else None
+        self.is_shard = False
         self.dead = np.zeros(len(self.documents), np.bool_) if dead is None else dead
 
     @property

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.index.folder import (
@@ -31,8 +31,15 @@ from longrank.storage import write_manifest as write_folder_manifest
 from longrank.types import Notes
 
 
-def publish(work: Path, folder: Path, meta: Mapping[str, Any], notes: Notes) -> None:
-    """Make the finished files in `work` the index in `folder`; call it inside `building`.
+class Finished(NamedTuple):
+    """A segment with all its files and its manifest in a work folder, and the digest of the manifest."""
+
+    folder: Path
+    digest: str
+
+
+def publish(finished: Sequence[Finished], folder: Path, notes: Notes) -> None:
+    """Make the finished segments of a build the index in `folder`, several as its shards; call it inside `building`.
 
     Vectors of other documents stay, and are noted: those of unchanged documents are used when vectors are stored again.
 
@@ -41,9 +48,9 @@ def publish(work: Path, folder: Path, meta: Mapping[str, Any], notes: Notes) -> 
     """
     before = _named_data(folder)
     with _telling_state(folder):
-        data = put_data(work, folder, meta)
+        data = [put_data(segment, folder) for segment in finished]
         (folder / SOURCES).unlink(missing_ok=True)  # of the old index: no power cut leaves it beside the new
-        put_manifest(folder, [SegmentName(data.name)])
+        put_manifest(folder, [SegmentName(path.name, is_shard=len(data) > 1) for path in data])
     remove_leftovers(folder)
     if before != _named_data(folder):
         note_stale_vectors(folder, notes)
@@ -66,12 +73,17 @@ def publish_segments(folder: Path, segments: Sequence[SegmentName]) -> None:
     remove_leftovers(folder)
 
 
-def put_data(work: Path, folder: Path, meta: Mapping[str, Any]) -> Path:
-    """Write the manifest of a finished segment in `work`, and move it into the index folder; return its place."""
-    data = folder / (DATA + digest_of(write_folder_manifest(work, meta))[:16])
+def finish(work: Path, meta: Mapping[str, Any]) -> Finished:
+    """Write the manifest of a segment whose other files are in `work`."""
+    return Finished(work, digest_of(write_folder_manifest(work, meta)))
+
+
+def put_data(finished: Finished, folder: Path) -> Path:
+    """Move a finished segment into the index folder; return its place."""
+    data = folder / (DATA + finished.digest[:16])
     if not _is_intact(data):
         shutil.rmtree(data, ignore_errors=True)
-        work.rename(data)
+        finished.folder.rename(data)
     return data
 
 
@@ -94,7 +106,7 @@ def put_manifest(folder: Path, segments: Sequence[SegmentName]) -> None:
     if len(segments) == 1 and not segments[0].deleted:
         content: dict[str, Any] = {"version": VERSION, "data": segments[0].data}
     else:
-        content = {"version": CHANGED, "segments": [names._asdict() for names in segments]}
+        content = {"version": CHANGED, "segments": [names.as_json() for names in segments]}
     with atomic_write(folder / MANIFEST, "w") as stream:
         json.dump({"format": FORMAT, **content, "files": files}, stream, indent=1, sort_keys=True)
         stream.write("\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import count
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.collections.documents import locate_documents
+from longrank.engines import Engine, open_engine
 from longrank.errors import InputError
 from longrank.formats.expansions import Expansion, read_expansions
 from longrank.formats.lines import TextOptions
@@ -91,7 +92,10 @@ class Index(Changeable):
         original_copies: int = 1,
         notes: Notes | None = None,
         progress: Callable[[int], object] | None = None,
-        workers: int = 1,
+        shards: int = 1,
+        workers: int | None = None,
+        engine: str | Engine | None = None,
+        resources: Mapping[str, float] | str | None = None,
     ) -> Index:
         """Build an index of documents.
 
@@ -109,8 +113,11 @@ class Index(Changeable):
             notes: counts remarks on accepted input; the index carries it.
             progress: called now and then with the number of documents just indexed; before that, with the number
                 of expansions just read.
+            shards: segments of the index, which workers write side by side; 1 to 256. Searches find the same.
             workers: processes to use besides this one, which then only reads; a script that asks for more than 1
                 needs the usual ``if __name__ == "__main__"``.
+            engine: where the workers run: as of `longrank.engines.open_engine`, as are `workers` and `resources`.
+            resources: what each worker of a cluster holds, e.g. ``{"CPU": 2}``.
 
         Raises:
             InputError: a fault of a source or an expansion, no document, a doc_id twice, an unknown analyzer, or a
@@ -138,7 +145,10 @@ class Index(Changeable):
             expansions=predicted if paths else None,
             notes=notes,
             progress=progress,
+            shards=shards,
             workers=workers,
+            engine=engine,
+            resources=resources,
         )
 
     def __repr__(self) -> str:
@@ -300,7 +310,10 @@ def build_index(
     expansions: Iterable[Expansion] | None = None,
     notes: Notes | None = None,
     progress: Callable[[int], object] | None = None,
-    workers: int = 1,
+    shards: int = 1,
+    workers: int | None = None,
+    engine: str | Engine | None = None,
+    resources: Mapping[str, float] | str | None = None,
 ) -> Index:
     """Index documents as `Index.build`, whose options come from values instead of files.
 
@@ -311,7 +324,7 @@ def build_index(
         expansions: queries predicted for the documents, which are indexed with them; see `longrank.index.expansions`.
         notes: counts documents without terms, and expansions that fit no document.
         progress: as for `Index.build`.
-        workers: as for `Index.build`.
+        shards, workers, engine, resources: as for `Index.build`.
 
     Raises:
         InputError, MissingExtra, LongRankError: as `Index.build`; expansions of another collection, or whose ids can
@@ -320,15 +333,17 @@ def build_index(
     notes = Notes() if notes is None else notes
     path = Path(tempfile.mkdtemp(prefix="longrank-index-")) if folder is None else folder_path(folder)
     try:
-        write_index(
-            documents,
-            path,
-            options=options or IndexOptions(),
-            expansions=expansions,
-            notes=notes,
-            progress=progress,
-            workers=workers,
-        )
+        with open_engine(engine, workers=workers, resources=resources) as opened:
+            write_index(
+                documents,
+                path,
+                options=options or IndexOptions(),
+                expansions=expansions,
+                notes=notes,
+                progress=progress,
+                engine=opened,
+                shards=shards,
+            )
         index = Index(path)
     except BaseException:
         if folder is None:

@@ -35,7 +35,7 @@ def write_living(part: Part, folder: Path) -> Segment:
     write_array(folder / "span_counts", part.documents.span_counts[living], segment.type_of("span_counts"))
     write_array(folder / FORWARD[0], part.forward.counts[living], segment.type_of(FORWARD[0]))
     if part.metadata is not None and part.metadata.firsts(part.dead):
-        _link(part.folder / METADATA, folder / METADATA)
+        link(part.folder / METADATA, folder / METADATA)
         write_array(folder / PLACES, np.where(living, np.cumsum(living) - 1, -1), segment.type_of(PLACES))
     return segment
 
@@ -43,12 +43,13 @@ def write_living(part: Part, folder: Path) -> Segment:
 def _linked(part: Part, folder: Path) -> Segment:
     """Link the files of a segment without deletions."""
     for name in (*_SAME, *(f"{name}.{end}" for name in _SAME_STRINGS for end in ("bytes", "offsets"))):
-        _link(part.folder / name, folder / name)
+        link(part.folder / name, folder / name)
     max_tf = int(np.iinfo(part.meta["tf_type"]).max)  # has the same type as the largest occurrences
     return Segment(folder, part.n_living, part.n_nonempty, part.total_terms, len(part.postings.docs), max_tf)
 
 
-def _link(path: Path, place: Path) -> None:
+def link(path: Path, place: Path) -> None:
+    """Give a file a second name, or copy it where the file system has no links."""
     try:
         os.link(path, place)
     except OSError:  # a file system without links, or too many links

@@ -11,10 +11,11 @@ _MOST_DEAD = 0.5  # largest share of deleted documents in a segment of more than
 
 
 class Size(NamedTuple):
-    """Living and all documents of a segment."""
+    """Living and all documents of a segment; true for a shard, a part of an index that was built in parts."""
 
     living: int
     all: int
+    is_shard: bool = False
 
 
 def next_merge(sizes: Sequence[Size]) -> tuple[int, int] | None:
@@ -25,11 +26,11 @@ def next_merge(sizes: Sequence[Size]) -> tuple[int, int] | None:
     segments of a level are merged. A segment is rewritten if more than half of its documents are deleted. So n
     documents lie in at most about 7 * log8(n / 1000) + 7 segments, and a document is rewritten about log8(n / 1000)
     times: a large segment stays as it is while small ones come. Neighbours only are merged, which keeps the order of
-    documents.
+    documents. Shards come first and are never merged with other segments, nor the segments before a shard.
     """
     first = last = len(sizes)
     level = 0
-    while first:
+    while first and not sizes[first - 1].is_shard:
         if (own := _level(sizes[first - 1])) > level:
             level, last = own, first
         first -= 1

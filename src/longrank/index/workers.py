@@ -1,12 +1,15 @@
-"""Write segments in this process or in several processes; the result is the same."""
+"""Write segments by the workers of an engine; the result is the same."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
+from uuid import uuid4
 
-from longrank.engines import Local
+from longrank.engines import Engine
 from longrank.index.batches import Batch
 from longrank.index.options import IndexOptions
 from longrank.index.segments import Segment, write_segment
@@ -15,19 +18,38 @@ Task: TypeAlias = tuple[Path, Batch, IndexOptions]
 """The arguments of `write_segment`."""
 
 
-def write_segments(tasks: Iterator[Task], workers: int) -> Iterator[Segment]:
+def write_segments(tasks: Iterator[Task], engine: Engine) -> Iterator[Segment]:
     """Write the segments of all tasks and yield them in order of completion.
 
     Args:
-        tasks: arguments of `write_segment`; at most `workers` + 1 of them are in memory at a time.
-        workers: processes to start; with 1, or for a single task, no process is started.
+        tasks: arguments of `write_segment`; about one for each worker is in memory at a time.
+        engine: runs the tasks.
 
     Raises:
         InputError: a document cannot be written.
-        LongRankError: a worker process was killed.
+        LongRankError: a worker was killed.
     """
-    return (segment for _, segment in Local(workers).each(_write, tasks))
+    return (segment for _, segment in engine.each(_write, tasks))
 
 
 def _write(task: Task) -> Segment:
-    return write_segment(*task)
+    folder, batch, options = task
+    with attempt(folder) as own:
+        segment = write_segment(own, batch, options)
+    return segment._replace(folder=folder)
+
+
+@contextmanager
+def attempt(folder: Path) -> Iterator[Path]:
+    """Yield the name of a new folder that becomes `folder` at the end of the block.
+
+    So a task that is done again, since its worker was killed, finds no remains; if both finish, one folder stays.
+    """
+    own = folder.with_name(f".{folder.name}-{uuid4().hex}")
+    yield own
+    try:
+        own.rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+        shutil.rmtree(own)

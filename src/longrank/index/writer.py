@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from longrank.collections.documents import locate_documents
+from longrank.engines import Local
 from longrank.errors import InputError, LongRankError
 from longrank.formats.records import CorpusOptions
 from longrank.index.batches import batches
@@ -22,7 +23,7 @@ from longrank.index.folder import SegmentName, building, open_parts
 from longrank.index.merge import merge
 from longrank.index.options import IndexOptions
 from longrank.index.parts import Part, packed
-from longrank.index.publishing import note_stale_vectors, publish_segments, put_data, put_deletions
+from longrank.index.publishing import finish, note_stale_vectors, publish_segments, put_data, put_deletions
 from longrank.index.rewriting import write_living
 from longrank.index.segments import Segment
 from longrank.index.sorted_lists import places_in
@@ -89,7 +90,7 @@ class IndexWriter:
         located = locate_documents(documents, self.notes, corpus)
         tasks = ((next(self._fresh), batch, self._options) for batch in batches(located))
         segments = []
-        for segment in write_segments(tasks, workers):
+        for segment in write_segments(tasks, Local(workers)):
             if progress:
                 progress(segment.n_docs)
             segments.append(segment)
@@ -157,9 +158,9 @@ class IndexWriter:
         for part in self._parts:
             data = part.folder
             if data.parent != self._folder:
-                data = put_data(part.folder, self._folder, part.meta)
+                data = put_data(finish(part.folder, part.meta), self._folder)
             deleted = put_deletions(self._folder, packed(part.dead)) if part.dead.any() else ""
-            names.append(SegmentName(data.name, deleted))
+            names.append(SegmentName(data.name, deleted, part.is_shard))
         publish_segments(self._folder, names)
         note_stale_vectors(self._folder, self.notes)
         self._parts = open_parts(self._folder)
@@ -168,23 +169,18 @@ class IndexWriter:
     def _merge(self) -> None:
         if self._merge_all and (len(self._parts) > 1 or self._parts[0].dead.any()):
             self._parts = [self._rewritten(self._parts)]
-        while run := next_merge([Size(part.n_living, len(part.dead)) for part in self._parts]):
+        while run := next_merge([Size(part.n_living, len(part.dead), part.is_shard) for part in self._parts]):
             self._parts[slice(*run)] = [self._rewritten(self._parts[slice(*run)])]
 
     def _rewritten(self, parts: list[Part]) -> Part:
-        return self._merged([write_living(part, next(self._fresh)) for part in parts])
+        rewritten = self._merged([write_living(part, next(self._fresh)) for part in parts])
+        rewritten.is_shard = len(parts) == 1 and parts[0].is_shard
+        return rewritten
 
     def _merged(self, segments: list[Segment]) -> Part:
         """Merge segments of the work folder into a segment of an index."""
         folder = next(self._fresh)
-        folder.mkdir()
-        meta = {
-            "options": self._options.as_json(),
-            "n_nonempty": sum(segment.n_nonempty for segment in segments),
-            "total_terms": sum(segment.n_tokens for segment in segments),
-            "tf_type": merge(segments, folder),
-        }
-        return Part(folder, meta)
+        return Part(folder, merge(segments, folder, self._options))
 
     def _common(self, part: Part) -> Iterator[tuple[Part, int, str]]:
         """Yield (segment, number, id) of the living documents whose ids a new segment has, too."""

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from longrank.collections.databases import is_address
+from longrank.collections.patterns import matching
 from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.types import Notes
 
 
-def needed_bytes(sources: Iterable[str | Path], output: str | Path) -> int | None:
+def needed_bytes(sources: Iterable[str | Path], output: str | Path, shards: int = 1) -> int | None:
     """Return about how many bytes of disk a build takes at its peak; None if files are gzipped, or documents fetched.
 
     Raises:
@@ -26,11 +27,11 @@ def needed_bytes(sources: Iterable[str | Path], output: str | Path) -> int | Non
     files: list[Path] = []
     if any(is_address(str(source)) for source in sources):
         return None
-    for source in map(Path, sources):
+    for source in (Path(name) for pattern in sources for name in matching(str(pattern))):
         files += (path for path in source.rglob("*") if path.is_file()) if source.is_dir() else [source]
     if any(path.suffix.lower() == ".gz" or not path.is_file() for path in files):
         return None
-    return check_space(Path(output), sum(path.stat().st_size for path in files))
+    return check_space(Path(output), sum(path.stat().st_size for path in files), shards)
 
 
 def add_vectors(

@@ -14,6 +14,7 @@ import pytest
 
 from longrank.engines import in_order
 from longrank.errors import InputError, LongRankError
+from longrank.index import Index, batches
 
 pytest.importorskip("ray", reason="needs the extra ray")
 pytestmark = pytest.mark.filterwarnings(
@@ -111,3 +112,19 @@ def test_the_number_of_workers_leaves_a_cpu_free() -> None:
     assert places(nodes, {"CPU": 1.0}) == 8
     assert places(nodes, {"CPU": 2.0, "GPU": 1.0}) == 2
     assert places(nodes, {"CPU": 16.0}) == 0
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_shards_by_a_cluster_are_the_bytes_of_a_local_build(engine, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)  # workers have another current folder
+    monkeypatch.setattr(batches, "_CHARS", 2000)
+    documents = [(f"d{n}", f"Dogs bark at number {n}. " * 9) for n in range(60)]
+    Index.build(documents, "local", shards=3)
+    Index.build(documents, "ray", shards=3, engine=engine)
+    assert _contents(tmp_path / "ray") == _contents(tmp_path / "local")
+    with pytest.raises(InputError, match="doc_id occurs twice, first at documents:1"):
+        Index.build([*documents, documents[0]], "twice", shards=3, engine=engine)
+    assert not Path("twice").exists()

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from longrank.collections.documents import places_of, read_documents
+from longrank.collections.patterns import matching
+from longrank.errors import InputError
+
+
+def test_a_pattern_stands_for_its_files_in_the_order_of_their_names(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("b.tsv", "a.tsv", "c.txt"):
+        Path(name).write_text(f"{name[0]}\tDogs bark.\n")
+    (tmp_path / "deep/er").mkdir(parents=True)
+    (tmp_path / "deep/er/d.tsv").write_text("d\tCats purr.\n")
+    assert matching("*.tsv") == ("a.tsv", "b.tsv")
+    assert matching("**/*.tsv") == ("a.tsv", "b.tsv", "deep/er/d.tsv")
+    assert places_of(["[ab].tsv", "c.txt"]) == ("a.tsv", "b.tsv", "c.txt")
+    assert [document.doc_id for document in read_documents("?.tsv")] == ["a", "b"]
+
+
+def test_a_file_may_have_the_name_of_a_pattern(tmp_path: Path) -> None:
+    (tmp_path / "a[1].tsv").touch()
+    (tmp_path / "a1.tsv").touch()
+    assert matching(str(tmp_path / "a[1].tsv")) == (str(tmp_path / "a[1].tsv"),)
+
+
+def test_a_pattern_without_files_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no file or folder matches .got '\S+/\*\.tsv'."):
+        matching(str(tmp_path / "*.tsv"))
