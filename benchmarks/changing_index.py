@@ -8,7 +8,8 @@ linked, not copied, since segments never change. Measured are
 - `longrank index --add` of 1,000 documents: seconds, processor seconds and peak anonymous memory of the whole command;
 - BM25 searches for the best 1,000 over eight segments (after seven such commands), and over the same documents merged,
   query by query in turn, one thread;
-- commits of one document each to a small index: seconds, files of the index, and open files of the process.
+- commits of one document each to a small index: seconds, memory and bytes by quarters of the commits, and the most
+  files of the index and open files of the process.
 
 Prints one JSON object; `--skip-search` leaves out the merge and the searches.
 """
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.filters import milliseconds, records
-from benchmarks.million import queries, watched
+from benchmarks.million import anonymous_mib, queries, watched
 from longrank.index import Index
 from longrank.retrieval import make_retriever
 from longrank.types import Query
@@ -103,19 +104,37 @@ def searched(segmented: Path, place: Path, n: int) -> dict[str, Any]:
 
 
 def committed(path: Path, n: int) -> dict[str, Any]:
-    """Commit n documents, one at a time; return times, and the most files on disk and open."""
-    index, times, files, opened = Index(path), [], 0, 0
-    for number, record in enumerate(records(n, WORDS)):
+    """Commit n documents, one at a time; return times, memory and bytes, and the most files on disk and open."""
+    index, times, quarters, most = Index(path), [], [], (0, 0)
+    for number, record in enumerate(records(n, WORDS), 1):
         began = time.perf_counter()
         with index.writer() as writer:
             writer.add([{**record, "doc_id": f"new{number}"}])
         times.append(time.perf_counter() - began)
         if number % 10 == 0:
-            files = max(files, sum(1 for file in path.rglob("*") if file.is_file()))
-            opened = max(opened, len(os.listdir("/proc/self/fd")))  # noqa: PTH208 - counts, reads no names
-    quarters = [round(statistics.mean(times[i * n // 4 : (i + 1) * n // 4]), 4) for i in range(4)]
-    report = {"commits": n, "mean_s_by_quarter": quarters, "max_s": round(max(times), 2)}
-    return report | {"most_files": files, "most_open_files": opened, "documents": len(Index(path))}
+            files = sum(1 for file in path.rglob("*") if file.is_file())
+            opened = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - counts, reads no names
+            most = max(most[0], files), max(most[1], opened)
+        if number % max(n // 4, 1) == 0:
+            quarters.append(state(path, times[-(n // 4) :]))
+            print(number, quarters[-1], file=sys.stderr, flush=True)
+    return {
+        "commits": n,
+        "quarters": quarters,
+        "max_s": round(max(times), 2),
+        "most_files": most[0],
+        "most_open": most[1],
+    }
+
+
+def state(path: Path, times: list[float]) -> dict[str, float]:
+    """Return the mean time of some commits, and memory of the process, documents and bytes of the index after them."""
+    return {
+        "mean_s": round(statistics.mean(times), 4),
+        "rss_anon_mib": round(anonymous_mib(os.getpid()), 1),
+        "documents": len(Index(path)),
+        "index_mib": round(sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) / 2**20, 1),
+    }
 
 
 if __name__ == "__main__":
