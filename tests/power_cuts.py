@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import pytest
@@ -71,7 +72,7 @@ class Disk:
             dict[int, int](),
             dict[int, list[State]](),
         )
-        self._serial = 0
+        self._serial, self._syncing = 0, Lock()
 
     @contextmanager
     def watching(self, patch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -94,11 +95,12 @@ class Disk:
             self._watching = True
 
     def _sync(self, descriptor: int) -> None:
-        self._watching = False
-        self._note()
-        if node := self._nodes.get(os.fstat(descriptor).st_ino):
-            self._states[node] = self._states[node][-1:]
-        self._watching = True
+        with self._syncing:  # files are synced by several threads
+            self._watching = False
+            self._note()
+            if node := self._nodes.get(os.fstat(descriptor).st_ino):
+                self._states[node] = self._states[node][-1:]
+            self._watching = True
 
     def _note(self) -> None:
         """Append a moment. A node that is nowhere in the folder any more is closed: its number may be used again."""
