@@ -73,9 +73,12 @@ class CollectionStatistics(Protocol):
         """Mean number of terms of these documents; 0 if there are none."""
         ...
 
-    @property
-    def analyzer(self) -> Callable[[str], list[str]]:
-        """Turns text into terms."""
+    def query_terms(self, query: Query) -> Mapping[str, int]:
+        """Return the terms of a query with their numbers of occurrences."""
+        ...
+
+    def document_analyzer(self, doc_id: str) -> Callable[[str], list[str]]:
+        """Return what turns the text of a document into terms."""
         ...
 
     @property

@@ -64,9 +64,19 @@ def index(
         str,
         typer.Option(
             help="Analyzer: porter (English stop words and stemming, as Lucene), none (plain words), a language "
-            "(german, french, ...; extra languages) or cjk (Chinese, Japanese, Korean)."
+            "(german, french, ...; extra languages), cjk (Chinese, Japanese, Korean) or icu (Thai, Lao, Khmer, "
+            "Burmese; extra icu)."
         ),
     ] = "porter",
+    analyzer_field: Annotated[
+        str,
+        typer.Option(
+            help="Field that names the language of each document, e.g. lang: en, de, pt-BR, german. Documents without "
+            "it have --analyzer. [default: --analyzer for all]",
+            show_default=False,
+            metavar="FIELD",
+        ),
+    ] = "",
     expansions: Annotated[
         list[Path] | None,
         typer.Option(
@@ -163,6 +173,7 @@ def index(
         names, unread = (tuple(map(str.strip, part.split(","))) if part else () for part in (fields, index_only))
         options: dict[str, Any] = {
             "analyzer": analyzer,
+            "analyzer_field": analyzer_field,
             "expansions": expansions or (),
             "original_copies": original_copies,
         }

@@ -82,6 +82,14 @@ Resources = Annotated[
     str | None,
     typer.Option("--resources", help="Resources of each worker of a cluster, e.g. GPU=1,CPU=4.", metavar="NAME=AMOUNT"),
 ]
+Lang = Annotated[
+    str | None,
+    typer.Option(
+        "--lang",
+        help="Language of the queries (en, de, pt-BR, ...), for an index built with --analyzer-field. [default: the "
+        "query's own field, else all languages of the documents]",
+    ),
+]
 AllowUntrained = Annotated[bool, typer.Option("--allow-untrained", help="Score with an untrained document network.")]
 PipelineSettings = Annotated[
     list[str] | None, typer.Option("--set", help="section.key=value: any setting of the pipeline.")

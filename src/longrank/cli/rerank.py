@@ -13,6 +13,7 @@ from longrank.cli.options import (
     AllowUntrained,
     Convert,
     Field,
+    Lang,
     Model,
     PipelineSettings,
     QueriesSource,
@@ -45,6 +46,7 @@ def rerank(
     score_cache: ScoreCache = None,
     query_format: QueryFormat = None,
     field: Field = None,
+    lang: Lang = None,
     allow_untrained: AllowUntrained = False,
     device: Annotated[
         str | None,
@@ -86,6 +88,7 @@ def rerank(
             allow_untrained=allow_untrained,
             device=device,
             assignments=assignments or (),
+            lang=lang,
             tag=tag,
             notes=notes,
             progress=advance,

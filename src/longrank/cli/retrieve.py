@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from longrank.cli import console
 from longrank.cli.completion import presets
-from longrank.cli.options import Field, Filter, QueriesSource, QueryFormat, Tag, Where
+from longrank.cli.options import Field, Filter, Lang, QueriesSource, QueryFormat, Tag, Where
 from longrank.errors import printable
 from longrank.storage import atomic_write
+
+if TYPE_CHECKING:
+    from longrank.types import Query
 
 
 def retrieve(
@@ -65,6 +68,7 @@ def retrieve(
     ] = False,
     where: Where = None,
     filter: Filter = None,
+    lang: Lang = None,
     tag: Tag = "longrank",
 ) -> None:
     """Find candidates by words, vectors or both.
@@ -80,7 +84,9 @@ def retrieve(
     from longrank.collections import places, read_queries
     from longrank.config import override
     from longrank.formats.trec import write_rankings
+    from longrank.index import Index
     from longrank.index.filter_parsing import parsed_filter
+    from longrank.index.languages import in_language
     from longrank.retrieval import first_stage, open_retriever
     from longrank.types import Notes
     from longrank.verbs.retrieve import NO_RESULTS, expanded_queries, rankings
@@ -93,7 +99,11 @@ def retrieve(
     settings = override(options, assignments or ())
     stage = first_stage(settings.pop("preset", preset), settings)
     retriever = open_retriever(index, stage, notes=notes, filter=parsed_filter(filter, where or ()))
-    query_list = read_queries(queries, notes, format=query_format, field=field, allow_empty=allow_empty_query)
+    query_list: list[Query] = read_queries(
+        queries, notes, format=query_format, field=field, allow_empty=allow_empty_query
+    )
+    if lang is not None:
+        query_list = in_language(query_list, lang, Index(index).options)
     records = expanded_queries(retriever, query_list) if explain_query or expanded else []
     with console.progress("retrieving", len(query_list), "queries") as advance:
         found = rankings(retriever, query_list, k, threads=threads, notes=notes, progress=advance)

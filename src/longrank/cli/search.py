@@ -14,7 +14,7 @@ import typer
 
 from longrank.cli import console
 from longrank.cli.completion import pipelines
-from longrank.cli.options import AllowUntrained, Convert, Filter, Model, PipelineSettings, ScoreCache, Where
+from longrank.cli.options import AllowUntrained, Convert, Filter, Lang, Model, PipelineSettings, ScoreCache, Where
 from longrank.errors import install_line, printable
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def search(
         float | None,
         typer.Option(help="Seconds after which what is read by then is ranked; loading is not counted."),
     ] = None,
+    lang: Lang = None,
     assignments: PipelineSettings = None,
 ) -> None:
     """Search long documents and show the passages that matter.
@@ -81,6 +82,7 @@ def search(
         filter=parsed_filter(filter, where or ()),
         show=fields if as_json or fields else (),
         deadline=deadline,
+        lang=lang,
         notes=notes,
     )
     if pipeline is None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from longrank.formats.html_pages import page_headings, page_text, resiliparse
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions, decode
+from longrank.formats.parsed.language_codes import language_fields
 from longrank.formats.records import CorpusOptions, Record, SourceFile
 from longrank.formats.whole_files import decoded, read_whole, without_nul
 from longrank.types import Notes
@@ -28,7 +29,17 @@ def read_html(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterato
     markup = without_nul(_decoded(raw, file, notes, options), file.path)
     title, text = page_text(markup, str(file.path), notes, main_content=True)
     headings = page_headings(markup, text)
-    yield Record(file.name, {"title": title, "text": text} | ({HEADINGS: headings} if headings else {}), None)
+    values = {"title": title, "text": text, **_language(markup)}
+    yield Record(file.name, values | ({HEADINGS: headings} if headings else {}), None)
+
+
+_LANGUAGE = re.compile(r"<html\b[^<>]*?\slang\s*=\s*[\"']?([^\s\"'<>]+)", re.IGNORECASE)
+_LANGUAGE_WITHIN = 4096  # characters
+
+
+def _language(markup: str) -> dict[str, str]:
+    declared = _LANGUAGE.search(markup, 0, _LANGUAGE_WITHIN)
+    return language_fields(declared[1]) if declared else {}
 
 
 # --- the encoding of a page -----------------------------------------------------------------------

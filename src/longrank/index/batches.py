@@ -5,7 +5,7 @@ A batch holds columns of plain strings, which reach another process several time
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ _COSTS = 256  # characters added for each document: offsets, objects
 
 @dataclass(slots=True)
 class Batch:
-    """Documents as columns; see `longrank.formats.corpora.Located`."""
+    """Documents as columns; see `longrank.formats.corpora.Located`. An empty analyzer is that of the index."""
 
     ids: list[str] = field(default_factory=list)
     titles: list[str] = field(default_factory=list)
@@ -32,11 +32,12 @@ class Batch:
     expansions: list[str] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     lines: list[int | None] = field(default_factory=list)
+    analyzers: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def append(self, located: Located) -> None:
+    def append(self, located: Located, analyzer: str) -> None:
         """Add a document."""
         document, path, line, expansion = located
         self.ids.append(document.doc_id)
@@ -47,13 +48,14 @@ class Batch:
         self.expansions.append(expansion)
         self.paths.append(path)
         self.lines.append(line)
+        self.analyzers.append(analyzer)
 
 
-def batches(documents: Iterable[Located]) -> Iterator[Batch]:
-    """Cut the stream by the size of the documents, so always at the same places."""
+def batches(documents: Iterable[Located], analyzer: Callable[[Located], str]) -> Iterator[Batch]:
+    """Cut the stream by the size of the documents, so always at the same places; `analyzer` names each document's."""
     batch, n_batches, left = Batch(), 0, _CHARS
     for located in documents:
-        batch.append(located)
+        batch.append(located, analyzer(located))
         document = located.document
         left -= len(document.title) + len(document.text) + len(batch.metadata[-1]) + len(located.expansion) + _COSTS
         if left <= 0:

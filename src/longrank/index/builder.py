@@ -19,6 +19,7 @@ from longrank.errors import InputError, LongRankError
 from longrank.index.batches import batches
 from longrank.index.expansions import store
 from longrank.index.folder import building
+from longrank.index.languages import LanguageReader
 from longrank.index.merge import merge
 from longrank.index.options import IndexOptions
 from longrank.index.publishing import finish, publish
@@ -58,7 +59,9 @@ def write_index(
             stored = None if expansions is None else store(expansions, work / "expansions", progress)
             if stored:
                 located = stored.joined(located, notes)
-            cut = batches(located) if shards == 1 else at_least(batches(located), shards)
+            reader = LanguageReader(options, notes)
+            cut = batches(reader.checked(located), reader.analyzer)
+            cut = cut if shards == 1 else at_least(cut, shards)
             tasks = ((work / f"segment-{i:06d}", batch, options) for i, batch in enumerate(cut))
             segments = _written(tasks, engine, progress)
             if stored:

@@ -31,6 +31,8 @@ class IndexOptions:
         original_copies: weight of the text; a predicted query and a field for the index only have weight 1.
         expansions: the files of predicted queries, for the record; filled in by the build.
         index_only: fields that are indexed and are no part of the text, for the record.
+        analyzer_field: metadata field that names the language of each document; documents without it have `analyzer`.
+            Empty: all documents have `analyzer`.
     """
 
     analyzer: str = "porter"
@@ -39,6 +41,7 @@ class IndexOptions:
     original_copies: int = 1
     expansions: tuple[ExpansionFile, ...] = ()
     index_only: tuple[str, ...] = ()
+    analyzer_field: str = ""
 
     def indexed(self, title: str, text: str) -> str:
         """Return the indexed text of a document: title, line end, text."""
@@ -47,8 +50,8 @@ class IndexOptions:
     def as_json(self) -> dict[str, Any]:
         """Return the options as a JSON object for `from_json`."""
         value = {**asdict(self), "fields": list(self.fields), "expansions": [f._asdict() for f in self.expansions]}
-        del value["index_only"]  # a key that most indexes lack
-        return {**value, "index_only": list(self.index_only)} if self.index_only else value
+        rare = {"index_only": list(self.index_only), "analyzer_field": self.analyzer_field}  # most indexes lack them
+        return {key: part for key, part in (value | rare).items() if part or key not in rare}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> IndexOptions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -27,13 +28,14 @@ from longrank.index.changeable import Changeable
 from longrank.index.documents import Slots
 from longrank.index.filters import Filter
 from longrank.index.folder import VECTORS, folder_path, open_parts
+from longrank.index.languages import Languages, keeping
 from longrank.index.living import Readers, readers_of
 from longrank.index.living_metadata import metadata_of
 from longrank.index.options import IndexOptions
 from longrank.index.parts import digest_of_parts
 from longrank.storage import MANIFEST
 from longrank.text.analysis import ANALYZERS, Analyzer
-from longrank.types import Document, Notes, headings_of
+from longrank.types import Document, Notes, Query, headings_of
 from longrank.types.pages import HEADINGS
 
 
@@ -44,7 +46,7 @@ class Index(Changeable):
         path: its folder.
         notes: counts remarks of the build.
         options: the options of the build.
-        analyzer: the analysis chain of documents and queries.
+        analyzer: the analysis chain of documents and queries; of documents without a language in a mixed index.
         digest: SHA-256 over the content; builds of equal documents with equal options give equal digests.
         parts: the segments, in the order of their documents.
         n_docs: documents.
@@ -88,6 +90,7 @@ class Index(Changeable):
         *,
         corpus: CorpusOptions | None = None,
         analyzer: str = "porter",
+        analyzer_field: str = "",
         expansions: str | Path | Sequence[str | Path] = (),
         original_copies: int = 1,
         notes: Notes | None = None,
@@ -107,6 +110,8 @@ class Index(Changeable):
             corpus: format, fields and encoding of the documents. The title is always kept, and indexed if it is
                 among the fields.
             analyzer: a name in `longrank.text.analysis.ANALYZERS`.
+            analyzer_field: metadata field that names the language of each document (``de``, ``pt-BR``, ``german``);
+                `analyzer` is for documents without it. Empty: `analyzer` is for all.
             expansions: JSONL files of queries predicted for the documents (doc2query), see
                 `longrank.formats.expansions`; they are indexed with the documents, but are no part of the text.
             original_copies: the weight of a document's own text, where a predicted query counts once.
@@ -120,8 +125,8 @@ class Index(Changeable):
             resources: what each worker of a cluster holds, e.g. ``{"CPU": 2}``.
 
         Raises:
-            InputError: a fault of a source or an expansion, no document, a doc_id twice, an unknown analyzer, or a
-                folder of something else.
+            InputError: a fault of a source or an expansion, no document, a doc_id twice, an unknown analyzer or
+                language, a language field that no document has, or a folder of something else.
             MissingExtra: an extra for HTML or ir_datasets is needed and not installed.
             LongRankError: writing failed.
 
@@ -132,16 +137,18 @@ class Index(Changeable):
         corpus, notes = corpus or CorpusOptions(), Notes() if notes is None else notes
         paths = [expansions] if isinstance(expansions, str | Path) else expansions
         predicted = read_expansions(list(map(Path, paths)), notes, TextOptions(limits=corpus.text.limits))
+        options = IndexOptions(
+            analyzer,
+            "title" in corpus.fields and not corpus.title_in_text,
+            corpus.fields,
+            original_copies,
+            index_only=corpus.index_only,
+            analyzer_field=analyzer_field,
+        )
         return build_index(
-            locate_documents(source, notes, corpus),
+            locate_documents(source, notes, keeping(corpus, analyzer_field)),
             folder,
-            options=IndexOptions(
-                analyzer,
-                "title" in corpus.fields and not corpus.title_in_text,
-                corpus.fields,
-                original_copies,
-                index_only=corpus.index_only,
-            ),
+            options=options,
             expansions=predicted if paths else None,
             notes=notes,
             progress=progress,
@@ -162,8 +169,33 @@ class Index(Changeable):
 
     @property
     def analyzer(self) -> Analyzer:
-        """The analysis chain of documents and queries."""
+        """The analysis chain of documents and queries; of documents without a language in a mixed index."""
         return ANALYZERS[self.options.analyzer]
+
+    @cached_property
+    def _languages(self) -> Languages:
+        return Languages(self.options, self.stored, self.n_docs)
+
+    def document_analyzer(self, doc_id: str) -> Analyzer:
+        """Return the analyzer of a document, or of a part of it, whose id ends with a blank and the document's id.
+
+        Another text has the analyzer of documents without a language.
+        """
+        try:
+            return self._languages.of_document(self._documents.number(doc_id.rpartition(" ")[2]))
+        except KeyError:
+            return self.analyzer
+
+    def query_terms(self, query: Query) -> Counter[str]:
+        """Return the terms of a query with their numbers of occurrences.
+
+        A mixed index analyses a query by the language in the query's field of the same name as the documents' language
+        field. Without it, the query has the terms of all languages of the documents, each with its largest number.
+
+        Raises:
+            InputError: the query's language is none.
+        """
+        return self._languages.query_terms(query)
 
     @property
     def n_terms(self) -> int:

@@ -104,13 +104,13 @@ class _Numbers(dict[str, int]):
     Each word of a text is looked up once; terms are never listed as strings.
     """
 
-    def __init__(self, analyzer: Analyzer) -> None:
+    def __init__(self, analyzer: Analyzer, terms: dict[str, int]) -> None:
         super().__init__()
-        self._analyzer, self.terms = analyzer, dict[str, int]()
+        self._analyzer, self._terms = analyzer, terms
 
     def __missing__(self, word: str) -> int:
         term = self._analyzer.term(word)
-        number = self[word] = self.terms.setdefault(term, len(self.terms) + 1) if term else 0
+        number = self[word] = self._terms.setdefault(term, len(self._terms) + 1) if term else 0
         return number
 
     def of(self, text: str) -> array[int]:
@@ -122,15 +122,18 @@ class _Numbers(dict[str, int]):
 
 
 def _write_postings(folder: Path, batch: Batch, options: IndexOptions) -> Segment:
-    numbers, tokens, ends = _Numbers(ANALYZERS[options.analyzer]), array("I"), array("q", [0])
-    for title, text, expansion in zip(batch.titles, batch.texts, batch.expansions, strict=True):
+    known, tokens, ends = dict[str, int](), array("I"), array("q", [0])
+    names = {name: _Numbers(ANALYZERS[name or options.analyzer], known) for name in sorted(set(batch.analyzers))}
+    columns = (batch.titles, batch.texts, batch.expansions, batch.analyzers)
+    for title, text, expansion, analyzer in zip(*columns, strict=True):
+        numbers = names[analyzer]
         tokens += numbers.of(options.indexed(title, text)) * options.original_copies
         if expansion:
             tokens += numbers.of(expansion)
         ends.append(len(tokens))
-    terms = sorted(numbers.terms)  # by code point, the same order as by UTF-8 byte
+    terms = sorted(known)  # by code point, the same order as by UTF-8 byte
     lengths = np.diff(ends)
-    forward = _forward(_renumbered(tokens, [numbers.terms[term] for term in terms]), lengths)
+    forward = _forward(_renumbered(tokens, [known[term] for term in terms]), lengths)
     starts, docs, tfs = _inverted(*forward, len(terms))
     write_strings(folder, "terms", [term.encode() for term in terms])
     nonempty = int(np.count_nonzero(lengths))

@@ -20,6 +20,7 @@ from longrank.errors import InputError, LongRankError
 from longrank.formats.records import CorpusOptions
 from longrank.index.batches import batches
 from longrank.index.folder import SegmentName, building, open_parts
+from longrank.index.languages import LanguageReader, keeping
 from longrank.index.merge import merge
 from longrank.index.options import IndexOptions
 from longrank.index.parts import Part, packed
@@ -86,9 +87,10 @@ class IndexWriter:
             InputError: a fault of the documents, no document, a doc_id twice, or in the index without `replace`.
             MissingExtra, LongRankError: as `Index.build`.
         """
-        corpus = corpus or CorpusOptions(fields=self._options.fields)
+        corpus = keeping(corpus or CorpusOptions(fields=self._options.fields), self._options.analyzer_field)
         located = locate_documents(documents, self.notes, corpus)
-        tasks = ((next(self._fresh), batch, self._options) for batch in batches(located))
+        cut = batches(located, LanguageReader(self._options, self.notes).analyzer)
+        tasks = ((next(self._fresh), batch, self._options) for batch in cut)
         segments = []
         for segment in write_segments(tasks, Local(workers)):
             if progress:

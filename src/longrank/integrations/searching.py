@@ -21,7 +21,8 @@ from longrank.ranking.promising import Partial
 from longrank.ranking.settings import default_pipeline, load_pipeline
 from longrank.ranking.timed import Deadline, check_deadline
 from longrank.ranking.timed_search import search_within
-from longrank.types import Notes
+from longrank.text.words import readable
+from longrank.types import Notes, Query
 
 _log = logging.getLogger("longrank")
 
@@ -95,7 +96,9 @@ class LazySearcher:
         by = None if self.deadline is None else Deadline(self.deadline)
         with self._lock:
             bound = filtered(pipeline, condition)
-            results, counts = search_within(bound, query, by, k=k, passages=passages, notes=Notes())
+            results, counts = search_within(
+                bound, Query("q", readable(query)), by, k=k, passages=passages, notes=Notes()
+            )
         return [
             (result, pipeline.index.document(result.doc_id).text, metadata_of(result, pipeline, counts))
             for result in with_metadata(results, pipeline.index)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, TypeVar
 
+from longrank.index.languages import in_language
 from longrank.ranking.highlights import sentences_of
 from longrank.ranking.one_query import RankedQuery, rank_one
 from longrank.ranking.pipeline import Pipeline
@@ -132,6 +133,11 @@ class RankedText:
     evidence: Evidence = field(repr=False)
 
     @property
+    def doc_id(self) -> str:
+        """Empty: the text is in no index."""
+        return ""
+
+    @property
     def key(self) -> str:
         """Position in the list of documents."""
         return str(self.index)
@@ -150,7 +156,7 @@ def _counts(document: Result | RankedText) -> str:
     return f"{document.n_scored} of {document.n_passages} passages read{cut}"
 
 
-def search(pipeline: Pipeline, text: str, *, k: int = 10, passages: int = 2) -> list[Result]:
+def search(pipeline: Pipeline, text: str, *, k: int = 10, passages: int = 2, lang: str | None = None) -> list[Result]:
     """Search for one query, with explained results.
 
     Args:
@@ -158,11 +164,20 @@ def search(pipeline: Pipeline, text: str, *, k: int = 10, passages: int = 2) -> 
         text: the query.
         k: number of documents.
         passages: passages shown per document.
+        lang: language of the query, for an index of several languages; None: all of them.
 
     Returns:
         At most `k` results, best first; empty if no document shares a term with the query.
+
+    Raises:
+        InputError: a language that is none, or the documents of the index share an analyzer.
     """
-    query = Query("q", readable(text))
+    (query,) = in_language([Query("q", readable(text))], lang, pipeline.index.options)
+    return search_for(pipeline, query, k=k, passages=passages)
+
+
+def search_for(pipeline: Pipeline, query: Query, *, k: int, passages: int) -> list[Result]:
+    """Search for a query, whose text has no unpaired surrogate; as `search`."""
     ranked = rank_one(pipeline, query, k)
     results = explained(pipeline, query, ranked, k=k, passages=passages)
     return highlighted(results, sentences_of(pipeline.scorer, query, results, pipeline.index).find())
@@ -172,7 +187,7 @@ def explained(pipeline: Pipeline, query: Query, ranked: RankedQuery, *, k: int, 
     """Return the first `k` documents of a query's ranking as results, without highlights."""
     by_document = {evidence.doc_id: evidence for evidence in ranked.evidence}
     first = {row.doc_id: row.score for row in ranked.first_stage.get(query.query_id)}
-    terms = frozenset(pipeline.index.analyzer(query.text))
+    terms = frozenset(pipeline.index.query_terms(query))
     return [
         _result(pipeline, rank, row, first[row.doc_id], by_document.get(row.doc_id), terms, passages)
         for rank, row in enumerate(ranked.run.get(query.query_id)[:k], 1)
@@ -199,7 +214,7 @@ def _result(  # noqa: PLR0917
         first_stage=first_stage,
         aggregate=pipeline.aggregator(evidence),
         passages=_on_pages(
-            best_passages(document, evidence, terms, n, pipeline.index.analyzer),
+            best_passages(document, evidence, terms, n, pipeline.index.document_analyzer(row.doc_id)),
             Pages(pipeline.index.metadata(row.doc_id)),
         ),
         n_passages=evidence.n_passages,

@@ -15,6 +15,7 @@ from longrank.index.filters import Filter
 from longrank.index.living_metadata import LivingMetadata
 from longrank.index.metadata import Metadata
 from longrank.ranking.explain import Result
+from longrank.types import Query
 
 Stored: TypeAlias = Metadata | LivingMetadata
 
@@ -56,7 +57,7 @@ def _chosen(metadata: dict[str, Any], show: Sequence[str] | None) -> dict[str, A
 
 
 def facets(
-    index: Index, query: str, names: Sequence[str], filter: Filter | None = None
+    index: Index, query: Query, names: Sequence[str], filter: Filter | None = None
 ) -> dict[str, list[dict[str, Any]]]:
     """Count the documents with each value of some fields.
 
@@ -80,7 +81,7 @@ def facets(
     if stored is None or not names:
         return {}
     mask = np.zeros(index.n_docs, np.bool_)
-    for term in set(index.analyzer(query)):
+    for term in index.query_terms(query):
         mask[index.postings(term)[0]] = True
     if filter is not None:
         mask &= index.mask(filter)

@@ -45,7 +45,12 @@ class ShownPassage(Protocol):
 
 
 class ShownDocument(Protocol):
-    """A result: the title and the shown passages of a document."""
+    """A result: the id, title and shown passages of a document."""
+
+    @property
+    def doc_id(self) -> str:
+        """Id in the index; empty for a text that came with the query."""
+        ...
 
     @property
     def title(self) -> str:
@@ -112,12 +117,12 @@ def sentences_of(
         results: the results; their passages are numbered in order.
         statistics: statistics of the collection, for BM25.
     """
-    shown = [(result.title, passage) for result in results for passage in result.passages]
+    shown = [(result, passage) for result in results for passage in result.passages]
     spans = [_sentences(passage) for _, passage in shown]
     reader = sentence_scorer(scorer)
     candidates = [
-        Candidate(query, _as_document(n, title, passage, own), 0.0)
-        for n, ((title, passage), own) in enumerate(zip(shown, spans, strict=True))
+        Candidate(query, _as_document(n, result, passage, own), 0.0)
+        for n, ((result, passage), own) in enumerate(zip(shown, spans, strict=True))
         if len(own) > 1
     ]
     return Sentences(reader, reader.prepare(candidates, statistics, weights=False), spans)
@@ -129,13 +134,14 @@ def _sentences(passage: ShownPassage) -> list[Span]:
     return [(passage.start + start, passage.start + end) for start, end in places]
 
 
-def _as_document(number: int, title: str, passage: ShownPassage, sentences: Sequence[Span]) -> Document:
+def _as_document(number: int, result: ShownDocument, passage: ShownPassage, sentences: Sequence[Span]) -> Document:
     """Return a passage as a document of sentences.
 
-    Ids of an index have no blank, so this id never finds vectors stored with an index.
+    Ids of an index have no blank, so this id never finds vectors stored with an index. It ends with the id of the whole
+    document, whose analyzer the sentences have.
     """
     spans = tuple((start - passage.start, end - passage.start) for start, end in sentences)
-    return Document(f"passage {number}", title, passage.text, spans)
+    return Document(f"passage {number} {result.doc_id}", result.title, passage.text, spans)
 
 
 def sentence_scorer(scorer: DocumentScorer | None) -> PassageDocumentScorer:

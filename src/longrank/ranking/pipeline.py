@@ -241,7 +241,7 @@ def _header(
         unit=scorer.unit,
         scorer=scorer.fingerprint,
         collection=pipeline.index.digest,
-        queries=digest_of([[query.query_id, query.text] for query in queries]),
+        queries=digest_of([[query.query_id, query.text, *_language(pipeline, query)] for query in queries]),
         n_queries=len(queries),
         candidates=digest_of(_reranked(pipeline, queries, first_stage)),
         options={
@@ -253,6 +253,12 @@ def _header(
             **lineage_header(scorer),
         },
     )
+
+
+def _language(pipeline: Pipeline, query: Query) -> list[str]:
+    """Return the language of a query of an index of several languages."""
+    field = pipeline.index.options.analyzer_field
+    return [query.fields[field]] if field and field in query.fields else []
 
 
 def _reranked(pipeline: Pipeline, queries: Sequence[Query], first_stage: Run) -> list[ScoredDoc]:

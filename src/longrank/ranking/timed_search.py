@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 from longrank.errors import InputError
 from longrank.protocols import Candidate
-from longrank.ranking.explain import Result, explained, search
+from longrank.ranking.explain import Result, explained, search_for
 from longrank.ranking.highlights import sentences_of
 from longrank.ranking.one_query import RankedQuery, retrieved
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline
 from longrank.ranking.promising import Partial
 from longrank.ranking.timed import Deadline, highlights_by, note_unread, read_by
-from longrank.text.words import readable
 from longrank.types import Evidence, Notes, Query
 
 
@@ -28,7 +27,7 @@ class _Read(NamedTuple):
 
 
 def search_within(
-    pipeline: Pipeline, text: str, seconds: float | Deadline | None, *, k: int, passages: int, notes: Notes
+    pipeline: Pipeline, query: Query, seconds: float | Deadline | None, *, k: int, passages: int, notes: Notes
 ) -> tuple[list[Result], Partial | None]:
     """Search for one query, within a time if there is one, with explained results.
 
@@ -37,7 +36,7 @@ def search_within(
 
     Args:
         pipeline: see `open_pipeline`.
-        text: the query.
+        query: the query, whose text has no unpaired surrogate.
         seconds: seconds from now, or a deadline that has begun; None: all is read.
         k: number of documents.
         passages: passages shown per document.
@@ -50,11 +49,10 @@ def search_within(
         InputError: a time that is not above 0, or for early stopping, which reads documents in an order of its own.
     """
     if seconds is None:
-        return search(pipeline, text, k=k, passages=passages), None
+        return search_for(pipeline, query, k=k, passages=passages), None
     if pipeline.settings.stop is not None:
         raise InputError("early stopping takes no deadline", got="stop", fix="remove [stop] or the deadline")
     deadline = seconds if isinstance(seconds, Deadline) else Deadline(seconds)
-    query = Query("q", readable(text))
     first_stage, found, candidates = retrieved(pipeline, query, k)
     read = _read_by(pipeline, candidates, deadline) if found is None else _Read(found, None, math.inf)
     run = pipeline.run(read.evidence, first_stage, "search") if read.evidence else first_stage

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Mapping
 from copy import copy
 from itertools import pairwise
@@ -116,7 +115,7 @@ class Searcher(ABC):
 
     def query_terms(self, query: Query) -> dict[str, float]:
         """Return term -> number of occurrences in a query; queries without terms are counted."""
-        terms = Counter(self.index.analyzer(query.text))
+        terms = self.index.query_terms(query)
         if not terms:
             self.notes.add("queries without terms after analysis", query.query_id)
         return self.heaviest(terms, query.query_id)

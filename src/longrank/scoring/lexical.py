@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import groupby, pairwise
 
@@ -25,13 +25,14 @@ from longrank.index.similarity import idf
 from longrank.protocols import CollectionStatistics, PassageScores, ScoringTask
 from longrank.scoring.passage_terms import Analyzer, PassageTerms
 from longrank.text.analysis import ANALYZERS
-from longrank.types import Document
+from longrank.types import Document, Query
 
 
 class TextStatistics:
     """Statistics of the documents that came with a query, as an index of them would have; counted at first use."""
 
-    analyzer, digest = ANALYZERS["porter"], "texts"
+    digest = "texts"
+    _analyzer = ANALYZERS["porter"]
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._documents = documents
@@ -39,7 +40,7 @@ class TextStatistics:
     @cached_property
     def _counts(self) -> tuple[Counter[str], int, int]:
         """Documents per term, terms of all documents, documents that hold a term."""
-        terms = [self.analyzer(f"{document.title}\n{document.text}") for document in self._documents]
+        terms = [self._analyzer(f"{document.title}\n{document.text}") for document in self._documents]
         dfs = Counter(term for some in terms for term in set(some))
         return dfs, sum(map(len, terms)), sum(map(bool, terms))
 
@@ -52,6 +53,14 @@ class TextStatistics:
     def avgdl(self) -> float:
         """Mean number of terms of these documents; 0 if there are none."""
         return self._counts[1] / max(1, self._counts[2])
+
+    def query_terms(self, query: Query) -> Counter[str]:
+        """Return the terms of a query with their numbers of occurrences."""
+        return Counter(self._analyzer(query.text))
+
+    def document_analyzer(self, doc_id: str) -> Analyzer:
+        """Return the analyzer of English, that of all these documents."""
+        return self._analyzer
 
     def df(self, term: str) -> int:
         """Return the number of documents that hold `term`."""
@@ -94,22 +103,25 @@ class LexicalScorer:
             InputError: no index was given, and a task has no statistics.
         """
         scores: list[PassageScores] = []
-        for (text, _), group in groupby(tasks, key=lambda task: (task.query.text, id(task.statistics))):
+        for _, group in groupby(tasks, key=lambda task: (task.query.text, task.query.fields, id(task.statistics))):
             of_query = list(group)
             statistics = of_query[0].statistics or self._statistics
             if statistics is None:
                 raise InputError("BM25 of a passage needs the statistics of a collection", fix="give an index")
-            scores += self._scores(statistics, text, [task.texts for task in of_query])
+            weights = _query_weights(statistics, of_query[0].query)
+            for analyzer, some in groupby(of_query, key=lambda task: statistics.document_analyzer(task.doc_id)):
+                scores += self._scores(statistics, weights, analyzer, [task.texts for task in some])
         return scores
 
     def _scores(
-        self, statistics: CollectionStatistics, query: str, documents: Sequence[Sequence[str]]
+        self,
+        statistics: CollectionStatistics,
+        weights: Mapping[str, float],
+        analyzer: Analyzer,
+        documents: Sequence[Sequence[str]],
     ) -> list[PassageScores]:
-        """Score the passages of a query's documents."""
-        weights = _query_weights(statistics, query)
-        found = self._terms.setdefault(statistics.analyzer, PassageTerms(statistics.analyzer)).count(
-            list(weights), documents
-        )
+        """Score the passages of documents that share an analyzer, by the weights of a query's terms."""
+        found = self._terms.setdefault(analyzer, PassageTerms(analyzer)).count(list(weights), documents)
         relative = found.lengths / statistics.avgdl if statistics.avgdl else np.zeros(len(found.lengths))
         saturation = self._k1 * (1 - self._b + self._b * relative)
         weight = np.array(list(weights.values()), np.float64)[found.terms]
@@ -120,7 +132,7 @@ class LexicalScorer:
         return [PassageScores(part, np.zeros(len(part), np.bool_)) for part in np.split(scores, last)]
 
 
-def _query_weights(statistics: CollectionStatistics, text: str) -> dict[str, float]:
-    counts = Counter(statistics.analyzer(text))
+def _query_weights(statistics: CollectionStatistics, query: Query) -> dict[str, float]:
+    counts = statistics.query_terms(query)
     dfs = {term: statistics.df(term) for term in counts}
     return {term: n * float(idf(dfs[term], statistics.n_nonempty)) for term, n in counts.items() if dfs[term]}

@@ -48,6 +48,9 @@ class SearchRequest(Strict):
         None, description="Filter of the documents by metadata: {field: value or operators}, $and, $or, $not."
     )
     show: Annotated[list[NonEmpty], Field(max_length=100)] = Field([], description="Metadata fields in the results.")
+    lang: str | None = Field(
+        None, description="Language of the query, for an index of several languages; default: all of them."
+    )
     facets: Annotated[list[NonEmpty], Field(max_length=20)] = Field(
         [],
         description="Metadata fields whose values are counted, among the documents that share a term with the query.",
@@ -128,7 +131,7 @@ def _rankings(service: Service) -> APIRouter:
         options: dict[str, Any] = {
             "k": body.k,
             "passages": body.passages,
-            "selection": Selection(body.filter, body.show, body.facets),
+            "selection": Selection(body.filter, body.show, body.facets, body.lang),
         }
         by = None if body.deadline is None else min(deadline, arrival_of(request.scope) + body.deadline)
         answer = await search_index(service, body.query, pipeline=body.pipeline, deadline=deadline, by=by, **options)

@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 
 from longrank.index import Index
 from longrank.index.filter_parsing import parse_filter
+from longrank.index.languages import in_language
 from longrank.protocols import Candidate, ScoringTask
-from longrank.ranking.explain import Result, explained, result_json, search
+from longrank.ranking.explain import Result, explained, result_json, search_for
 from longrank.ranking.fields import check_fields, facets, with_metadata
 from longrank.ranking.highlights import Sentences, sentences_of
 from longrank.ranking.one_query import RankedQuery, retrieved
@@ -27,6 +28,7 @@ from longrank.service.scored import scored, with_highlights
 from longrank.service.source_files import with_files
 from longrank.service.units import tokens_of, weight_of
 from longrank.service.within import highlights_within, read_until, until
+from longrank.text.words import readable
 from longrank.types import Document, Evidence, Query
 
 
@@ -38,11 +40,13 @@ class Selection:
         filter: filter of the documents, as JSON has it; None: all documents.
         show: metadata fields in the results.
         facets: fields whose values are counted.
+        lang: language of the query, for an index of several languages; None: all of them.
     """
 
     filter: Mapping[str, Any] | None = None
     show: Sequence[str] = ()
     facets: Sequence[str] = ()
+    lang: str | None = None
 
 
 Facets: TypeAlias = dict[str, list[dict[str, Any]]]
@@ -67,7 +71,8 @@ NO_SELECTION = Selection()
 def options_of(selection: Selection) -> list[str]:
     """Return the options of ``longrank search`` for a filter and shown fields."""
     options = [] if selection.filter is None else ["--filter", json.dumps(selection.filter, ensure_ascii=False)]
-    return [*options, *(["--show", ",".join(selection.show)] if selection.show else [])]
+    options += ["--show", ",".join(selection.show)] if selection.show else []
+    return [*options, *(["--lang", selection.lang] if selection.lang is not None else [])]
 
 
 async def search_index(
@@ -94,7 +99,7 @@ async def search_index(
         selection: filter, shown fields and facets.
 
     Raises:
-        InputError: a wrong filter, or a field that no document has.
+        InputError: a wrong filter or language, or a field that no document has.
         Refusal: 404 no index or no such pipeline, 422 query too long, 429 overloaded, 503 models still loading, 504 too
             late.
     """
@@ -104,15 +109,16 @@ async def search_index(
     assert bound is not None
     check_query(service.settings, query)
     service.admission.refuse_if_full()
+    (topic,) = in_language([Query("q", readable(query))], selection.lang, bound.index.options)
     restricted, counts = bound, Facets()
     if selection != NO_SELECTION:
-        restricted, counts = await service.scheduler.run(lambda: _selected(bound, query, selection), deadline=deadline)
-    answer = await _found(service, served, restricted, query, k=k, passages=passages, deadline=deadline, by=by)
+        restricted, counts = await service.scheduler.run(lambda: _selected(bound, topic, selection), deadline=deadline)
+    answer = await _found(service, served, restricted, topic, k=k, passages=passages, deadline=deadline, by=by)
     results = await asyncio.to_thread(with_metadata, answer.results, bound.index, selection.show)
     return replace(answer, results=results, facets=counts, seconds=time.monotonic() - began)
 
 
-def _selected(bound: Pipeline, query: str, selection: Selection) -> tuple[Pipeline, Facets]:
+def _selected(bound: Pipeline, query: Query, selection: Selection) -> tuple[Pipeline, Facets]:
     """Return the pipeline restricted by the filter, and the facets."""
     filter = None if selection.filter is None else parse_filter(selection.filter, "/filter")
     check_fields(bound.index, selection.show)
@@ -123,7 +129,7 @@ async def _found(
     service: Service,
     served: Served,
     bound: Pipeline,
-    query: str,
+    topic: Query,
     *,
     k: int,
     passages: int,
@@ -131,11 +137,10 @@ async def _found(
     by: float | None,
 ) -> SearchAnswer:
     """Rank documents by the first stage alone, or by their passages, too."""
-    topic = Query("q", query)
     if not isinstance(bound.scorer, PassageDocumentScorer):
         with service.admission.admit(0, deadline):
             results = await service.scheduler.run(
-                lambda: search(bound, query, k=k, passages=passages), deadline=deadline
+                lambda: search_for(bound, topic, k=k, passages=passages), deadline=deadline
             )
         return SearchAnswer(served, results, {}, [])
     return await _answered(service, served, bound, topic, k=k, passages=passages, deadline=deadline, by=by)

@@ -14,6 +14,7 @@ from functools import partial
 from longrank.errors import InputError
 from longrank.text import languages
 from longrank.text.porter import stem
+from longrank.text.stop_words import stop_words
 from longrank.text.words import pieces, single_word, word_spans, words
 
 STOP_WORDS = frozenset(
@@ -86,10 +87,13 @@ class _Terms(dict[str, str]):
 
 
 class _Language(Analyzer):
-    """Words in lower case, stemmed by Snowball."""
+    """Words in lower case without stop words, stemmed by Snowball."""
 
     def __init__(self, name: str) -> None:
-        about = f"UAX #29 words, lower-case; no stop words; Snowball stemming for {name.title()} (extra `languages`)"
+        n_stop = len(stop_words(name)) or "no"
+        about = (
+            f"UAX #29 words, lower-case; {n_stop} stop words; Snowball stemming for {name.title()} (extra `languages`)"
+        )
         super().__init__(name, about, partial(_language_term, name))
 
     def check(self) -> None:
@@ -110,8 +114,29 @@ class _Bigrams(Analyzer):
         return languages.bigram_spans(text)
 
 
+class _Unspaced(Analyzer):
+    """Words of Thai, Lao, Khmer and Burmese, which no blanks separate, and other words; in lower case."""
+
+    def __init__(self) -> None:
+        about = (
+            "words of Thai, Lao, Khmer and Burmese by ICU's dictionaries (extra `icu`); other words lower-case; "
+            "no stop words"
+        )
+        super().__init__("icu", about, partial(languages.lowered, "thai"))
+
+    def check(self) -> None:
+        languages.check_icu()
+
+    def words(self, text: str) -> list[str]:
+        return words(text) if text.isascii() else [text[start:end] for start, end in languages.icu_spans(text)]
+
+    def _word_spans(self, text: str) -> Iterable[tuple[int, int]]:
+        return languages.icu_spans(text)
+
+
 def _language_term(language: str, word: str) -> str:
-    return languages.snowball(language, languages.lowered(language, word))
+    word = languages.lowered(language, word)
+    return "" if languages.is_stop_word(language, word) else languages.snowball(language, word)
 
 
 def _english_word(word: str) -> str:
@@ -133,6 +158,7 @@ ANALYZERS: dict[str, Analyzer] = {
     "porter": Analyzer("porter", f"{_ENGLISH}; {len(STOP_WORDS)} stop words; original Porter stemming", _english_term),
     "none": Analyzer("none", f"{_ENGLISH}; no stop words; no stemming", _english_word),
     "cjk": _Bigrams(),
+    "icu": _Unspaced(),
     **{name: _Language(name) for name in languages.SNOWBALL},
 }
 """Analyzers by name: ``porter`` is the default of Lucene and Anserini; ``none`` keeps every word unstemmed."""

@@ -1,4 +1,7 @@
-"""Terms of languages besides English: Snowball stems by PyStemmer, and bigrams for Chinese, Japanese and Korean."""
+"""Terms of languages besides English.
+
+Snowball stems by PyStemmer; bigrams for Chinese, Japanese and Korean; words of Thai, Lao, Khmer and Burmese by ICU.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from typing import Any
 import regex
 
 from longrank.errors import MissingExtra
+from longrank.text.stop_words import stop_words
 from longrank.text.words import word_spans
 
 SNOWBALL = (
@@ -22,7 +26,12 @@ SNOWBALL = (
 """Languages with a stemmer in PyStemmer 3.1, without English, which has the analyzer ``porter``."""
 
 _LOCK = Lock()  # a stemmer serves one thread at a time
-_CATALAN_ELISION = regex.compile(r"[dlmnst]'(?=\w)")
+_ELISIONS = {
+    "catalan": regex.compile(r"[dlmnst]'(?=\w)"),
+    "french": regex.compile(r"(?:[cdjlmnst]|(?:jus|lors|puis|quois?)?qu)'(?=\w)"),
+    "italian": regex.compile(r"(?:[clmtsvd]|(?:a|da|de|ne|su|co|pe)ll|(?:a|da|de|su)?gl|un)'(?=\w)"),
+}
+_UNSPACED = regex.compile(r"\p{Line_Break=SA}+")  # runs of Thai, Lao, Khmer, Burmese and their neighbours
 _CJK = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}ー][\p{M}ﾞﾟ]*+")
 
 
@@ -62,9 +71,18 @@ def lowered(language: str, word: str) -> str:
     if language == "turkish":
         word = word.replace("I", "ı")
     word = word.replace("İ", "i").lower()
-    if language == "catalan" and (elision := _CATALAN_ELISION.match(word)):
-        word = word[elision.end() :]
-    return word
+    return _without_elision(language, word) if language == "catalan" else word
+
+
+def _without_elision(language: str, word: str) -> str:
+    elision = _ELISIONS[language].match(word) if language in _ELISIONS else None
+    return word[elision.end() :] if elision else word
+
+
+def is_stop_word(language: str, word: str) -> bool:
+    """Say whether a lowered word is in the language's stop list, with or without an elision (``qu'il``)."""
+    stop = stop_words(language)
+    return word in stop or _without_elision(language, word) in stop
 
 
 def folded(word: str) -> str:
@@ -85,6 +103,34 @@ def bigram_spans(text: str) -> Iterator[tuple[int, int]]:
         if len(run) == 1:
             yield run[0]
         yield from ((first, last) for (first, _), (_, last) in pairwise(run))
+    yield from _words_between(text, end, len(text))
+
+
+@cache
+def _word_breaker() -> Any:
+    try:
+        from icu4py.breakers import WordBreaker
+    except ImportError:
+        raise MissingExtra("the analyzer 'icu'", "icu") from None
+    return WordBreaker
+
+
+def check_icu() -> None:
+    """Raise MissingExtra if icu4py is not installed."""
+    _word_breaker()
+
+
+def icu_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) in code points of each word; runs of scripts without blanks are split by ICU's dictionaries.
+
+    Raises:
+        MissingExtra: icu4py is not installed, and the text has such a run.
+    """
+    end = 0
+    for run in _UNSPACED.finditer(text):
+        yield from _words_between(text, end, run.start())
+        end = run.end()
+        yield from ((run.start() + a, run.start() + b) for a, b in _word_breaker()(run[0], "th").segments())
     yield from _words_between(text, end, len(text))
 
 

@@ -11,6 +11,7 @@ from longrank.collections import read_queries, read_run
 from longrank.config import Assignments, listed, suggestion
 from longrank.errors import InputError
 from longrank.index import Index
+from longrank.index.languages import in_language
 from longrank.ranking.devices import Shared, devices_of
 from longrank.ranking.from_store import index_of_run
 from longrank.ranking.pipeline import Pipeline, open_pipeline
@@ -39,6 +40,7 @@ def rerank(
     assignments: Assignments = (),
     format: str | None = None,
     field: str | None = None,
+    lang: str | None = None,
     tag: str = "longrank",
     notes: Notes | None = None,
     progress: Callable[[int], object] | None = None,
@@ -64,6 +66,8 @@ def rerank(
         assignments: ``{"final.depth": 50}`` or ``["final.depth=50"]``: settings of the pipeline.
         format: query format, if it cannot be detected.
         field: topic field that is the query: ``title``, ``description``, ...
+        lang: language of the queries, for an index of several languages (`analyzer_field`): ``de``, ``pt-BR``, ...;
+            None: the query's field of that name, or all languages of the documents.
         tag: tag of the new run.
         notes: collects remarks; None: only ``run.notes`` has them.
         progress: called with the number of queries just done.
@@ -108,7 +112,7 @@ def rerank(
     with TemporaryDirectory() as folder:
         reranked = rerank_run(
             opened,
-            queries,
+            in_language(queries, lang, opened.index.options),
             first_stage,
             Path(folder) / "evidence" if evidence is None else Path(evidence),
             tag=tag,

@@ -12,6 +12,7 @@ from longrank.engines import cores
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
+from longrank.index.languages import in_language
 from longrank.retrieval import (
     Dense,
     FirstStage,
@@ -49,6 +50,7 @@ def retrieve(
     field: str | None = None,
     allow_empty: bool = False,
     filter: object = None,
+    lang: str | None = None,
     tag: str = "longrank",
     notes: Notes | None = None,
     progress: Callable[[int], object] | None = None,
@@ -69,6 +71,8 @@ def retrieve(
         field: topic field that is the query: ``title``, ``description``, ...
         allow_empty: accept queries without text, which find nothing.
         filter: filter of the documents by their metadata: ``{"year": {"$gte": 2020}}``, or such a JSON text.
+        lang: language of the queries, for an index of several languages (`analyzer_field`): ``de``, ``pt-BR``, ...;
+            None: the query's field of that name, or all languages of the documents.
         tag: tag of the run.
         notes: collects remarks; None: only ``run.notes`` has them.
         progress: called with the number of queries just done.
@@ -90,6 +94,9 @@ def retrieve(
     """
     notes = Notes() if notes is None else notes
     queries = read_queries(queries, notes, format=format, field=field, allow_empty=allow_empty)
+    if lang is not None:
+        index = Index.open(index)
+        queries = in_language(queries, lang, index.options)
     retriever = open_retriever(index, first_stage(preset, settings), notes=notes, filter=parsed_filter(filter))
     found = rankings(retriever, queries, k, threads=threads, notes=notes, progress=progress)
     run = Run(tag, (row for ranking in found for row in ranking))

@@ -10,6 +10,7 @@ from longrank.config import Assignments, check_at_least, listed
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
+from longrank.index.languages import in_language
 from longrank.ranking.explain import Result
 from longrank.ranking.fields import check_fields, with_metadata
 from longrank.ranking.from_store import pipeline_of_candidates, shown_fields
@@ -19,7 +20,8 @@ from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings, default
 from longrank.ranking.timed import Deadline, check_deadline
 from longrank.ranking.timed_search import search_within
 from longrank.retrieval.stores import is_store, open_store
-from longrank.types import Notes
+from longrank.text.words import readable
+from longrank.types import Notes, Query
 
 
 def search(
@@ -36,6 +38,7 @@ def search(
     filter: object = None,
     show: Sequence[str] | None = None,
     deadline: float | Deadline | None = None,
+    lang: str | None = None,
     notes: Notes | None = None,
 ) -> Results[Result]:
     """Search long documents, and show the passages that matter.
@@ -56,6 +59,8 @@ def search(
         deadline: seconds after which what is read by then is ranked, the most promising passages first; the result
             counts the rest (`Results.partial`). Documents of which nothing was read follow in first-stage order,
             without passages. Loading the index and the model is not counted. None: all is read.
+        lang: language of the query, for an index of several languages (`analyzer_field`): ``de``, ``pt-BR``, ...; None:
+            the query's field of that name, or all languages of the documents.
         notes: collects remarks; None: only ``results.notes`` has them.
 
     Returns:
@@ -97,7 +102,8 @@ def search(
         opened = open_pipeline(index, pipeline, assignments=assignments, **options)
         check_fields(opened.index, show or ())
     bound = filtered(opened, condition)
-    results, partial = search_within(bound, query, deadline, k=k, passages=passages, notes=notes)
+    (topic,) = in_language([Query("q", readable(query))], lang, opened.index.options)
+    results, partial = search_within(bound, topic, deadline, k=k, passages=passages, notes=notes)
     return Results(query, with_metadata(results, opened.index, show), notes, partial)
 
 

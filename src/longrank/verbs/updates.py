@@ -18,6 +18,7 @@ from longrank.errors import InputError, LongRankError
 from longrank.formats.corpora import Located
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
+from longrank.index.languages import keeping
 from longrank.index.sources import Sources, SourceState, read_sources, write_sources
 from longrank.index.writer import IndexWriter
 from longrank.types import Document, Notes
@@ -57,6 +58,7 @@ def build_from_files(
     Raises:
         InputError, MissingExtra, LongRankError: as `Index.build`.
     """
+    corpus = keeping(corpus, options.get("analyzer_field", ""))
     places = places_of([str(source) for source in sources])
     files = _listed(places, corpus)
     runs: list[tuple[str, int]] = []

@@ -137,3 +137,17 @@ def test_large_pages_that_people_write_are_not_taken_for_hostile() -> None:
     page = f"<html><head>{script}</head><body><table>{body}</table></body></html>"
     assert "dogs" in page_text(page, "page.html", notes, main_content=False)[1]
     assert notes.lines() == []
+
+
+@pytest.mark.parametrize(
+    ("start", "lang"),
+    [
+        ('<!doctype html><html class=x lang="de-AT">', {"lang": "de-AT"}),
+        ("<HTML xml:lang='x' LANG=pt_BR>", {"lang": "pt_BR"}),
+        ("<html lang='{{ lang }}'>", {}),
+        ("<html lang=''>", {}),
+        ("<html><p lang=de>", {}),
+    ],
+)
+def test_a_page_keeps_the_language_that_it_names(start: str, lang: dict[str, str], tmp_path: Path) -> None:
+    assert read(tmp_path, f"{start}<body><p>Some words of the page.").metadata == lang

@@ -265,3 +265,10 @@ def test_a_hyphenated_pdf_is_joined_with_exact_places_of_pages(tmp_path: Path) -
     document = parsed(path, "pdf")
     assert pages(document)[1] == "Cats xx do example things.\n"
     assert document.notes["running headers and footers of PDF pages left out"] == 5
+
+
+@pytest.mark.parametrize(("named", "lang"), [("pt-BR", {"lang": "pt-BR"}), ("Portuguese (Brazil)", {})])
+def test_an_e_book_keeps_the_language_that_it_names(named: str, lang: dict[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    title = f"Livro</dc:title><dc:language>{named}</dc:language><dc:title>"
+    assert parsed(epub(tmp_path / "a.epub", ["<p>Um livro.</p>"], title=title), "epub").values == lang

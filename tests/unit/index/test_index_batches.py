@@ -13,7 +13,7 @@ from longrank.types import Document
 def cut(sizes: Iterable[int]) -> list[list[int]]:
     """Sizes of the texts in each batch."""
     stream = (Located(Document(f"d{i}", "", "x" * size), "f", None) for i, size in enumerate(sizes))
-    return [[len(text) for text in batch.texts] for batch in batches.batches(stream)]
+    return [[len(text) for text in batch.texts] for batch in batches.batches(stream, lambda located: "")]
 
 
 def test_a_batch_ends_with_the_document_that_fills_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,8 +39,8 @@ def test_batches_double_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_column_has_its_value() -> None:
     batch = Batch()
-    batch.append(Located(Document("d", "title", "text", ((0, 2),)), "file", 7, "what is asked"))
-    batch.append(Located(Document("e", "", "another"), "irds:some", None))
+    batch.append(Located(Document("d", "title", "text", ((0, 2),)), "file", 7, "what is asked"), "")
+    batch.append(Located(Document("e", "", "another"), "irds:some", None), "german")
     assert (batch.ids, batch.titles, batch.texts) == (["d", "e"], ["title", ""], ["text", "another"])
     assert (batch.passages, batch.expansions) == ([((0, 2),), ()], ["what is asked", ""])
-    assert (batch.paths, batch.lines) == (["file", "irds:some"], [7, None])
+    assert (batch.paths, batch.lines, batch.analyzers) == (["file", "irds:some"], [7, None], ["", "german"])

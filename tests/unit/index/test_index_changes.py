@@ -29,6 +29,7 @@ STAGES = [
     {"preset": "bm25-anserini+axiomatic", "fb_docs": 2, "pool_factor": 3},
     {"preset": "bm25-anserini+rocchio", "fb_docs": 3, "gamma": 0.15},
 ]
+TONGUES = ("german", "en-GB", "ja", "none", "french")
 
 
 @pytest.fixture(autouse=True)
@@ -45,12 +46,20 @@ class Sequence:
     def __init__(self, seed: int, folder: Path) -> None:
         self.rng, self.folder, self.serial, self.seed = random.Random(seed), folder, 0, seed
         self.living = {document.doc_id: document for document in self.new(self.rng.randrange(1, 9))}
-        self.index = Index.build(list(self.living.values()), folder)
+        self.index = self.built(folder)
+
+    def built(self, folder: Path | None = None) -> Index:
+        """Build an index of the documents; in a third of the sequences, each is analysed by its own language."""
+        return Index.build(list(self.living.values()), folder, analyzer_field="tongue" if self.mixed else "")
+
+    @property
+    def mixed(self) -> bool:
+        return self.seed % 3 == 2
 
     def text(self) -> str:
         n_words = self.rng.choice((0, 1, 5, 20, 60))
         words = ("".join(self.rng.choices(LETTERS[:4], k=self.rng.randrange(1, 4))) for _ in range(n_words))
-        return " ".join(words) + self.rng.choice(("", " Zürich", f" only{self.serial}"))
+        return " ".join(words) + self.rng.choice(("", " Zürich", " the running Häuser", f" only{self.serial}"))
 
     def document(self, doc_id: str) -> Document:
         text = self.text()
@@ -59,10 +68,11 @@ class Sequence:
 
     def metadata(self) -> dict[str, object]:
         """Return metadata in half of the sequences, from the third document on."""
+        tongue = {"tongue": self.rng.choice(TONGUES)} if self.mixed else {}
         if self.seed % 2 or self.serial < 3:
-            return {}
+            return tongue
         values = {"year": self.rng.randrange(2000, 2005), "lang": ["en", "de"][: self.rng.randrange(3)]}
-        return {name: value for name, value in values.items() if self.rng.random() < 0.5}
+        return tongue | {name: value for name, value in values.items() if self.rng.random() < 0.5}
 
     def new(self, n: int) -> list[Document]:
         self.serial += n
@@ -94,7 +104,8 @@ class Sequence:
     def queries(self) -> Iterator[Query]:
         for number in range(4):
             words = ["".join(self.rng.choices(LETTERS[:4], k=self.rng.randrange(1, 4))) for _ in range(3)]
-            yield Query(f"q{number}", " ".join([*words, self.rng.choice(("title", "zürich", "only3", "no"))]))
+            text = " ".join([*words, self.rng.choice(("title", "zürich", "only3", "the running Häusern"))])
+            yield Query(f"q{number}", text, {"tongue": TONGUES[number]} if number < 2 else {})
 
 
 def assert_equal(changed: Index, built: Index) -> None:
@@ -121,6 +132,7 @@ def assert_equal(changed: Index, built: Index) -> None:
         assert changed.number(doc_id) == number
         assert vector(changed, number) == vector(built, number)
         assert changed.metadata(doc_id) == built.metadata(doc_id)
+        assert changed.document_analyzer(doc_id) is built.document_analyzer(doc_id)
     assert (changed.stored is None) == (built.stored is None)
     for name in built.stored.fields if built.stored else ():
         for condition in ({name: {"$exists": True}}, {"year": {"$gte": 2002}}, {"lang": "de"}):
@@ -150,7 +162,7 @@ def run_sequence(seed: int, folder: Path, n_changes: int) -> None:
         sequence.change()
         if sequence.rng.random() < 0.7:
             continue
-        built = Index.build(list(sequence.living.values()))
+        built = sequence.built()
         assert_equal(sequence.index, built)
         queries = list(sequence.queries())
         for stage in STAGES:
@@ -162,7 +174,7 @@ def run_sequence(seed: int, folder: Path, n_changes: int) -> None:
             within = changed_stage.within(odd), built_stage.within(odd)
             assert within[0].retrieve(queries[0], 50) == within[1].retrieve(queries[0], 50), stage
     assert verify_index(folder) > 0
-    merged, built = sequence.index.merge(), Index.build(list(sequence.living.values()))
+    merged, built = sequence.index.merge(), sequence.built()
     if built.stored is None:  # fields of metadata may be in another order
         assert merged.digest == built.digest
         assert {path.name for path in folder.iterdir()} == {path.name for path in built.path.iterdir()}

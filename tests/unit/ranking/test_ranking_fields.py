@@ -16,6 +16,7 @@ from longrank.index import Index
 from longrank.index.filter_parsing import parse_filter
 from longrank.ranking import fields
 from longrank.ranking.fields import facets
+from longrank.types import Query
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -64,7 +65,7 @@ def test_the_command_shows_fields(index: Index, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize("filter", [None, {"year": {"$lt": 2003}}])
 def test_facets_count_documents_with_a_term_that_match(index: Index, filter: dict[str, Any] | None) -> None:
     rows = [row for row in ROWS if "fox" in row["text"] and (filter is None or row["year"] < 2003)]
-    found = facets(index, "Foxes and dogs", ["year", "tags", "about"], filter and parse_filter(filter))
+    found = facets(index, Query("q", "Foxes and dogs"), ["year", "tags", "about"], filter and parse_filter(filter))
     for name in ("year", "tags"):
         values = [row[name] if isinstance(row[name], list) else [row[name]] for row in rows]
         counted = Counter(value for some in values for value in set(some))
@@ -75,13 +76,15 @@ def test_facets_count_documents_with_a_term_that_match(index: Index, filter: dic
 
 def test_facets_are_cut_at_the_most_frequent_values(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fields, "FACET_VALUES", 2)
-    assert facets(index, "fox", ["tags"]) == {"tags": [{"value": "x", "count": 11}, {"value": "t0", "count": 4}]}
-    assert facets(index, "nowhere", ["tags"]) == {"tags": []}
-    assert facets(index, "fox", []) == {}
+    assert facets(index, Query("q", "fox"), ["tags"]) == {
+        "tags": [{"value": "x", "count": 11}, {"value": "t0", "count": 4}]
+    }
+    assert facets(index, Query("q", "nowhere"), ["tags"]) == {"tags": []}
+    assert facets(index, Query("q", "fox"), []) == {}
     with pytest.raises(InputError, match="no document has this field"):
-        facets(index, "fox", ["lang"])
+        facets(index, Query("q", "fox"), ["lang"])
 
 
 def test_an_index_without_metadata_has_no_facets(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the index holds no metadata"):
-        facets(Index.build([("a", "fox")], tmp_path / "index"), "fox", ["year"])
+        facets(Index.build([("a", "fox")], tmp_path / "index"), Query("q", "fox"), ["year"])

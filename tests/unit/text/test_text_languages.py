@@ -15,6 +15,7 @@ from longrank.index import Index
 from longrank.scoring.passage_terms import PassageTerms
 from longrank.text import languages
 from longrank.text.analysis import ANALYZERS, check_analyzer
+from longrank.text.stop_words import STOP_LISTS, stop_words
 
 GERMAN = [
     {"doc_id": "d1", "title": "Häuser", "text": "Die alten Häuser am Fluss wurden verkauft."},
@@ -33,8 +34,12 @@ def stemmed(language: str, text: str) -> list[str]:
     [
         ("german", "HÄUSER, Häusern; Haus", ["haus", "haus", "haus"]),
         ("german", "Straße Strassen", ["strass", "strass"]),
+        ("german", "Die Häuser und DER Wald", ["haus", "wald"]),  # without stop words
+        ("french", "Qu'il lise l'avion jusqu'au soir", ["lis", "avion", "soir"]),
+        ("italian", "dell'acqua, l'uomo", ["acqua", "uom"]),
+        ("russian", "И в лесу", ["лес"]),
         ("german", "Ha\u0308user", ["haus"]),  # the umlaut as a mark of its own
-        ("french", "L\u2019avion, avions: continuelles", ["avion", "avion", "continuel"]),
+        ("french", "L\u2019avion, autres avions: continuelles", ["avion", "autr", "continuel"]),
         ("spanish", "canciones canción", ["cancion", "cancion"]),
         ("russian", "Книги книга книгами", ["книг", "книг", "книг"]),
         ("greek", "ΛΌΓΟΣ λόγοι", ["λογ", "λογ"]),
@@ -69,6 +74,28 @@ def test_every_language_has_a_stemmer_and_gives_the_terms_of_its_spans(language:
 def test_bigrams(text: str, spans: list[tuple[str, int, int]]) -> None:
     assert ANALYZERS["cjk"].spans(text) == spans
     assert ANALYZERS["cjk"](text) == [term for term, _, _ in spans]
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("ข้าวหอมมะลิ Rice", [("ข้าว", 0, 4), ("หอม", 4, 7), ("มะลิ", 7, 11), ("rice", 12, 16)]),
+        ("พูดภาษาไทย", [("พูด", 0, 3), ("ภาษา", 3, 7), ("ไทย", 7, 10)]),
+        ("ພາສາລາວ", [("ພາສາ", 0, 4), ("ລາວ", 4, 7)]),
+        ("", []),
+    ],
+)
+def test_words_of_scripts_without_blanks(text: str, spans: list[tuple[str, int, int]]) -> None:
+    pytest.importorskip("icu4py", reason="needs the extra icu")
+    assert ANALYZERS["icu"].spans(text) == spans
+    assert ANALYZERS["icu"](text) == [term for term, _, _ in spans]
+
+
+def test_every_stop_list_belongs_to_a_stemmer() -> None:
+    assert set(STOP_LISTS) <= set(languages.SNOWBALL) and len(STOP_LISTS) == 12
+    assert {"und", "für"} <= stop_words("german") and not stop_words("greek")
+    for language in STOP_LISTS:
+        assert all(languages.lowered(language, word) == word for word in stop_words(language))
 
 
 def test_bigrams_are_counted_in_passages() -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from longrank.formats.parsed import Unreadable
+from longrank.formats.parsed.language_codes import language_fields
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -105,13 +106,13 @@ def attribute(element: Element, name: str) -> str:
 
 
 def core_values(container: Container, name: str) -> dict[str, str]:
-    """Return ``title`` and ``author`` of a part with Dublin Core elements; a container may lack it."""
+    """Return ``title``, ``author`` and ``lang`` of a part with Dublin Core elements; a container may lack it."""
     if name not in container:
         return {}
-    names = {"title": "title", "creator": "author", "initial-creator": "author"}
+    names = {"title": "title", "creator": "author", "initial-creator": "author", "language": "lang"}
     values: dict[str, str] = {}
     for element in container.xml(name).iter():
         key = names.get(local(element))
         if key and element.text and element.text.strip():
             values.setdefault(key, " ".join(element.text.split()))
-    return values
+    return values | language_fields(values.pop("lang", None))

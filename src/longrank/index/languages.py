@@ -1,0 +1,167 @@
+"""Analyzers of an index whose documents name their languages in a metadata field.
+
+All languages share the dictionary of terms: a name is the same term in every language, and statistics are those of the
+whole collection.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.errors import InputError
+from longrank.formats.corpora import Located
+from longrank.index.options import IndexOptions
+from longrank.text.analysis import ANALYZERS, Analyzer, check_analyzer
+from longrank.text.language_tags import PLAIN, analyzer_of
+from longrank.types import Notes, Query
+
+if TYPE_CHECKING:
+    from longrank.formats.records import CorpusOptions
+    from longrank.index.living_metadata import LivingMetadata
+    from longrank.index.metadata import Metadata
+
+
+def keeping(corpus: CorpusOptions, field: str) -> CorpusOptions:
+    """Return options of reading that keep the language field, if it is not empty, with the documents.
+
+    Raises:
+        InputError: the field is a part of the text.
+    """
+    if field and field in corpus.fields:
+        fix = "leave it out of --fields, or name another field"
+        raise InputError("the language field is a part of the text", got=field, fix=fix)
+    if not field or corpus.metadata is None or field in corpus.metadata:
+        return corpus
+    return replace(corpus, metadata=(*corpus.metadata, field))
+
+
+@dataclass
+class LanguageReader:
+    """Finds the analyzer of each document while documents are read.
+
+    Attributes:
+        options: options of the index.
+        notes: counts documents of languages without an analyzer of their own.
+        n_named: documents so far that name a language.
+    """
+
+    options: IndexOptions
+    notes: Notes
+    n_named: int = 0
+
+    def analyzer(self, located: Located) -> str:
+        """Return the name of a document's analyzer; empty: that of the index.
+
+        Raises:
+            InputError: the field is no text, or no language.
+            MissingExtra: a package that the analyzer needs is not installed.
+        """
+        field = self.options.analyzer_field
+        tag = located.document.metadata.get(field) if field else None
+        if tag is None:
+            return ""
+        path, line = located.path, located.line
+        if not isinstance(tag, str):
+            fix = "give a code such as en or de"
+            raise InputError(f"'{field}' is not a text", path=path, line=line, got=tag, fix=fix)
+        try:
+            name = analyzer_of(tag)
+        except InputError as error:
+            raise InputError(f"unknown language in '{field}'", path=path, line=line, got=tag, fix=error.fix) from None
+        self.n_named += 1
+        if name is None:
+            return ""
+        if name == PLAIN and tag != PLAIN:
+            self.notes.add(f"documents in {tag!r}, which has no analyzer, indexed as plain words", path)
+        check_analyzer(name)
+        return name
+
+    def checked(self, documents: Iterable[Located]) -> Iterator[Located]:
+        """Yield all documents; then refuse a language field that none of them has: it is probably misspelt.
+
+        Raises:
+            InputError: names the field.
+        """
+        yield from documents
+        if self.options.analyzer_field and not self.n_named:
+            fix = "see --analyzer-field"
+            raise InputError("no document has the language field", got=self.options.analyzer_field, fix=fix)
+
+
+class Languages:
+    """Analyzers of the documents and queries of an index."""
+
+    def __init__(self, options: IndexOptions, stored: Metadata | LivingMetadata | None, n_docs: int) -> None:
+        self._options, self._stored, self._n_docs = options, stored, n_docs
+
+    @cached_property
+    def _analyzers(self) -> tuple[list[str], NDArray[np.uint8]]:
+        """Names of analyzers, and the place of each document's analyzer among them, uint8[D]."""
+        names, places = [self._options.analyzer], np.zeros(self._n_docs, np.uint8)
+        field = self._options.analyzer_field
+        if not field or self._stored is None or field not in self._stored.fields:
+            return names, places
+        column = self._stored.column(field)
+        own = [analyzer_of(value.value) or self._options.analyzer for value in column.values]
+        names += sorted(set(own) - set(names))
+        places[column.docs] = np.array([names.index(name) for name in own], np.uint8)[column.codes]
+        return names, places
+
+    @cached_property
+    def _living(self) -> list[Analyzer]:
+        names, places = self._analyzers
+        return [ANALYZERS[names[place]] for place in np.unique(places)]
+
+    def of_document(self, number: int) -> Analyzer:
+        """Return the analyzer of the document with a number."""
+        if not self._options.analyzer_field:
+            return ANALYZERS[self._options.analyzer]
+        names, places = self._analyzers
+        return ANALYZERS[names[places[number]]]
+
+    def query_terms(self, query: Query) -> Counter[str]:
+        """Return the terms of a query with their numbers of occurrences.
+
+        Several languages: the terms of all, each with its largest number of occurrences in a language.
+
+        Raises:
+            InputError: the query names a language that is no language.
+        """
+        counts = [Counter(analyzer(query.text)) for analyzer in self.of_query(query)]
+        return reduce(Counter.__or__, counts)
+
+    def of_query(self, query: Query) -> list[Analyzer]:
+        """Return the analyzer of the language that the query names in the index's language field, or all analyzers.
+
+        Raises:
+            InputError, MissingExtra: as `query_terms`; a package is not installed.
+        """
+        field = self._options.analyzer_field
+        if not field:
+            return [ANALYZERS[self._options.analyzer]]
+        name = analyzer_of(query.fields.get(field, ""))
+        if name is not None:
+            check_analyzer(name)
+        return self._living if name is None else [ANALYZERS[name]]
+
+
+def in_language(queries: Iterable[Query], lang: str | None, options: IndexOptions) -> list[Query]:
+    """Return queries of a language, in place of the languages that they name; None: the queries as they are.
+
+    Raises:
+        InputError: no language, or the documents of the index share an analyzer.
+    """
+    if lang is None:
+        return list(queries)
+    if not options.analyzer_field:
+        fix = "leave out the language, or build the index with --analyzer-field"
+        raise InputError(f"the documents of this index share the analyzer {options.analyzer}", got=lang, fix=fix)
+    analyzer_of(lang)
+    return [replace(query, fields={**query.fields, options.analyzer_field: lang}) for query in queries]
