@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -71,3 +73,25 @@ def test_a_change_that_cannot_be_indexed_does_not_end_the_watch(folder: Path) ->
         assert process.stdout.readline() == "files: 1 new, 1 vanished; documents: 1 added, 1 deleted, 1 in the index\n"
         process.terminate()
         assert process.wait() == 143
+
+
+def test_sync_follows_a_database_and_does_not_watch_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(sqlite3.connect("pages.db")) as database:
+        database.execute("CREATE TABLE pages (id TEXT, text TEXT)")
+        database.execute("INSERT INTO pages VALUES ('fog', 'Fog hides the lights.')")
+        database.commit()
+        source = "sqlite:///pages.db?query=SELECT * FROM pages ORDER BY id"
+        assert main(["sync", "notes", source, "-o", "my.index"]) == 0
+        database.execute("INSERT INTO pages VALUES ('tide', 'The tide is high.')")
+        database.execute("DELETE FROM pages WHERE id = 'fog'")
+        database.commit()
+        assert main(["sync", "notes", source, "-o", "my.index"]) == 0
+    assert [document.doc_id for document in Index("my.index")] == ["a.txt", "tide"]
+    assert capsys.readouterr().out.splitlines() == [
+        "files: 2 new; documents: 2 added, 0 deleted, 2 in the index",
+        "files: 1 changed; documents: 1 added, 1 deleted, 2 in the index",
+    ]
+    assert main(["sync", source, "-o", "other.index", "--watch"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "a database cannot be watched" in line and "leave --watch out" in line
+    assert not Path("other.index").exists()

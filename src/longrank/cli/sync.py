@@ -1,4 +1,4 @@
-"""``longrank sync``: keep an index equal to folders of files."""
+"""``longrank sync``: keep an index equal to folders of files and databases."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 
 
 def sync(
-    sources: Annotated[list[str], typer.Argument(help="Files and folders of documents.", metavar="FOLDER")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the index: new, or built from FOLDER.")],
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            help="Files, folders and databases (sqlite:///FILE?query=SELECT ..., postgresql://...).", metavar="SOURCE"
+        ),
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the index: new, or built from SOURCE.")],
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on: update the index when files change (extra watch).")
     ] = False,
@@ -25,15 +30,16 @@ def sync(
     passages: Annotated[str, typer.Option(help="Passage preset for --vectors.")] = "tokens",
     workers: Annotated[int, typer.Option(help="Processes that analyse text.", min=1)] = 2,
 ) -> None:
-    """Keep an index equal to folders of files.
+    """Keep an index equal to folders of files and databases.
 
     The first call builds the index, and later calls bring it up to date. An index that `longrank index` built from the
-    same folders keeps its options. Each update is one step: searches use the old or the new index. With --watch,
+    same sources keeps its options. Each update is one step: searches use the old or the new index. With --watch,
     changes are indexed a second after the last of a burst, and all files are compared once a minute; Ctrl-C ends it.
+    Databases cannot be watched: repeat the command.
 
     Example: longrank sync papers/ -o papers.index --watch
     """
-    from longrank.verbs.sync import load_watch, watched
+    from longrank.verbs.sync import check_watch, watched
 
     if vectors is not None:
         from longrank.ranking.build import check_vectors
@@ -41,7 +47,7 @@ def sync(
 
         check_vectors(vectors, passages, Notes())
     if watch:
-        load_watch()
+        check_watch(sources)
     changes = _sync(sources, output, workers)
     _store(output, vectors, passages)
     _print(changes, output)

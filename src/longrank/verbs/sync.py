@@ -1,4 +1,4 @@
-"""Keep an index equal to folders of files: ``longrank sync``."""
+"""Keep an index equal to folders of files and databases: ``longrank sync``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Thread
 
+from longrank.collections.databases import is_address, shown_source
 from longrank.collections.documents import places_of
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.records import CorpusOptions
@@ -33,12 +34,12 @@ def sync(
     progress: Callable[[int], object] | None = None,
     workers: int = 1,
 ) -> Changes:
-    """Build an index of files and folders; or, if it exists, bring it up to date with them, in one step.
+    """Build an index of files, folders and databases; or, if it exists, bring it up to date with them, in one step.
 
     The options of an existing index stay: build it with ``longrank index`` for other options than the defaults.
 
     Args:
-        sources: files and folders.
+        sources: files, folders and addresses of databases.
         index: folder of the index.
         notes: counts remarks on accepted input.
         progress: called now and then with the number of documents just indexed.
@@ -61,12 +62,14 @@ def sync(
 
 
 def _checked(sources: Sequence[str | Path], folder: Path) -> list[str]:
-    """Return the absolute paths of the sources."""
+    """Return the absolute paths of the sources, and addresses of databases as a record names them."""
     places = [absolute(place) for place in places_of([str(source) for source in sources])]
     for place in places:
+        if is_address(place):
+            continue
         if not (Path(place).is_file() or Path(place).is_dir()):
             what = "is no file and no folder" if Path(place).exists() else "no such file or folder"
-            raise InputError(what, path=place, fix="give files and folders")
+            raise InputError(what, path=place, fix="give files, folders or addresses of databases")
         if Path(folder).resolve().is_relative_to(Path(place).resolve()):
             raise InputError(f"the index lies inside its source {place}", path=folder, fix="put it beside the source")
     return places
@@ -84,6 +87,20 @@ def _refuse_other(folder: Path, places: Sequence[str]) -> None:
 
 def _call(command: str, places: Sequence[str], folder: Path) -> str:
     return f"{command} {shlex.join(places)} -o {shlex.quote(str(folder))}"
+
+
+def check_watch(sources: Sequence[str | Path]) -> None:
+    """Check that sources can be watched.
+
+    Raises:
+        InputError: a source is a database.
+        MissingExtra: watchfiles is not installed.
+    """
+    for source in map(str, sources):
+        if is_address(source):
+            fix = "leave --watch out, and repeat the command by cron or a systemd timer"
+            raise InputError("a database cannot be watched", got=shown_source(source), fix=fix)
+    load_watch()
 
 
 def watched(sources: Sequence[str | Path]) -> Iterator[None]:
