@@ -41,10 +41,10 @@ def test_the_python_of_the_readme_prints_what_the_readme_says(clone: Path) -> No
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="printed scores are those of one Python version")
-def test_the_search_of_the_pipelines_page_prints_what_the_page_says(
+def test_the_search_of_the_passages_page_prints_what_the_page_says(
     clone: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = ROOT / "docs" / "pipelines.md"
+    page = ROOT / "docs" / "passages.md"
     command, *_ = [
         line for block in blocks(page, "sh") for line in block.splitlines() if "search examples.index" in line
     ]
@@ -67,6 +67,23 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
     assert [target for target in targets if not (page.parent / target).exists()] == []
     assert not re.search(r"^(<<<<<<<|>>>>>>>) ", page.read_text(encoding="utf-8"), re.MULTILINE)  # of a merge
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub and the site make them."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_parts_of_pages_lead_to_headings(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]*\.md)?#([^)]+)\)", page.read_text(encoding="utf-8"))
+    assert [
+        f"{target}#{anchor}"
+        for target, anchor in links
+        if anchor not in anchors(page.parent / target if target else page)
+    ] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
