@@ -38,9 +38,9 @@ two figures. To repeat a table, run the command below it after `mkdir -p work/op
 page, run `python -m benchmarks.open_recipes DATA --model CROSS-ENCODER`, which also prepares the collections.
 
 - **Folders.** DATA is your folder of collections; `python -m benchmarks.doc2query_path DATA` makes `work/doc2query`.
-- **Models.** CROSS-ENCODER is the model of [`make model`](results-training.md#gains-of-training). Tables with trained passage
-  models, among them those that name a SHA-256 prefix, used earlier models that are [lost](lost-models.md): the command
-  runs, and gives other figures.
+- **Models.** CROSS-ENCODER is the model of [`make model`](results-training.md#gains-of-training). Tables with trained
+  passage models, among them those that name a SHA-256 prefix, used earlier models that are [lost](lost-models.md): the
+  command runs, and gives other figures.
 - **Conditions.** Conditions that are equal on a collection are run once: TIME has one form of queries.
 - **Queries.** On squad-dev-mixed, squad-dev-sections, qmsum and scifact, only queries that no model was trained on
   count. Of scifact's 300 queries, 150 were used to choose settings of the cross-encoder's training.

@@ -100,8 +100,17 @@ def test_the_help_page_imports_no_command() -> None:
     code = "import sys; from longrank.cli.main import main; main(['--help']); print([m for m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = ast.literal_eval(done.stdout.splitlines()[-1])
-    heavy = {"scipy", "numba", "torch", "pydantic", "longrank.cli.index", "longrank.cli.analyze"}
+    heavy = {"scipy", "numba", "numpy", "torch", "pydantic", "longrank.cli.index", "longrank.cli.analyze"}
     assert not heavy & {*loaded}
+
+
+@pytest.mark.parametrize("command", ["search", "index", "rerank", "evaluate", "train", "serve"])
+def test_the_help_of_a_command_imports_nothing_that_computes(command: str) -> None:
+    run = f"import sys; from longrank.cli.main import main; main(['{command}', '--help'])"
+    code = f"{run}; print([m for m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = ast.literal_eval(done.stdout.splitlines()[-1])
+    assert not {"scipy", "numba", "numpy", "torch", "longrank.types", "longrank.index"} & {*loaded}
 
 
 def test_the_citation_has_the_version() -> None:

@@ -8,9 +8,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from longrank.errors import printable
-from longrank.types import Notes
+
+if TYPE_CHECKING:
+    from longrank.types import Notes
+
 
 _PLAIN_SECONDS = 10.0  # seconds between lines of progress where there is no terminal
 _state = {"debug": False}
