@@ -17,7 +17,14 @@ from longrank.integrations.searching import LazySearcher
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
-    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+    from llama_index.core.schema import (
+        NodeRelationship,
+        NodeWithScore,
+        ObjectType,
+        QueryBundle,
+        RelatedNodeInfo,
+        TextNode,
+    )
     from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
 except ImportError:
     raise MissingExtra("the LlamaIndex retriever", "llama-index") from None
@@ -41,7 +48,8 @@ _OPERATORS: dict[str, Callable[[Any], Any]] = {
 class LongRankRetriever(BaseRetriever):  # type: ignore[misc]  # types of llama_index are not read
     """Returns nodes, best first: the document's text, its other fields as metadata, and the evidence under `longrank`.
 
-    The evidence is hidden from embedding models and language models.
+    The evidence is hidden from embedding models and language models. The source of a node (`ref_doc_id`) is the
+    document, its children are the passages of the evidence: ``DOC_ID:START-END``, with offsets and score as metadata.
 
     Args:
         index: folder of the index.
@@ -80,11 +88,31 @@ class LongRankRetriever(BaseRetriever):  # type: ignore[misc]  # types of llama_
         found = self.searcher.search(
             query_bundle.query_str, k=self.similarity_top_k, passages=self.passages, filter=self.filter
         )
-        hidden = {"excluded_embed_metadata_keys": [KEY], "excluded_llm_metadata_keys": [KEY]}
         return [
-            NodeWithScore(node=TextNode(id_=result.doc_id, text=text, metadata=metadata, **hidden), score=result.score)
+            NodeWithScore(node=_node(result.doc_id, text, metadata), score=result.score)
             for result, text, metadata in found
         ]
+
+
+def _node(doc_id: str, text: str, metadata: dict[str, Any]) -> TextNode:
+    """Return a document as a node: its source is the document, its children are the passages of the evidence."""
+    children = [
+        RelatedNodeInfo(
+            node_id=f"{doc_id}:{passage['start']}-{passage['end']}",
+            node_type=ObjectType.TEXT,
+            metadata={name: passage[name] for name in ("start", "end", "score")},
+        )
+        for passage in metadata[KEY]["passages"]
+    ]
+    source = RelatedNodeInfo(node_id=doc_id, node_type=ObjectType.DOCUMENT)
+    return TextNode(
+        id_=doc_id,
+        text=text,
+        metadata=metadata,
+        excluded_embed_metadata_keys=[KEY],
+        excluded_llm_metadata_keys=[KEY],
+        relationships={NodeRelationship.SOURCE: source, NodeRelationship.CHILD: children},
+    )
 
 
 def filter_of(filters: MetadataFilters | Mapping[str, Any] | None) -> Mapping[str, Any] | None:

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from longrank.errors import InputError
-from longrank.ranking.explain import RankedText, passage_json
+from longrank.ranking.explain import RankedText, ShownPassage, passage_json
 from longrank.ranking.promising import Partial
 from longrank.ranking.settings import load_pipeline
 from longrank.ranking.texts import Reranker
@@ -144,13 +144,17 @@ def evidence_of(result: RankedText, reranker: Reranker, partial: Partial | None 
     `truncated` is True if some tokens of the document were not read. If a deadline cut the ranking short, `partial` has
     its counts, and the score of a document of which nothing was read is None.
     """
-    names = ("start", "end", "score", "text", "highlights")
-    shown = [{name: passage_json(passage)[name] for name in names} for passage in result.passages]
     return {
         "score": None if partial is not None and result.n_scored == 0 else result.score,
         "unit": reranker.unit,
         "aggregator": reranker.aggregator_name,
         "truncated": result.cut or result.n_truncated > 0,
-        "passages": shown,
+        "passages": passages_of(result.passages),
         **({} if partial is None else {"partial": partial.json()}),
     }
+
+
+def passages_of(passages: Sequence[ShownPassage]) -> list[dict[str, Any]]:
+    """Return passages as JSON values: offsets, score, text and the offsets of the best sentence."""
+    shown = map(passage_json, passages)
+    return [{name: values[name] for name in ("start", "end", "score", "text", "highlights")} for values in shown]

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr
 from longrank.config import check_at_least
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
-from longrank.integrations.reranking import KEY
-from longrank.ranking.explain import Result, passage_json
+from longrank.integrations.reranking import KEY, passages_of
+from longrank.ranking.explain import Result
 from longrank.ranking.fields import with_metadata
 from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
 from longrank.ranking.promising import Partial
@@ -113,7 +113,6 @@ def metadata_of(result: Result, pipeline: Pipeline, counts: Partial | None = Non
     """
     cut = counts is not None and result.n_scored < result.n_passages
     unread = counts is not None and result.aggregate is None
-    names = ("start", "end", "score", "text", "highlights")
     evidence = {
         "doc_id": result.doc_id,
         "score": None if unread else result.score,
@@ -121,7 +120,7 @@ def metadata_of(result: Result, pipeline: Pipeline, counts: Partial | None = Non
         "first_stage": result.first_stage,
         "aggregator": None if pipeline.scorer is None else pipeline.settings.aggregate.name,
         "truncated": cut or unread or result.n_truncated > 0,
-        "passages": [{name: passage_json(passage)[name] for name in names} for passage in result.passages],
+        "passages": passages_of(result.passages),
         **({} if counts is None else {"partial": counts.json()}),
     }
     title = {"title": result.title} if result.title else {}

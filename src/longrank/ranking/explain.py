@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -309,5 +309,9 @@ def result_json(result: Result) -> dict[str, Any]:
 def passage_json(passage: ShownPassage) -> dict[str, Any]:
     """Return a passage as plain values for JSON; offsets count code points of the document's text."""
     spans = {name: [list(span) for span in getattr(passage, name)] for name in ("words", "highlights")}
-    values = asdict(passage) | spans
+    parts = {} if passage.parts is None else {"parts": dict(passage.parts)}
+    values = {name: getattr(passage, name) for name in _PASSAGE_FIELDS} | spans | parts
     return {name: value for name, value in values.items() if value is not None}
+
+
+_PASSAGE_FIELDS = tuple(field.name for field in fields(ShownPassage))

@@ -8,6 +8,7 @@ at the cost of a passage: BM25 scores the sentences of its passages.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -18,7 +19,7 @@ from longrank.ranking.stopping import StoppingScorer
 from longrank.scoring.lexical import LexicalScorer
 from longrank.text.segment import make_segmenter
 from longrank.text.select import make_selector
-from longrank.text.sentences import make_splitter
+from longrank.text.sentences import SentenceSplitter, make_splitter
 from longrank.types import Document, Query, Span
 
 _MAX_WORDS = 512  # of a sentence, as in the segmenters
@@ -128,8 +129,14 @@ def sentences_of(
     return Sentences(reader, reader.prepare(candidates, statistics, weights=False), spans)
 
 
+@cache
+def _splitter() -> SentenceSplitter:
+    """Return the splitter, made once: to make it, the version of its package is read from the disk."""
+    return make_splitter("sentencex")
+
+
 def _sentences(passage: ShownPassage) -> list[Span]:
-    units = make_splitter("sentencex").sentences(passage.text, _MAX_WORDS)
+    units = _splitter().sentences(passage.text, _MAX_WORDS)
     places = zip(units.starts.tolist(), units.ends.tolist(), strict=True)
     return [(passage.start + start, passage.start + end) for start, end in places]
 
