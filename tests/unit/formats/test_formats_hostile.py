@@ -102,12 +102,29 @@ def test_malformed_files_are_named_and_the_folder_is_read_on(tmp_path: Path) -> 
     assert "encrypted (DRM)" in skipped["drm.epub"]
 
 
-def test_a_pdf_of_ten_thousand_pages_is_read(tmp_path: Path) -> None:
+def test_a_pdf_of_ten_thousand_pages_is_read_in_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
+    idle: list[Any] = []
+    monkeypatch.setattr(child, "_idle", idle)
     (tmp_path / "a.pdf").write_bytes(pdf_bytes([[f"Page of number {number}."] for number in range(10_000)]))
     (document,) = read_documents(tmp_path)
     assert document.text.endswith("\nPage of number 9999.")
     assert document.text.count("\n") == 9999
+    parser = idle.pop()
+    status = Path(f"/proc/{parser._process.pid}/status")
+    peak = int(status.read_text().partition("VmHWM:")[2].split()[0]) if status.exists() else 0
+    parser.stop()
+    assert peak < 256 << 10  # KiB; Linux alone tells
+
+
+def test_answers_in_many_pieces_and_several_in_a_piece_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.mbox").write_text("".join(f"From x\nSubject: {n}\n\n{'Cats purr. ' * n}\n\n" for n in range(300)))
+    for chunk in (1 << 16, 7):
+        monkeypatch.setattr(child, "_CHUNK", chunk)
+        titles = [document.title for document in read_documents(tmp_path)]
+        assert titles == [str(n) for n in range(300)]
 
 
 def test_a_process_with_more_than_1024_open_files_reads_documents(

@@ -77,7 +77,7 @@ def parse(
 class _Child:
     def __init__(self, limits: ParserLimits) -> None:
         self.limits = limits
-        self._pending = b""
+        self._pending = bytearray()
         paths = [path or str(Path.cwd()) for path in sys.path]
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", _START, *paths],
@@ -102,14 +102,18 @@ class _Child:
         Raises:
             InputError: the child ended, or exceeded a limit; names `path`.
         """
-        parts, size = [self._pending], len(self._pending)
-        deadline = time.monotonic() + self.limits.seconds
-        while b"\n" not in parts[-1]:
-            parts.append(self._read(path, deadline))
-            size += len(parts[-1])
-            if size > self.limits.output:
+        read, deadline = self._pending, time.monotonic() + self.limits.seconds
+        end = read.find(b"\n")
+        while end < 0:
+            n_read = len(read)
+            read += self._read(path, deadline)
+            if len(read) > self.limits.output:
                 raise InputError(f"holds more text than the limit of {self.limits.output} bytes", path=path)
-        line, _, self._pending = b"".join(parts).partition(b"\n")
+            end = read.find(b"\n", n_read)
+        self._pending = read[end + 1 :]
+        del read[end:]
+        line = read.decode("ascii")
+        read.clear()  # a large answer is in memory twice at most
         return json.loads(line)  # type: ignore[no-any-return]
 
     def _read(self, path: Path, deadline: float) -> bytes:
