@@ -20,7 +20,7 @@ from longrank.formats.ids import check_id
 from longrank.formats.metadata import metadata_of
 from longrank.formats.parsed.child import NoTextLayer
 from longrank.formats.parsed_files import SCANNED
-from longrank.formats.records import Composer, CorpusOptions, Record
+from longrank.formats.records import Composer, CorpusOptions, Record, SourceFile
 from longrank.types import Document, Notes, id_of
 
 _HERE = Path("documents")  # the place that messages name for values in memory
@@ -142,9 +142,7 @@ def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOpt
     options = replace(options, guess=is_folder(Path(source)))
     lenient = options.guess and not options.files.strict
     n_documents, first_fault = 0, None
-    for file, format in files_of(source, options, notes):
-        if options.files.only is not None and file.path not in options.files.only:
-            continue
+    for file, format in _chosen(source, options, notes):
         try:
             for record in READERS[format](file, notes, options):
                 yield _composed(composer, record, file.path, notes)
@@ -157,6 +155,16 @@ def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOpt
             skip(file.path, kind, str(error), options.files, notes)
     if first_fault and not n_documents:
         raise first_fault
+
+
+def _chosen(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tuple[SourceFile, str]]:
+    """Yield the files to read and their formats; count the bytes of files that are read whole."""
+    for file, format in files_of(source, options, notes):
+        if options.files.only is not None and file.path not in options.files.only:
+            continue
+        if options.text.on_bytes is not None and format in WHOLE_FILES:
+            options.text.on_bytes(file.path.stat().st_size)
+        yield file, format
 
 
 def _of_database(source: str, composer: Composer, notes: Notes, options: CorpusOptions) -> Iterator[Located]:

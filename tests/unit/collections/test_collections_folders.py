@@ -12,6 +12,7 @@ from document_files import docx, paragraph, pdf_bytes
 from longrank.collections import read_documents
 from longrank.collections.patterns import matches
 from longrank.errors import InputError
+from longrank.formats.lines import TextOptions
 from longrank.formats.records import CorpusOptions, FileOptions
 from longrank.types import Document, Notes
 
@@ -122,3 +123,12 @@ def test_scanned_files_are_counted_or_read_by_a_command(tmp_path: Path) -> None:
     notes = Notes()
     read(tmp_path, notes, ocr=f"{sys.executable} {script}")
     assert "--ocr ends with exit code 3" in notes.lines()[-1]
+
+
+def test_bytes_of_whole_files_are_counted_for_the_progress(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Dogs bark.")
+    (tmp_path / "b.md").write_text("Cats purr, and sleep.")
+    (tmp_path / "c.jsonl").write_text('{"id": "c", "text": "Cows moo."}\n')
+    counted: list[int] = []
+    list(read_documents(tmp_path, CorpusOptions(text=TextOptions(on_bytes=counted.append))))
+    assert sum(counted) == sum(path.stat().st_size for path in tmp_path.iterdir())
