@@ -5,7 +5,7 @@
 # make test-clients   other people's HTTP clients against a server, each in the environment that its versions need
 # make fuzz   every reader of files under atheris, SECONDS each (default 60); corpora and crashes in work/fuzz
 # make soak   a server at 80% load for MINUTES (default 120): memory, descriptors and latency, into work/soak
-# make audit  SBOM, licences and known vulnerabilities of all packages, into work/audit and docs/licences.md (needs pypi.org)
+# make audit  SBOM, licences and known vulnerabilities of all packages, into work/audit and docs/licences.md; ADVISORIES=pypi, osv or esms
 # make model  train the cascade's cross-encoder into the cache folder (17 minutes to two hours)
 # make docs   the documentation site, into build/site/html
 # make bench  the measurements of docs/results.md (most of an hour)
@@ -82,7 +82,8 @@ soak: $(VENV)/.test
 	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES) -o work/soak $(if $(wildcard $(MODEL)),--cross-encoder $(MODEL))
 
 # The tools have an environment of their own, so that they audit the packages and not themselves. --strict: a package that
-# PyPI's JSON API does not know fails the target; by default pip-audit passes it.
+# the service does not know fails the target; by default pip-audit passes it.
+ADVISORIES ?= pypi
 audit: $(VENV)/.test
 	$(BIN)/pip install -q -e '.[spacy,docs]'
 	$(PYTHON) -m venv $(VENV)-audit && $(VENV)-audit/bin/pip install -q 'cyclonedx-bom>=7,<8' 'pip-audit>=2.9,<3'
@@ -90,7 +91,7 @@ audit: $(VENV)/.test
 	$(VENV)-audit/bin/cyclonedx-py environment $(BIN)/python --pyproject pyproject.toml --output-reproducible --of JSON -o work/audit/sbom.json
 	$(BIN)/python docs/licences.py
 	$(BIN)/pip freeze --exclude-editable | sed 's/+[a-z0-9.]*$$//' > work/audit/packages.txt
-	$(VENV)-audit/bin/pip-audit --strict --no-deps --disable-pip -r work/audit/packages.txt
+	$(VENV)-audit/bin/pip-audit --strict --vulnerability-service $(ADVISORIES) --no-deps --disable-pip -r work/audit/packages.txt
 
 # DATA: a folder of collection folders
 DATA ?= ../shared/data

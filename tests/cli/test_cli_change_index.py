@@ -84,6 +84,15 @@ def test_documents_of_a_changed_file_that_stayed_the_same_are_not_indexed_again(
     assert [len(part.dead) for part in index.parts] == [5, 2]
 
 
+def test_a_value_that_becomes_true_is_another_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("docs.jsonl").write_text('{"doc_id": "d", "text": "a", "open": 1}\n')
+    assert main(["index", "docs.jsonl", "-o", "my.index"]) == 0
+    Path("docs.jsonl").write_text('{"doc_id": "d", "text": "a", "open": true}\n')
+    assert main(["index", "--update", "my.index"]) == 0
+    assert Index("my.index").metadata("d")["open"] is True
+
+
 def test_an_update_after_an_interrupted_record_repeats_the_changes(notes_folder: Path) -> None:
     record = Path("my.index/.sources.jsonl").read_bytes()
     (notes_folder / "d.txt").write_text("Pigs grunt.")

@@ -30,6 +30,25 @@ from longrank.storage import (
 # --- single files ------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("works", [True, False])
+def test_files_are_synced_beyond_the_cache_of_the_disk_where_a_system_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, works: bool
+) -> None:
+    calls: list[str] = []
+
+    def full(descriptor: int, command: int) -> None:
+        calls.append(f"full {command}")
+        if not works:
+            raise OSError("not supported")
+
+    monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
+    monkeypatch.setattr(fcntl, "fcntl", full)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: calls.append("fsync"))
+    with atomic_write(tmp_path / "file") as stream:
+        stream.write(b"text")
+    assert calls == (["full 51"] if works else ["full 51", "fsync"]) * 2  # the file and its folder
+
+
 def test_a_file_appears_whole_and_alone(tmp_path: Path) -> None:
     with atomic_write(tmp_path / "run.txt", "w") as stream:
         stream.write("é\n")

@@ -7,6 +7,7 @@ import pytest
 
 from longrank.errors import InputError, IntegrityError
 from longrank.storage.workplace import (
+    check_apart,
     check_own,
     read_json,
     refuse_changed,
@@ -88,3 +89,11 @@ def test_of_two_fingerprints_the_option_that_differs_is_named() -> None:
             refuse_changed(Path("f"), {"scorer": begun}, {"scorer": fingerprint})
     with pytest.raises(InputError, match=r'other scorer: "lexical\(k1=2\)" then, "bi-encoder'):
         refuse_changed(Path("f"), {"scorer": "lexical(k1=2)"}, {"scorer": fingerprint})
+
+
+def test_an_output_that_is_an_input_under_another_name_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("1 Q0 d 1 1 t\n")
+    (tmp_path / "A.RUN").hardlink_to(tmp_path / "a.run")  # as on a disk that ignores case
+    with pytest.raises(InputError, match="is also an input"):
+        check_apart(tmp_path / "A.RUN", tmp_path / "a.run")
+    check_apart(tmp_path / "b.run", tmp_path / "a.run")

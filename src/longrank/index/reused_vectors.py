@@ -7,7 +7,7 @@ from longrank.index.content_hashes import hash_of
 from longrank.index.reader import Index
 from longrank.index.vector_folders import DENSE_FOLDERS, HASHES, VectorsKey, documents_by_hash
 from longrank.index.vectors import DocumentVectors, PassageVectors
-from longrank.storage import read_manifest
+from longrank.storage import read_manifest, verify
 from longrank.types import Document, Passage, Segmentation
 
 
@@ -21,6 +21,7 @@ class ReusedVectors:
             try:
                 manifest = read_manifest(folder)
                 if DENSE_FOLDERS.is_of(manifest, key) and HASHES in manifest["files"]:
+                    verify(folder)  # copies get checksums of their own
                     self._stored = PassageVectors(folder, index)
                     self._numbers = documents_by_hash(folder)
             except (InputError, IntegrityError):  # damaged: encoded again

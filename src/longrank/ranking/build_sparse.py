@@ -13,7 +13,7 @@ from longrank.index.vector_folders import SPARSE_FOLDERS, VectorsKey
 from longrank.networks.learned_sparse import SparseModel
 from longrank.networks.model_files import find_model
 from longrank.protocols import Segmenter
-from longrank.storage import read_manifest
+from longrank.storage import read_manifest, verify
 from longrank.text.segment import make_segmenter
 from longrank.types import Notes
 
@@ -52,10 +52,12 @@ def add_sparse(index_path: Path, model: str, preset: str, notes: Notes, progress
         try:
             manifest = read_manifest(folder)
             if SPARSE_FOLDERS.is_of(manifest, key):
-                earlier = SparseVectors(folder)
+                opened = SparseVectors(folder)
                 if manifest.get("index") == index.digest:
                     progress(index.n_docs)
                     return folder
+                verify(folder)  # copies get checksums of their own
+                earlier = opened
         except IntegrityError as error:
             notes.say(f"stored vectors are damaged and computed again: {error}")
     name, known = f"{encoder.model.name}-{preset}", "" if Path(model).expanduser().is_dir() else model

@@ -20,6 +20,7 @@ Encode = Callable[[Query], Float32s]
 """Query -> unit vector, float32[H]."""
 
 NO_TEXT = "queries without text, not encoded"
+FEWER = "queries for which approximate search reached fewer documents than asked for (--set exact=true finds all)"
 
 
 class Dense(PassageSearch):
@@ -57,7 +58,10 @@ class Dense(PassageSearch):
         with self._lock:
             vector = self._encode(query)
         if self.graph is not None and self._mask is None:
-            return self.graph.best_documents(vector, self.index.id_ranks, k)
+            hits = self.graph.best_documents(vector, self.index.id_ranks, k)
+            if len(hits.numbers) < min(k, len(self.index)):
+                self.notes.add(FEWER, query.query_id)
+            return hits
         return Hits(*best_documents(self.stored, vector, self.index.id_ranks, k, best=self.best, mask=self._mask))
 
 

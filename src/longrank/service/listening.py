@@ -64,7 +64,7 @@ def allow_open_files(max_connections: int) -> None:
     if hard != resource.RLIM_INFINITY:
         needed = min(needed, hard)
     if soft != resource.RLIM_INFINITY and soft < needed:
-        with suppress(OSError):  # a sandbox may forbid the call
+        with suppress(OSError, ValueError):  # a sandbox may forbid the call; macOS allows less than its limit says
             resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 

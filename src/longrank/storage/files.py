@@ -6,7 +6,7 @@ import os
 import shlex
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -43,7 +43,7 @@ def _replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
         with os.fdopen(descriptor, mode, **options) as stream:  # type: ignore[call-overload]
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())
+            sync(stream.fileno())
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
         _sync_name(path)
@@ -111,9 +111,24 @@ def sync_folder(folder: Path) -> None:
     """Make renames inside `folder` survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        sync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync(descriptor: int) -> None:
+    """Write a file or the entries of a folder to the disk.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    import fcntl
+
+    if full := getattr(fcntl, "F_FULLFSYNC", None):  # macOS: os.fsync stops at the cache of the disk
+        with suppress(OSError):  # network disks do not know it
+            fcntl.fcntl(descriptor, full)
+            return
+    os.fsync(descriptor)
 
 
 def _umask() -> int:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from longrank.errors import InputError, LongRankError
-from longrank.storage.files import check_parent, sync_folder
+from longrank.storage.files import check_parent, sync, sync_folder
 from longrank.storage.temporaries import OLD, temporary_folder
 
 
@@ -69,5 +69,5 @@ def _sync(folder: Path) -> None:
             _sync(path)
             continue
         with path.open("rb") as stream:
-            os.fsync(stream.fileno())
+            sync(stream.fileno())
     sync_folder(folder)

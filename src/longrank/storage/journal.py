@@ -8,7 +8,6 @@ mark: all records before it are safe. Its body is the number of records since th
 from __future__ import annotations
 
 import json
-import os
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from longrank.errors import InputError, IntegrityError, LongRankError
-from longrank.storage.files import atomic_write
+from longrank.storage.files import atomic_write, sync
 from longrank.storage.workplace import refuse_changed
 
 _MAX_HEADER = 16 << 20  # bytes
@@ -74,7 +73,7 @@ class Journal:
         with _writing(self.path):
             self._stream.write(_frame(_COMMIT, struct.pack("<I", self._pending)))
             self._stream.flush()
-            os.fsync(self._stream.fileno())
+            sync(self._stream.fileno())
         self.n_committed, self.n_marks, self._pending = self.n_committed + self._pending, self.n_marks + 1, 0
 
     def close(self) -> None:

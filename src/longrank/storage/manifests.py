@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from longrank.errors import InputError, IntegrityError
 from longrank.small_files import RECORD, read_small
-from longrank.storage.files import atomic_write, sync_folder
+from longrank.storage.files import atomic_write, sync, sync_folder
 
 MANIFEST = "manifest.json"
 _CHUNK = 1 << 20
@@ -60,7 +59,7 @@ def write_manifest(folder: Path, meta: Mapping[str, Any], names: Collection[str]
 def _synced(path: Path) -> dict[str, Any]:
     """Sync a file; return its size and checksum."""
     with path.open("rb") as stream:
-        os.fsync(stream.fileno())
+        sync(stream.fileno())
     return {"size": path.stat().st_size, "sha256": sha256_of(path)}
 
 

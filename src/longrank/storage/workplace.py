@@ -33,12 +33,21 @@ def check_apart(output: Path, *inputs: Path | str | None) -> None:
     Raises:
         InputError: the output is an input or lies inside one.
     """
-    places = {os.path.realpath(place) for place in inputs if place}  # Path.resolve fails on a link to itself
+    places = {_place(os.path.realpath(place)) for place in inputs if place}  # Path.resolve fails on a link to itself
     own = os.path.realpath(output)
-    if own in places:
+    if _place(own) in places:
         raise InputError("is also an input and would be overwritten", path=output, fix="choose another output")
-    if places.intersection(map(str, Path(own).parents)):
+    if places.intersection(map(_place, map(str, Path(own).parents))):
         raise InputError("lies inside an input", path=output, fix="choose another output")
+
+
+def _place(path: str) -> object:
+    """Return what names a file or folder once: names may differ in their case or be bound twice; its path if absent."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - Path fails on odd names
+    except (OSError, ValueError):
+        return path
+    return status.st_dev, status.st_ino
 
 
 def check_own(folder: Path, kind: str, *, begun: bool) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -254,5 +255,10 @@ def _is_stored(document: Document, index: Index) -> bool:
     if document.doc_id not in index:
         return False
     stored = index.document(document.doc_id)
-    parts = (stored.title, stored.text, stored.passages, index.metadata(document.doc_id))
-    return parts == (document.title, document.text, document.passages, document.metadata)
+    parts = (stored.title, stored.text, stored.passages, _exact(index.metadata(document.doc_id)))
+    return parts == (document.title, document.text, document.passages, _exact(document.metadata))
+
+
+def _exact(metadata: Mapping[str, Any]) -> str:
+    """Return metadata as text, since 1, 1.0 and true are equal as values, and different to a filter."""
+    return json.dumps(metadata, sort_keys=True)

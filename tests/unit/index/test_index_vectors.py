@@ -254,3 +254,18 @@ def test_vectors_of_documents_that_a_change_left_as_they_were_are_found_again(in
     assert reused.of(changed.document("new")) is None
     assert reused.of(replace(kept, text=kept.text + " ")) is None
     assert ReusedVectors(changed, VectorsKey("other", "windows")).of(kept) is None
+
+
+def test_vectors_of_a_document_whose_headings_changed_are_not_found_again(index: Index) -> None:
+    write_vectors(index, "m-windows", KEY, H, encoded(index))
+    document, reused = index.document(index.doc_id(2)), ReusedVectors(index, KEY)
+    assert reused.of(document) is not None
+    assert reused.of(replace(document, headings=((0, 2, 1),))) is None
+
+
+def test_damaged_vectors_are_not_copied_to_a_changed_index(index: Index) -> None:
+    folder = write_vectors(index, "m-windows", KEY, H, encoded(index))
+    kept = index.document(index.doc_id(2))
+    whole = (folder / "vectors").read_bytes()
+    (folder / "vectors").write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert ReusedVectors(index.add([("new", "New text.")]), KEY).of(kept) is None

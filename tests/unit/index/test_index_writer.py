@@ -177,3 +177,13 @@ def test_eight_segments_of_a_tier_are_merged_and_half_dead_segments_are_rewritte
     sizes: list[tuple[int, int]], run: tuple[int, int] | None
 ) -> None:
     assert tiers.next_merge([Size(*size) for size in sizes]) == run
+
+
+def test_a_merge_does_not_copy_damage_into_files_with_good_checksums(index: Index) -> None:
+    changed = index.add([("d4", "Pigs grunt.")])
+    (path,) = [each for each in changed.path.rglob("*") if each.is_file() and b"Cows moo." in each.read_bytes()]
+    path.write_bytes(path.read_bytes().replace(b"Cows moo.", b"Cows mow."))
+    before = contents(index.path)
+    with pytest.raises(IntegrityError, match="checksum differs"):
+        Index(index.path).merge()
+    assert contents(index.path) == before

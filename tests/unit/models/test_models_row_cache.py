@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -113,7 +114,7 @@ def test_a_damaged_row_is_refused_by_the_files_name(tmp_path: Path) -> None:
 
     folder = save_document_network(tmp_path / "m")
     scorer(folder, tmp_path / "cache").score(TASKS)
-    with sqlite3.connect(tmp_path / "cache") as file:
+    with closing(sqlite3.connect(tmp_path / "cache")) as file, file:
         ((value,),) = file.execute("SELECT value FROM entries LIMIT 1").fetchall()
         changed = bytes([value[0] ^ 1]) + value[1:]
         file.execute("UPDATE entries SET value = ? WHERE value = ?", (changed, value))

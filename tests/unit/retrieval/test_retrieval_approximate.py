@@ -13,7 +13,9 @@ from longrank.index.vectors import PassageVectors
 from longrank.retrieval import Dense, first_stage
 from longrank.retrieval.ann_methods import ANN_METHODS, IvfPq
 from longrank.retrieval.approximate import Graph, open_graph, write_graph
+from longrank.retrieval.dense import FEWER
 from longrank.retrieval.nearest import products
+from longrank.types import Notes
 from stored import encode, random_vectors, store
 
 pytest.importorskip("faiss", reason="needs the extra ann")
@@ -135,3 +137,17 @@ def test_a_single_vector_has_lists(tmp_path: Path) -> None:
 
 def test_exact_search_is_an_option() -> None:
     assert first_stage("hybrid", {"exact": True}).vectors == {"exact": True}
+
+
+def test_documents_that_approximate_search_cannot_reach_are_said(
+    index: Index, stored: PassageVectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, notes = write_graph(index, stored, "ivf-pq"), Notes()
+    monkeypatch.setattr(IvfPq, "probes", 1)
+    retriever = Dense(index, stored, encode, graph=graph, notes=notes)
+    query = queries(1)[0]
+    found = [len(retriever.retrieve(query, k)) for k in (1, 50)]
+    assert found[0] == 1
+    assert found[1] < 50
+    assert notes[FEWER] == 1
+    assert len(Dense(index, stored, encode).retrieve(query, 50)) == 50

@@ -151,6 +151,18 @@ def test_indexes_and_models_that_do_not_fit_are_one_line(models: dict[str, Path]
         make_scorer("bi-encoder", index=None, model=str(models["splade"]))
 
 
+def test_damaged_vectors_are_not_copied_to_a_changed_index(models: dict[str, Path], tmp_path: Path) -> None:
+    model = str(models["splade"])
+    index = add_sparse(new_index(tmp_path / "index"), model)
+    path = stored_sparse(index).path / "weights"
+    whole = path.read_bytes()
+    path.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
+    changed, notes = index.add([Document("new", "", "a river of bread")]), Notes()
+    stored = add_sparse(changed.path, model, notes=notes)
+    assert "checksum differs" in notes.lines()[0]
+    assert (stored_sparse(stored).path / "weights").read_bytes().startswith(whole)
+
+
 @pytest.mark.parametrize("name", ["impacts", "rows", "offsets"])
 def test_damaged_vectors_are_refused_and_stored_again(name: str, models: dict[str, Path], tmp_path: Path) -> None:
     index, model = add_sparse(new_index(tmp_path / "index"), str(models["splade"])), str(models["splade"])

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +92,7 @@ def test_a_score_whose_bits_have_changed_is_an_integrity_error(tmp_path: Path) -
     cache = ScoreCache(Lengths(), tmp_path / "c", Notes())
     cache.score([task("q", ["a"])])
     for change in (b"\x00\x00\x00\x40\x00\x00\x00\x00\x00", b"", b"long" * 9):
-        with sqlite3.connect(tmp_path / "c") as file:
+        with closing(sqlite3.connect(tmp_path / "c")) as file, file:
             file.execute("UPDATE entries SET value = ?", (change,))
         with pytest.raises(IntegrityError, match="c: damaged; delete it"):
             cache.score([task("q", ["a"])])

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("fastapi", reason="needs the extra serve")
+
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.prepared_texts import TextLimits
 from longrank.ranking.promising import Piece, counts_of, part_of, promising

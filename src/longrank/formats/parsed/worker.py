@@ -24,11 +24,19 @@ def main() -> None:
     os.dup2(quiet, 1)  # parsers print warnings
     os.dup2(quiet, 2)
     limits = json.loads(sys.stdin.readline())
-    _limit(resource.RLIMIT_AS, limits["memory"])
+    _limit_memory(limits["memory"])
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_CORE, 0)
     for line in sys.stdin:
         _answer(json.loads(line), int(limits["seconds"]), answers)
+
+
+def _limit_memory(value: int) -> None:
+    try:
+        _limit(resource.RLIMIT_AS, value)
+    except ValueError:  # on macOS a process begins with more addresses than any limit
+        if sys.platform != "darwin":
+            raise
 
 
 def _limit(kind: int, value: int) -> None:
