@@ -54,7 +54,7 @@ def test_the_commands_of_the_page_search_and_rerank_postgresql(
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     (folder / "library.toml").write_text(re.sub('url = ".*"', f'url = "{server}"', POSTGRES))
-    search, retrieve, rerank = indented("longrank search postgres").splitlines()
+    search, retrieve, rerank, _ = indented("longrank search postgres").splitlines()
     assert main(shlex.split(search)[1:]) == 0
     assert capsys.readouterr().out.rstrip() == blocks(PAGE, "text")[0].rstrip()
     assert main(shlex.split(retrieve)[1:]) == 0

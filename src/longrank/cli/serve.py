@@ -33,7 +33,9 @@ _HOST_NAME = re.compile(r"\*|[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 
 def serve(
-    index: Annotated[Path | None, typer.Argument(help="Index to search.", metavar="INDEX")] = None,
+    index: Annotated[
+        Path | None, typer.Argument(help="Index to search, or STORE:SETTINGS.toml.", metavar="INDEX")
+    ] = None,
     rerank_only: Annotated[
         bool, typer.Option("--rerank-only", help="Serve no index; only rerank texts of requests.")
     ] = False,
@@ -138,8 +140,13 @@ def serve(
 
         model = converted(model, notes)
     from longrank.index.stamps import stamp_of
+    from longrank.retrieval.stores import is_store
 
-    seen = None if index is None else stamp_of(index)  # before the index is opened
+    if index is not None and is_store(index) and (writable or judgments or files):
+        raise InputError(
+            "a store is only searched", got=str(index), fix="leave out --writable, --judgments and --files"
+        )
+    seen = None if index is None or is_store(index) else stamp_of(index)  # before the index is opened
     engine = _engine(index, rerank_only, pipelines, model, assignments or (), notes)
     with opened(judging, notes) as opened_judgments:
         code = _serve(engine, settings, notes, seen, opened_judgments)
@@ -204,7 +211,9 @@ def _engine(
 ) -> Engine:
     from longrank.index import Index
     from longrank.ranking.settings import default_pipeline
+    from longrank.retrieval.stores import is_store, open_store
     from longrank.service.engine import Engine
+    from longrank.service.served_store import ServedStore
 
     if (index is None) != rerank_only:
         fault = "--rerank-only takes no index" if rerank_only else "no index to serve"
@@ -212,8 +221,12 @@ def _engine(
     searching = () if index is None else (default_pipeline(),)
     usual = (*searching, default_pipeline(texts=True), *(() if index is None else _MORE))
     names = pipelines or list(dict.fromkeys(usual))
+    choices = _choices(names, model, assignments)
+    if index is not None and is_store(index):
+        store = ServedStore(str(index), open_store(index, notes))
+        return Engine(choices, None, assignments=assignments, notes=notes, store=store)
     opened = None if index is None else Index.open(index)
-    return Engine(_choices(names, model, assignments), opened, assignments=assignments, notes=notes)
+    return Engine(choices, opened, assignments=assignments, notes=notes)
 
 
 def _choices(names: Sequence[str], model: str | None, assignments: Sequence[str]) -> list[PipelineChoice]:

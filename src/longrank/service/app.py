@@ -192,9 +192,9 @@ def _facts(service: Service) -> APIRouter:
             "limits": service.settings.public,
         }
 
-    @routes.get("/document", summary="A whole document of the index", responses={404: REFUSALS[404]})
+    @routes.get("/document", summary="A whole document of the index", responses={s: REFUSALS[s] for s in (404, 502)})
     async def whole(id: Annotated[str, Query(max_length=2000)]) -> DocumentReply:
-        source = document(service, id)
+        source = await asyncio.to_thread(document, service, id)
         return DocumentReply(doc_id=source.doc_id, title=source.title, text=source.text)
 
     return routes

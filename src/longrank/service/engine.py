@@ -29,6 +29,7 @@ from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.ranking.texts import Reranker
 from longrank.retrieval import first_stage
 from longrank.scoring import keeping_models, scorer_class
+from longrank.service.served_store import ServedStore
 from longrank.service.units import tokens_of
 from longrank.types import Notes, Query
 
@@ -89,6 +90,7 @@ class Engine:
         index: the index to search; None: the server only reranks texts.
         assignments: ``section.key=value`` for every pipeline.
         notes: collects remarks.
+        store: a store to search instead of an index; None: there is none.
 
     Raises:
         InputError: a pipeline is unknown, wrong, or named twice; or a model's folder has no model.
@@ -96,8 +98,15 @@ class Engine:
     """
 
     def __init__(
-        self, choices: Sequence[PipelineChoice], index: Index | None, *, assignments: Sequence[str] = (), notes: Notes
+        self,
+        choices: Sequence[PipelineChoice],
+        index: Index | None,
+        *,
+        assignments: Sequence[str] = (),
+        notes: Notes,
+        store: ServedStore | None = None,
     ) -> None:
+        self.store = store
         self._choices, self._assignments, self._notes = list(choices), list(assignments), notes
         self._settings = [load_pipeline(choice.pipeline, assignments) for choice in self._choices]
         self._names = _names(self._choices)
@@ -105,7 +114,12 @@ class Engine:
         self._state: tuple[Index | None, dict[str, Served]] = (index, {})  # replaced as a whole
         self._models: dict[str, dict[Any, PassageScorer]] = {name: {} for name in self._names}
         for choice, settings in zip(self._choices, self._settings, strict=True):
-            _check(choice, settings, index)
+            _check(choice, settings, searches=self.searches)
+
+    @property
+    def searches(self) -> bool:
+        """True if there is an index or a store to search."""
+        return self._state[0] is not None or self.store is not None
 
     @property
     def ready(self) -> bool:
@@ -119,7 +133,9 @@ class Engine:
 
     @property
     def index_name(self) -> str | None:
-        """The index's name for clients: the name of its folder."""
+        """The name for clients of the index, its folder's, or of the store."""
+        if self.store is not None:
+            return self.store.name
         index = self.index
         return None if index is None else index.path.resolve().name
 
@@ -170,6 +186,11 @@ class Engine:
         self._state = (index, exchanged)
         return notes
 
+    def bind(self, served: Served, text: str, k: int) -> Pipeline | None:
+        """Return a pipeline on the store's candidates for a query; None: there are none. Raises as `ServedStore`."""
+        assert self.store is not None
+        return self.store.bind(text, served.settings, served.model, self._models[served.name], k=k)
+
     def served(self, name: str | None = None) -> Served:
         """Return a pipeline by its name; None: the default.
 
@@ -198,9 +219,11 @@ class Engine:
     def describe(self) -> dict[str, Any]:
         """Return index, pipelines and aggregators for ``/info``."""
         index, served = self._state
+        described = None if index is None else self._describe(index)
+        of_store = {} if self.store is None else {"first_stage": self.store.kind, "searches": True}
         return {
-            "index": None if index is None else self._describe(index),
-            "pipelines": [{**item.describe(), "default": n == 0} for n, item in enumerate(served.values())],
+            "index": described if self.store is None else self.store.describe(),
+            "pipelines": [{**item.describe(), **of_store, "default": n == 0} for n, item in enumerate(served.values())],
             "aggregators": simple_aggregators(),
         }
 
@@ -210,12 +233,13 @@ class Engine:
 
     def command(self, served: Served, query: str, k: int, passages: int, more: Sequence[str] = ()) -> str:
         """Return the command line of a search; `more` are further options."""
-        assert self.index is not None
+        index = self.index
+        assert index is not None or self.store is not None
         choice = self._choices[self._names.index(served.name)]
         options = ["--pipeline", choice.pipeline, *(["--model", choice.model] if choice.model else [])]
         options += [word for assignment in self._assignments for word in ("--set", assignment)]
         options += ["-k", str(k), "--passages", str(passages), *more]
-        arguments = [str(self.index.path), query]
+        arguments = [self.store.source if self.store else str(index.path) if index else "", query]
         ordered = [*options, "--", *arguments] if query.startswith("-") else [*arguments, *options]
         return shlex.join(["longrank", "search", *ordered])
 
@@ -226,8 +250,9 @@ class Engine:
                 pipeline = open_pipeline(self.index, settings, model=choice.model, notes=notes)
             if isinstance(pipeline.scorer, PassageDocumentScorer):
                 reranker = Reranker(pipeline)
-        else:
-            reranker = Reranker(settings, model=choice.model, notes=notes)
+        elif settings.scorer is not None:
+            with keeping_models(self._models[name]):
+                reranker = Reranker(settings, model=choice.model, notes=notes)
         self._notes.merge(notes)  # without notes about the queries below
         if pipeline is not None:
             pipeline.retriever.retrieve(Query("q", "long documents"), 1)
@@ -269,9 +294,9 @@ def _name_of(model: str | None) -> str | None:
     return model if model is None or not Path(model).is_dir() else Path(model).resolve().name
 
 
-def _check(choice: PipelineChoice, settings: PipelineSettings, index: Index | None) -> None:
+def _check(choice: PipelineChoice, settings: PipelineSettings, *, searches: bool) -> None:
     scorer = settings.scorer
-    if scorer is None and index is None:
+    if scorer is None and not searches:
         raise InputError("this pipeline has no passage scorer, so it needs an index", got=choice.pipeline)
     if scorer is None and choice.model is not None:
         raise InputError(f"pipeline '{choice.pipeline}' has no passage scorer, so it takes no model", got=choice.model)

@@ -46,6 +46,7 @@ _MEANINGS = {
     415: "not application/json, or compressed",
     422: "invalid field",
     429: "overloaded; retry after Retry-After seconds",
+    502: "the store that is searched does not answer",
     503: "models still loading, or stopping",
     504: "deadline passed",
 }

@@ -16,6 +16,7 @@ from longrank.index.languages import in_language
 from longrank.protocols import Candidate, ScoringTask
 from longrank.ranking.explain import Result, explained, result_json, search_for
 from longrank.ranking.fields import check_fields, facets, with_metadata
+from longrank.ranking.from_store import shown_fields
 from longrank.ranking.highlights import Sentences, sentences_of
 from longrank.ranking.one_query import RankedQuery, retrieved
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
@@ -29,7 +30,7 @@ from longrank.service.source_files import with_files
 from longrank.service.units import tokens_of, weight_of
 from longrank.service.within import highlights_within, read_until, until
 from longrank.text.words import readable
-from longrank.types import Document, Evidence, Query
+from longrank.types import Document, Evidence, Notes, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,10 @@ Facets: TypeAlias = dict[str, list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """Results with their evidence, warnings, facets, the seconds of the search, and counts if it is partial."""
+    """Results with their evidence, warnings, facets, the seconds of the search, and counts if it is partial.
+
+    `index` has the documents of the results; None: there are no results.
+    """
 
     served: Served
     results: list[Result]
@@ -63,6 +67,7 @@ class SearchAnswer:
     seconds: float = 0.0
     facets: Facets = field(default_factory=dict)
     partial: Partial | None = None
+    index: Index | None = None
 
 
 NO_SELECTION = Selection()
@@ -105,17 +110,23 @@ async def search_index(
     """
     served = _choose(service, pipeline)
     began = time.monotonic()
-    bound = served.pipeline
-    assert bound is not None
     check_query(service.settings, query)
     service.admission.refuse_if_full()
+    bound = served.pipeline
+    if bound is None:
+        if selection.filter is not None or selection.facets or selection.lang is not None:
+            raise Refusal(422, "invalid", "a store takes no filter, facets or language; see its settings")
+        bound = await asyncio.to_thread(service.engine.bind, served, query, k)
+    if bound is None:
+        return SearchAnswer(served, [], {}, [], time.monotonic() - began)
     (topic,) = in_language([Query("q", readable(query))], selection.lang, bound.index.options)
     restricted, counts = bound, Facets()
-    if selection != NO_SELECTION:
+    if served.pipeline is not None and selection != NO_SELECTION:
         restricted, counts = await service.scheduler.run(lambda: _selected(bound, topic, selection), deadline=deadline)
     answer = await _found(service, served, restricted, topic, k=k, passages=passages, deadline=deadline, by=by)
-    results = await asyncio.to_thread(with_metadata, answer.results, bound.index, selection.show)
-    return replace(answer, results=results, facets=counts, seconds=time.monotonic() - began)
+    show = selection.show if served.pipeline is not None else shown_fields(bound.index, selection.show, Notes())
+    results = await asyncio.to_thread(with_metadata, answer.results, bound.index, show)
+    return replace(answer, results=results, facets=counts, seconds=time.monotonic() - began, index=bound.index)
 
 
 def _selected(bound: Pipeline, query: Query, selection: Selection) -> tuple[Pipeline, Facets]:
@@ -237,9 +248,7 @@ def reply_json(
     selection: Selection = NO_SELECTION,
 ) -> dict[str, Any]:
     """Return an answer as JSON values; offsets count code points of the documents' texts."""
-    bound = answer.served.pipeline
-    assert bound is not None
-    index = bound.index  # the snapshot that the request began with
+    index = answer.index  # the snapshot that the request began with
     reranker = answer.served.reranker
     return {
         "request_id": request_id,
@@ -259,6 +268,7 @@ def reply_json(
                 "strip": strip(answer.evidence[result.doc_id]) if result.doc_id in answer.evidence else [],
             }
             for result in answer.results
+            if index is not None
         ],
     }
 
@@ -276,8 +286,10 @@ def document(service: Service, doc_id: str) -> Document:
     """Return a document of the index.
 
     Raises:
-        Refusal: 404, no such document, or no index.
+        Refusal: 404, no such document, or no index; 502, a store does not answer.
     """
+    if service.engine.store is not None:
+        return service.engine.store.document(doc_id)
     index = service.engine.index
     if index is None or doc_id not in index:
         raise Refusal(404, "not_found", "no such document" if index is not None else "no index is served")
@@ -285,7 +297,7 @@ def document(service: Service, doc_id: str) -> Document:
 
 
 def _choose(service: Service, pipeline: str | None) -> Served:
-    if service.engine.index is None:
+    if not service.engine.searches:
         raise Refusal(404, "not_found", "no index is served; this server only reranks texts")
     if not service.engine.ready:
         raise not_ready()

@@ -47,7 +47,7 @@ async function ready(notice) {
 
 function openAll() {
   const { index } = info;
-  if (index) byId("served").append(h("b", { dir: "auto" }, index.name), ` ${plural(index.n_docs, "document")}`);
+  if (index) byId("served").append(h("b", { dir: "auto" }, index.name), index.n_docs === null ? "" : ` ${plural(index.n_docs, "document")}`);
   byId("to-search").hidden = !index;
   if (index) openSearch(info);
   openRerank(info);

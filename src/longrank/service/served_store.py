@@ -1,0 +1,76 @@
+"""A store that the server searches instead of an index: each search gets its candidates, in an index of their own."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from longrank.errors import InputError
+from longrank.protocols import PassageScorer
+from longrank.ranking.from_store import pipeline_of_candidates
+from longrank.ranking.pipeline import Pipeline
+from longrank.ranking.settings import PipelineSettings
+from longrank.retrieval.stores import Store
+from longrank.scoring import keeping_models
+from longrank.service.errors import Refusal
+from longrank.types import Document, Notes
+
+_LOG = logging.getLogger("longrank.service.served_store")
+
+
+@dataclass(frozen=True, slots=True)
+class ServedStore:
+    """A store, and its name on the command line: ``postgres:library.toml``."""
+
+    source: str
+    store: Store
+
+    @property
+    def kind(self) -> str:
+        """The kind of store: ``postgres``."""
+        return self.source.partition(":")[0]
+
+    @property
+    def name(self) -> str:
+        """The store's name for clients: that of its settings file, ``library``."""
+        return Path(self.source.partition(":")[2]).stem
+
+    def describe(self) -> dict[str, Any]:
+        """Return the entry of ``/info``; the number of documents is not known."""
+        return {"name": self.name, "n_docs": None, "fields": [], "example": ""}
+
+    def bind(
+        self, text: str, settings: PipelineSettings, model: str | None, models: dict[Any, PassageScorer], *, k: int
+    ) -> Pipeline | None:
+        """Return a pipeline on the candidates of a query, with loaded models; None: the store finds nothing.
+
+        Raises:
+            Refusal: 502, the store cannot be reached or refuses.
+        """
+        try:
+            with keeping_models(models):
+                return pipeline_of_candidates(self.store, text, settings, k=k, model=model, notes=Notes())
+        except InputError as error:
+            raise _refused(error) from None
+
+    def document(self, doc_id: str) -> Document:
+        """Return a document.
+
+        Raises:
+            Refusal: 404, no such document; 502, as `bind`.
+        """
+        try:
+            found = self.store.documents([doc_id])
+        except InputError as error:
+            raise _refused(error) from None
+        if not found:
+            raise Refusal(404, "not_found", "no such document")
+        return found[0]
+
+
+def _refused(error: InputError) -> Refusal:
+    """Log an error of the store, which may name hosts and users, and return a refusal that does not."""
+    _LOG.warning("the store does not answer: %s", error)
+    return Refusal(502, "bad_gateway", "the store does not answer; the server's log says why")
