@@ -40,7 +40,8 @@ from longrank.analysis.shown_result import Shown, ShownResult
 from longrank.collections import read_gold_spans, read_qrels, read_queries
 from longrank.draws import permutation
 from longrank.formats.evidence import read_evidence
-from longrank.ranking.explain import Result, best_passages
+from longrank.ranking.explain import best_passages
+from longrank.ranking.found import Result
 from longrank.ranking.highlights import sentences_of
 from longrank.ranking.pipeline import open_pipeline
 from longrank.scoring.speed import machine, use_threads

@@ -34,7 +34,8 @@ from longrank.collections import open_collection, read_gold_spans, read_queries
 from longrank.formats.jsonl import read_objects
 from longrank.fusion import scaled
 from longrank.protocols import Candidate, ScoringTask
-from longrank.ranking.explain import explained, highlighted
+from longrank.ranking.explain import explained
+from longrank.ranking.found import highlighted
 from longrank.ranking.highlights import sentences_of
 from longrank.ranking.one_query import rank_one
 from longrank.ranking.passages import PassageDocumentScorer

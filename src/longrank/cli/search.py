@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from longrank.cli import console
 from longrank.cli.completion import pipelines
 from longrank.cli.options import AllowUntrained, Convert, Filter, Lang, Model, PipelineSettings, ScoreCache, Where
-from longrank.errors import install_line, printable
+from longrank.errors import InputError, install_line, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from longrank.ranking.explain import Marked, Result, ShownPassage
+    from longrank.ranking.found import Marked, Result, ShownPassage
+    from longrank.ranking.results import Results
 
 
 def search(
@@ -54,41 +56,36 @@ def search(
         typer.Option(help="Seconds after which what is read by then is ranked; loading is not counted."),
     ] = None,
     lang: Lang = None,
+    connect: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask a running longrank serve of this index instead of loading the index and models here.",
+            metavar="URL",
+        ),
+    ] = None,
     assignments: PipelineSettings = None,
 ) -> None:
     """Search long documents and show the passages that matter.
 
     Example: longrank search my.index "how are hurricanes named" -k 3
     """
-    from longrank.index.filter_parsing import parsed_filter
-    from longrank.ranking.explain import result_json
-    from longrank.ranking.settings import default_pipeline
-    from longrank.types import Notes
-    from longrank.verbs.convert import converted
-    from longrank.verbs.search import search as run_search
+    from longrank.ranking.found import result_json
 
     fields = None if show is None else [name.strip() for name in show.split(",")]
-    name, notes = pipeline or default_pipeline(), Notes()
-    results = run_search(
-        index,
-        query,
-        pipeline=name,
-        model=converted(model, notes) if convert and model else model,
-        k=k,
-        passages=passages,
-        score_cache=score_cache,
-        allow_untrained=allow_untrained,
-        assignments=assignments or (),
-        filter=parsed_filter(filter, where or ()),
-        show=fields if as_json or fields else (),
-        deadline=deadline,
-        lang=lang,
-        notes=notes,
-    )
-    if pipeline is None:
-        console.note(
-            f"pipeline {name}" + (f"; for MiniLM: {install_line('neural', 'minilm')}" if name == "lexical" else "")
-        )
+    own = {
+        "--model": model,
+        "--convert": convert,
+        "--score-cache": score_cache,
+        "--allow-untrained": allow_untrained,
+        "--set": assignments,
+    }
+    shared: dict[str, Any] = {"k": k, "passages": passages, "deadline": deadline, "lang": lang, "show": fields or ()}
+    if connect is not None:
+        refused = next((name for name, value in own.items() if value), None)
+        results = _asked(connect, refused, index, query, pipeline, shared | _filter_for_server(filter, where))
+    else:
+        shared["show"] = fields if as_json or fields else ()
+        results = _searched(index, query, pipeline, _parsed(filter, where), own, shared)
     console.show_notes(results.notes)
     if as_json:
         partial = {} if results.partial is None else {"partial": results.partial.json()}
@@ -98,6 +95,73 @@ def search(
         if results.partial is not None:
             typer.echo(f"{results.partial}\n")
         print_results(results)
+
+
+def _parsed(filter: str | None, where: list[str] | None) -> Any:
+    """Return the condition of --filter and --where; None: none."""
+    if filter is None and not where:
+        return None
+    from longrank.index.filter_parsing import parsed_filter
+
+    return parsed_filter(filter, where or ())
+
+
+def _filter_for_server(filter: str | None, where: list[str] | None) -> dict[str, Any]:
+    if filter is None and not where:
+        return {}
+    from longrank.index.filter_parsing import filter_json
+
+    return {"filter": filter_json(filter, where or ())}
+
+
+def _searched(
+    index: Path, query: str, pipeline: str | None, condition: Any, own: dict[str, Any], shared: dict[str, Any]
+) -> Results[Result]:
+    """Search in this process."""
+    from longrank.ranking.settings import default_pipeline
+    from longrank.types import Notes
+    from longrank.verbs.convert import converted
+    from longrank.verbs.search import search as run_search
+
+    name, notes, model = pipeline or default_pipeline(), Notes(), own["--model"]
+    results = run_search(
+        index,
+        query,
+        pipeline=name,
+        model=converted(model, notes) if own["--convert"] and model else model,
+        score_cache=own["--score-cache"],
+        allow_untrained=own["--allow-untrained"],
+        assignments=own["--set"] or (),
+        filter=condition,
+        notes=notes,
+        **shared,
+    )
+    if pipeline is None:
+        console.note(
+            f"pipeline {name}" + (f"; for MiniLM: {install_line('neural', 'minilm')}" if name == "lexical" else "")
+        )
+    return results
+
+
+def _asked(
+    url: str, refused: str | None, index: Path, query: str, pipeline: str | None, shared: dict[str, Any]
+) -> Results[Result]:
+    """Ask a server, which must serve an index of this name.
+
+    Raises:
+        InputError: an option of models, which are the server's.
+    """
+    from longrank.service.client import search_at
+
+    if refused is not None:
+        raise InputError(f"{refused} cannot be combined with --connect: the server has its models and settings")
+    request = {"query": query, "index": index.resolve().name, "pipeline": pipeline, **shared}
+    key = os.environ.get("LONGRANK_API_KEY")
+    given = {name: value for name, value in request.items() if value is not None}
+    results, name = search_at(url, given, key=key)
+    if pipeline is None:
+        console.note(f"pipeline {name} of {url}")
+    return results
 
 
 def print_results(results: Sequence[Result]) -> None:
@@ -124,7 +188,7 @@ def _print_passage(out: Console, passage: ShownPassage) -> None:
     """Print a passage; the best sentence is bold on a terminal, else on lines of its own behind a sign."""
     from rich.text import Text
 
-    from longrank.ranking.explain import marked
+    from longrank.ranking.found import marked
 
     earned = "" if passage.contribution is None else f", contributes {passage.contribution:.4f}"
     where = f"    {_harmless(passage.place)} | " if passage.place else "    "

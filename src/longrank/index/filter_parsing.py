@@ -65,13 +65,31 @@ def parse_where(text: str) -> Filter:
     Raises:
         InputError: another shape.
     """
+    field, operator, value = _where(text)
+    return _Parser().condition(field, operator, value, f"--where '{text}'", 0)
+
+
+def filter_json(filter: str | None, where: Sequence[str] = ()) -> Mapping[str, Any] | None:
+    """Return the filter of both notations as JSON values, as ``POST /search`` takes it; None without any.
+
+    Raises:
+        InputError: as `parsed_filter`.
+    """
+    if parsed_filter(filter, where) is None:
+        return None
+    parts = [] if filter is None else [json.loads(filter)]
+    parts += [{field: {operator: value}} for field, operator, value in map(_where, where)]
+    return parts[0] if len(parts) == 1 else {"$and": parts}
+
+
+def _where(text: str) -> tuple[str, str, Any]:
+    """Return field, operator and value of a condition."""
     match = _WHERE.fullmatch(text)
     if match is None or not match["value"]:
         raise InputError("--where takes FIELD, one of = != > >= < <= in, and VALUE", got=text, fix="e.g. 'year>=2020'")
     operator = _SIGNS[match["sign"].strip()]
     values = [_value(part.strip()) for part in match["value"].split(",")] if operator == "$in" else []
-    value = values if operator == "$in" else _value(match["value"])
-    return _Parser().condition(match["field"], operator, value, f"--where '{text}'", 0)
+    return match["field"], operator, values if operator == "$in" else _value(match["value"])
 
 
 def _value(text: str) -> Any:

@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field
 from longrank.errors import LongRankError, MissingExtra
 from longrank.index.stamps import stamp_of
 from longrank.protocols import PassageScorer
-from longrank.ranking.explain import Result, ShownPassage
+from longrank.ranking.found import Result, ShownPassage
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.scoring import keeping_models
 from longrank.verbs.search import search as run_search

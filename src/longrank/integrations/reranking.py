@@ -11,8 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from longrank.errors import InputError
-from longrank.ranking.explain import RankedText, ShownPassage, passage_json
-from longrank.ranking.promising import Partial
+from longrank.ranking.found import Partial, RankedText, ShownPassage, passage_json
 from longrank.ranking.settings import load_pipeline
 from longrank.ranking.texts import Reranker
 from longrank.ranking.timed import Deadline, check_deadline

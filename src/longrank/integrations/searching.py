@@ -14,10 +14,9 @@ from longrank.config import check_at_least
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.integrations.reranking import KEY, passages_of
-from longrank.ranking.explain import Result
 from longrank.ranking.fields import with_metadata
+from longrank.ranking.found import Partial, Result
 from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
-from longrank.ranking.promising import Partial
 from longrank.ranking.settings import default_pipeline, load_pipeline
 from longrank.ranking.timed import Deadline, check_deadline
 from longrank.ranking.timed_search import search_within

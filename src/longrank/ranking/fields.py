@@ -14,7 +14,7 @@ from longrank.index.columns import OBJECT
 from longrank.index.filters import Filter
 from longrank.index.living_metadata import LivingMetadata
 from longrank.index.metadata import Metadata
-from longrank.ranking.explain import Result
+from longrank.ranking.found import Result
 from longrank.types import Query
 
 Stored: TypeAlias = Metadata | LivingMetadata

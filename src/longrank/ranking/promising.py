@@ -7,13 +7,13 @@ documents reads them whole, those with the best passage first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longrank.protocols import CollectionStatistics, PassageScores, ScoringTask
+from longrank.ranking.found import Partial
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.scoring.lexical import LexicalScorer
 
@@ -31,31 +31,6 @@ class Part(NamedTuple):
     documents: list[int]
     block: Prepared
     scores: list[PassageScores]
-
-
-@dataclass(frozen=True, slots=True)
-class Partial:
-    """Counts of a ranking that its deadline cut short.
-
-    Attributes:
-        n_documents: documents to read.
-        n_read: documents that were read as far as the pipeline reads them.
-        n_partly: documents of which some of these passages were read.
-        n_unread: documents of which nothing was read; they have no score.
-    """
-
-    n_documents: int
-    n_read: int
-    n_partly: int
-    n_unread: int
-
-    def __str__(self) -> str:
-        unread = f"{self.n_unread} of {self.n_documents} documents were not read"
-        return f"the deadline passed: {unread}, {self.n_partly} were read in part"
-
-    def json(self) -> dict[str, int]:
-        """Return the counts as JSON values."""
-        return asdict(self)
 
 
 def promising(

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from longrank.ranking.explain import Marked, RankedText, Result, ShownPassage, marked
-from longrank.ranking.promising import Partial
+from longrank.ranking.found import Marked, Partial, RankedText, Result, ShownPassage, marked
 from longrank.types import Notes
 from longrank.types.frames import pandas
 

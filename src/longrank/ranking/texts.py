@@ -21,7 +21,8 @@ from longrank.config import Assignments, check_at_least
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.protocols import Aggregator
-from longrank.ranking.explain import RankedText, best_passages, highlighted
+from longrank.ranking.explain import best_passages
+from longrank.ranking.found import Partial, RankedText, highlighted
 from longrank.ranking.highlights import Sentences, sentences_of
 from longrank.ranking.passages import PassageDocumentScorer, open_aggregator, open_document_scorer
 from longrank.ranking.pipeline import Pipeline
@@ -33,7 +34,6 @@ from longrank.ranking.prepared_texts import (
     tokenizer_of,
     units_of,
 )
-from longrank.ranking.promising import Partial
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.results import Results
 from longrank.ranking.settings import Aggregate, PipelineSettings, load_pipeline

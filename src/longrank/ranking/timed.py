@@ -18,10 +18,10 @@ import numpy as np
 
 from longrank.errors import InputError
 from longrank.protocols import CollectionStatistics, PassageScorer, PassageScores, ScoringTask
-from longrank.ranking.explain import Shown, highlighted
+from longrank.ranking.found import Partial, Shown, highlighted
 from longrank.ranking.highlights import Sentences
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
-from longrank.ranking.promising import Part, Partial, counts_of, part_of, promising, task_of
+from longrank.ranking.promising import Part, counts_of, part_of, promising, task_of
 from longrank.types import Notes
 
 RESERVE = 0.15

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from longrank.errors import InputError
 from longrank.protocols import Candidate
-from longrank.ranking.explain import Result, explained, search_for
+from longrank.ranking.explain import explained, search_for
+from longrank.ranking.found import Partial, Result
 from longrank.ranking.highlights import sentences_of
 from longrank.ranking.one_query import RankedQuery, retrieved
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline
-from longrank.ranking.promising import Partial
 from longrank.ranking.timed import Deadline, highlights_by, note_unread, read_by
 from longrank.types import Evidence, Notes, Query
 

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from longrank.protocols import ScoringTask
-from longrank.ranking.explain import RankedText
+from longrank.ranking.found import Partial, RankedText
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.prepared_texts import PreparedTexts
-from longrank.ranking.promising import Partial
 from longrank.ranking.timed import Deadline, read_by
 from longrank.types import Evidence
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from longrank.draws import digest
-from longrank.ranking.explain import Result, passage_json
+from longrank.ranking.found import Result, passage_json
 from longrank.service.judging import Judging
 from longrank.service.rerank import Service
 from longrank.service.search import search_index

@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.ranking.explain import RankedText
+from longrank.ranking.found import Partial, RankedText
 from longrank.ranking.highlights import sentence_scorer
 from longrank.ranking.prepared_texts import PreparedTexts, TextLimits
-from longrank.ranking.promising import Partial
 from longrank.ranking.settings import Aggregate
 from longrank.ranking.texts import Reranker
 from longrank.service.admission import Admission

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.ranking.explain import Shown, highlighted
+from longrank.ranking.found import Shown, highlighted
 from longrank.ranking.highlights import Sentences
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.service.scheduler import Scheduler, Unit

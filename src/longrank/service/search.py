@@ -14,14 +14,15 @@ from longrank.index import Index
 from longrank.index.filter_parsing import parse_filter
 from longrank.index.languages import in_language
 from longrank.protocols import Candidate, ScoringTask
-from longrank.ranking.explain import Result, explained, result_json, search_for
+from longrank.ranking.explain import explained, search_for
 from longrank.ranking.fields import check_fields, facets, with_metadata
+from longrank.ranking.found import Partial, Result, result_json
 from longrank.ranking.from_store import shown_fields
 from longrank.ranking.highlights import Sentences, sentences_of
 from longrank.ranking.one_query import RankedQuery, retrieved
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.ranking.pipeline import Pipeline, filtered
-from longrank.ranking.promising import Partial, counts_of
+from longrank.ranking.promising import counts_of
 from longrank.service.engine import Served, unknown_pipeline
 from longrank.service.errors import Refusal, not_ready
 from longrank.service.rerank import Service, check_query, cost_of_sentences, strip

@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from longrank.protocols import CollectionStatistics
-from longrank.ranking.explain import RankedText, Shown, highlighted
+from longrank.ranking.found import Partial, RankedText, Shown, highlighted
 from longrank.ranking.highlights import Sentences
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.ranking.prepared_texts import PreparedTexts
-from longrank.ranking.promising import Part, Partial, Piece, counts_of, part_of, promising, task_of
+from longrank.ranking.promising import Part, Piece, counts_of, part_of, promising, task_of
 from longrank.ranking.texts import Reranker
 from longrank.ranking.timed import RESERVE
 from longrank.ranking.timed_texts import with_unread

@@ -11,8 +11,8 @@ from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.index.languages import in_language
-from longrank.ranking.explain import Result
 from longrank.ranking.fields import check_fields, with_metadata
+from longrank.ranking.found import Result
 from longrank.ranking.from_store import pipeline_of_candidates, shown_fields
 from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
 from longrank.ranking.results import Results

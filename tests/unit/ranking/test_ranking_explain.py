@@ -8,7 +8,8 @@ import pytest
 
 from fakes import index_of
 from longrank.index import Index
-from longrank.ranking.explain import result_json, search
+from longrank.ranking.explain import search
+from longrank.ranking.found import result_json
 from longrank.ranking.pipeline import open_pipeline
 from longrank.types import Document, Notes
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from fakes import index_of
 from longrank.index import Index
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.ranking.explain import Result, highlighted, marked, search
+from longrank.ranking.explain import search
+from longrank.ranking.found import Result, highlighted, marked
 from longrank.ranking.highlights import sentence_scorer, sentences_of
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline, open_pipeline

@@ -16,7 +16,8 @@ from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
 from longrank.index import Index
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.ranking.explain import passage_json, search
+from longrank.ranking.explain import search
+from longrank.ranking.found import passage_json
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline, open_pipeline, rerank
 from longrank.ranking.settings import load_pipeline, overview

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from longrank.errors import InputError
-from longrank.ranking.promising import Partial
+from longrank.ranking.found import Partial
 from longrank.ranking.results import Results
 from longrank.ranking.texts import Reranker
 from longrank.ranking.timed import Deadline

@@ -14,8 +14,8 @@ from longrank.cli.main import main
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.ranking import timed_search
+from longrank.ranking.found import Partial
 from longrank.ranking.pipeline import Pipeline, open_pipeline
-from longrank.ranking.promising import Partial
 from longrank.ranking.results import Results
 from longrank.ranking.settings import Stop
 from longrank.ranking.timed import Deadline

@@ -19,7 +19,8 @@ from fakes import CountingScorer
 from longrank.aggregation import AGGREGATORS
 from longrank.cli.main import main
 from longrank.protocols import PassageScores, ScoringTask
-from longrank.ranking.explain import result_json, search
+from longrank.ranking.explain import search
+from longrank.ranking.found import result_json
 from longrank.scoring import PASSAGE_SCORERS
 from longrank.service.engine import PipelineChoice, simple_aggregators
 from longrank.service.rerank import Service

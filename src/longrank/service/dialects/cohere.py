@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from longrank.ranking.explain import RankedText
+from longrank.ranking.found import RankedText
 from longrank.ranking.prepared_texts import TextLimits
 from longrank.ranking.relevance import relevance_of
 from longrank.service.dialects.common import Count, Documents, NonEmpty, Request, Strict, own_fields

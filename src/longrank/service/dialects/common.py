@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from longrank.aggregation import AGGREGATORS, make_aggregator
 from longrank.config import suggestion
 from longrank.errors import InputError
-from longrank.ranking.explain import RankedText, passage_json
+from longrank.ranking.found import RankedText, passage_json
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.settings import Aggregate
 from longrank.service.engine import simple_aggregators

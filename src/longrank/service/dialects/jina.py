@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from longrank.ranking.explain import RankedText
+from longrank.ranking.found import RankedText
 from longrank.ranking.prepared_texts import TextLimits
 from longrank.service.dialects.common import Count, Documents, NonEmpty, Request, own_fields
 from longrank.service.rerank import Answer, RerankRequest

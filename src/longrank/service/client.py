@@ -1,0 +1,99 @@
+"""A client of a running server, with the standard library alone: a search takes no model and no index here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+from longrank.errors import InputError, LongRankError
+from longrank.ranking.found import Partial, Result, ShownPassage
+from longrank.ranking.results import Results
+from longrank.types import Notes
+
+_MOST_BYTES = 64 << 20  # of an answer
+_OF_INPUT = (400, 404, 413, 422)  # statuses of requests that are wrong
+
+
+def search_at(
+    url: str, request: Mapping[str, Any], *, key: str | None = None, timeout: float = 60.0
+) -> tuple[Results[Result], str]:
+    """Search the index of a server.
+
+    Args:
+        url: the server's address, ``http://127.0.0.1:8330``; a path is kept.
+        request: the body of ``POST /search``.
+        key: the server's key.
+        timeout: seconds for the connection, and for each wait for bytes.
+
+    Returns:
+        The results, with the server's warnings as notes; and the name of the pipeline that answered.
+
+    Raises:
+        InputError: no address of HTTP, a wrong or missing key, or a request that the server refuses as wrong.
+        LongRankError: no answer, an answer of another kind of server, or the server refuses for now (429, 5xx).
+    """
+    answer = _asked(url, json.dumps(request).encode(), key, timeout)
+    try:
+        results = [_result(row) for row in answer["results"]]
+        partial = None if answer["partial"] is None else Partial(**answer["partial"])
+        notes = Notes()
+        for warning in answer["warnings"]:
+            notes.say(warning)
+        return Results(answer["query"], results, notes, partial), answer["pipeline"]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise LongRankError(f"{url} does not answer as a LongRank server of this version ({error})") from None
+
+
+def _asked(url: str, body: bytes, key: str | None, timeout: float) -> dict[str, Any]:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InputError("the address of a server begins with http:// or https://", got=url)
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    try:
+        connection = kind(parts.hostname, parts.port, timeout=timeout)
+    except ValueError:
+        raise InputError("the address has no such port", got=url) from None
+    headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
+    try:
+        connection.request("POST", f"{parts.path.rstrip('/')}/search", body, headers)
+        response = connection.getresponse()  # a redirect is not followed: it could lead the key elsewhere
+        status, content = response.status, response.read(_MOST_BYTES + 1)
+    except (OSError, HTTPException) as error:
+        raise LongRankError(f"no answer from {url} ({error}); start a server with longrank serve INDEX") from None
+    finally:
+        connection.close()
+    return _read(url, status, content)
+
+
+def _read(url: str, status: int, content: bytes) -> dict[str, Any]:
+    """Return the answer; raises as `search_at`."""
+    try:
+        answer = json.loads(content) if len(content) <= _MOST_BYTES else None
+    except ValueError:
+        answer = None
+    if status == 200 and isinstance(answer, dict):
+        return answer
+    message = answer.get("message", "") if isinstance(answer, dict) else ""
+    if status == 401:
+        raise InputError(f"{url} refuses the key", fix="set LONGRANK_API_KEY to the server's key")
+    if status in _OF_INPUT and message:
+        raise InputError(f"{url} refuses the search: {message}")
+    raise LongRankError(f"{url} answers with status {status}" + (f": {message}" if message else ""))
+
+
+def _result(row: Mapping[str, Any]) -> Result:
+    names: Sequence[str] = [name for name in Result.__dataclass_fields__ if name not in ("passages", "metadata")]
+    return Result(
+        **{name: row[name] for name in names},
+        passages=tuple(_passage(passage) for passage in row["passages"]),
+        metadata=row["metadata"],
+    )
+
+
+def _passage(row: Mapping[str, Any]) -> ShownPassage:
+    values = {name: row.get(name) for name in ShownPassage.__dataclass_fields__}
+    spans = {name: tuple((start, end) for start, end in row[name]) for name in ("words", "highlights")}
+    return ShownPassage(**{**values, **spans})  # type: ignore[arg-type]  # checked by the fields' names
