@@ -92,11 +92,13 @@ def test_the_settings_of_search_engines_are_accepted(settings: str, engine: str,
 @pytest.mark.neural
 def test_the_settings_of_qdrant_find_the_nearest_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     qdrant_client = pytest.importorskip("qdrant_client", reason="needs the extra qdrant")
+    from qdrant_client import models
+
     from longrank.networks.model_files import find_model
     from longrank.scoring.bi_encoder import BiEncoder
     from longrank.types import Query
 
-    models, encoder = qdrant_client.models, BiEncoder(find_model("minilm"))
+    encoder = BiEncoder(find_model("minilm"))
     client = qdrant_client.QdrantClient(path=str(folder / "qdrant"))
     vectors = models.VectorParams(size=384, distance=models.Distance.COSINE)
     client.create_collection("pages", vectors_config=vectors)

@@ -31,7 +31,9 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def folder(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a Qdrant with the collections ``pages``, ``named``, ``small`` and ``bare``."""
-    models, path = qdrant_client.models, tmp_path_factory.mktemp("qdrant")
+    from qdrant_client import models
+
+    path = tmp_path_factory.mktemp("qdrant")
     network = BiEncoder(find_model(str(encoder)))
     cosine = models.Distance.COSINE
     client = qdrant_client.QdrantClient(path=str(path))

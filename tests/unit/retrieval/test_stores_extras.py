@@ -1,0 +1,36 @@
+"""A store whose client is not installed, or that no one has heard of, is an error of one line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from longrank.errors import InputError, MissingExtra
+from longrank.retrieval.stores import STORES, is_store, open_store
+from longrank.types import Notes
+
+CLIENTS = {
+    "postgres": "psycopg.sql",
+    "opensearch": "opensearchpy",
+    "elasticsearch": "elasticsearch",
+    "qdrant": "qdrant_client",
+}
+
+
+@pytest.mark.parametrize("name", list(STORES))
+def test_a_missing_client_names_its_extra(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, CLIENTS[name], None)
+    (tmp_path / "store.toml").write_text("")
+    with pytest.raises(MissingExtra, match=rf"needs the extra '{name}'; pip install '\.\[{name}\]'"):
+        open_store(f"{name}:{tmp_path / 'store.toml'}", Notes())
+
+
+def test_only_known_stores_are_stores(tmp_path: Path) -> None:
+    assert is_store("postgres:x.toml")
+    assert is_store(Path("qdrant:x.toml"))
+    assert not any(map(is_store, ("mysql:x.toml", "postgres", "lucene:x", "C:/x.index", tmp_path, None, 3)))
+    with pytest.raises(InputError, match="is not valid TOML"):
+        (tmp_path / "store.toml").write_text("= 1")
+        open_store(f"postgres:{tmp_path / 'store.toml'}", Notes())
