@@ -93,7 +93,10 @@ def index(
     ] = 1,
     workers: Annotated[
         int | None,
-        typer.Option(help="Processes or workers that analyse text. [default: 2; of a cluster, all]", min=1),
+        typer.Option(
+            help="Processes or workers that analyse text and encode passages. [default: 2 and 1; of a cluster, all]",
+            min=1,
+        ),
     ] = None,
     engine: Engine = None,
     resources: Resources = None,
@@ -204,7 +207,7 @@ def index(
     elif (vectors is None and sparse is None) or expansions or len(sources) != 1:
         raise InputError("-o is needed", fix="longrank index SOURCE... -o INDEX")
     if vectors is not None:
-        store_vectors(output or Path(sources[-1]), vectors, passages, ann, notes)
+        store_vectors(output or Path(sources[-1]), vectors, passages, ann, notes, (engine, workers, resources))
         print(f"vectors\t{vectors} {passages}")
     if sparse is not None:
         store_sparse(output or Path(sources[-1]), sparse, passages, notes)
@@ -257,13 +260,17 @@ def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Not
     _print_summary(built)
 
 
-def store_vectors(path: Path, model: str, preset: str, ann: str | None, notes: Notes) -> None:
-    """Store passage vectors with an index, and show progress."""
+def store_vectors(
+    path: Path, model: str, preset: str, ann: str | None, notes: Notes, spread: tuple[Any, ...] = ()
+) -> None:
+    """Store passage vectors with an index, and show progress; `spread`: values of `EngineOptions`."""
+    from longrank.engines import EngineOptions
     from longrank.index import Index
     from longrank.verbs.index import add_vectors
 
     with console.progress("encoding passages", len(Index(path)), "documents") as advance:
-        add_vectors(path, model, preset, ann=ann, notes=notes, progress=advance)
+        options = EngineOptions(*spread)._asdict()
+        add_vectors(path, model, preset, ann=ann, notes=notes, progress=advance, **options)
 
 
 def store_sparse(path: Path, model: str, preset: str, notes: Notes) -> None:

@@ -12,15 +12,18 @@ from longrank.cli.completion import pipelines
 from longrank.cli.options import (
     AllowUntrained,
     Convert,
+    Engine,
     Field,
     Lang,
     Model,
     PipelineSettings,
     QueriesSource,
     QueryFormat,
+    Resources,
     RunOutput,
     ScoreCache,
     Tag,
+    Workers,
 )
 
 
@@ -52,6 +55,9 @@ def rerank(
         str | None,
         typer.Option(help="Torch device; cpu:2 or cuda:0,cuda:1 scores blocks of queries in two processes."),
     ] = None,
+    engine: Engine = None,
+    workers: Workers = None,
+    resources: Resources = None,
     assignments: PipelineSettings = None,
     tag: Tag = "longrank",
 ) -> None:
@@ -87,6 +93,9 @@ def rerank(
             score_cache=score_cache,
             allow_untrained=allow_untrained,
             device=device,
+            engine=engine,
+            workers=workers,
+            resources=resources,
             assignments=assignments or (),
             lang=lang,
             tag=tag,

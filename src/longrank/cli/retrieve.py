@@ -10,7 +10,18 @@ import typer
 
 from longrank.cli import console
 from longrank.cli.completion import presets
-from longrank.cli.options import Field, Filter, Lang, QueriesSource, QueryFormat, Tag, Where
+from longrank.cli.options import (
+    Engine,
+    Field,
+    Filter,
+    Lang,
+    QueriesSource,
+    QueryFormat,
+    Resources,
+    Tag,
+    Where,
+    Workers,
+)
 from longrank.errors import printable
 from longrank.storage import atomic_write
 
@@ -61,6 +72,9 @@ def retrieve(
     threads: Annotated[
         int | None, typer.Option(help="Search threads. [default: all cores; one below 500,000 documents]", min=1)
     ] = None,
+    engine: Engine = None,
+    workers: Workers = None,
+    resources: Resources = None,
     field: Field = None,
     query_format: QueryFormat = None,
     allow_empty_query: Annotated[
@@ -83,11 +97,13 @@ def retrieve(
     from longrank.cli.inputs import output_file
     from longrank.collections import places, read_queries
     from longrank.config import override
+    from longrank.engines import EngineOptions
     from longrank.formats.trec import write_rankings
     from longrank.index import Index
     from longrank.index.filter_parsing import parsed_filter
     from longrank.index.languages import in_language
-    from longrank.retrieval import first_stage, open_retriever
+    from longrank.retrieval import first_stage
+    from longrank.retrieval.blocks import Search
     from longrank.types import Notes
     from longrank.verbs.retrieve import NO_RESULTS, expanded_queries, rankings
 
@@ -98,7 +114,8 @@ def retrieve(
     options = {"similarity": similarity, "k1": k1, "b": b, "mu": mu, "doc_lengths": doc_lengths, "feedback": feedback}
     settings = override(options, assignments or ())
     stage = first_stage(settings.pop("preset", preset), settings)
-    retriever = open_retriever(index, stage, notes=notes, filter=parsed_filter(filter, where or ()))
+    search = Search(index, stage, parsed_filter(filter, where or ()), k)
+    retriever = search.open(notes)
     query_list: list[Query] = read_queries(
         queries, notes, format=query_format, field=field, allow_empty=allow_empty_query
     )
@@ -106,7 +123,8 @@ def retrieve(
         query_list = in_language(query_list, lang, Index(index).options)
     records = expanded_queries(retriever, query_list) if explain_query or expanded else []
     with console.progress("retrieving", len(query_list), "queries") as advance:
-        found = rankings(retriever, query_list, k, threads=threads, notes=notes, progress=advance)
+        spread = EngineOptions(engine, workers, resources)
+        found = rankings(search, retriever, query_list, threads=threads, engine=spread, notes=notes, progress=advance)
         write_rankings(tag, found, output)
     if expanded:
         with atomic_write(expanded, "w") as stream:

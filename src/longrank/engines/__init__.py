@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from longrank.config import check_at_least, lookup
 from longrank.engines.local import Local as Local
@@ -25,8 +25,8 @@ class Engine(Protocol):
         ...
 
     @property
-    def threads(self) -> int:
-        """CPU threads for each worker."""
+    def threads(self) -> int | None:
+        """CPU threads for each worker; None: as in this process."""
         ...
 
     def each(
@@ -76,6 +76,23 @@ def open_engine(
     amounts = parsed_resources(resources) if isinstance(resources, str) else dict(resources or {})
     made: AbstractContextManager[Engine] = lookup(ENGINES, name, "engine")(workers, address, amounts)  # type: ignore
     return made
+
+
+class EngineOptions(NamedTuple):
+    """The options of `open_engine`."""
+
+    engine: str | Engine | None = None
+    workers: int | None = None
+    resources: Mapping[str, float] | str | None = None
+
+    @property
+    def given(self) -> bool:
+        """True if an option is given."""
+        return any(option is not None for option in self)
+
+    def open(self) -> AbstractContextManager[Engine]:
+        """Return the engine, as `open_engine`."""
+        return open_engine(self.engine, workers=self.workers, resources=self.resources)
 
 
 def parsed_resources(text: str) -> dict[str, float]:

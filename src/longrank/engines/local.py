@@ -46,9 +46,9 @@ class Local:
         self.workers = workers or 1
 
     @property
-    def threads(self) -> int:
-        """CPU threads for each process."""
-        return max(1, cores() // self.workers)
+    def threads(self) -> int | None:
+        """CPU threads for each process; None: as in this process."""
+        return max(1, cores() // self.workers) if self.workers > 1 else None
 
     def __enter__(self) -> Self:
         return self

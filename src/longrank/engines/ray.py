@@ -13,6 +13,7 @@ import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import cycle, islice
+from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
 from longrank.engines.local import cores
@@ -55,7 +56,7 @@ class Ray:
             raise
 
     @property
-    def threads(self) -> int:
+    def threads(self) -> int | None:
         """CPU threads for each actor."""
         return max(1, int(self.resources["CPU"]))
 
@@ -230,7 +231,7 @@ class _Crew:
 
     def _hire(self) -> None:
         actor = self._actor.remote()
-        self._starting[actor.open.remote(next(self._functions), installed())] = actor
+        self._starting[actor.open.remote(next(self._functions), installed(), str(Path.cwd()))] = actor
 
     def _replace(self, actor: Any) -> None:
         self._ray.kill(actor)
@@ -248,8 +249,9 @@ def _actor_class() -> type:
     """Return the class of the actors. It is pickled by value, so a node without LongRank can say so."""
 
     class Worker:
-        def open(self, function: bytes, versions: dict[str, str]) -> str:
-            """Take the function; return the fault of this node, or ""."""
+        def open(self, function: bytes, versions: dict[str, str], folder: str) -> str:
+            """Take the function and the driver's current folder; return the fault of this node, or ""."""
+            import os
             import pickle
             import platform
 
@@ -260,6 +262,8 @@ def _actor_class() -> type:
                 return f"the Ray node {node} cannot import longrank: {error}"
             if differs := difference(versions, installed()):
                 return f"the Ray node {node} has {differs}"
+            if os.path.isdir(folder):  # noqa: PTH112 - relative paths are the driver's, where the nodes share its folder
+                os.chdir(folder)
             self._function = pickle.loads(function)  # noqa: S301
             return ""
 

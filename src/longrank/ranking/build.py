@@ -7,16 +7,20 @@ attach_vectors  give a scorer the stored vectors that fit it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import groupby, islice
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
+from longrank.engines import Engine, Local, in_order
 from longrank.errors import IntegrityError
 from longrank.index import Index
 from longrank.index.reused_vectors import ReusedVectors
 from longrank.index.vector_folders import VectorsKey
 from longrank.index.vectors import DocumentVectors, PassageVectors, find_vectors, write_vectors
 from longrank.networks.model_files import find_model
+from longrank.networks.threads import use_threads
 from longrank.protocols import PassageScorer, Segmenter
 from longrank.ranking.known_passages import KnownPassages
 from longrank.scoring.bi_encoder import BiEncoder
@@ -35,7 +39,15 @@ def check_vectors(model: str, preset: str, notes: Notes) -> None:
     make_segmenter(preset, tokenizer=BiEncoder(find_model(model), notes=notes).offset_tokenizer)
 
 
-def add_vectors(index_path: Path, model: str, preset: str, notes: Notes, progress: Callable[[int], object]) -> Path:
+def add_vectors(
+    index_path: Path,
+    model: str,
+    preset: str,
+    notes: Notes,
+    progress: Callable[[int], object],
+    *,
+    engine: Engine | None = None,
+) -> Path:
     """Store the vectors of all passages of an index. Undamaged vectors that are there already are kept.
 
     Args:
@@ -44,6 +56,7 @@ def add_vectors(index_path: Path, model: str, preset: str, notes: Notes, progres
         preset: segmentation preset, a key of `longrank.text.segment.PRESETS`.
         notes: counts passages longer than the model reads; names damaged vectors.
         progress: called with the number of documents just done.
+        engine: encodes the documents. None: this process.
 
     Returns:
         The folder of the vectors.
@@ -52,14 +65,16 @@ def add_vectors(index_path: Path, model: str, preset: str, notes: Notes, progres
         InputError: no such index, model or preset, or the index cannot be written to.
         MissingExtra, IntegrityError: as `make_scorer`.
     """
-    index, scorer = Index.open(index_path), BiEncoder(find_model(model), notes=notes)
-    segmenter = make_segmenter(preset, tokenizer=scorer.offset_tokenizer)
+    engine = engine or Local()
+    index, encoder = Index.open(index_path), Encoder(model, preset, engine.threads)
+    scorer, segmenter, loading = encoder.opened
+    notes.merge(loading)
     key = VectorsKey(scorer.encoder_fingerprint, segmenter.fingerprint)
     stored = _stored(index, key, notes)
     if stored is not None:
         progress(index.n_docs)
         return stored.path
-    documents = _encoded(index, segmenter, scorer, notes, progress, reused=ReusedVectors(index, key))
+    documents = _encoded(index, encoder, engine, notes, progress, reused=ReusedVectors(index, key))
     name, known = f"{scorer.model.name}-{preset}", "" if Path(model).expanduser().is_dir() else model
     return write_vectors(index, name, key, scorer.dimension, documents, model=known)
 
@@ -100,37 +115,67 @@ def attach_vectors(
         notes.add("passages are encoded, since the stored vectors do not fit", reason)
 
 
+@dataclass
+class Encoder:
+    """Splits and encodes documents; a worker loads the model at its first batch.
+
+    Attributes:
+        model: a bi-encoder.
+        preset: segmentation preset.
+        threads: CPU threads of a worker; None: as they are.
+    """
+
+    model: str
+    preset: str
+    threads: int | None
+
+    @cached_property
+    def opened(self) -> tuple[BiEncoder, Segmenter, Notes]:
+        """The scorer, the segmenter, and the remarks of the scorer."""
+        notes = Notes()
+        scorer = BiEncoder(find_model(self.model), notes=notes)
+        return scorer, make_segmenter(self.preset, tokenizer=scorer.offset_tokenizer), notes
+
+    def __reduce__(self) -> tuple[type[Encoder], tuple[object, ...]]:
+        return Encoder, (self.model, self.preset, self.threads)  # the model does not travel
+
+    def __call__(self, batch: Sequence[Document]) -> tuple[list[DocumentVectors], Notes]:
+        """Return the vectors of some documents, and the remarks on them."""
+        if "opened" not in vars(self):
+            self.opened  # noqa: B018 - loads
+            use_threads(self.threads)
+        scorer, segmenter, notes = self.opened
+        before = notes.copy()
+        split = {document.doc_id: segmenter.segment(document) for document in batch}
+        encoded = scorer.encode({doc_id: [passage.text for passage in split[doc_id].passages] for doc_id in split})
+        documents = []
+        for (doc_id, segmentation), (vectors, truncated) in zip(split.items(), encoded, strict=True):
+            notes.add("passages cut at the encoder's length limit", f"document {doc_id}", int(truncated.sum()))
+            documents.append(DocumentVectors(segmentation, vectors, truncated))
+        return documents, notes.since(before)
+
+
 def _encoded(
     index: Index,
-    segmenter: Segmenter,
-    scorer: BiEncoder,
+    encoder: Encoder,
+    engine: Engine,
     notes: Notes,
     progress: Callable[[int], object],
     *,
     reused: ReusedVectors,
 ) -> Iterator[DocumentVectors]:
     """Yield the vectors of all documents; those of documents that had vectors before a change are not computed."""
-    for new, group in groupby(((reused.of(document), document) for document in index), lambda pair: pair[0] is None):
-        if new:
-            yield from _computed((document for _, document in group), segmenter, scorer, notes, progress)
-            continue
-        for vectors, _ in group:
-            assert vectors is not None
-            progress(1)
-            yield vectors
+    new = (document for document in index if reused.of(document) is None)
+    computed = _computed(new, encoder, engine, notes)
+    for document in index:
+        yield reused.of(document) or next(computed)
+        progress(1)
 
 
 def _computed(
-    documents: Iterator[Document],
-    segmenter: Segmenter,
-    scorer: BiEncoder,
-    notes: Notes,
-    progress: Callable[[int], object],
+    documents: Iterator[Document], encoder: Encoder, engine: Engine, notes: Notes
 ) -> Iterator[DocumentVectors]:
-    while batch := list(islice(documents, _AT_ONCE)):
-        split = {document.doc_id: segmenter.segment(document) for document in batch}
-        encoded = scorer.encode({doc_id: [passage.text for passage in split[doc_id].passages] for doc_id in split})
-        for (doc_id, segmentation), (vectors, truncated) in zip(split.items(), encoded, strict=True):
-            notes.add("passages cut at the encoder's length limit", f"document {doc_id}", int(truncated.sum()))
-            yield DocumentVectors(segmentation, vectors, truncated)
-        progress(len(batch))
+    batches = iter(lambda: list(islice(documents, _AT_ONCE)), [])
+    for vectors, made in in_order(engine.each(encoder, batches)):
+        notes.merge(made)
+        yield from vectors

@@ -1,4 +1,4 @@
-"""Blocks of a reranking shared out to processes, one for each device; the bytes are those of a single device."""
+"""Blocks of a reranking shared out to the workers of an engine; the bytes are those of a single process."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from longrank.engines import Local, cores, in_order
+from longrank.engines import Engine, in_order
 from longrank.errors import InputError
+from longrank.networks.threads import use_threads
 from longrank.ranking.evidence_blocks import Block, evidence_of
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.settings import PipelineSettings
@@ -37,21 +38,21 @@ def devices_of(text: str) -> list[str]:
 
 @dataclass
 class Replica:
-    """A pipeline that a process opens for itself, at its first block.
+    """A pipeline that a worker opens for itself, at its first block.
 
     Attributes:
         index: folder of the index.
         settings: settings of the pipeline, without the device.
         model: replaces the pipeline's own model.
-        device: the process's device.
-        threads: CPU threads of the process.
+        device: the worker's device; None: the pipeline's.
+        threads: CPU threads of the worker; None: as they are.
     """
 
     index: Path
     settings: PipelineSettings
     model: str | None
-    device: str
-    threads: int
+    device: str | None
+    threads: int | None
     _opened: tuple[Pipeline, Notes] | None = field(default=None, init=False)
 
     def __call__(self, block: Block) -> tuple[list[list[Evidence]], Notes]:
@@ -66,31 +67,33 @@ class Replica:
         return evidence, made
 
     def _open(self) -> tuple[Pipeline, Notes]:
-        import torch
-
-        torch.set_num_threads(self.threads)
         notes = Notes()
-        assignments = {"scorer.options.device": self.device}
-        return open_pipeline(self.index, self.settings, model=self.model, assignments=assignments, notes=notes), notes
+        assignments = {} if self.device is None else {"scorer.options.device": self.device}
+        opened = open_pipeline(self.index, self.settings, model=self.model, assignments=assignments, notes=notes)
+        use_threads(self.threads)
+        return opened, notes
 
 
 class Shared:
-    """Scores blocks in processes, one for each device; results come in order.
+    """Scores blocks by the workers of an engine; results come in order.
 
     Args:
         pipeline: the pipeline, opened on the first device.
         model: replaces the pipeline's own model.
-        devices: the device of each process, two or more.
-        notes: takes the remarks of the processes.
+        engine: runs the blocks.
+        devices: the device of each worker; or one device for all workers, None: the pipeline's.
+        notes: takes the remarks of the workers.
     """
 
-    def __init__(self, pipeline: Pipeline, model: str | None, devices: Sequence[str], notes: Notes) -> None:
-        threads = max(1, cores() // len(devices))
-        self._replicas = [Replica(pipeline.index.path, pipeline.settings, model, device, threads) for device in devices]
-        self._notes = notes
+    def __init__(
+        self, pipeline: Pipeline, model: str | None, engine: Engine, devices: Sequence[str | None], notes: Notes
+    ) -> None:
+        made = [Replica(pipeline.index.path, pipeline.settings, model, device, engine.threads) for device in devices]
+        self._replicas = made if len(made) > 1 else made * engine.workers
+        self._engine, self._notes = engine, notes
 
     def __call__(self, blocks: Iterable[Block]) -> Iterator[list[list[Evidence]]]:
         """Yield the evidence of each block, in order."""
-        for evidence, notes in in_order(Local(len(self._replicas)).each(self._replicas, blocks)):
+        for evidence, notes in in_order(self._engine.each(self._replicas, blocks)):
             self._notes.merge(notes)
             yield evidence

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from longrank.collections.databases import is_address
 from longrank.collections.patterns import matching
 from longrank.config import lookup
+from longrank.engines import Engine, open_engine
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.types import Notes
@@ -40,6 +41,9 @@ def add_vectors(
     passages: str = "tokens",
     *,
     ann: str | None = None,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
+    resources: Mapping[str, float] | str | None = None,
     notes: Notes | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Index:
@@ -50,6 +54,10 @@ def add_vectors(
         model: a bi-encoder: an alias such as ``minilm``, a folder or a Hugging Face name.
         passages: how documents are split: a key of `longrank.text.segment.PRESETS`.
         ann: ``hnsw`` or ``ivf-pq``: also store a graph or quantised lists for approximate search; measures the recall.
+        engine: where documents are encoded: ``local`` processes, ``ray`` or ``ray=ADDRESS``; as of
+            `longrank.engines.open_engine`, as are `workers` and `resources`. The bytes are the same.
+        workers: processes, or workers of the cluster, each with the model.
+        resources: what each worker of a cluster holds, e.g. ``{"GPU": 1}``.
         notes: counts passages longer than the model can read; the index carries it.
         progress: called with the number of documents just done.
 
@@ -65,7 +73,8 @@ def add_vectors(
 
     folder, notes = index.path if isinstance(index, Index) else Path(index), Notes() if notes is None else notes
     check_ann(ann, model)
-    path = build.add_vectors(folder, model, passages, notes, progress or (lambda n: None))
+    with open_engine(engine, workers=workers, resources=resources) as opened_engine:
+        path = build.add_vectors(folder, model, passages, notes, progress or (lambda n: None), engine=opened_engine)
     opened = Index(folder)
     if ann is not None:
         from longrank.index.vectors import stored_vectors

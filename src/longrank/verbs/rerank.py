@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from longrank.collections import read_queries, read_run
 from longrank.config import Assignments, listed, suggestion
+from longrank.engines import Engine, EngineOptions, Local
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.languages import in_language
 from longrank.ranking.devices import Shared, devices_of
+from longrank.ranking.evidence_blocks import ScoreBlocks
 from longrank.ranking.from_store import index_of_run
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.pipeline import rerank as rerank_run
@@ -37,6 +40,9 @@ def rerank(
     score_cache: Path | str | None = None,
     allow_untrained: bool = False,
     device: str | None = None,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
+    resources: Mapping[str, float] | str | None = None,
     assignments: Assignments = (),
     format: str | None = None,
     field: str | None = None,
@@ -63,6 +69,10 @@ def rerank(
         allow_untrained: score with a document network that was never trained.
         device: a torch device of the scorer; or several, each with a process that scores blocks of queries: ``cpu:2``,
             ``cuda:0,cuda:1``. The bytes are the same. Default: the pipeline's.
+        engine: where blocks of queries are scored: ``local`` processes, ``ray`` or ``ray=ADDRESS``; as of
+            `longrank.engines.open_engine`, as are `workers` and `resources`. The bytes are the same.
+        workers: processes, or workers of the cluster, each with the models of the pipeline.
+        resources: what each worker of a cluster holds, e.g. ``{"GPU": 1, "CPU": 4}``.
         assignments: ``{"final.depth": 50}`` or ``["final.depth=50"]``: settings of the pipeline.
         format: query format, if it cannot be detected.
         field: topic field that is the query: ``title``, ``description``, ...
@@ -91,9 +101,13 @@ def rerank(
     queries = read_queries(queries, notes, format=format, field=field)
     first_stage = read_run(run, notes)
     devices = [] if device is None else devices_of(device)
-    if len(devices) > 1 and (isinstance(pipeline, Pipeline) or score_cache is not None):
+    spread = EngineOptions(engine, workers, resources)
+    if len(devices) > 1 and spread.given:
+        raise InputError("several devices are processes already", got=f"device={device}", fix="name one device")
+    if (len(devices) > 1 or spread.given) and (isinstance(pipeline, Pipeline) or score_cache is not None):
         what = "a score cache" if score_cache is not None else "an open pipeline"
-        raise InputError(f"{what} belongs to one process", got=f"device={device}", fix="name one device")
+        got = f"device={device}" if len(devices) > 1 else f"engine={engine or 'local'}"
+        raise InputError(f"{what} belongs to one process", got=got, fix="name one device and no engine")
     if is_store(index):
         index = index_of_run(open_store(str(index), notes), queries, first_stage)
     final = {"final.depth": depth, "final.tail": tail, "scorer.options.device": devices[0] if devices else None}
@@ -109,17 +123,31 @@ def rerank(
         notes=notes,
         score_cache=score_cache,
     )
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, _spread(opened, model, devices, spread, notes) as score:
         reranked = rerank_run(
             opened,
             in_language(queries, lang, opened.index.options),
             first_stage,
             Path(folder) / "evidence" if evidence is None else Path(evidence),
             tag=tag,
-            score=Shared(opened, model, devices, notes) if len(devices) > 1 else None,
+            score=score,
             keep_missing=missing == "keep",
             progress=progress or (lambda n_done: None),
             notes=notes,
         )
     reranked.notes = notes
     return reranked
+
+
+@contextmanager
+def _spread(
+    pipeline: Pipeline, model: str | None, devices: Sequence[str], options: EngineOptions, notes: Notes
+) -> Iterator[ScoreBlocks | None]:
+    """Yield what scores blocks by several workers; None: the pipeline itself does."""
+    if len(devices) > 1:
+        yield Shared(pipeline, model, Local(len(devices)), devices, notes)
+    elif not options.given:
+        yield None
+    else:
+        with options.open() as engine:
+            yield Shared(pipeline, model, engine, devices or [None], notes)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from longrank.collections import read_queries
 from longrank.config import check_at_least
-from longrank.engines import cores
+from longrank.engines import Engine, EngineOptions, cores
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
@@ -21,9 +22,9 @@ from longrank.retrieval import (
     Sparse,
     WithFeedback,
     first_stage,
-    open_retriever,
     retrieve_all,
 )
+from longrank.retrieval.blocks import Search, answers_by
 from longrank.types import Notes, Query, Run, ScoredDoc
 from longrank.verbs.naming import naming_files
 
@@ -46,6 +47,9 @@ def retrieve(
     k: int = 1000,
     preset: str | FirstStage = "bm25-anserini",
     threads: int | None = None,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
+    resources: Mapping[str, float] | str | None = None,
     format: str | None = None,
     field: str | None = None,
     allow_empty: bool = False,
@@ -67,6 +71,10 @@ def retrieve(
             need stored passage vectors; ``dense:VECTORS`` names them; ``sparse`` and
             ``sparse-hybrid`` need sparse vectors.
         threads: search threads; None: all cores, one below 500,000 documents.
+        engine: where blocks of queries are answered: ``local`` processes, ``ray`` or ``ray=ADDRESS``; as of
+            `longrank.engines.open_engine`, as are `workers` and `resources`. None: in this process, by `threads`.
+        workers: processes, or workers of the cluster.
+        resources: what each worker of a cluster holds, e.g. ``{"CPU": 4}``.
         format: query format, if it cannot be detected.
         field: topic field that is the query: ``title``, ``description``, ...
         allow_empty: accept queries without text, which find nothing.
@@ -97,29 +105,62 @@ def retrieve(
     if lang is not None:
         index = Index.open(index)
         queries = in_language(queries, lang, index.options)
-    retriever = open_retriever(index, first_stage(preset, settings), notes=notes, filter=parsed_filter(filter))
-    found = rankings(retriever, queries, k, threads=threads, notes=notes, progress=progress)
+    search = Search(index, first_stage(preset, settings), parsed_filter(filter), k)
+    retriever = search.open(notes)
+    found = rankings(
+        search,
+        retriever,
+        queries,
+        threads=threads,
+        engine=EngineOptions(engine, workers, resources),
+        notes=notes,
+        progress=progress,
+    )
     run = Run(tag, (row for ranking in found for row in ranking))
     run.notes = notes
     return run
 
 
 def rankings(
+    search: Search,
     retriever: FirstStageRetriever,
     queries: Sequence[Query],
-    k: int,
     *,
     threads: int | None,
+    engine: EngineOptions,
     notes: Notes,
     progress: Callable[[int], object] | None,
 ) -> Iterator[list[ScoredDoc]]:
     """Yield the ranking of each query that has results, in order; others are counted.
 
+    Args:
+        search: the index, the first stage and the number of documents.
+        retriever: the result of `search.open`.
+        queries: the queries.
+        threads: search threads of this process, where no engine is chosen; None: all cores.
+        engine: options of an engine that answers blocks of queries.
+        notes: takes remarks.
+        progress: called with the number of queries just done.
+
     Raises:
         InputError: `k` is below 1.
     """
-    check_at_least("k", k, 1)
-    for query, ranking in zip(queries, retrieve_all(retriever, queries, k, threads or cores()), strict=True):
+    check_at_least("k", search.k, 1)
+    with engine.open() if engine.given else nullcontext() as opened:
+        if opened is None:
+            answers = retrieve_all(retriever, queries, search.k, threads or cores())
+        else:
+            answers = answers_by(opened, search, queries, notes)
+        yield from _counted(queries, answers, notes, progress)
+
+
+def _counted(
+    queries: Sequence[Query],
+    answers: Iterable[list[ScoredDoc]],
+    notes: Notes,
+    progress: Callable[[int], object] | None,
+) -> Iterator[list[ScoredDoc]]:
+    for query, ranking in zip(queries, answers, strict=True):
         if ranking:
             yield ranking
         else:

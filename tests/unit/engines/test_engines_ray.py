@@ -12,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
+import longrank
 from longrank.engines import in_order
 from longrank.errors import InputError, LongRankError
 from longrank.index import Index, batches
+from longrank.types import Notes
+from training_collections import write_collection
 
 pytest.importorskip("ray", reason="needs the extra ray")
 pytestmark = pytest.mark.filterwarnings(
@@ -78,7 +81,7 @@ def test_a_node_without_longrank_says_so(monkeypatch) -> None:
     from longrank.engines.ray import _actor_class
 
     monkeypatch.setitem(sys.modules, "longrank.engines.versions", None)
-    assert "cannot import longrank" in _actor_class()().open(b"", {})
+    assert "cannot import longrank" in _actor_class()().open(b"", {}, "/")
 
 
 def test_a_worker_that_fits_no_node_is_refused(engine) -> None:
@@ -128,3 +131,54 @@ def test_shards_by_a_cluster_are_the_bytes_of_a_local_build(engine, tmp_path: Pa
     with pytest.raises(InputError, match="doc_id occurs twice, first at documents:1"):
         Index.build([*documents, documents[0]], "twice", shards=3, engine=engine)
     assert not Path("twice").exists()
+
+
+def test_a_run_by_a_cluster_is_that_of_this_process(engine, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("longrank.retrieval.blocks._BLOCK", 2)
+    monkeypatch.chdir(tmp_path)
+    Index.build(
+        [
+            (
+                f"d{n:02d}",
+                f"dogs bark w{n % 7} w{n % 3}",
+            )
+            for n in range(50)
+        ],
+        "index",
+        shards=3,
+    )
+    queries = ["dogs w1", "w2 w6", "the", "w0 w0 w3", "bark"]
+    here, there = Notes(), Notes()
+    options = {"feedback": "rm3", "fb_docs": 3, "k": 9}
+    run = longrank.retrieve("index", queries, notes=here, **options)
+    spread = longrank.retrieve("index", queries, notes=there, engine=engine, **options)
+    assert list(run.rows()) == list(spread.rows())
+    assert here.lines() == there.lines() != []
+
+
+def test_evidence_by_a_cluster_is_the_bytes_of_this_process(engine, tmp_path: Path) -> None:
+    folder = write_collection(tmp_path)
+    inputs = [folder / "index", folder / "queries.jsonl", folder / "first.run"]
+    options = {"pipeline": "lexical", "depth": 5, "assignments": {"final.block_queries": 2}}
+    runs = [
+        longrank.rerank(*inputs, **options, evidence=tmp_path / name, engine=where)
+        for name, where in (("here", None), ("there", engine))
+    ]
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+    assert list(runs[0].rows()) == list(runs[1].rows())
+
+
+@pytest.mark.neural
+def test_vectors_by_a_cluster_are_the_bytes_of_this_process(engine, tmp_path: Path, monkeypatch) -> None:
+    from longrank.verbs.index import add_vectors
+    from tiny_models import save_encoder
+
+    model = str(save_encoder(tmp_path / "m"))
+    found, notes = {}, {}
+    for name, where in (("here", None), ("there", engine)):
+        index = Index.build([(f"d{n}", f"Dogs bark at number {n}. " * n) for n in range(40)], tmp_path / name)
+        notes[name] = Notes()
+        add_vectors(index, model, "windows", engine=where, notes=notes[name])
+        found[name] = _contents(tmp_path / name)
+    assert found["here"] == found["there"]
+    assert notes["here"].lines() == notes["there"].lines()

@@ -1,0 +1,61 @@
+"""Blocks of queries answered by the workers of an engine; the rankings are those of a single process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from longrank.engines import Engine, in_order
+from longrank.index import Index
+from longrank.index.filters import Filter
+from longrank.retrieval import FirstStage, open_retriever, retrieve_all
+from longrank.types import Notes, Query, ScoredDoc
+
+_BLOCK = 64  # queries
+
+
+@dataclass
+class Search:
+    """A first stage over an index, which a worker opens for itself at its first block.
+
+    Attributes:
+        source: an index or its folder, or the address of another engine's.
+        stage: the first stage.
+        filter: filter of the documents.
+        k: documents per query.
+        threads: search threads.
+    """
+
+    source: Index | Path | str
+    stage: FirstStage
+    filter: Filter | None
+    k: int
+    threads: int = 1
+    _opened: Any = field(default=None, init=False)
+
+    def open(self, notes: Notes) -> Any:
+        """Return the retriever; raises as `open_retriever`."""
+        return open_retriever(self.source, self.stage, notes=notes, filter=self.filter)
+
+    def __call__(self, queries: Sequence[Query]) -> tuple[list[list[ScoredDoc]], Notes]:
+        """Return the ranking of each query of a block, and the remarks on it."""
+        if self._opened is None:
+            self._opened = self.open(Notes())
+        notes = Notes()
+        return list(retrieve_all(self._opened.noting(notes), queries, self.k, self.threads)), notes
+
+
+def answers_by(engine: Engine, search: Search, queries: Sequence[Query], notes: Notes) -> Iterator[list[ScoredDoc]]:
+    """Yield the ranking of each query, in order, by the workers of an engine; `notes` takes their remarks.
+
+    Raises:
+        InputError, IntegrityError: as `open_retriever`, where a worker opens the index.
+    """
+    source = search.source.path if isinstance(search.source, Index) else search.source
+    search = replace(search, source=source, threads=engine.threads or 1)
+    blocks = (queries[first : first + _BLOCK] for first in range(0, len(queries), _BLOCK))
+    for rankings, made in in_order(engine.each(search, blocks)):
+        notes.merge(made)
+        yield from rankings
