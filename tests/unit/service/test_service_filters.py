@@ -91,3 +91,24 @@ def test_an_index_without_metadata_takes_no_filter(tmp_path: Path) -> None:
     assert reply.status == 422
     assert "the index holds no metadata" in reply.json["message"]
     assert asked(engine, {"query": "fox"}).status == 200
+
+
+@pytest.mark.parametrize("pipeline", ["lexical", "bm25"])
+def test_a_search_takes_a_language(tmp_path: Path, pipeline: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("Stemmer", reason="needs the extra languages")
+    rows = [
+        {"id": "en", "text": "The runners were running.", "lang": "en"},
+        {"id": "de", "text": "running gag", "lang": "de"},
+    ]
+    index = Index.build(rows, tmp_path / "index", analyzer_field="lang")
+    engine = Engine((PipelineChoice(pipeline),), index, notes=Notes())
+    engine.load()
+    for lang, doc_ids in ((None, ["de", "en"]), ("de", ["de"]), ("en", ["en"])):
+        reply = asked(engine, {"query": "running", "lang": lang, "facets": ["lang"]}).json
+        assert sorted(result["doc_id"] for result in reply["results"]) == doc_ids
+        assert sorted(value["value"] for value in reply["facets"]["lang"]) == doc_ids
+        assert main(["search", "--json", *shlex.split(reply["command"])[2:]]) == 0
+        assert [json.loads(line)["doc_id"] for line in capsys.readouterr().out.splitlines()] == [
+            result["doc_id"] for result in reply["results"]
+        ]
+    assert "unknown language" in str(asked(engine, {"query": "running", "lang": "klingon"}).json)
