@@ -11,10 +11,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
-from longrank.cli.main import COMMANDS, main
+from longrank.cli.main import COMMANDS, build_app, main
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -86,10 +88,26 @@ def test_links_to_parts_of_pages_lead_to_headings(page: Path) -> None:
     ] == []
 
 
+def command_lines(page: Path) -> list[str]:
+    """Return the arguments of every `longrank` command line in the shell blocks and indented blocks of a page."""
+    unfenced = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    indented = re.findall(r"^    longrank .*(?:(?<=\\)\n.*)*", unfenced, re.MULTILINE)
+    lines = "\n".join([*blocks(page, "sh"), *indented]).replace("\\\n", " ").splitlines()
+    prefix = re.compile(r"\s*(?:[A-Z_]+=\S+ )*(?:torchrun .*? -m )?longrank (\S.*)")
+    found = [match[1] for match in map(prefix.match, lines) if match is not None]
+    return [re.split(r" [|>&] ", line)[0] for line in found if not line.startswith("-")]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_commands_on_the_pages_exist(page: Path) -> None:
-    named = re.findall(r"^\s*longrank ([a-z-]+)", "\n".join(blocks(page, "sh")), re.MULTILINE)
-    assert set(named) <= set(COMMANDS)
+def test_commands_on_the_pages_have_the_options_and_arguments_that_exist(page: Path) -> None:
+    for line in command_lines(page):
+        words = shlex.split(line, comments=True)
+        assert words[0] in COMMANDS, line
+        command: Any = typer.main.get_command(build_app([words[0]]))
+        context = command.make_context("longrank", words)  # raises for an unknown option or a missing argument
+        while hasattr(command, "commands"):
+            name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+            context = command.make_context(name, rest, parent=context)
 
 
 def test_generated_pages_are_current() -> None:

@@ -160,3 +160,17 @@ def test_a_document_without_scores_is_shown_as_it_is(show: Show, server: str, te
     page.wait_for_selector(".text .chunk")
     assert whole(page) == texts["story" if "story" in rest else "moon"]
     assert page.locator(".walk").count() == 0
+
+
+def test_the_link_of_a_document_opens_the_same_place(show: Show, server: str) -> None:
+    page = show(f"{server}{STORY}")
+    page.wait_for_selector(".text .begins")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.keyboard.press("n")
+    place = page.locator(".text .begins").get_attribute("data-name")
+    page.get_by_role("button", name="Copy link").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    assert page.locator("#status").inner_text() == "The link to this place is in the clipboard."
+    other = show(page.evaluate("navigator.clipboard.readText()"))
+    other.wait_for_selector(".text .begins")
+    assert other.locator(".text .begins").get_attribute("data-name") == place

@@ -3,6 +3,7 @@
 import { byId, h } from "./dom.js";
 import { ask, search } from "./api.js";
 import { figures } from "./card.js";
+import { copyButton } from "./command.js";
 import { lengthOf } from "./codepoints.js";
 import { scaleOf } from "./heat.js";
 import { heatText } from "./heattext.js";
@@ -49,7 +50,7 @@ export function openDocuments() {
 
 /**
  * Load a document of the index with the evidence of a search.
- * Returns {title, id, text, back, others, result, scores, unit, warnings, href(at)}; result: null if the search did not return it.
+ * Returns {title, id, text, back, link(), others, result, scores, unit, warnings, href(at)}; result: null if the search did not return it.
  */
 export async function fromSearch(state) {
   const whole = ask(`document?id=${encodeURIComponent(state.id)}`);
@@ -59,6 +60,7 @@ export async function fromSearch(state) {
   return {
     id, title: title || id, text, result, unit: answer?.unit, warnings: answer?.warnings ?? [],
     back: answer && [searchHash(state), `Results for “${state.query}”`],
+    link: () => location.href, // walking keeps the place in the address
     others: state.pipelines.map((name) => [name, documentHash(state, id, name), name === state.pipeline]),
     scores: result ? scoresOf(result, answer.unit) : [],
     href: (at) => documentHash(state, id, state.pipeline, at),
@@ -84,13 +86,14 @@ function draw(view, shown, at) {
 }
 
 function headOf(shown, heading) {
-  const { title, id, back, others, scores } = shown;
+  const { title, id, back, link, others, scores } = shown;
   return [
     back && h("p", { class: "back" }, h("a", { href: back[0], dir: "auto" }, `← ${back[1]}`)),
     h("header", { class: "document-head" }, heading, id !== title && h("p", { class: "quiet id", dir: "auto" }, id)),
     others.length > 1 && h("nav", { class: "tabs", "aria-label": "Evidence of" },
       others.map(([name, href, here]) => h("a", { href, "aria-current": here && "page" }, name))),
     figures(scores, readOf(shown)),
+    link && h("div", { class: "share document-link" }, copyButton("Copy link", link, "The link to this place is in the clipboard.")),
     ...shown.warnings.map((item) => h("p", { class: "warning" }, item)),
   ].filter(Boolean);
 }
