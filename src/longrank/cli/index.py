@@ -91,6 +91,9 @@ def index(
     shards: Annotated[
         int, typer.Option(help="Segments of the new index, which workers write side by side.", min=1, max=256)
     ] = 1,
+    compress: Annotated[
+        bool, typer.Option("--compress", help="Store the texts compressed, in about a third of the bytes (extra zstd).")
+    ] = False,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -179,6 +182,7 @@ def index(
             "analyzer_field": analyzer_field,
             "expansions": expansions or (),
             "original_copies": original_copies,
+            "compress": compress,
         }
         limits = {"max_uncompressed": max_uncompressed, "max_ratio": max_ratio}
         files = skipped.options(include or (), exclude or (), strict, ocr)

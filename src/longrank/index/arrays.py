@@ -161,7 +161,13 @@ class Strings(Sequence[bytes]):
 
     def __iter__(self) -> Iterator[bytes]:
         for first in range(0, len(self), _BLOCK):
-            yield from self._between(first, min(first + _BLOCK, len(self)))
+            offsets = self._offsets[first : first + _BLOCK + 1]
+            start = 0
+            while start < len(offsets) - 1:  # a block of strings, or of bytes if these are long
+                limit = int(offsets[start]) + _COPIED
+                stop = max(int(np.searchsorted(offsets, np.uint64(limit), side="right")) - 1, start + 1)
+                yield from self._between(first + start, first + stop)
+                start = stop
 
     @property
     def packed(self) -> Packed:

@@ -17,6 +17,7 @@ from longrank.collections.documents import locate_documents
 from longrank.engines import Engine
 from longrank.errors import InputError, LongRankError
 from longrank.index.batches import batches
+from longrank.index.compressed_texts import zstandard
 from longrank.index.expansions import store
 from longrank.index.folder import building
 from longrank.index.languages import LanguageReader
@@ -50,6 +51,8 @@ def write_index(
     """Write an index; the arguments and errors are those of `longrank.index.build_index`."""
     check_analyzer(options.analyzer)
     check_shards(shards)
+    if options.compressed:
+        zstandard()
     if not 1 <= options.original_copies <= (1 if expansions is None else _MOST_COPIES):
         fix = f"1 to {_MOST_COPIES} with expansions, else 1"
         raise InputError("`original_copies` is out of range", got=options.original_copies, fix=fix)

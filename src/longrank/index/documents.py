@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.index.arrays import Array, Packed, Strings, mapped
+from longrank.index.compressed_texts import BLOCKS, CompressedTexts
 from longrank.types import Document
 
 
@@ -48,6 +49,7 @@ class Documents:
     """Documents by number, in the order of reading, and by id.
 
     Attributes:
+        texts: the texts.
         lengths: uint32[D], terms per document.
         id_ranks: uint32[D], the place of each document in sorted ids.
         id_order: uint32[D], the documents in that order.
@@ -56,7 +58,8 @@ class Documents:
     def __init__(self, folder: Path) -> None:
         self._ids = Strings.mapped(folder, "ids")
         self._titles = Strings.mapped(folder, "titles")
-        self._texts = Strings.mapped(folder, "texts")
+        compressed = (folder / f"{BLOCKS}.bytes").exists()
+        self.texts = CompressedTexts(folder) if compressed else Strings.mapped(folder, "texts")
         self._spans = mapped(folder / "spans", "<u4")
         self._span_offsets = mapped(folder / "span_offsets", "<u8")
         self.id_order: Array = mapped(folder / "id_order", "<u4")
@@ -100,8 +103,9 @@ class Documents:
 
     @property
     def strings(self) -> dict[str, Strings]:
-        """Ids, titles and texts of all documents, by the names of their files."""
-        return {"ids": self._ids, "titles": self._titles, "texts": self._texts}
+        """Ids, titles and texts, if they are not compressed, of all documents, by the names of their files."""
+        texts = {} if isinstance(self.texts, CompressedTexts) else {"texts": self.texts}
+        return {"ids": self._ids, "titles": self._titles, **texts}
 
     @property
     def spans(self) -> Array:
@@ -129,7 +133,7 @@ class Documents:
         first, last = self._span_offsets[number : number + 2].tolist()
         flat = self._spans[2 * first : 2 * last].tolist()
         spans = tuple(zip(flat[::2], flat[1::2], strict=True))
-        return Document(self.doc_id(number), self._titles.text(number), self._texts.text(number), spans)
+        return Document(self.doc_id(number), self._titles.text(number), self.texts.text(number), spans)
 
 
 class OrderedStrings(Sequence[bytes]):

@@ -19,6 +19,7 @@ import numpy as np
 
 from longrank.errors import InputError
 from longrank.index.arrays import Array, ArrayWriter, Strings, StringsWriter, write_array
+from longrank.index.compressed_texts import write_compressed
 from longrank.index.metadata import NAME as METADATA_FILE
 from longrank.index.metadata_writing import Copied, Records, Source, write_metadata
 from longrank.index.options import IndexOptions
@@ -48,7 +49,7 @@ def merge(segments: Sequence[Segment], folder: Path, options: IndexOptions) -> d
     tf_type = narrowest(max(segment.max_tf for segment in segments))
     _merge_postings(segments, folder, tf_type)
     _merge_forward(segments, folder, tf_type)
-    _merge_documents(segments, folder)
+    _merge_documents(segments, folder, options)
     _merge_metadata(segments, folder)
     return {
         "options": options.as_json(),
@@ -265,8 +266,11 @@ def _merge_forward(segments: Sequence[Segment], folder: Path, tf_type: str) -> N
 # --- documents --------------------------------------------------------------------------------
 
 
-def _merge_documents(segments: Sequence[Segment], folder: Path) -> None:
-    for name in ("ids", "titles", "texts"):
+def _merge_documents(segments: Sequence[Segment], folder: Path, options: IndexOptions) -> None:
+    if options.compressed:
+        write_compressed(segments, folder)
+        _remove(segments, "texts.bytes")
+    for name in ("ids", "titles") if options.compressed else ("ids", "titles", "texts"):
         with StringsWriter(folder, name) as strings:
             for segment in segments:
                 strings.extend_from(segment.folder, name)

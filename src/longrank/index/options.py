@@ -22,7 +22,7 @@ class ExpansionFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
-    """Options that turn documents into terms.
+    """Options that turn documents into terms, and texts into files.
 
     Attributes:
         analyzer: a name in `longrank.text.analysis.ANALYZERS`.
@@ -33,6 +33,7 @@ class IndexOptions:
         index_only: fields that are indexed and are no part of the text, for the record.
         analyzer_field: metadata field that names the language of each document; documents without it have `analyzer`.
             Empty: all documents have `analyzer`.
+        compressed: True: texts are stored compressed.
     """
 
     analyzer: str = "porter"
@@ -42,6 +43,7 @@ class IndexOptions:
     expansions: tuple[ExpansionFile, ...] = ()
     index_only: tuple[str, ...] = ()
     analyzer_field: str = ""
+    compressed: bool = False
 
     def indexed(self, title: str, text: str) -> str:
         """Return the indexed text of a document: title, line end, text."""
@@ -50,7 +52,8 @@ class IndexOptions:
     def as_json(self) -> dict[str, Any]:
         """Return the options as a JSON object for `from_json`."""
         value = {**asdict(self), "fields": list(self.fields), "expansions": [f._asdict() for f in self.expansions]}
-        rare = {"index_only": list(self.index_only), "analyzer_field": self.analyzer_field}  # most indexes lack them
+        rare: dict[str, Any] = {"index_only": list(self.index_only)}  # most indexes lack these keys
+        rare |= {"analyzer_field": self.analyzer_field, "compressed": self.compressed}
         return {key: part for key, part in (value | rare).items() if part or key not in rare}
 
     @classmethod

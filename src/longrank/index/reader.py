@@ -93,6 +93,7 @@ class Index(Changeable):
         analyzer_field: str = "",
         expansions: str | Path | Sequence[str | Path] = (),
         original_copies: int = 1,
+        compress: bool = False,
         notes: Notes | None = None,
         progress: Callable[[int], object] | None = None,
         shards: int = 1,
@@ -115,6 +116,7 @@ class Index(Changeable):
             expansions: JSONL files of queries predicted for the documents (doc2query), see
                 `longrank.formats.expansions`; they are indexed with the documents, but are no part of the text.
             original_copies: the weight of a document's own text, where a predicted query counts once.
+            compress: True: texts are stored compressed, in about a third of the bytes.
             notes: counts remarks on accepted input; the index carries it.
             progress: called now and then with the number of documents just indexed; before that, with the number
                 of expansions just read.
@@ -127,7 +129,7 @@ class Index(Changeable):
         Raises:
             InputError: a fault of a source or an expansion, no document, a doc_id twice, an unknown analyzer or
                 language, a language field that no document has, or a folder of something else.
-            MissingExtra: an extra for HTML or ir_datasets is needed and not installed.
+            MissingExtra: an extra for HTML, ir_datasets or compressed texts is needed and not installed.
             LongRankError: writing failed.
 
         Example:
@@ -144,6 +146,7 @@ class Index(Changeable):
             original_copies,
             index_only=corpus.index_only,
             analyzer_field=analyzer_field,
+            compressed=compress,
         )
         return build_index(
             locate_documents(source, notes, keeping(corpus, analyzer_field)),

@@ -15,15 +15,16 @@ from pathlib import Path
 import numpy as np
 
 from longrank.index.arrays import Array, ArrayWriter, Strings, StringsWriter, write_array
+from longrank.index.compressed_texts import CompressedTexts
 from longrank.index.metadata import NAME as METADATA
 from longrank.index.parts import Bools, Part
 from longrank.index.segments import FORWARD, PLACES, Segment
 
+_DOCUMENTS = 64  # compressed texts copied at a time
 _STRINGS = 1 << 14  # ids or terms gathered at a time
 _POSTINGS = 1 << 21  # postings copied at a time
 
 _SAME = ("id_order", "lengths", "spans", "starts", "docs", "tfs", *FORWARD[1:])
-_SAME_STRINGS = ("ids", "titles", "texts", "terms")
 
 
 def write_living(part: Part, folder: Path) -> Segment:
@@ -31,6 +32,8 @@ def write_living(part: Part, folder: Path) -> Segment:
     folder.mkdir()
     living = ~part.dead
     segment = _rewritten(part, living, folder) if part.dead.any() else _linked(part, folder)
+    if isinstance(part.documents.texts, CompressedTexts):
+        _write_texts(part.documents.texts, np.flatnonzero(living), folder)
     _write_strings(folder, "sorted_ids", part.documents.strings["ids"], _living_order(part, living))
     write_array(folder / "span_counts", part.documents.span_counts[living], segment.type_of("span_counts"))
     write_array(folder / FORWARD[0], part.forward.counts[living], segment.type_of(FORWARD[0]))
@@ -42,7 +45,8 @@ def write_living(part: Part, folder: Path) -> Segment:
 
 def _linked(part: Part, folder: Path) -> Segment:
     """Link the files of a segment without deletions."""
-    for name in (*_SAME, *(f"{name}.{end}" for name in _SAME_STRINGS for end in ("bytes", "offsets"))):
+    strings = (*part.documents.strings, "terms")
+    for name in (*_SAME, *(f"{name}.{end}" for name in strings for end in ("bytes", "offsets"))):
         link(part.folder / name, folder / name)
     max_tf = int(np.iinfo(part.meta["tf_type"]).max)  # has the same type as the largest occurrences
     return Segment(folder, part.n_living, part.n_nonempty, part.total_terms, len(part.postings.docs), max_tf)
@@ -77,6 +81,13 @@ def _write_documents(part: Part, living: Bools, folder: Path) -> None:
     write_array(folder / "lengths", documents.lengths[living], "<u4")
     spans = documents.spans.reshape(-1, 2)
     write_array(folder / "spans", spans[np.repeat(living, documents.span_counts)].ravel(), "<u4")
+
+
+def _write_texts(texts: CompressedTexts, numbers: Array, folder: Path) -> None:
+    """Write the texts of some documents uncompressed."""
+    with StringsWriter(folder, "texts") as writer:
+        for first in range(0, len(numbers), _DOCUMENTS):
+            writer.extend([texts.encoded(number) for number in numbers[first : first + _DOCUMENTS].tolist()])
 
 
 def _living_order(part: Part, living: Bools) -> Array:

@@ -54,7 +54,13 @@ class Segment(NamedTuple):
 
     def type_of(self, name: str) -> str:
         """Return the type of an array."""
-        types = {"starts": "<u8", "tfs": narrowest(self.max_tf), "forward_tfs": narrowest(self.max_tf)}
+        types = {
+            "starts": "<u8",
+            "texts.bytes": "<u1",
+            "texts.offsets": "<u8",
+            "tfs": narrowest(self.max_tf),
+            "forward_tfs": narrowest(self.max_tf),
+        }
         return types.get(name, "<u4")
 
 
