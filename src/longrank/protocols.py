@@ -78,7 +78,7 @@ class CollectionStatistics(Protocol):
         ...
 
     def document_analyzer(self, doc_id: str) -> Callable[[str], list[str]]:
-        """Return what turns the text of a document into terms."""
+        """Return the function that turns the text of a document into terms."""
         ...
 
     @property

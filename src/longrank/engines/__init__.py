@@ -60,7 +60,7 @@ def open_engine(
         engine: ``local``; ``ray`` (a cluster on this machine); ``ray=ADDRESS`` (``ray=auto``: the cluster that this
             machine is a node of); or an engine, which stays open. None: ``local``.
         workers: processes or actors. None: 1 process; on a cluster all CPUs but one.
-        resources: what each worker holds: ``{"GPU": 1, "CPU": 4}`` or ``"GPU=1,CPU=4"``. Default: 1 CPU.
+        resources: resources that each worker holds: ``{"GPU": 1, "CPU": 4}`` or ``"GPU=1,CPU=4"``. Default: 1 CPU.
 
     Raises:
         InputError: an unknown engine, or an option that it does not take.

@@ -124,7 +124,7 @@ class Index(Changeable):
             workers: processes to use besides this one, which then only reads; a script that asks for more than 1
                 needs the usual ``if __name__ == "__main__"``.
             engine: where the workers run: as of `longrank.engines.open_engine`, as are `workers` and `resources`.
-            resources: what each worker of a cluster holds, e.g. ``{"CPU": 2}``.
+            resources: resources that each worker of a cluster holds, e.g. ``{"CPU": 2}``.
 
         Raises:
             InputError: a fault of a source or an expansion, no document, a doc_id twice, an unknown analyzer or

@@ -57,7 +57,7 @@ def add_vectors(
         engine: where documents are encoded: ``local`` processes, ``ray`` or ``ray=ADDRESS``; as of
             `longrank.engines.open_engine`, as are `workers` and `resources`. The bytes are the same.
         workers: processes, or workers of the cluster, each with the model.
-        resources: what each worker of a cluster holds, e.g. ``{"GPU": 1}``.
+        resources: resources that each worker of a cluster holds, e.g. ``{"GPU": 1}``.
         notes: counts passages longer than the model can read; the index carries it.
         progress: called with the number of documents just done.
 

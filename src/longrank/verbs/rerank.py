@@ -72,7 +72,7 @@ def rerank(
         engine: where blocks of queries are scored: ``local`` processes, ``ray`` or ``ray=ADDRESS``; as of
             `longrank.engines.open_engine`, as are `workers` and `resources`. The bytes are the same.
         workers: processes, or workers of the cluster, each with the models of the pipeline.
-        resources: what each worker of a cluster holds, e.g. ``{"GPU": 1, "CPU": 4}``.
+        resources: resources that each worker of a cluster holds, e.g. ``{"GPU": 1, "CPU": 4}``.
         assignments: ``{"final.depth": 50}`` or ``["final.depth=50"]``: settings of the pipeline.
         format: query format, if it cannot be detected.
         field: topic field that is the query: ``title``, ``description``, ...

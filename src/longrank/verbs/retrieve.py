@@ -74,7 +74,7 @@ def retrieve(
         engine: where blocks of queries are answered: ``local`` processes, ``ray`` or ``ray=ADDRESS``; as of
             `longrank.engines.open_engine`, as are `workers` and `resources`. None: in this process, by `threads`.
         workers: processes, or workers of the cluster.
-        resources: what each worker of a cluster holds, e.g. ``{"CPU": 4}``.
+        resources: resources that each worker of a cluster holds, e.g. ``{"CPU": 4}``.
         format: query format, if it cannot be detected.
         field: topic field that is the query: ``title``, ``description``, ...
         allow_empty: accept queries without text, which find nothing.
