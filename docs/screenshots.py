@@ -67,6 +67,9 @@ def save(page: Any, folder: Path, name: str) -> None:
 
 def take(browser: Any, url: str, collection: DemoCollection, folder: Path) -> None:
     """Take the pictures of searching, comparing, reading and reranking."""
+    first = browser.new_page()
+    for name in ("mixed", "lexical", "bm25"):  # the first search of a pipeline compiles its loops
+        first.request.post(f"{url}/search", data={"query": QUERY, "pipeline": name, "passages": 5}, timeout=180_000)
     page = opened(browser, asking(url, "search", "mixed"), 1280, 1000)
     page.wait_for_selector(".card")
     save(page, folder, "search")

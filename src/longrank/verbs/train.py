@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from longrank.collections import read_qrels, read_queries, read_run
 from longrank.config import Assignments, listed
-from longrank.errors import InputError
+from longrank.errors import InputError, MissingExtra
 from longrank.formats.folds import Fold
 from longrank.index import Index
 from longrank.training.run_folder import LOG, MODEL, finished
@@ -127,6 +128,8 @@ def train(
     """
     notes = Notes() if notes is None else notes
     settings = load_training(training if isinstance(training, Mapping) else str(training), listed(assignments))
+    if find_spec("torch") is None or find_spec("transformers") is None:
+        raise MissingExtra("training", "neural")
     only = [only] if isinstance(only, str) else only
     rankings = {"queries": queries, "qrels": qrels, "run": run}
     options: dict[str, Any] = {"progress": progress or _silent, "notes": notes, "tensorboard": tensorboard}
