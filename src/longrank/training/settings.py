@@ -2,7 +2,8 @@
 
 A document network (`longrank.models.DOCUMENT_NETWORKS`) learns from judged rankings of an index's documents, by a
 `DocumentTraining`. A passage network (`longrank.training.PASSAGE_NETWORKS`) learns from examples
-(`longrank.training.passage_data`), by a `PassageTraining`. docs/training.md shows a file of each with all its keys.
+(`longrank.training.passage_data`), by a `PassageTraining`. docs/training.md and
+docs/training-passages.md show a file of each with all its keys.
 """
 
 from __future__ import annotations
