@@ -9,8 +9,9 @@
 The old index stays valid until the manifest is replaced; from then on the new index is valid. Segments and deletions
 are named by their content, so equal builds give equal folders, and no file that a manifest names ever changes.
 
-The manifest of a built index names its only segment under ``data`` (version 2). The manifest of a changed index lists
-``segments`` in the order of their documents (version 3), and so does that of an index of several shards.
+The manifest of a built index names its only segment under ``data`` (version 4). The manifest of a changed index lists
+``segments`` in the order of their documents (version 5), and so does that of an index of several shards. Versions 2 and
+3 are the same with segments whose postings are not packed; they are read, and a change of an index keeps such segments.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ from longrank.storage import (
 from longrank.storage.workplace import LOCK, working_in
 
 FORMAT = "longrank index"
-VERSION, CHANGED = 2, 3
+VERSION, CHANGED = 4, 5
+_READ = (2, 3, VERSION, CHANGED)
 VECTORS = "vectors"
 SPARSE = "sparse"
 SOURCES = ".sources.jsonl"
@@ -88,7 +90,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise IntegrityError(f"{path}: cannot be read ({error})") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError("is a folder with other content, not an index", path=folder)
-    if manifest.get("version") not in (VERSION, CHANGED):
+    if manifest.get("version") not in _READ:
         raise IntegrityError(
             f"{path}: index format {manifest.get('version')}, this longrank reads {CHANGED}; rebuild or upgrade"
         )
@@ -99,7 +101,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def segments_of(manifest: Mapping[str, Any]) -> list[SegmentName]:
     """Return the segments that the manifest of an index names, in the order of their documents; empty if damaged."""
-    if manifest["version"] == VERSION:
+    if "segments" not in manifest:
         return [SegmentName(manifest["data"])] if isinstance(manifest.get("data"), str) else []
     try:
         return [

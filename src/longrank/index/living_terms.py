@@ -8,7 +8,7 @@ import numpy as np
 
 from longrank.index.arrays import packed
 from longrank.index.parts import Int64s, Part
-from longrank.index.postings import FoundTerms, TermPostings
+from longrank.index.postings import FoundTerms
 
 _KEPT = 1 << 16  # latest terms that are kept
 
@@ -26,14 +26,12 @@ class LivingTerms:
         living = np.flatnonzero(rows[0])
         if len(living) < len(terms):
             rows = np.ascontiguousarray(rows[:, living])
-        postings = (part.postings for part in self._parts)
-        segments = [
-            TermPostings(p.docs, p.tfs, *bounds) for p, *bounds in zip(postings, rows[2::2], rows[3::2], strict=True)
-        ]
+        bounds = zip(self._parts, rows[2::2], rows[3::2], strict=True)
+        segments = [part.postings.stored.terms(*some) for part, *some in bounds]
         return FoundTerms(living, rows[0], rows[1], segments)
 
     def _rows(self, terms: Sequence[str]) -> Int64s:
-        """Return int64[2 + 2 segments, T]: document frequencies, occurrences, starts and ends in each segment."""
+        """Return int64[2 + 2 segments, T]: document frequencies, occurrences, bounds in each segment."""
         known = {term: row for term in terms if (row := self._kept.get(term)) is not None}
         missing = [term for term in terms if term not in known]
         found = self._looked_up(missing)
@@ -59,5 +57,5 @@ class LivingTerms:
         for number, part in enumerate(self._parts, 1):
             find_terms(*part.postings.arrays, needles.text, needles.bounds, places, rows[0], rows[1])
             part.subtract_lost(places, rows[0], rows[1])
-            _, _, rows[2 * number], rows[2 * number + 1] = part.postings.located(places)
+            rows[2 * number], rows[2 * number + 1] = part.postings.stored.bounds(places)
         return rows

@@ -3,7 +3,7 @@
 Terms are merged in blocks: ranges of the alphabet with a bounded number of terms in all segments together. In each
 block, terms get their final numbers; then the postings of as many terms as fit a buffer are gathered from all
 segments and appended. Ids are merged in such blocks, too, where equal ids meet. Memory grows with the collection by
-4 bytes per document only.
+5 bytes per document only.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ from longrank.index.compressed_texts import write_compressed
 from longrank.index.metadata import NAME as METADATA_FILE
 from longrank.index.metadata_writing import Copied, Records, Source, write_metadata
 from longrank.index.options import IndexOptions
+from longrank.index.packing import PackedWriter
+from longrank.index.postings import term_runs
 from longrank.index.segments import FORWARD, METADATA, PLACES, Segment, narrowest
+from longrank.index.similarity import length_codes
 
 _BLOCK = 1 << 18  # strings of all segments merged at a time
 _SAMPLE = 1 << 10  # every n-th string is read to find the blocks
-_BUFFER = 1 << 21  # postings gathered at a time (12 bytes each)
+_BUFFER = 1 << 21  # postings gathered at a time (20 bytes each)
 
 
 def merge(segments: Sequence[Segment], folder: Path, options: IndexOptions) -> dict[str, Any]:
@@ -47,7 +50,7 @@ def merge(segments: Sequence[Segment], folder: Path, options: IndexOptions) -> d
     folder.mkdir()
     _merge_ids(segments, folder)
     tf_type = narrowest(max(segment.max_tf for segment in segments))
-    _merge_postings(segments, folder, tf_type)
+    _merge_postings(segments, folder)
     _merge_forward(segments, folder, tf_type)
     _merge_documents(segments, folder, options)
     _merge_metadata(segments, folder)
@@ -154,14 +157,13 @@ def _place(segments: Sequence[Segment], bases: Sequence[int], number: int) -> tu
 # --- postings ---------------------------------------------------------------------------------
 
 
-def _merge_postings(segments: Sequence[Segment], folder: Path, tf_type: str) -> None:
+def _merge_postings(segments: Sequence[Segment], folder: Path) -> None:
     bases = _bases(segments)
     with ExitStack() as stack:
         terms = stack.enter_context(StringsWriter(folder, "terms"))
         starts = stack.enter_context(ArrayWriter(folder / "starts", "<u8"))
         counts = stack.enter_context(ArrayWriter(folder / "term_counts", "<u8"))
-        docs = stack.enter_context(ArrayWriter(folder / "docs", "<u4"))
-        tfs = stack.enter_context(ArrayWriter(folder / "tfs", tf_type))
+        packed = stack.enter_context(PackedWriter(folder, _length_codes(segments)))
         end = n_terms = 0
         for parts in _blocks([s.strings("terms") for s in segments]):
             block = _number_terms(segments, bases, parts)
@@ -170,14 +172,18 @@ def _merge_postings(segments: Sequence[Segment], folder: Path, tf_type: str) -> 
             n_terms += len(block.terms)
             starts.append(end + np.cumsum(block.dfs) - block.dfs)
             end += int(block.dfs.sum())
-            for first, last in _runs(block.dfs):
+            for first, last in term_runs(block.dfs, _BUFFER):
                 some_docs, some_tfs = _gather(block, first, last)
-                docs.append(some_docs)
-                tfs.append(some_tfs)
+                packed.append(some_docs, some_tfs, block.dfs[first:last])
                 offsets = np.cumsum(block.dfs[first:last]) - block.dfs[first:last]
                 counts.append(np.add.reduceat(some_tfs.astype(np.uint64), offsets))
         starts.append([end])
     _remove(segments, "docs", "tfs")
+
+
+def _length_codes(segments: Sequence[Segment]) -> Array:
+    """Return the length code of each document, uint8[D]."""
+    return np.concatenate([length_codes(segment.array("lengths")[:]) for segment in segments])
 
 
 class _Numbered(NamedTuple):
@@ -207,17 +213,6 @@ def _number_terms(segments: Sequence[Segment], bases: Sequence[int], parts: Sequ
         dfs[numbers] += np.diff(starts)
         numbered.append(_Numbered(segment, bases[part.segment], numbers, starts))
     return _Block(terms, dfs, numbered)
-
-
-def _runs(dfs: Array) -> Iterator[tuple[int, int]]:
-    """Cut the terms into runs of at most `_BUFFER` postings, or of a single term."""
-    ends = np.cumsum(dfs)
-    first = 0
-    while first < len(dfs):
-        limit = (ends[first - 1] if first else 0) + _BUFFER
-        last = max(int(np.searchsorted(ends, limit, side="right")), first + 1)
-        yield first, last
-        first = last
 
 
 def _gather(block: _Block, first: int, last: int) -> tuple[Array, Array]:

@@ -11,24 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.index.arrays import Array, Strings, mapped
+from longrank.index.stored_postings import PackedTerms, TermPostings, open_postings
 
 _NONE = np.empty(0, np.uint32)
-
-
-class TermPostings(NamedTuple):
-    """Postings of some terms in a segment.
-
-    Attributes:
-        docs: uint32, document numbers of all postings of the segment, ascending for each term.
-        tfs: unsigned, occurrences of the term in each document.
-        starts: int64[T], first posting of each term.
-        stops: int64[T], one past the last; equal to the start for a term that the segment lacks.
-    """
-
-    docs: NDArray[np.uint32]
-    tfs: Array
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
 
 
 class FoundTerms(NamedTuple):
@@ -44,7 +29,7 @@ class FoundTerms(NamedTuple):
     places: NDArray[np.int64]
     dfs: NDArray[np.int64]
     counts: NDArray[np.int64]
-    segments: list[TermPostings]
+    segments: list[TermPostings | PackedTerms]
 
 
 def _bisected(terms: Strings, term: str) -> int | None:
@@ -56,17 +41,15 @@ class Postings:
     """Terms in sorted order, numbered from 0; a term is found by bisection in the file.
 
     Attributes:
-        starts: uint64[T + 1]; the postings of term t are ``[starts[t]:starts[t + 1]]`` of `docs` and `tfs`.
-        docs: uint32, document numbers, ascending for each term.
-        tfs: unsigned, occurrences of the term in each document.
+        starts: uint64[T + 1], the number of postings of the terms before each term.
+        stored: the postings.
     """
 
     def __init__(self, folder: Path, tf_type: str) -> None:
         self._terms = Strings.mapped(folder, "terms")
         self.starts = mapped(folder / "starts", "<u8")
         self._counts = mapped(folder / "term_counts", "<u8")
-        self.docs = mapped(folder / "docs", "<u4")
-        self.tfs = mapped(folder / "tfs", tf_type)
+        self.stored = open_postings(folder, self.starts.view(np.int64), tf_type)
         self.number = lru_cache(1 << 16)(partial(_bisected, self._terms))
 
     def __len__(self) -> int:
@@ -80,12 +63,9 @@ class Postings:
         """All terms as bytes, sorted."""
         return self._terms
 
-    def located(self, numbers: NDArray[np.int64]) -> TermPostings:
+    def located(self, numbers: NDArray[np.int64]) -> TermPostings | PackedTerms:
         """Return the postings of some terms; none for -1."""
-        first = self.arrays[2]
-        starts, stops = first[numbers], first[numbers + 1]
-        starts[numbers < 0] = 0  # as the stop, which is the first of all starts
-        return TermPostings(self.docs, self.tfs, starts, stops)
+        return self.stored.terms(*self.stored.bounds(numbers))
 
     @cached_property
     def arrays(self) -> tuple[Array, Array, Array, Array]:
@@ -132,8 +112,27 @@ class Postings:
         number = self.number(term)
         if number is None:
             return _NONE, _NONE
-        start, stop = self.starts[number : number + 2].tolist()
-        return self.docs[start:stop], self.tfs[start:stop]
+        return self._between(number, number + 1)
+
+    def runs(self, most: int) -> Iterator[tuple[NDArray[np.uint32], Array]]:
+        """Yield all postings, term by term: (documents, occurrences) of as many terms at a time as have `most`."""
+        for first, end in term_runs(self.dfs(np.arange(len(self))), most):
+            yield self._between(first, end)
+
+    def _between(self, first: int, end: int) -> tuple[NDArray[np.uint32], Array]:
+        docs, tfs, starts, stops = self.located(np.arange(first, end)).decoded()
+        return docs[starts[0] : stops[-1]], tfs[starts[0] : stops[-1]]
+
+
+def term_runs(dfs: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
+    """Cut terms into runs of at most `most` postings, or of a single term: yield (first, end)."""
+    ends = np.cumsum(dfs)
+    first = 0
+    while first < len(dfs):
+        limit = (ends[first - 1] if first else 0) + most
+        last = max(int(np.searchsorted(ends, limit, side="right")), first + 1)
+        yield first, last
+        first = last
 
 
 class Forward:

@@ -24,7 +24,7 @@ _DOCUMENTS = 64  # compressed texts copied at a time
 _STRINGS = 1 << 14  # ids or terms gathered at a time
 _POSTINGS = 1 << 21  # postings copied at a time
 
-_SAME = ("id_order", "lengths", "spans", "starts", "docs", "tfs", *FORWARD[1:])
+_SAME = ("id_order", "lengths", "spans", "starts", *FORWARD[1:])
 
 
 def write_living(part: Part, folder: Path) -> Segment:
@@ -44,12 +44,15 @@ def write_living(part: Part, folder: Path) -> Segment:
 
 
 def _linked(part: Part, folder: Path) -> Segment:
-    """Link the files of a segment without deletions."""
+    """Link the files of a segment without deletions, and decode its postings."""
     strings = (*part.documents.strings, "terms")
     for name in (*_SAME, *(f"{name}.{end}" for name in strings for end in ("bytes", "offsets"))):
         link(part.folder / name, folder / name)
     max_tf = int(np.iinfo(part.meta["tf_type"]).max)  # has the same type as the largest occurrences
-    return Segment(folder, part.n_living, part.n_nonempty, part.total_terms, len(part.postings.docs), max_tf)
+    n_postings = int(part.postings.starts[-1])
+    segment = Segment(folder, part.n_living, part.n_nonempty, part.total_terms, n_postings, max_tf)
+    _copy_postings(part, segment, None)
+    return segment
 
 
 def link(path: Path, place: Path) -> None:
@@ -106,20 +109,24 @@ def _write_strings(folder: Path, name: str, strings: Strings, places: Array) -> 
 
 def _write_postings(part: Part, living: Bools, segment: Segment) -> tuple[int, Array]:
     """Write the terms of living documents; return (postings, new number of each term)."""
-    starts, docs, tfs = part.postings.starts, part.postings.docs, part.postings.tfs
-    new_numbers = (np.cumsum(living) - 1).astype(np.uint32)
     dfs = part.dfs(np.arange(len(part.postings)))
     kept = np.flatnonzero(dfs)
     _write_strings(segment.folder, "terms", part.postings.sorted_terms, kept)
     write_array(segment.folder / "starts", np.concatenate(([0], np.cumsum(dfs[kept]))), segment.type_of("starts"))
+    _copy_postings(part, segment, living)
+    return int(dfs.sum()), (np.cumsum(dfs > 0) - 1).astype(np.uint32)
+
+
+def _copy_postings(part: Part, segment: Segment, living: Bools | None) -> None:
+    """Write documents and occurrences of all postings, or of living documents, which get new numbers."""
+    new_numbers = None if living is None else (np.cumsum(living) - 1).astype(np.uint32)
     with ExitStack() as stack:
         new_docs = stack.enter_context(ArrayWriter(segment.folder / "docs", segment.type_of("docs")))
         new_tfs = stack.enter_context(ArrayWriter(segment.folder / "tfs", segment.type_of("tfs")))
-        for first in range(0, int(starts[-1]), _POSTINGS):
-            some = docs[first : first + _POSTINGS]
-            new_docs.append(new_numbers[some[living[some]]])
-            new_tfs.append(tfs[first : first + _POSTINGS][living[some]])
-    return int(dfs.sum()), (np.cumsum(dfs > 0) - 1).astype(np.uint32)
+        for docs, tfs in part.postings.runs(_POSTINGS):
+            kept = slice(None) if living is None else living[docs]
+            new_docs.append(docs if new_numbers is None else new_numbers[docs[kept]])
+            new_tfs.append(tfs[kept])
 
 
 def _write_forward(part: Part, living: Bools, segment: Segment, numbers: Array) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
 from longrank.index import Index
 from longrank.index.accumulate import add_bm25
-from longrank.index.similarity import idfs, inverse_norms
-from longrank.retrieval.searcher import QueryTerms, Searcher, check
+from longrank.index.similarity import LENGTHS, idfs, inverse_norms
+from longrank.index.stored_postings import PackedTerms
+from longrank.retrieval.searcher import Hits, QueryTerms, Searcher, check
+from longrank.retrieval.windowed import Windows
 from longrank.types import Notes
 
 
@@ -43,6 +48,22 @@ class BM25(Searcher):
         super().__init__(index, doc_lengths=doc_lengths, ties=ties, notes=notes)
         self.k1, self.b = k1, b
         self._norms = inverse_norms(self.lengths, index.avgdl or 1.0, k1, b)
+
+    def search(self, weights: Mapping[str, float], k: int) -> Hits:
+        """Return the best documents, to the last bit as `Searcher.search` does; packed postings are searched faster."""
+        check("k", k, k >= 1, "at least 1")
+        found, shares = self._found(weights)
+        packed = [terms for terms in found.segments if isinstance(terms, PackedTerms)]
+        if not len(shares) or len(packed) < len(found.segments):
+            return super().search(weights, k)
+        slots, scores = self._windows.search(packed, shares, k, self.ties == "doc_id", self._excluded)
+        return Hits(self._slots.numbers(slots), scores)
+
+    @cached_property
+    def _windows(self) -> Windows:
+        code_norms = inverse_norms(LENGTHS, self.index.avgdl or 1.0, self.k1, self.b)
+        most_tf = max(int(np.iinfo(part.meta["tf_type"]).max) for part in self.index.parts)
+        return Windows(self._slots, self._classes, self._norms, code_norms, most_tf)
 
     def _weights(self, weights: NDArray[np.float64], dfs: NDArray[np.int64]) -> NDArray[np.floating]:
         rounded = weights.astype(np.float32)

@@ -20,6 +20,7 @@ from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.accumulate import best
 from longrank.index.arrays import Array
+from longrank.index.postings import FoundTerms
 from longrank.index.similarity import LENGTHS, length_codes
 from longrank.types import Float32s, Notes, Query, ScoredDoc, scored_docs
 
@@ -180,18 +181,22 @@ class Searcher(ABC):
         searcher.notes = notes
         return searcher
 
-    def _known(self, weights: Mapping[str, float]) -> list[QueryTerms]:
-        """Return the terms that are in the index, with their postings in each segment."""
+    def _found(self, weights: Mapping[str, float]) -> tuple[FoundTerms, NDArray[np.floating]]:
+        """Return the terms that are in the index, in alphabetical order, and their `_weights`."""
         for term, weight in weights.items():
             if not 0 < weight < float("inf"):
                 raise InputError(f"weight of term {term!r} must be positive and finite", got=weight)
         ordered = sorted(weights)  # the order of the numbers of terms
         found = self.index.inverted.found(ordered)
-        shares = self._weights(np.array([weights[ordered[place]] for place in found.places.tolist()]), found.dfs)
+        return found, self._weights(np.array([weights[ordered[n]] for n in found.places.tolist()]), found.dfs)
+
+    def _known(self, weights: Mapping[str, float]) -> list[QueryTerms]:
+        """Return the terms that are in the index, with their postings in each segment."""
+        found, shares = self._found(weights)
         bounds = zip(found.segments, pairwise(self._slots.bases.tolist()), strict=True)
         return [
-            QueryTerms(shares, found.dfs, found.counts, *postings, self._classes[first:end])
-            for postings, (first, end) in bounds
+            QueryTerms(shares, found.dfs, found.counts, *terms.decoded(), self._classes[first:end])
+            for terms, (first, end) in bounds
         ]
 
     def _sums(self) -> NDArray[np.float64]:

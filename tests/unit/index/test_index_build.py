@@ -133,7 +133,8 @@ def test_an_unknown_term_has_no_postings(tmp_path: Path, term: str) -> None:
 @pytest.mark.parametrize(("occurrences", "width"), [(255, 1), (256, 2), (70_000, 4)])
 def test_occurrences_are_kept_as_narrow_as_they_fit(tmp_path: Path, occurrences: int, width: int) -> None:
     index = build_index(located([Document("d", "", "word " * occurrences)]), tmp_path / "index")
-    _, tfs = index.postings("word")
+    assert index.postings("word")[1].tolist() == [occurrences]
+    _, tfs = index.vector(0)
     assert tfs.tolist() == [occurrences]
     assert tfs.itemsize == width
 

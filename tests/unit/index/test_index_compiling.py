@@ -19,4 +19,4 @@ def test_where_compiled_code_cannot_be_kept_it_is_compiled_for_this_process(monk
 
     monkeypatch.setattr(compiling, "njit", njit)
     assert compiling.compiled(print) is print
-    assert asked == [{"nogil": True, "cache": True}, {"nogil": True}]
+    assert asked == [{"nogil": True, "error_model": "numpy", "cache": True}, {"nogil": True, "error_model": "numpy"}]

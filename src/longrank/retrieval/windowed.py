@@ -1,0 +1,158 @@
+"""Search of packed postings by BM25: exhaustive, or with terms skipped where that is faster."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longrank.index.arrays import Array
+from longrank.index.blocks import BLOCK
+from longrank.index.documents import Slots
+from longrank.index.score_tables import prepare
+from longrank.index.stored_postings import PackedTerms
+from longrank.index.window_best import BUCKETS, Best
+from longrank.index.window_terms import TABLE, Docs, Terms
+from longrank.index.windows import GROUP, WINDOW, search
+from longrank.types import Float32s
+
+_TABLED = 1000  # postings; for fewer, a table of scores takes longer than the scores
+_FEWEST_TERMS = 4  # of a query in which terms are skipped
+_DOCS_PER_HIT = 10_000  # documents of the index for each document wanted, where terms are skipped
+_ROUNDED = 1 + 1e-9  # sums of bounds are rounded
+
+
+class Found(NamedTuple):
+    """The best documents, best first: slots, int64[n], and scores, float32[n]."""
+
+    slots: NDArray[np.int64]
+    scores: Float32s
+
+
+class Windows:
+    """The documents of an index, prepared for a model of BM25; safe to use from several threads.
+
+    Attributes:
+        window: documents of a window, a multiple of 32.
+    """
+
+    window = WINDOW
+
+    def __init__(self, slots: Slots, classes: Array, norms: Float32s, code_norms: Float32s, most_tf: int) -> None:
+        """Prepare for searching.
+
+        Args:
+            slots: the slots of the index.
+            classes: unsigned[S], place of each document's norm in `norms`.
+            norms: result of `similarity.inverse_norms` for each class.
+            code_norms: the same for the 256 length codes.
+            most_tf: no term occurs more often in a document.
+        """
+        self._bases, self._norms, self._code_norms = slots.bases.tolist(), norms, code_norms
+        self._classes, self._ranks = _read_only(classes), _read_only(slots.ranks)
+        self._by_code, self._most_tf = classes.dtype == np.uint8, most_tf
+        self._dead = np.zeros(len(classes) if len(slots.dead) else 0, np.bool_)
+        self._dead[slots.dead] = True
+        self._own = threading.local()
+
+    def search(
+        self,
+        segments: Sequence[PackedTerms],
+        weights: Float32s,
+        k: int,
+        descending: bool,
+        excluded: NDArray[np.bool_] | None,
+    ) -> Found:
+        """Return the best k documents.
+
+        Args:
+            segments: the terms in each segment, in alphabetical order.
+            weights: float32[T], query weight times idf.
+            k: largest number of documents, >= 1.
+            descending: True: the larger rank comes first among equal scores.
+            excluded: bool[S], documents to leave out, deleted documents among them; None: deleted documents.
+        """
+        k = min(k, self._bases[-1])
+        skipping = self._may_skip(len(weights), k) and sums_are_exact(weights, self._code_norms, self._most_tf)
+        best, sums, places = self._scratch(k, descending)
+        left_out = self._dead if excluded is None else excluded
+        for packed, (base, end) in zip(segments, pairwise(self._bases), strict=True):
+            some = slice(base, end)
+            docs = Docs(base, self._classes[some], self._norms, self._ranks[some], left_out[some])
+            search(self._terms(packed, weights, skipping), docs, best, skipping, sums, places)
+        return _sorted(best)
+
+    def _may_skip(self, n_terms: int, k: int) -> bool:
+        """Return True if skipping terms is faster, by measurement."""
+        return n_terms >= _FEWEST_TERMS and k * _DOCS_PER_HIT <= self._bases[-1]
+
+    def _scratch(self, k: int, descending: bool) -> tuple[Best, NDArray[np.float64], NDArray[np.uint32]]:
+        """Return the arrays of this thread, reset."""
+        own, size = self._own, 2 * k + self.window
+        if not hasattr(own, "sums"):
+            own.sums, own.places = np.full(self.window, -0.0), np.empty(self.window + GROUP, np.uint32)
+            own.counts, own.keys = np.empty(BUCKETS, np.int32), np.empty(0, np.uint64)
+        if len(own.keys) < size:
+            own.keys, own.docs = np.empty(size, np.uint64), np.empty(size, np.int64)
+        own.counts[:] = 0
+        state, floor = np.zeros(2, np.int64), np.zeros(1, np.uint64)
+        return Best(k, descending, own.keys, own.docs, state, floor, own.counts), own.sums, own.places
+
+    def _terms(self, packed: PackedTerms, weights: Float32s, skipping: bool) -> Terms:
+        """Return terms with ascending bounds if terms may be skipped, else in reverse alphabetical order."""
+        n, (codes, begins, dfs) = len(weights), packed
+        tabled = (dfs > _TABLED) & self._by_code
+        places = np.where(tabled, np.cumsum(tabled) - 1, -1)
+        tables, bounds = np.empty((int(np.count_nonzero(tabled)), TABLE), np.float32), np.empty(n)
+        prepare(codes, begins, dfs, weights, self._code_norms, places, bounds, tables)
+        order = np.argsort(bounds, kind="stable") if skipping else np.arange(n)[::-1]
+        cursors = np.zeros((n, 2), np.int64)
+        cursors[:, 1] = -1
+        docs, tfs = np.empty((2, n, BLOCK), np.uint32)
+        return Terms(
+            codes,
+            codes.view(np.uint16),
+            codes.view(np.uint32),
+            begins[order],
+            dfs[order],
+            weights[order],
+            np.cumsum(bounds[order]) * _ROUNDED,
+            tables,
+            places[order],
+            cursors,
+            docs,
+            tfs,
+        )
+
+
+def sums_are_exact(weights: Float32s, norms: Float32s, most_tf: int) -> bool:
+    """Return True if float64 sums of scores of BM25 are exact, whatever their order.
+
+    A score is ``w - q`` with ``q = w / (1 + tf * norm)`` in float32, so it is a multiple of the last bit of the least q
+    possible, which is above q / 2^24. Sums are exact below 2^53 times that bit, so below 2^29 q; half of it is used,
+    since q is rounded.
+    """
+    most = float(norms.max()) * most_tf
+    least = float(weights.min()) / (1 + most)
+    return bool(np.isfinite(most)) and float(weights.sum(dtype=np.float64)) < 2.0**28 * least
+
+
+def _sorted(best: Best) -> Found:
+    n = int(best.state[0])
+    keys, slots = best.keys[:n], best.docs[:n]
+    if n > best.k:
+        kept = np.flatnonzero(keys >= np.partition(keys, n - best.k)[n - best.k])
+        keys, slots = keys[kept], slots[kept]
+    order = np.argsort(keys)[::-1]
+    return Found(slots[order], (keys[order] >> np.uint64(32)).astype(np.uint32).view(np.float32))
+
+
+def _read_only(array: Array) -> Array:
+    """Return a view that compiled code takes for the same type, whether the array is mapped or not."""
+    view: Array = array.view()
+    view.flags.writeable = False
+    return view
