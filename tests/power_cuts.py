@@ -127,11 +127,13 @@ class Disk:
             history.append(state)
         return known
 
-    def worlds(self, mixes: int = 1) -> Iterator[tuple[int, World]]:
-        """Yield (number of the moment, world), each different world once."""
+    def worlds(self, mixes: int = 1, *, of_each_moment: bool = False) -> Iterator[tuple[int, World]]:
+        """Yield (number of the moment, world), each different world once, or once for each moment that may leave it."""
         seen = set()
         for number, moment in enumerate(self.moments):
             rng = random.Random(number)
+            if of_each_moment:
+                seen.clear()
             choices = [(last, last), (first, first), (first, last), (last, first)]
             choices += [(rng.choice, partial(torn, rng))] * mixes
             for folders, files in choices:

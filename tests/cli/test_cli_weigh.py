@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from fakes import documents, index_of, queries
 from longrank.cli.main import main
 from longrank.errors import LongRankError
 from longrank.formats.trec import read_run
+from longrank.storage import atomic_write
 from longrank.types import Notes
 
 BIRCH = ("--grid", "alpha=0:1:0.25", "--grid", "w2=0:1:0.5", "--grid", "w3=0,0.5")
@@ -225,5 +227,7 @@ def test_a_folder_that_a_full_disk_left_unfinished_is_written_again(
     assert not (tmp_path / "out" / ".unfinished").exists()
 
 
-def disk_full(*_: object) -> None:
+def disk_full(path: Path, mode: str = "wb") -> AbstractContextManager[IO[Any]]:
+    if path.name == ".unfinished":
+        return atomic_write(path, mode)
     raise LongRankError("no space left on device")

@@ -11,13 +11,17 @@ from typing import TypeVar
 import pytest
 
 import longrank
+from evidences import evidence
 from longrank.errors import InputError
 from longrank.index import Index, verify_index
 from longrank.index.vectors import find_vectors
-from longrank.storage import Journal, atomic_write, read_journal
+from longrank.storage import Journal, atomic_write, read_journal, seal, verify
+from longrank.storage.folders import atomic_folder
+from longrank.verbs.check import check
 from longrank.verbs.sync import sync
 from power_cuts import Disk, World, write_world
 from stored import KEY, random_vectors, store
+from tunable import QRELS, QUERIES, build
 
 Told = TypeVar("Told")
 
@@ -46,9 +50,9 @@ class PowerCuts:
         with self.disk.watching(self.patch):
             yield
 
-    def states(self, read: Callable[[Path], Told]) -> list[Told]:
+    def states(self, read: Callable[[Path], Told], mixes: int = 1) -> list[Told]:
         """Return what `read` tells of each world, those of one moment after those of the moment before."""
-        return [self.tell(world, read) for _, world in self.disk.worlds()]
+        return [self.tell(world, read) for _, world in self.disk.worlds(mixes)]
 
     def surviving(self, read: Callable[[Path], Told]) -> Told:
         return self.tell(self.disk.surviving(), read)
@@ -111,7 +115,7 @@ def test_a_changed_index_is_as_before_or_after(cuts: PowerCuts, merged: bool) ->
         if merged:
             writer.merge()
     after = [entry for entry in DOCUMENTS if entry[0] != "d3"] + [("new", "a new document")]
-    states = cuts.states(index_below)
+    states = cuts.states(index_below, mixes=0 if merged else 1)
     assert all(state in (DOCUMENTS, after) for state in states)
     assert DOCUMENTS in states
     assert cuts.surviving(index_below) == after
@@ -126,7 +130,7 @@ def test_a_journal_keeps_every_committed_record(cuts: PowerCuts) -> None:
                 journal.append(b"%d.%d" % (block, record) * 50)
             journal.commit()
             committed[len(cuts.disk.moments)] = 3 * (block + 1)
-    for moment, world in cuts.disk.worlds(mixes=4):
+    for moment, world in cuts.disk.worlds(mixes=4, of_each_moment=True):
         kept = cuts.tell(world, records)
         least = max((n for begun, n in committed.items() if begun <= moment), default=0)
         assert least <= kept <= least + 3
@@ -202,3 +206,109 @@ def test_an_interrupted_rerank_ends_with_the_same_bytes(cuts: PowerCuts) -> None
     assert len(worlds) > 5
     assert all(cuts.tell(world, rerank) == expected for world in worlds)
     assert cuts.surviving(lambda disk: (disk / "run.evidence").read_bytes()) == expected
+
+
+def test_the_last_checkpoint_that_was_saved_survives_a_power_cut(cuts: PowerCuts) -> None:
+    torch = pytest.importorskip("torch", reason="needs the extra neural")
+    from longrank.training import checkpoints
+
+    def save(step: int) -> None:
+        weights = {"a": torch.full((3,), float(step))}
+        checkpoints.save(
+            cuts.folder / "checkpoints", checkpoints.Checkpoint(checkpoints.Position(step), weights, weights, None, "")
+        )
+
+    saved: dict[int, int] = {}
+    with cuts.during():
+        checkpoints.clean(cuts.folder / "checkpoints", None)
+        for step in (1, 2, 3, 4):
+            save(step)
+            saved[len(cuts.disk.moments)] = step
+    for moment, world in cuts.disk.worlds(of_each_moment=True):
+        least = max((step for begun, step in saved.items() if begun <= moment), default=0)
+        assert least <= cuts.tell(world, newest_step) <= least + 1
+
+
+def newest_step(disk: Path) -> int:
+    from longrank.training import checkpoints
+    from longrank.types import Notes
+
+    place = checkpoints.newest(disk / "checkpoints", Notes())
+    if place is None:
+        return 0
+    found = checkpoints.load(place)
+    assert found.weights["a"].tolist() == [found.position.step] * 3
+    return found.position.step
+
+
+def test_a_model_folder_is_absent_or_whole(cuts: PowerCuts) -> None:
+    def read(disk: Path) -> list[tuple[str, bytes]] | None:
+        if not (disk / "model").exists():
+            return None
+        verify(disk / "model")
+        return [(name, (disk / "model" / name).read_bytes()) for name in ("config.json", "below/weights")]
+
+    with cuts.during(), atomic_folder(cuts.folder / "model") as new:
+        (new / "below").mkdir()
+        (new / "config.json").write_bytes(b"{}")
+        (new / "below" / "weights").write_bytes(b"weights" * 99)
+        seal(new, "model")
+    whole = [("config.json", b"{}"), ("below/weights", b"weights" * 99)]
+    assert all(state in (None, whole) for state in cuts.states(read))
+    assert cuts.surviving(read) == whole
+
+
+def test_an_index_with_metadata_is_absent_or_whole(cuts: PowerCuts) -> None:
+    def read(disk: Path) -> list[object] | None:
+        held = told(disk / "index")
+        return held and [Index(disk / "index").metadata(doc_id) for doc_id, _ in held]
+
+    with cuts.during():
+        Index.build([{"doc_id": f"d{n}", "text": "a", "year": n} for n in range(3)], cuts.folder / "index")
+    names = ("index/manifest.json", *{path for _, world in cuts.disk.worlds() for path in world if "metadata" in path})
+    assert len(names) > 1
+    states = [cuts.tell(world, read) for world in few(cuts, *names)]
+    assert all(state in (None, [{"year": n} for n in range(3)]) for state in states)
+    assert cuts.surviving(read) == [{"year": n} for n in range(3)]
+
+
+def test_weights_after_a_power_cut_are_those_of_an_undisturbed_call(cuts: PowerCuts) -> None:
+    first = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d1": 2.0, "d2": 1.0}}
+    parts = [evidence("d1", [0.1], query_id="q1"), evidence("d2", [0.9], query_id="q1")]
+    parts += [evidence("d1", [0.8], query_id="q2"), evidence("d2", [0.2], query_id="q2")]
+
+    def weigh(disk: Path) -> dict[str, bytes]:
+        grid, folder = {"alpha": "0:1:0.5"}, disk / "w"
+        longrank.weigh({"q1": {"d2": 1}, "q2": {"d1": 1}}, first, parts, grid, folds=2, folder=folder)
+        check(disk / "w")
+        return {path.name: path.read_bytes() for path in (disk / "w").iterdir() if path.name != ".lock"}
+
+    with cuts.during():
+        expected = weigh(cuts.folder)
+    worlds = few(cuts, "w/.unfinished", "w/weights.json", "w/manifest.json", "w/run.txt")
+    assert len(worlds) > 5
+    assert all(cuts.tell(world, weigh) == expected for world in worlds)
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_tuning_after_a_power_cut_ends_with_the_same_outcome(cuts: PowerCuts, resumed: bool) -> None:
+    (inputs := cuts.folder.with_name("inputs")).mkdir()
+    index = build(inputs)
+
+    def tune(disk: Path) -> dict[str, bytes]:
+        longrank.tune(index, QUERIES, QRELS, {"b": "0:1:0.2"}, measure="RR", folder=disk / "tuned")
+        check(disk / "tuned")
+        return {path.name: path.read_bytes() for path in (disk / "tuned").iterdir() if path.name != ".lock"}
+
+    if resumed:
+        longrank.tune(index, QUERIES, QRELS, {"b": "0:1:0.2"}, measure="RR", folds=2, folder=cuts.folder / "tuned")
+    with cuts.during():
+        expected = tune(cuts.folder)
+    worlds = few(cuts, "tuned/.unfinished", "tuned/tuning.json", "tuned/manifest.json", "tuned/run.txt")
+    assert len(worlds) > 5
+    assert all(cuts.tell(world, tune) == expected for world in worlds)
+
+
+def few(cuts: PowerCuts, *names: str) -> list[World]:
+    """Return one of the worlds that are alike in these files."""
+    return list({tuple(world.get(name) for name in names): world for _, world in cuts.disk.worlds()}.values())

@@ -81,7 +81,7 @@ def working_in(folder: Path, *, keep_lock_with: str = "", worthless: Collection[
     """
     created = not folder.exists()
     if created:
-        _create(folder)
+        create(folder)
     with lock(folder / LOCK):
         try:
             yield
@@ -89,8 +89,12 @@ def working_in(folder: Path, *, keep_lock_with: str = "", worthless: Collection[
             _leave(folder, created, keep_lock_with, worthless)
 
 
-def _create(folder: Path) -> None:
-    """Create a folder whose name survives a power cut."""
+def create(folder: Path) -> None:
+    """Create a folder, if it is absent, whose name survives a power cut.
+
+    Raises:
+        LongRankError: it cannot be created.
+    """
     try:
         folder.mkdir(exist_ok=True)
         sync_folder(folder.parent)

@@ -27,6 +27,7 @@ from safetensors.torch import load_file, save_file
 from longrank.errors import IntegrityError, LongRankError
 from longrank.storage import read_manifest, verify, write_manifest
 from longrank.storage.folders import atomic_folder
+from longrank.storage.workplace import create
 from longrank.types import Notes
 
 _KEPT = 2
@@ -119,7 +120,7 @@ def load(place: Path) -> Checkpoint:
 
 def clean(folder: Path, used: Path | None) -> None:
     """Create the folder, or remove unfinished checkpoints and checkpoints later than `used`, which are damaged."""
-    folder.mkdir(exist_ok=True)
+    create(folder)
     for path in folder.glob(".*.tmp"):
         shutil.rmtree(path)
     for place in _steps(folder):

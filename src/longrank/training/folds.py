@@ -20,7 +20,7 @@ from longrank.formats.folds import Fold, read_folds, write_folds
 from longrank.formats.trec import read_run, write_run
 from longrank.ranking.pipeline import open_pipeline, rerank
 from longrank.ranking.settings import Aggregate, Final, Passages, PipelineSettings, Scorer
-from longrank.storage.workplace import check_own
+from longrank.storage.workplace import check_own, create
 from longrank.training.experiment import Experiment
 from longrank.training.loop import check_loop, identity_of, note_best, train
 from longrank.training.ranking_task import RankingTask
@@ -157,7 +157,7 @@ def cross_validate(
             if other != name:
                 check_alike(folder / other, identity_of(loop, run, ranks), _MAY_DIFFER)
         if ranks.first:
-            folder.mkdir(exist_ok=True)
+            create(folder)
             write_folds(folds, folder / FOLDS)
         ranks.wait()
         _train(experiment, task, run, folder / name, progress(name, loop.steps), remarks, tensorboard)

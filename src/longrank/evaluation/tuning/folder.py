@@ -61,7 +61,8 @@ def write_outcome(
     Raises:
         LongRankError: writing failed.
     """
-    (folder / _UNFINISHED).write_text(name, encoding="utf-8")
+    with atomic_write(folder / _UNFINISHED, "w") as stream:  # synced before anything that it stands for
+        stream.write(name)
     for path in (folder / MANIFEST, folder / name, folder / RUN, folder / FOLDS, *sorted(folder.glob("heatmap*"))):
         if not isinstance(source, str | Path) or path.resolve() != Path(source).resolve():
             path.unlink(missing_ok=True)
