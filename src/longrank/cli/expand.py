@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from longrank.cli import console
-from longrank.cli.options import Convert
+from longrank.cli.options import Convert, Engine, Resources, Workers
 
 
 def expand(
@@ -46,6 +46,9 @@ def expand(
     batch: Annotated[int, typer.Option(help="Queries predicted at a time; increase it on a GPU.")] = 64,
     device: Annotated[str, typer.Option(help="Torch device; auto: an accelerator if there is one.")] = ("auto"),
     dtype: Annotated[str, typer.Option(help="float32 or bf16.")] = "float32",
+    engine: Engine = None,
+    workers: Workers = None,
+    resources: Resources = None,
     format: Annotated[str | None, typer.Option(help="Document format, if the file name does not tell it.")] = None,
     fields: Annotated[
         str | None, typer.Option(help="Comma-separated fields to read; not for an index. [default: title,text]")
@@ -87,6 +90,9 @@ def expand(
             batch=batch,
             device=device,
             dtype=dtype,
+            engine=engine,
+            workers=workers,
+            resources=resources,
             corpus=None if format is None and fields is None else CorpusOptions(format, names),
             notes=notes,
             progress=advance,

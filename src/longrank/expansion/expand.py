@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from longrank.collections import read_documents
 from longrank.collections.databases import is_address
@@ -31,6 +31,11 @@ from longrank.types import Document, Notes
 
 _BLOCK = 64  # passages, about; an interruption loses the queries of at most one block
 _NO_TEXT = "documents without text, for which nothing is predicted"
+
+
+Block: TypeAlias = list[tuple[str, Read]]
+PredictBlocks: TypeAlias = Callable[[Iterable[Block]], Iterator[list[dict[str, Any]]]]
+"""Predicts for blocks of documents, in order: a record of each document."""
 
 
 class Documents(NamedTuple):
@@ -81,6 +86,7 @@ def expand(
     *,
     notes: Notes,
     progress: Callable[[int], object] = lambda n: None,
+    predict: PredictBlocks | None = None,
 ) -> int:
     """Write the queries predicted for each document to `output`, or resume an interrupted call.
 
@@ -91,6 +97,7 @@ def expand(
         output: a file as `longrank.formats.expansions` reads it.
         notes: counts texts and queries that were cut or left out.
         progress: called with the number of documents just done, first with those done earlier.
+        predict: predicts for blocks, in order (`longrank.expansion.spread`). None: the predictor does.
 
     Returns:
         The number of queries in the file.
@@ -104,11 +111,12 @@ def expand(
     with _begun(unfinished, collection, predictor, reading) as journal:
         progress(journal.n_committed)
         remaining = islice(collection.documents(), journal.n_committed, None)
-        for block in _blocks(remaining, reading, max(_BLOCK, predictor.batch)):
-            for record in _predicted(block, predictor):
+        blocks = _blocks(remaining, reading, max(_BLOCK, predictor.batch))
+        for records in predict(blocks) if predict else (predicted(block, predictor) for block in blocks):
+            for record in records:
                 journal.append(json.dumps(record).encode())
             journal.commit()
-            progress(len(block))
+            progress(len(records))
     n_queries = _write(unfinished, output, notes)
     unfinished.unlink()
     return n_queries
@@ -127,9 +135,9 @@ def _begun(path: Path, collection: Documents, predictor: QueryPredictor, reading
         yield journal
 
 
-def _blocks(documents: Iterable[Document], reading: Reading, n_texts: int) -> Iterator[list[tuple[str, Read]]]:
+def _blocks(documents: Iterable[Document], reading: Reading, n_texts: int) -> Iterator[Block]:
     """Yield blocks of documents with `n_texts` passages or more; the last block may have fewer."""
-    block: list[tuple[str, Read]] = []
+    block: Block = []
     texts = 0
     for document in documents:
         block.append((document.doc_id, reading.read(document)))
@@ -141,15 +149,16 @@ def _blocks(documents: Iterable[Document], reading: Reading, n_texts: int) -> It
         yield block
 
 
-def _predicted(block: Sequence[tuple[str, Read]], predictor: QueryPredictor) -> Iterator[dict[str, Any]]:
-    """Yield a record of each document."""
+def predicted(block: Block, predictor: QueryPredictor) -> list[dict[str, Any]]:
+    """Return a record of each document of a block."""
     texts = [text for _, read in block for text in read.texts]
     keys = [TextKey(doc_id, passage) for doc_id, read in block for passage in read.passages]
-    predictions = iter(predictor.predict(texts, keys))
+    predictions, records = iter(predictor.predict(texts, keys)), []
     for doc_id, read in block:
         of_document = list(islice(predictions, len(read.texts)))
         queries = [query for prediction in of_document for query in prediction.queries]
-        yield {"doc_id": doc_id, "queries": queries, "remarks": _remarks(read, of_document, predictor)}
+        records.append({"doc_id": doc_id, "queries": queries, "remarks": _remarks(read, of_document, predictor)})
+    return records
 
 
 def _remarks(read: Read, predictions: Sequence[Prediction], predictor: QueryPredictor) -> dict[str, int]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from longrank.config import Assignments
+from longrank.engines import Engine, EngineOptions
 from longrank.errors import InputError
 from longrank.expansion.decoding import Decoding
 from longrank.expansion.expand import expand as predict
 from longrank.expansion.expand import open_documents
-from longrank.expansion.predictor import QueryPredictor
 from longrank.expansion.reading import Reading
+from longrank.expansion.spread import Predicting, predicting_by
 from longrank.formats.records import CorpusOptions
-from longrank.networks.model_files import find_model
 from longrank.types import Notes
 from longrank.verbs.naming import naming_files
 
@@ -45,6 +47,9 @@ def expand(
     batch: int = 64,
     device: str = "auto",
     dtype: str = "float32",
+    engine: str | Engine | None = None,
+    workers: int | None = None,
+    resources: Mapping[str, float] | str | None = None,
     corpus: CorpusOptions | None = None,
     notes: Notes | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -67,6 +72,10 @@ def expand(
         batch: queries predicted at a time.
         device: a torch device; ``auto``: an accelerator if there is one.
         dtype: ``float32`` or ``bf16``.
+        engine: where blocks of documents are read: ``local`` processes, ``ray`` or ``ray=ADDRESS``; as of
+            `longrank.engines.open_engine`, as are `workers` and `resources`. The bytes are the same.
+        workers: processes, or workers of the cluster, each with the model.
+        resources: resources that each worker of a cluster holds, e.g. ``{"GPU": 1}``.
         corpus: format and fields of documents that are no index.
         notes: collects remarks; None: only ``expansion.notes`` has them.
         progress: called with the number of documents just done, and of all documents.
@@ -83,15 +92,10 @@ def expand(
     if method == "beam" and k is not None:
         raise InputError("`k` is for method topk", got=k, fix="a beam is as wide as n")
     notes = Notes() if notes is None else notes
-    predictor = QueryPredictor(
-        find_model(model),
-        Decoding(method, n, 10 if k is None else k, seed, max_query_tokens),
-        max_tokens=max_tokens,
-        batch=batch,
-        device=device,
-        dtype=dtype,
-        notes=notes,
-    )
+    decoding = Decoding(method, n, 10 if k is None else k, seed, max_query_tokens)
+    options = {"max_tokens": max_tokens, "batch": batch, "device": device, "dtype": dtype}
+    predicting = Predicting(model, decoding, options)
+    predictor = predicting.open(notes)
     reading = Reading(preset, assignments, predictor.offset_tokenizer)
     collection = open_documents(documents, corpus, notes)
     n_documents = collection.n_documents
@@ -100,5 +104,12 @@ def expand(
         if progress is not None:
             progress(n_done, n_documents)
 
-    n_queries = predict(collection, predictor, reading, Path(output), notes=notes, progress=advance)
+    spread = EngineOptions(engine, workers, resources)
+    with spread.open() if spread.given else nullcontext() as opened:
+        by_engine = None
+        if opened is not None:
+            by_engine = predicting_by(opened, replace(predicting, threads=opened.threads), notes)
+        n_queries = predict(
+            collection, predictor, reading, Path(output), notes=notes, progress=advance, predict=by_engine
+        )
     return Expansion(Path(output), n_queries, n_documents, notes)

@@ -182,3 +182,18 @@ def test_vectors_by_a_cluster_are_the_bytes_of_this_process(engine, tmp_path: Pa
         found[name] = _contents(tmp_path / name)
     assert found["here"] == found["there"]
     assert notes["here"].lines() == notes["there"].lines()
+
+
+@pytest.mark.neural
+def test_predicted_queries_by_a_cluster_are_the_bytes_of_this_process(engine, tmp_path: Path) -> None:
+    from tiny_language_models import save_seq2seq
+
+    model = str(save_seq2seq(tmp_path / "m"))
+    documents = [(f"d{n}", f"Dogs bark at number {n}. " * n) for n in range(30)]
+    options = {"n": 2, "max_query_tokens": 8, "batch": 4}
+    made = [
+        longrank.expand(documents, model, tmp_path / name, engine=where, **options)
+        for name, where in (("here", None), ("there", engine))
+    ]
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+    assert made[0].notes.lines() == made[1].notes.lines()
