@@ -166,12 +166,12 @@ def prepared(task: Task, data: Path, folder: Path, split: str, n: int) -> Prepar
     source = data / task.name
     queries = read_queries(source, notes)
     if not (folder / "index").exists():
-        keep = _kept_documents(task, source, queries)
+        keep = kept_documents(task.name, source, queries)
         options = CorpusOptions(fields=task.fields) if task.fields else None
         located = locate_documents([str(source)], notes, options)
         longrank.Index.build([one.document for one in located if keep(one.document.doc_id)], folder / "index")
     add_vectors(folder / "index", "minilm", load_pipeline("mixed").passages.preset, notes, lambda done: None)
-    chosen = sample(_of_split(queries, split, data), n, 0, lambda query: query.query_id)
+    chosen = sample(of_split(queries, split, data), n, 0, lambda query: query.query_id)
     work = folder / split
     work.mkdir(exist_ok=True)
     ids = {query.query_id for query in chosen}
@@ -179,16 +179,17 @@ def prepared(task: Task, data: Path, folder: Path, split: str, n: int) -> Prepar
     return Prepared(task, longrank.Index.open(folder / "index"), chosen, work, qrels)
 
 
-def _kept_documents(task: Task, source: Path, queries: Sequence[Query]) -> Callable[[str], bool]:
+def kept_documents(name: str, source: Path, queries: Sequence[Query]) -> Callable[[str], bool]:
     """Return the documents to index: all, but only the meetings of QMSum's splits "val" and "test"."""
-    if task.name != "qmsum":
+    if name != "qmsum":
         return lambda doc_id: True
     qrels = read_qrels(source)
     kept = {doc_id for query in queries if query.fields["split"] != "train" for doc_id in qrels[query.query_id]}
     return kept.__contains__
 
 
-def _of_split(queries: Sequence[Query], split: str, data: Path) -> Sequence[Query]:
+def of_split(queries: Sequence[Query], split: str, data: Path) -> Sequence[Query]:
+    """Return the queries of a split: a value of their field `split`, "training" or "other" articles, or "all"."""
     if split == "all":
         return queries
     if split not in ("training", "other"):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longrank.index import Index
+from longrank.index.sparse import SparseDocument, SparseVectors, stored_sparse, write_sparse
 from longrank.index.vector_folders import VectorsKey
 from longrank.index.vectors import DocumentVectors, PassageVectors, stored_vectors, write_vectors
 from longrank.types import Float32s, Passage, Query, Segmentation
@@ -28,7 +30,7 @@ def random_vectors(index: Index, *, seed: int = 3, largest: int = 6) -> list[NDA
     return [unit(of_document) for of_document in rows]
 
 
-def store(index: Index, vectors: list[NDArray[np.float32]], name: str = "tiny-words", **more: str) -> PassageVectors:
+def store(index: Index, vectors: list[NDArray[np.float32]], name: str = "tiny-words", **more: Any) -> PassageVectors:
     def documents() -> Iterator[DocumentVectors]:
         for number, rows in enumerate(vectors):
             doc_id = index.doc_id(number)
@@ -39,6 +41,23 @@ def store(index: Index, vectors: list[NDArray[np.float32]], name: str = "tiny-wo
 
     write_vectors(index, name, KEY, vectors[0].shape[1], documents(), **more)
     return stored_vectors(index, name)
+
+
+def store_sparse(index: Index, seed: int, name: str = "tiny-words") -> SparseVectors:
+    """Store drawn sparse vectors, one or two passages of a document."""
+    rng = np.random.default_rng(seed)
+
+    def documents() -> Iterator[SparseDocument]:
+        for number in range(len(index)):
+            n = int(rng.integers(1, 3))
+            passages = tuple(Passage(index.doc_id(number), place, "", 0, 0) for place in range(n))
+            terms = np.concatenate([np.sort(rng.permutation(50)[:7]) for _ in range(n)]).astype(np.int32)
+            weights = rng.random(7 * n, np.float32) + 1
+            lengths, truncated = np.full(n, 7, np.int64), np.zeros(n, np.bool_)
+            yield SparseDocument(Segmentation(passages, n), lengths, terms, weights, truncated)
+
+    write_sparse(index, name, KEY, documents())
+    return stored_sparse(index, name)
 
 
 def encode(query: Query) -> Float32s:

@@ -25,7 +25,7 @@ def completed(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         ("longrank re", ["retrieve", "rerank", "reproduce"]),
         ("longrank train", ["train", "train-passages"]),
         ("longrank search --pip", ["--pipeline"]),
-        ("longrank search x --pipeline mi", ["minilm", "minilm-hybrid", "mixed", "mixed-hybrid"]),
+        ("longrank search x --pipeline mi", ["minilm", "minilm-hybrid", "minilm-sparse", "mixed", "mixed-hybrid"]),
         ("longrank rerank --pipeline lex", ["lexical"]),
         ("longrank retrieve x --preset de", ["dense"]),
         ("longrank tune --preset bm25-anserini+a", ["bm25-anserini+axiomatic"]),

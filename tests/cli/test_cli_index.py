@@ -101,6 +101,7 @@ def test_fields_choose_what_is_indexed(docs: Path, tmp_path: Path) -> None:
         (["index", "docs.jsonl", "-o", "docs.jsonl"], "is a file"),
         (["index", "docs.jsonl", "-o", "."], "exists and is not an index"),
         (["index", "--vectors", "minilm", "docs.jsonl"], "no such index"),
+        (["index", "--vectors-dtype", "int8", "my.index"], "--vectors-dtype needs --vectors; add --vectors minilm"),
         (["check", "nowhere"], "nowhere: no such folder"),
         (["check", "."], "holds no manifest: not written by longrank"),
     ],

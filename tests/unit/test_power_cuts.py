@@ -14,13 +14,15 @@ import longrank
 from evidences import evidence
 from longrank.errors import InputError
 from longrank.index import Index, verify_index
+from longrank.index.sparse import stored_sparse
+from longrank.index.vector_folders import SPARSE_FOLDERS
 from longrank.index.vectors import find_vectors
 from longrank.storage import Journal, atomic_write, read_journal, seal, verify
 from longrank.storage.folders import atomic_folder
 from longrank.verbs.check import check
 from longrank.verbs.sync import sync
 from power_cuts import Disk, World, write_world
-from stored import KEY, random_vectors, store
+from stored import KEY, random_vectors, store, store_sparse
 from tunable import QRELS, QUERIES, build
 
 Told = TypeVar("Told")
@@ -147,10 +149,11 @@ def records(disk: Path) -> int:
     return kept
 
 
-def test_vectors_of_an_index_are_absent_or_whole(cuts: PowerCuts) -> None:
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_vectors_of_an_index_are_absent_or_whole(cuts: PowerCuts, dtype: str) -> None:
     index = Index.build(DOCUMENTS, cuts.folder / "index")
     with cuts.during():
-        store(index, random_vectors(index))
+        store(index, random_vectors(index), dtype=dtype)
     assert set(cuts.states(has_vectors)) == {False, True}
     assert cuts.surviving(has_vectors)
 
@@ -189,6 +192,30 @@ def test_the_sync_after_a_power_cut_in_a_sync_ends_with_the_documents_of_the_fil
     worlds = {(world["index/.sources.jsonl"], world["index/manifest.json"]): world for _, world in cuts.disk.worlds()}
     assert len(worlds) >= 4  # before the update, with its record begun, committed, with its record
     assert all(cuts.tell(world, synced) == texts for world in worlds.values())
+
+
+def test_replaced_vectors_are_the_old_the_new_or_none(cuts: PowerCuts) -> None:
+    index = Index.build(DOCUMENTS, cuts.folder / "index")
+    folder = store_sparse(index, 1).path
+    before = contents(folder)
+    with cuts.during():
+        store_sparse(index, 2)
+    after = contents(folder)
+
+    def read(disk: Path) -> dict[str, bytes] | None:
+        assert told(disk / "index") == DOCUMENTS
+        copied = Index(disk / "index")
+        return contents(stored_sparse(copied).path) if SPARSE_FOLDERS.of(copied) else None
+
+    states = cuts.states(read)
+    assert before != after
+    assert all(state in (before, after, None) for state in states)
+    assert before in states
+    assert cuts.surviving(read) == after
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_an_interrupted_rerank_ends_with_the_same_bytes(cuts: PowerCuts) -> None:

@@ -111,6 +111,14 @@ def index(
         typer.Option(help="SPLADE model whose sparse passage vectors are stored, too.", metavar="MODEL"),
     ] = None,
     passages: Annotated[str, typer.Option(help="Passage preset for --vectors and --sparse.")] = "tokens",
+    vectors_dtype: Annotated[
+        str | None,
+        typer.Option(
+            help="Numbers that a search of --vectors compares: float32, or int8 (a quarter of the bytes; the best are "
+            "scored again from float32, so results stay the same). [default: as stored before, else float32]",
+            metavar="TYPE",
+        ),
+    ] = None,
     ann: Annotated[
         str | None,
         typer.Option(help="Approximate search over --vectors: hnsw or ivf-pq. [default: exact]", metavar="METHOD"),
@@ -169,10 +177,10 @@ def index(
     from longrank.cli.skipped import SkippedFiles
     from longrank.errors import InputError
     from longrank.types import Notes
-    from longrank.verbs.index import check_ann
+    from longrank.verbs.index import check_search
 
     notes, skipped = Notes(), SkippedFiles(report, output, *sources)
-    check_ann(ann, vectors)
+    check_search(ann, vectors_dtype, vectors)
     actions = Actions(add, replace_documents, delete, update, dry_run, merge)
     actions.check(sources, output, shards)
     if output is not None or actions.any:
@@ -211,7 +219,8 @@ def index(
     elif (vectors is None and sparse is None) or expansions or len(sources) != 1:
         raise InputError("-o is needed", fix="longrank index SOURCE... -o INDEX")
     if vectors is not None:
-        store_vectors(output or Path(sources[-1]), vectors, passages, ann, notes, (engine, workers, resources))
+        spread = engine, workers, resources
+        store_vectors(output or Path(sources[-1]), vectors, passages, notes, spread, dtype=vectors_dtype, ann=ann)
         print(f"vectors\t{vectors} {passages}")
     if sparse is not None:
         store_sparse(output or Path(sources[-1]), sparse, passages, notes)
@@ -265,7 +274,14 @@ def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Not
 
 
 def store_vectors(
-    path: Path, model: str, preset: str, ann: str | None, notes: Notes, spread: tuple[Any, ...] = ()
+    path: Path,
+    model: str,
+    preset: str,
+    notes: Notes,
+    spread: tuple[Any, ...] = (),
+    *,
+    dtype: str | None = None,
+    ann: str | None = None,
 ) -> None:
     """Store passage vectors with an index, and show progress; `spread`: values of `EngineOptions`."""
     from longrank.engines import EngineOptions
@@ -274,7 +290,7 @@ def store_vectors(
 
     with console.progress("encoding passages", len(Index(path)), "documents") as advance:
         options = EngineOptions(*spread)._asdict()
-        add_vectors(path, model, preset, ann=ann, notes=notes, progress=advance, **options)
+        add_vectors(path, model, preset, dtype=dtype, ann=ann, notes=notes, progress=advance, **options)
 
 
 def store_sparse(path: Path, model: str, preset: str, notes: Notes) -> None:

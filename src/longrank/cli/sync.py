@@ -88,7 +88,7 @@ def _store(output: Path, vectors: str | None, passages: str) -> None:
 
     if vectors is not None:
         notes = Notes()
-        store_vectors(output, vectors, passages, None, notes)
+        store_vectors(output, vectors, passages, notes)
         console.show_notes(notes)
 
 

@@ -132,9 +132,27 @@ def _named_data(folder: Path) -> frozenset[str] | None:
 def discard(path: Path, folder: Path) -> None:
     """Remove a folder inside the index `folder`; after a kill it is whole or the remains of a build."""
     if path.exists():
-        doomed = Path(tempfile.mkdtemp(prefix=BUILDING, dir=folder))
-        path.rename(doomed / path.name)
+        shutil.rmtree(_moved_aside(path, folder), ignore_errors=True)
+
+
+def replace_folder(work: Path, path: Path, folder: Path) -> None:
+    """Move a finished folder to its place inside the index `folder`; an older one is removed after that.
+
+    After a kill, the old or the new one is there and whole, or between the two renames, neither.
+    """
+    path.parent.mkdir(exist_ok=True)
+    doomed = _moved_aside(path, folder) if path.exists() else None
+    work.rename(path)
+    sync_folder(path.parent)
+    sync_folder(folder)
+    if doomed is not None:
         shutil.rmtree(doomed, ignore_errors=True)
+
+
+def _moved_aside(path: Path, folder: Path) -> Path:
+    doomed = Path(tempfile.mkdtemp(prefix=BUILDING, dir=folder))
+    path.rename(doomed / path.name)
+    return doomed
 
 
 def _is_intact(data: Path) -> bool:

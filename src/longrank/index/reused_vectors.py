@@ -6,21 +6,27 @@ from longrank.errors import InputError, IntegrityError
 from longrank.index.content_hashes import hash_of
 from longrank.index.reader import Index
 from longrank.index.vector_folders import DENSE_FOLDERS, HASHES, VectorsKey, documents_by_hash
-from longrank.index.vectors import DocumentVectors, PassageVectors
+from longrank.index.vectors import DocumentVectors, PassageVectors, VectorsType, vectors_type
 from longrank.storage import read_manifest, verify
 from longrank.types import Document, Passage, Segmentation
 
 
 class ReusedVectors:
-    """Stored vectors of an earlier state of an index, found by the content of documents."""
+    """Stored vectors of an earlier state of an index, found by the content of documents.
+
+    Attributes:
+        dtype: type of the numbers that a search of them compares first; float32 if there are none.
+    """
 
     def __init__(self, index: Index, key: VectorsKey) -> None:
+        self.dtype: VectorsType = "float32"
         self._stored: PassageVectors | None = None
         self._numbers: dict[bytes, int] = {}
         for folder in DENSE_FOLDERS.of(index).values():
             try:
                 manifest = read_manifest(folder)
                 if DENSE_FOLDERS.is_of(manifest, key) and HASHES in manifest["files"]:
+                    self.dtype = vectors_type(manifest["files"])
                     verify(folder)  # copies get checksums of their own
                     self._stored = PassageVectors(folder, index)
                     self._numbers = documents_by_hash(folder)

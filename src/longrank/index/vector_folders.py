@@ -22,9 +22,9 @@ from longrank.errors import InputError
 from longrank.index.arrays import ArrayWriter, mapped
 from longrank.index.content_hashes import SIZE, hash_of
 from longrank.index.folder import SPARSE, VECTORS, building
-from longrank.index.publishing import discard
+from longrank.index.publishing import replace_folder
 from longrank.index.reader import Index
-from longrank.storage import MANIFEST, read_manifest, sync_folder, write_manifest
+from longrank.storage import MANIFEST, read_manifest, write_manifest
 from longrank.types import Segmentation
 
 HASHES = "hashes"
@@ -121,11 +121,7 @@ class VectorFolders(NamedTuple):
                 for document in index:
                     hashes.append(np.frombuffer(hash_of(document), np.uint8))
             write_manifest(work, {"index": index.digest, **meta})
-            target.parent.mkdir(exist_ok=True)
-            discard(target, index.path)
-            work.rename(target)
-            sync_folder(target.parent)
-            sync_folder(index.path)
+            replace_folder(work, target, index.path)
         return target
 
 

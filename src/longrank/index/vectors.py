@@ -2,6 +2,9 @@
 
     INDEX/vectors/<model>-<passages>/
         vectors     float32[n, H]   unit vectors (or zeros) of all passages, document after document
+        int8        int8[n, H]      the same, rounded (`longrank.index.int8`), for a search that reads less memory (+)
+        scales      float32[n]      factor of each rounded vector (+)
+        errors      float32[n]      length of each rounding error, or a little more (+)
         truncated   uint8[n]        1: the model could not read the passage to its end
         passages    int32[n]        index of each passage in its document
         starts      int32[n]        first code point of each passage in the document's text (*)
@@ -13,27 +16,33 @@
                                     file; written last
 
 Files marked (*) tell the passages without splitting the document again; vectors written by version 0.1 lack them.
+Files marked (+) are there if they were asked for (``--vectors-dtype int8``).
 Vectors are written to a hidden folder, which is renamed when whole. They are used only if encoder, passages, title
 and index are the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import IntegrityError
-from longrank.index.arrays import mapped
+from longrank.index.arrays import Array, mapped
+from longrank.index.int8 import Int8Rows, int8_rows
 from longrank.index.reader import Index
 from longrank.index.vector_folders import DENSE_FOLDERS, VectorsKey, write_passages
 from longrank.storage import open_manifest, read_manifest
 from longrank.types import Document, Passage, Segmentation
 
 _IDENTITY = ("format", "version", "index", *VectorsKey._fields)  # in the order of messages
+
+VectorsType = Literal["float32", "int8"]
+"""Type of the numbers that a search compares first: the vectors themselves, or their 8-bit copies."""
+INT8_FILES = {"int8": "i1", "scales": "<f4", "errors": "<f4"}
 
 
 class DocumentVectors(NamedTuple):
@@ -64,6 +73,7 @@ class PassageVectors:
         encoder: fingerprint of the encoder.
         segmenter: fingerprint of the segmenter.
         model: alias or Hugging Face name of the encoder's model; empty for a folder.
+        int8: the vectors as 8-bit numbers; None if they are not stored.
     """
 
     def __init__(self, folder: Path, index: Index) -> None:
@@ -81,11 +91,22 @@ class PassageVectors:
         self._spans: tuple[NDArray[np.int32], ...] | None = None
         if "starts" in manifest["files"]:
             self._spans = tuple(mapped(folder / name, "<i4") for name in ("starts", "ends", "numbers"))
-        if not len(self._vectors) == len(self._truncated) == len(self._passages) == self._offsets[-1]:
+        self.int8: Int8Rows | None = None
+        if vectors_type(manifest["files"]) == "int8":
+            rows, scales, errors = (mapped(folder / name, kind) for name, kind in INT8_FILES.items())
+            if len(rows) == len(values) and len(scales) == len(errors) == len(self._vectors):
+                self.int8 = Int8Rows(rows.reshape(-1, self.dimension), scales, errors)
+        sizes = {len(self._vectors), len(self._truncated), len(self._passages), int(self._offsets[-1])}
+        if len(sizes) > 1 or self.dtype != vectors_type(manifest["files"]):
             raise IntegrityError(f"{folder}: files of different lengths; remove the folder and store them again")
 
     def __len__(self) -> int:
         return len(self._vectors)
+
+    @property
+    def dtype(self) -> VectorsType:
+        """Type of the numbers that a search compares first."""
+        return "float32" if self.int8 is None else "int8"
 
     @property
     def matrix(self) -> NDArray[np.float32]:
@@ -181,8 +202,20 @@ def stored_vectors(index: Index, name: str = "") -> PassageVectors:
     return PassageVectors(DENSE_FOLDERS.choose(index, name), index)
 
 
+def vectors_type(files: Container[str]) -> VectorsType:
+    """Return the type of the numbers that a search of vectors with these files compares first."""
+    return "int8" if "int8" in files else "float32"
+
+
 def write_vectors(
-    index: Index, name: str, key: VectorsKey, dimension: int, documents: Iterable[DocumentVectors], *, model: str = ""
+    index: Index,
+    name: str,
+    key: VectorsKey,
+    dimension: int,
+    documents: Iterable[DocumentVectors],
+    *,
+    model: str = "",
+    dtype: VectorsType = "float32",
 ) -> Path:
     """Store the vectors of all documents of an index; vectors of the same name are replaced.
 
@@ -193,6 +226,7 @@ def write_vectors(
         dimension: H.
         documents: one entry per document, in the order of the index.
         model: alias or Hugging Face name of the model; empty for a folder.
+        dtype: ``int8``: also store the vectors as 8-bit numbers.
 
     Returns:
         The folder.
@@ -201,8 +235,15 @@ def write_vectors(
         InputError: the index cannot be written to, or another process is writing to it.
     """
     meta = {"dimension": dimension, **DENSE_FOLDERS.identity(key)} | ({"model": model} if model else {})
-    rows = (
-        (segmentation, {"vectors": vectors, "truncated": truncated}) for segmentation, vectors, truncated in documents
-    )
-    types = {"vectors": "<f4", "truncated": "u1"}
+    int8 = dtype == "int8"
+    rows = ((document.segmentation, _arrays(document, int8)) for document in documents)
+    types = {"vectors": "<f4", "truncated": "u1", **(INT8_FILES if int8 else {})}
     return DENSE_FOLDERS.store(index, name, meta, lambda folder: write_passages(folder, types, rows))
+
+
+def _arrays(document: DocumentVectors, int8: bool) -> dict[str, Array]:
+    """Return the values of a document by the file that they are appended to."""
+    arrays: dict[str, Array] = {"vectors": document.vectors, "truncated": document.truncated}
+    if int8:
+        arrays |= zip(INT8_FILES, int8_rows(document.vectors), strict=True)
+    return arrays

@@ -18,7 +18,7 @@ from longrank.errors import IntegrityError
 from longrank.index import Index
 from longrank.index.reused_vectors import ReusedVectors
 from longrank.index.vector_folders import VectorsKey
-from longrank.index.vectors import DocumentVectors, PassageVectors, find_vectors, write_vectors
+from longrank.index.vectors import DocumentVectors, PassageVectors, VectorsType, find_vectors, write_vectors
 from longrank.networks.model_files import find_model
 from longrank.networks.threads import use_threads
 from longrank.protocols import PassageScorer, Segmenter
@@ -47,6 +47,7 @@ def add_vectors(
     progress: Callable[[int], object],
     *,
     engine: Engine | None = None,
+    dtype: VectorsType | None = None,
 ) -> Path:
     """Store the vectors of all passages of an index. Undamaged vectors that are there already are kept.
 
@@ -57,6 +58,8 @@ def add_vectors(
         notes: counts passages longer than the model reads; names damaged vectors.
         progress: called with the number of documents just done.
         engine: encodes the documents. None: this process.
+        dtype: ``int8``: also store the vectors as 8-bit numbers, which a search compares first; ``float32``: do not;
+            None: as vectors of the same model and passages are stored now.
 
     Returns:
         The folder of the vectors.
@@ -71,12 +74,13 @@ def add_vectors(
     notes.merge(loading)
     key = VectorsKey(scorer.encoder_fingerprint, segmenter.fingerprint)
     stored = _stored(index, key, notes)
-    if stored is not None:
+    if stored is not None and dtype in (None, stored.dtype):
         progress(index.n_docs)
         return stored.path
-    documents = _encoded(index, encoder, engine, notes, progress, reused=ReusedVectors(index, key))
+    reused = ReusedVectors(index, key)
+    documents = _encoded(index, encoder, engine, notes, progress, reused=reused)
     name, known = f"{scorer.model.name}-{preset}", "" if Path(model).expanduser().is_dir() else model
-    return write_vectors(index, name, key, scorer.dimension, documents, model=known)
+    return write_vectors(index, name, key, scorer.dimension, documents, model=known, dtype=dtype or reused.dtype)
 
 
 def _stored(index: Index, key: VectorsKey, notes: Notes) -> PassageVectors | None:

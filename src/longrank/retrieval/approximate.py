@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from longrank.errors import InputError, IntegrityError, MissingExtra
 from longrank.index import Index
 from longrank.index.folder import building
-from longrank.index.publishing import discard
+from longrank.index.publishing import discard, replace_folder
 from longrank.index.vectors import PassageVectors
 from longrank.retrieval.ann_methods import ANN_METHODS, AnnMethod, search, training_rows
-from longrank.retrieval.nearest import products, rounding
+from longrank.retrieval.products import products, rounding
 from longrank.retrieval.searcher import Hits
 from longrank.scoring.vectors import cosines
-from longrank.storage import MANIFEST, open_manifest, read_manifest, sync_folder, write_manifest
+from longrank.storage import MANIFEST, open_manifest, read_manifest, write_manifest
 from longrank.types import Float32s
 
 FORMAT, VERSION = "longrank approximate search", 1
@@ -106,10 +106,9 @@ def write_graph(
     with building(index.path) as work:
         faiss.write_index(built, str(work / "graph"))
         write_manifest(work, {**meta, "recall@100": measured(built, faiss, stored.matrix, ANN_METHODS[method])})
-        for name in ANN_METHODS:
+        replace_folder(work, stored.path / method, index.path)
+        for name in ANN_METHODS.keys() - {method}:
             discard(stored.path / name, index.path)
-        work.rename(stored.path / method)
-        sync_folder(stored.path)
     return Graph(stored.path / method, stored)
 
 

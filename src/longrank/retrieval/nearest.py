@@ -1,8 +1,8 @@
 """Documents whose stored passages are closest to a query's vector: exact search over memory-mapped vectors.
 
-A fast product finds the score of every passage up to rounding. The documents that can be among the best k by the bound
-of that rounding are scored again, row by row, as a bi-encoder scores passages. So the result does not depend on blocks,
-threads or the library of the product.
+A fast product finds the score of every passage up to an error of known size. The documents that can be among the best k
+by the bounds of that error are scored again from float32, row by row, as a bi-encoder scores passages. So the result
+does not depend on blocks, threads, the library of the product or the type of its numbers.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.index.vectors import PassageVectors
+from longrank.retrieval.products import Products, products_of
 from longrank.scoring.vectors import cosines
 from longrank.types import Float32s
-
-_ROWS = 1 << 14
-"""Vectors per block of the product; 24 MiB of 384 dimensions."""
 
 
 def best_documents(
@@ -40,33 +38,16 @@ def best_documents(
     Raises:
         IntegrityError: a stored vector is not finite; names passage and document.
     """
-    rough = products(stored.matrix, query)
+    rough = products_of(stored, query)
     offsets = stored.offsets.astype(np.int64)
-    documents = pooled(rough, offsets, best)
-    if not np.isfinite(documents).all():
-        stored.check_finite(rough)
-    margin = rounding(query)
-    allowed = np.arange(len(documents)) if mask is None else np.flatnonzero(mask)
-    numbers = allowed[candidates(documents[allowed], k, margin * best)]
-    scores = _exact(stored.matrix, offsets, numbers, rough, query, best, margin)
+    least, most = _document_bounds(rough, offsets, best)
+    if not np.isfinite(least).all():
+        stored.check_finite(rough.scores)
+    allowed = np.arange(len(least)) if mask is None else np.flatnonzero(mask)
+    numbers = allowed[candidates(least[allowed], most[allowed], k)]
+    scores = _exact(stored.matrix, offsets, numbers, rough, query, best)
     order = np.lexsort((ranks[numbers], scores))[::-1][:k]
     return numbers[order], scores[order]
-
-
-def products(matrix: NDArray[np.float32], query: Float32s, rows: int = _ROWS) -> Float32s:
-    """Return the products of all rows with a query, float32[n], block by block; exact up to `rounding`."""
-    scores = np.empty(len(matrix), np.float32)
-    for start in range(0, len(matrix), rows):
-        np.dot(matrix[start : start + rows], query, out=scores[start : start + rows])
-    return scores
-
-
-def rounding(query: Float32s) -> float:
-    """Return a bound of the difference between two float32 products of a unit vector with the query, in any order.
-
-    Each differs from the true product by at most ``H * 2**-24 * |query|`` (Higham 2002, section 3.1).
-    """
-    return float(2 * len(query) * 2.0**-24 * np.linalg.norm(query)) * 1.01
 
 
 def pooled(scores: Float32s, offsets: NDArray[np.int64], best: int) -> Float32s:
@@ -85,31 +66,44 @@ def pooled(scores: Float32s, offsets: NDArray[np.int64], best: int) -> Float32s:
     return sums.astype(np.float32)
 
 
-def candidates(documents: Float32s, k: int, margin: float) -> NDArray[np.int64]:
-    """Return the documents that can be among the best k if each score is off by at most `margin`, without sorting."""
-    n = len(documents)
-    if n <= k:
-        return np.arange(n)
-    bound = float(np.partition(documents, n - k)[n - k]) - 2 * margin
-    return np.flatnonzero(documents >= bound)
+def candidates(least: Float32s, most: Float32s, k: int) -> NDArray[np.int64]:
+    """Return the documents that can be among the best k, without sorting.
+
+    Args:
+        least: float32[D], a bound below the score of each document.
+        most: float32[D], a bound above it.
+        k: number of documents.
+    """
+    n = len(least)
+    return np.arange(n) if n <= k else np.flatnonzero(most >= np.partition(least, n - k)[n - k])
+
+
+def _document_bounds(rough: Products, offsets: NDArray[np.int64], best: int) -> tuple[Float32s, Float32s]:
+    """Return the least and the largest score that each document can have, float32[D] each."""
+    if isinstance(rough.error, np.ndarray):
+        bounds = (pooled(scores, offsets, best) for scores in (rough.scores - rough.error, rough.scores + rough.error))
+        least, most = bounds
+        return least, most
+    documents, error = pooled(rough.scores, offsets, best), np.float32(best * rough.error)
+    return documents - error, documents + error
 
 
 def _exact(  # noqa: PLR0917
     matrix: NDArray[np.float32],
     offsets: NDArray[np.int64],
     numbers: NDArray[np.int64],
-    rough: Float32s,
+    rough: Products,
     query: Float32s,
     best: int,
-    margin: float,
 ) -> Float32s:
     """Return the scores of some documents from exact products; passages that cannot count are left out."""
     counts = offsets[numbers + 1] - offsets[numbers]
     local = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     rows = np.arange(local[-1]) + np.repeat(offsets[numbers] - local[:-1], counts)
-    falling, _ = _falling(rough[rows], local)
+    least, most = rough.bounds(rows)
+    falling, _ = _falling(least, local)
     last = np.minimum(local[:-1] + best, local[1:]) - 1  # the last passage of each document that counts
-    kept = rough[rows] >= np.repeat(falling[last], counts) - 2 * margin
+    kept = most >= np.repeat(falling[last], counts)
     exact = np.full(len(rows), -np.inf, np.float32)
     exact[kept] = cosines(matrix[rows[kept]], query)
     return pooled(exact, local, best)

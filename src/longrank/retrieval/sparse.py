@@ -60,7 +60,7 @@ class Sparse(PassageSearch):
         documents = pooled(self.stored.scores(terms, weights), self.stored.offsets, self.best)
         found = documents > 0 if self._mask is None else (documents > 0) & self._mask
         numbers = np.flatnonzero(found)
-        numbers = numbers[candidates(documents[numbers], k, 0.0)]
+        numbers = numbers[candidates(documents[numbers], documents[numbers], k)]
         order = np.lexsort((self.index.id_ranks[numbers], documents[numbers]))[::-1][:k]
         return Hits(numbers[order], documents[numbers][order])
 

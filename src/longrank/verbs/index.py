@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import cast, get_args
 
 from longrank.collections.databases import is_address
 from longrank.collections.patterns import matching
@@ -14,6 +15,8 @@ from longrank.config import lookup
 from longrank.engines import Engine, open_engine
 from longrank.errors import InputError
 from longrank.index import Index
+from longrank.index.folder import VECTORS
+from longrank.index.vectors import VectorsType
 from longrank.types import Notes
 
 
@@ -40,6 +43,7 @@ def add_vectors(
     model: str,
     passages: str = "tokens",
     *,
+    dtype: str | None = None,
     ann: str | None = None,
     engine: str | Engine | None = None,
     workers: int | None = None,
@@ -53,6 +57,9 @@ def add_vectors(
         index: an index or its folder.
         model: a bi-encoder: an alias such as ``minilm``, a folder or a Hugging Face name.
         passages: how documents are split: a key of `longrank.text.segment.PRESETS`.
+        dtype: ``int8``: also store the vectors as 8-bit numbers, of which a search reads a quarter of the bytes; the
+            best are scored again from float32, so results stay the same. ``float32``: only that. None: as the index
+            has them now.
         ann: ``hnsw`` or ``ivf-pq``: also store a graph or quantised lists for approximate search; measures the recall.
         engine: where documents are encoded: ``local`` processes, ``ray`` or ``ray=ADDRESS``; as of
             `longrank.engines.open_engine`, as are `workers` and `resources`. The bytes are the same.
@@ -72,9 +79,12 @@ def add_vectors(
     from longrank.ranking import build
 
     folder, notes = index.path if isinstance(index, Index) else Path(index), Notes() if notes is None else notes
-    check_ann(ann, model)
+    check_search(ann, dtype, model)
+    before, numbers = _approximate(folder), cast("VectorsType | None", dtype)
     with open_engine(engine, workers=workers, resources=resources) as opened_engine:
-        path = build.add_vectors(folder, model, passages, notes, progress or (lambda n: None), engine=opened_engine)
+        path = build.add_vectors(
+            folder, model, passages, notes, progress or (lambda n: None), engine=opened_engine, dtype=numbers
+        )
     opened = Index(folder)
     if ann is not None:
         from longrank.index.vectors import stored_vectors
@@ -82,8 +92,18 @@ def add_vectors(
 
         graph = write_graph(opened, stored_vectors(opened, path.name), ann)
         notes.say(f"{ann}: recall@100 {graph.recall:.4f} of sampled passages against exact search")
+    else:
+        for lost in before - _approximate(folder):
+            notes.say(f"{path.name} has lost its approximate search; to build it again: --ann {lost.name}")
     opened.notes = notes
     return opened
+
+
+def _approximate(index: Path) -> set[Path]:
+    """Return the folders of approximate search in an index."""
+    from longrank.retrieval.ann_methods import ANN_METHODS
+
+    return {path for method in ANN_METHODS for path in (index / VECTORS).glob(f"*/{method}")}
 
 
 def add_sparse(
@@ -118,17 +138,20 @@ def add_sparse(
     return opened
 
 
-def check_ann(ann: str | None, vectors: str | None) -> None:
-    """Check before a long build that approximate search can be prepared after it; None: exact search.
+def check_search(ann: str | None, dtype: str | None, vectors: str | None) -> None:
+    """Check before a long build that a search of vectors can be prepared after it as `add_vectors` is told.
 
     Raises:
-        InputError: an unknown method, or no model of vectors.
+        InputError: an unknown method or type, or no model of vectors.
         MissingExtra: faiss is not installed.
     """
+    for option, value in {"--ann": ann, "--vectors-dtype": dtype}.items():
+        if value is not None and vectors is None:
+            raise InputError(f"{option} needs --vectors", fix="add --vectors minilm")
+    if dtype is not None:
+        lookup(dict.fromkeys(get_args(VectorsType)), dtype, "type of vectors")
     if ann is None:
         return
-    if vectors is None:
-        raise InputError("--ann needs --vectors", fix="add --vectors minilm")
     from longrank.retrieval.ann_methods import ANN_METHODS
     from longrank.retrieval.approximate import load_faiss
 

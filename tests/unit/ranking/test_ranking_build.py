@@ -8,12 +8,14 @@ import pytest
 from fakes import documents, index_of, queries
 from longrank.errors import InputError
 from longrank.index import Index, verify_index
+from longrank.index.vectors import stored_vectors
 from longrank.networks.feeding import OffsetTokenizer
 from longrank.protocols import ScoringTask
 from longrank.ranking.build import add_vectors, attach_vectors
 from longrank.ranking.known_passages import KnownPassages
 from longrank.ranking.one_query import rank_one
 from longrank.ranking.pipeline import open_pipeline
+from longrank.retrieval import make_retriever
 from longrank.scoring import make_scorer
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.text.segment import make_segmenter
@@ -191,3 +193,46 @@ def test_after_a_change_only_passages_of_new_documents_are_encoded(
     attach(reading, changed), attach(usual, built)
     for found, expected in zip(reading.score(tasks(changed)), usual.score(tasks(built)), strict=True):
         np.testing.assert_allclose(found.scores, expected.scores, atol=1e-6)
+
+
+def stored_files(index: Index) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (index.path / "vectors" / "tiny-windows").iterdir()}
+
+
+def test_int8_is_added_and_removed_without_encoding_and_kept_through_changes(
+    index: Index, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_vectors(index.path, model, "windows", Notes(), lambda done: None)
+    plain, encoded, encode = stored_files(index), [], BiEncoder.encode
+    monkeypatch.setattr(BiEncoder, "encode", lambda self, texts: encoded.extend(texts) or encode(self, texts))
+    for dtype, small in (("int8", True), (None, True), ("float32", False), (None, False), ("int8", True)):
+        add_vectors(index.path, model, "windows", Notes(), lambda done: None, dtype=dtype)  # type: ignore[arg-type]
+        assert stored_vectors(index).dtype == ("int8" if small else "float32")
+        assert small or stored_files(index) == plain
+    assert encoded == []
+    changed = index.delete([index.doc_id(1)]).add([("new", "New words on an old page.")])
+    with pytest.raises(InputError, match="these vectors are of other documents"):
+        stored_vectors(changed)
+    add_vectors(changed.path, model, "windows", Notes(), lambda done: None)
+    assert (encoded, stored_vectors(changed).dtype) == (["new"], "int8")
+    built = Index.build(list(changed), tmp_path / "built")
+    add_vectors(built.path, model, "windows", Notes(), lambda done: None, dtype="int8")
+    for query in queries(3):
+        one, other = (make_retriever(made, "dense", model=model).retrieve(query, 9) for made in (changed, built))
+        assert [row.doc_id for row in one] == [row.doc_id for row in other]
+        assert [row.score for row in one] == pytest.approx([row.score for row in other], abs=1e-6)
+
+
+def test_an_interrupted_change_of_the_type_leaves_the_vectors_as_they_were(
+    index: Index, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_vectors(index.path, model, "windows", Notes(), lambda done: None)
+    plain = stored_files(index)
+
+    def dying(done: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        add_vectors(index.path, model, "windows", Notes(), dying, dtype="int8")
+    assert stored_files(index) == plain
+    assert list(index.path.glob(".building-*")) == []

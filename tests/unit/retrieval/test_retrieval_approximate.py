@@ -14,7 +14,7 @@ from longrank.retrieval import Dense, first_stage
 from longrank.retrieval.ann_methods import ANN_METHODS, IvfPq
 from longrank.retrieval.approximate import Graph, open_graph, write_graph
 from longrank.retrieval.dense import FEWER
-from longrank.retrieval.nearest import products
+from longrank.retrieval.products import products
 from longrank.types import Notes
 from stored import encode, random_vectors, store
 

@@ -14,7 +14,8 @@ from longrank.fusion import linear, rrf
 from longrank.index import Index
 from longrank.index.vectors import PassageVectors, stored_vectors
 from longrank.retrieval import BM25, Dense, Hybrid, first_stage, make_retriever, open_retriever, retrieve_all
-from longrank.retrieval.nearest import best_documents, pooled, products, rounding
+from longrank.retrieval.nearest import best_documents, pooled
+from longrank.retrieval.products import products, rounding
 from longrank.scoring.vectors import cosines
 from longrank.types import Notes, Query, Run, ScoredDoc
 from stored import H, encode, random_vectors, store, unit

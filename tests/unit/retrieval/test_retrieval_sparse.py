@@ -16,6 +16,9 @@ from longrank.index import Index
 from longrank.index.sparse import stored_sparse
 from longrank.networks.learned_sparse import SparseModel
 from longrank.networks.model_files import find_model
+from longrank.ranking.explain import search
+from longrank.ranking.one_query import rank_one
+from longrank.ranking.pipeline import open_pipeline
 from longrank.retrieval import make_retriever
 from longrank.scoring import make_scorer
 from longrank.types import Document, Notes, Query
@@ -101,6 +104,22 @@ def test_the_hybrid_fuses_the_ranks_of_bm25_and_of_sparse_passages(index: Index,
     expected = {d: sum(1 / (60 + one.index(d) + 1) for one in ranks if d in one) for d in {*ranks[0], *ranks[1]}}
     found = make_retriever(index, "sparse-hybrid", model=model).retrieve(QUERIES[0], 1000)
     assert {row.doc_id: row.score for row in found} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("name", "reranks"), [("sparse", False), ("minilm-sparse", True)])
+def test_pipelines_rank_and_rerank_what_sparse_vectors_found(
+    index: Index, models: dict[str, Path], name: str, reranks: bool, tmp_path: Path
+) -> None:
+    model, encoder = str(models["splade"]), str(save_encoder(tmp_path / "encoder"))
+    pipeline = open_pipeline(index, name, model=encoder, assignments=[f"first_stage.model={model}"])
+    sparse = make_retriever(index, "sparse", model=model)
+    for query in QUERIES:
+        ranked = rank_one(pipeline, query, 9)
+        found = [row.doc_id for row in sparse.retrieve(query, 1000)]
+        order = [row.doc_id for row in ranked.run.get(query.query_id)]
+        assert sorted(order) == sorted(found) == sorted(one.doc_id for one in ranked.evidence)
+        assert reranks or order == found
+    assert all(result.passages for result in search(pipeline, "stone", k=3))
 
 
 def files(index: Path) -> dict[str, bytes]:

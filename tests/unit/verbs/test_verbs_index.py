@@ -121,3 +121,31 @@ def test_vectors_are_stored_once(docs: Path, tmp_path: Path) -> None:
     opened = add_vectors(built, "minilm", progress=done.append)
     assert (len(opened.vectors), sum(done)) == (1, 2)
     assert add_vectors(str(built.path), "minilm").vectors == opened.vectors
+    assert add_vectors(built, "minilm", dtype="int8").vectors == opened.vectors
+    assert (built.path / "vectors" / opened.vectors[0] / "int8").is_file()
+
+
+@pytest.mark.neural
+def test_approximate_search_that_went_with_its_vectors_is_said(docs: Path, tmp_path: Path) -> None:
+    pytest.importorskip("faiss", reason="needs the extra ann")
+    built = add_vectors(longrank.Index.build(docs, tmp_path / "index"), "minilm", ann="hnsw")
+    assert add_vectors(built, "minilm").notes.lines() == []
+    changed = built.add([("new", "A new page.")])
+    assert add_vectors(changed, "minilm").notes.lines() == [
+        "minilm-tokens has lost its approximate search; to build it again: --ann hnsw"
+    ]
+    assert add_vectors(changed, "minilm").notes.lines() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dtype": "int4"}, r"unknown type of vectors \(got 'int4'\); did you mean 'int8'"),
+        ({"ann": "hnws"}, r"unknown approximate search \(got 'hnws'\); did you mean 'hnsw'"),
+    ],
+)
+def test_a_wrong_way_to_search_vectors_is_refused_before_a_model_is_loaded(
+    tmp_path: Path, options: dict[str, str], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        add_vectors(tmp_path / "nowhere", "no-model", **options)  # type: ignore[arg-type]
