@@ -67,7 +67,8 @@ def save(page: Any, folder: Path, name: str) -> None:
 
 def take(browser: Any, url: str, collection: DemoCollection, folder: Path) -> None:
     """Take the pictures of searching, comparing, reading and reranking."""
-    first = browser.new_page()
+    first = opened(browser, url, 1280, 1000)
+    first.wait_for_selector("#view-search:not([hidden])")  # the models are loaded
     for name in ("mixed", "lexical", "bm25"):  # the first search of a pipeline compiles its loops
         first.request.post(f"{url}/search", data={"query": QUERY, "pipeline": name, "passages": 5}, timeout=180_000)
     page = opened(browser, asking(url, "search", "mixed"), 1280, 1000)
