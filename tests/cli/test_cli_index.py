@@ -139,7 +139,7 @@ def test_check_says_that_all_is_well(index: Path, capsys: pytest.CaptureFixture[
 
 
 def test_check_names_the_damaged_file_with_exit_code_3(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = next(index.glob("data-*/docs"))
+    file = next(index.glob("data-*/codes"))
     raw = bytearray(file.read_bytes())
     raw[0] ^= 1
     file.write_bytes(raw)
