@@ -6,11 +6,13 @@ import re
 import string
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import longrank
 from longrank.text import words as module
 from longrank.text.words import between_blanks, pieces, single_word, word_spans, words
 
@@ -133,3 +135,12 @@ def test_a_single_word_is_the_only_word(text: str) -> None:
 )
 def test_a_single_word_is_of_ascii_letters_and_digits(text: str, word: str | None) -> None:
     assert single_word(text) == word
+
+
+def test_no_pattern_has_a_possessive_group() -> None:
+    """Python 3.11.2, which Debian 12 has, never ends in such a group; the module `regex` may have them."""
+    possessive_group = re.compile(r"\)(?:[*+?]|\{[\d,]+\})\+")
+    sources = {path: path.read_text() for path in Path(longrank.__file__).parent.rglob("*.py")}
+    patterns = {path: text.replace("()*+,", "") for path, text in sources.items() if "import regex" not in text}
+    assert [path for path, text in patterns.items() if possessive_group.search(text)] == []
+    assert possessive_group.search(r"(?:a[.']b)*+") and possessive_group.search("(ab){2,3}+")
