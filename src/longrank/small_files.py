@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from stat import S_ISREG
@@ -15,6 +16,7 @@ CONFIG = 8 * MIB
 """Largest ``.json`` file of a model that is parsed whole, in bytes."""
 RECORD = 64 * MIB
 """Largest file of a manifest or record that LongRank wrote, in bytes."""
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP)
 
 
 def read_small(path: Path, limit: int, what: str = "this kind of file") -> bytes:
@@ -58,3 +60,20 @@ def check_size(path: Path, limit: int, what: str, opened: int | None = None) -> 
 def too_long(path: Path, limit: int, what: str) -> InputError:
     """Return the error for a file of more than `limit` bytes."""
     return InputError(f"is larger than {limit // MIB} MiB, the limit of {what}", path=path)
+
+
+def check_path(path: Path) -> None:
+    """Refuse a path that cannot be looked up; nothing need be there.
+
+    From Python 3.14, `Path.exists` and `Path.is_dir` answer False for such a path, as if nothing were there.
+
+    Raises:
+        OSError: the name is too long, or a folder above may not be searched.
+    """
+    try:
+        path.stat()
+    except ValueError:  # a zero byte: no file has such a name
+        return
+    except OSError as error:
+        if error.errno not in _ABSENT:
+            raise

@@ -189,7 +189,10 @@ def test_retrieving_from_no_index_is_exit_code_2(queries: Path, tmp_path: Path) 
     assert main(["retrieve", str(tmp_path), str(queries), "-o", str(tmp_path / "run")]) == 2
 
 
-def test_the_bytes_do_not_depend_on_the_environment(docs: Path, queries: Path, index: Path, tmp_path: Path) -> None:
+def test_the_bytes_do_not_depend_on_the_environment(docs: Path, queries: Path, tmp_path: Path) -> None:
+    os.utime(docs, (1, 1))  # of a file of the last seconds an index keeps no time
+    index = tmp_path / "index"
+    assert main(["index", str(docs), "-o", str(index)]) == 0
     folder = tmp_path / "elsewhere with spaces é"
     folder.mkdir()
     environment = {**os.environ, "LC_ALL": "C", "TZ": "Asia/Tokyo", "PYTHONHASHSEED": "7"}

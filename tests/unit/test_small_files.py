@@ -17,7 +17,7 @@ from longrank.formats.lines import read_lines
 from longrank.formats.queries import read_queries
 from longrank.networks.model_files import find_model
 from longrank.ranking.calibration import read_calibration
-from longrank.small_files import read_small
+from longrank.small_files import check_path, read_small
 from longrank.storage import MANIFEST, read_header, read_manifest
 from longrank.storage.workplace import read_json
 from longrank.types import Notes
@@ -95,3 +95,12 @@ def test_lines_of_nothing_are_refused_after_16_mib(tmp_path: Path) -> None:
         for _ in read_lines(path, Notes()):
             pass
     assert "--max-ratio" in str(error.value)
+
+
+def test_a_path_that_cannot_be_looked_up_is_refused_and_an_absent_one_is_not(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "round").symlink_to("round")
+    for name in (".", "file", "no", "no/no", "file/no", "round", "a\x00b"):
+        check_path(tmp_path / name)
+    with pytest.raises(OSError, match="File name too long"):
+        check_path(tmp_path / ("x" * 300))

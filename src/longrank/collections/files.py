@@ -20,6 +20,7 @@ from longrank.formats.arrow import dataset_files
 from longrank.formats.cord19 import METADATA, is_cord19
 from longrank.formats.corpora import EXTENSIONS, format_of, may_be
 from longrank.formats.records import CorpusOptions, FileOptions, SourceFile
+from longrank.small_files import check_path
 from longrank.storage import MANIFEST, open_manifest
 from longrank.types import Notes
 
@@ -65,6 +66,7 @@ def _listed(folder: Path, options: CorpusOptions) -> list[tuple[SourceFile, str]
 
 def _is_folder(path: Path) -> bool:
     try:
+        check_path(path)
         return path.is_dir()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None

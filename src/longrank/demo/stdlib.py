@@ -30,6 +30,8 @@ from longrank.types import Document, Notes
 
 MISSING = "demo modules that this Python does not have, dropped"
 
+_MOVED = {"warnings": "_py_warnings.py"}  # since Python 3.14, whose warnings.py only imports what is there
+
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _SELF = re.compile(r"^(self|cls)(, |$)")
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n\s*\n")
@@ -63,7 +65,7 @@ def documents(notes: Notes, names: Sequence[str] | None = None, root: Path | Non
 def source_file(name: str, root: Path) -> Path | None:
     """Return the source file of a module, ``name.py`` or ``name/__init__.py``; None if there is none."""
     place = root.joinpath(*name.split("."))
-    choices = (place.with_name(f"{place.name}.py"), place / "__init__.py")
+    choices = (root / _MOVED.get(name, ""), place.with_name(f"{place.name}.py"), place / "__init__.py")
     return next((path for path in choices if path.is_file()), None)
 
 

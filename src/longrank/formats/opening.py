@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from longrank.errors import InputError
-from longrank.small_files import MIB, check_size, too_long
+from longrank.small_files import MIB, check_path, check_size, too_long
 
 _MAGIC = (
     (b"\x1f\x8b", "gzip"),
@@ -101,6 +101,7 @@ def open_bytes(path: Path) -> BinaryIO:
         InputError: no such file, a folder, an archive, an unsupported compression, or no permission.
     """
     try:
+        check_path(path)
         _check_name(path)
         stream = path.open("rb")
         head = stream.peek(8)[:8]

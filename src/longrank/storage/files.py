@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from longrank.errors import BeingWritten, InputError, LongRankError
+from longrank.small_files import check_path
 from longrank.storage.temporaries import is_still, temporary_file
 
 
@@ -69,6 +70,7 @@ def check_writable(path: Path) -> None:
         InputError: the path is a folder, pipe or device, its folder is absent or read-only, or the name is too long.
     """
     try:
+        check_path(path)
         is_folder = path.is_dir()
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", path=path) from None

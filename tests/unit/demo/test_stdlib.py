@@ -132,6 +132,13 @@ def test_modules_submodules_and_packages_are_found_and_folders_without_init_are_
     assert source_file("two", tmp_path) is None
 
 
+def test_the_warnings_of_python_3_14_are_found_where_it_moved_them(tmp_path: Path) -> None:
+    write(tmp_path / "warnings.py", "")
+    assert source_file("warnings", tmp_path) == tmp_path / "warnings.py"
+    write(tmp_path / "_py_warnings.py", "")
+    assert source_file("warnings", tmp_path) == tmp_path / "_py_warnings.py"
+
+
 def test_a_missing_module_is_dropped_and_counted(tmp_path: Path) -> None:
     write(tmp_path / "one.py", '"""Text."""')
     notes = Notes()
