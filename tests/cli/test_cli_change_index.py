@@ -115,6 +115,15 @@ def test_an_update_after_an_interrupted_record_repeats_the_changes(notes_folder:
         (["--add", "notes", "my.index"], "doc_id is in the index already"),
         (["--delete", "ids.txt", "my.index"], "no such document in the index (got 'zz')"),
         (["--add", "notes", "no.index"], "no such index"),
+        (["--update", "my.index", "--compress"], "my.index: --compress is for a new index"),
+        (["--merge", "my.index", "--analyzer", "none"], "--analyzer is for a new index"),
+        (["--add", "new.jsonl", "my.index", "--analyzer-field", "lang"], "--analyzer-field is for a new index"),
+        (["--add", "new.jsonl", "my.index", "--expansions", "e.jsonl"], "--expansions is for a new index"),
+        (["--add", "new.jsonl", "my.index", "--original-copies", "2"], "--original-copies is for a new index"),
+        (["--add", "new.jsonl", "my.index", "--fields", "text"], "--fields is for a new index"),
+        (["--merge", "my.index", "--engine", "ray"], "--engine is for a new index"),
+        (["my.index", "--vectors", "minilm", "--shards", "2"], "--shards is for a new index"),
+        (["my.index", "--vectors", "minilm", "--compress"], "--compress is for a new index"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -122,12 +131,21 @@ def test_wrong_changes_are_one_line_and_change_nothing(
     notes_folder: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("ids.txt").write_text("a.txt\nzz\n")
+    Path("new.jsonl").write_text('{"doc_id": "d", "text": "Pigs grunt.", "lang": "en"}\n')
     before = Index("my.index").digest
     capsys.readouterr()
     assert main(["index", *arguments]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("longrank: error: ") and message in error
     assert Index("my.index").digest == before
+
+
+def test_a_change_may_repeat_the_options_of_its_index(notes_folder: Path) -> None:
+    options = ["--analyzer", "none", "--fields", "text"]
+    Path("new.jsonl").write_text('{"doc_id": "d", "text": "Pigs grunt."}\n')
+    assert main(["index", "notes", "-o", "plain.index", *options]) == 0
+    assert main(["index", "--add", "new.jsonl", "plain.index", *options]) == 0
+    assert len(Index("plain.index")) == 4
 
 
 def test_an_index_without_a_record_of_its_files_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

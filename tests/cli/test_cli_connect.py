@@ -148,10 +148,10 @@ def test_what_the_server_cannot_do_is_refused(
 
 
 def test_a_server_of_another_index_is_refused(
-    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    server: Server, engine: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["search", str(tmp_path / "other.index"), "fox", "--connect", server.url]) == 2
-    assert "/index: no such index" in capsys.readouterr().err
+    assert f"/index: no such index; this server has '{engine.index_name}'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from longrank.cli import console
 from longrank.errors import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from longrank.formats.records import CorpusOptions
     from longrank.index import Index
     from longrank.types import Notes
@@ -54,6 +56,43 @@ class Actions(NamedTuple):
             raise InputError("--add needs a source and an index", fix="longrank index --add SOURCE... INDEX")
         if not self.add and len(sources) != 1:
             raise InputError("one index is needed", got=" ".join(sources), fix="give the INDEX alone")
+
+
+_OF_BUILDS = {
+    "analyzer": "porter",
+    "analyzer_field": "",
+    "expansions": (),
+    "original_copies": 1,
+    "fields": ("title", "text"),
+    "compress": False,
+    "shards": 1,
+    "engine": None,
+}
+"""Options that a new index alone takes, and their defaults."""
+
+
+def check_build_options(path: Path, options: Mapping[str, object]) -> None:
+    """Refuse options of a new index that an existing index does not have: they would change nothing.
+
+    Args:
+        path: the existing index.
+        options: values of the command line.
+
+    Raises:
+        InputError: names the option.
+    """
+    from longrank.errors import InputError
+    from longrank.index import Index
+
+    index = Index(path)
+    existing = {**index.options.as_json(), "compress": index.options.compressed, "shards": len(index.parts)}
+    existing |= {"fields": index.options.fields, "expansions": ()}
+    for name, default in _OF_BUILDS.items():
+        if options[name] not in (default, existing.get(name)):
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(
+                f"{option} is for a new index", path=path, fix=f"leave it out, or build the index with {option}"
+            )
 
 
 def change(sources: list[str], actions: Actions, corpus: CorpusOptions, workers: int, notes: Notes) -> Index:

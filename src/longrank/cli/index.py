@@ -173,7 +173,7 @@ def index(
 
     longrank index --update my.index
     """
-    from longrank.cli.change_index import Actions, change
+    from longrank.cli.change_index import Actions, change, check_build_options
     from longrank.cli.skipped import SkippedFiles
     from longrank.errors import InputError
     from longrank.types import Notes
@@ -183,15 +183,18 @@ def index(
     check_search(ann, vectors_dtype, vectors)
     actions = Actions(add, replace_documents, delete, update, dry_run, merge)
     actions.check(sources, output, shards)
+    names, unread = (tuple(map(str.strip, part.split(","))) if part else () for part in (fields, index_only))
+    options: dict[str, Any] = {
+        "analyzer": analyzer,
+        "analyzer_field": analyzer_field,
+        "expansions": tuple(expansions or ()),
+        "original_copies": original_copies,
+        "compress": compress,
+    }
+    if output is None and (actions.any or ((vectors or sparse) and len(sources) == 1)):
+        of_builds = {"fields": names, "shards": shards, "engine": None if vectors else engine}
+        check_build_options(Path(sources[-1]), {**options, **of_builds})
     if output is not None or actions.any:
-        names, unread = (tuple(map(str.strip, part.split(","))) if part else () for part in (fields, index_only))
-        options: dict[str, Any] = {
-            "analyzer": analyzer,
-            "analyzer_field": analyzer_field,
-            "expansions": expansions or (),
-            "original_copies": original_copies,
-            "compress": compress,
-        }
         limits = {"max_uncompressed": max_uncompressed, "max_ratio": max_ratio}
         files = skipped.options(include or (), exclude or (), strict, ocr)
         corpus = replace(
@@ -216,7 +219,7 @@ def index(
                 where = {"workers": workers or (_WORKERS if engine is None else None), "engine": engine}
                 options |= {"corpus": corpus, "shards": shards, "resources": resources, **where}
                 _build(sources, output, options, notes)
-    elif (vectors is None and sparse is None) or expansions or len(sources) != 1:
+    elif (vectors is None and sparse is None) or len(sources) != 1:
         raise InputError("-o is needed", fix="longrank index SOURCE... -o INDEX")
     if vectors is not None:
         spread = engine, workers, resources

@@ -126,7 +126,7 @@ def _rankings(service: Service) -> APIRouter:
     @routes.post("/search", summary="Search the index", responses={200: {"model": SearchReply}})
     async def search(request: Request, body: SearchRequest) -> JSONResponse:
         if body.index is not None and body.index != service.engine.index_name:
-            raise Refusal(404, "not_found", "/index: no such index")
+            raise Refusal(404, "not_found", f"/index: no such index; this server has {service.engine.index_name!r}")
         deadline = _deadline(service, request)
         options: dict[str, Any] = {
             "k": body.k,

@@ -52,6 +52,7 @@ class Judging:
         self._topics = {topic.query_id: topic for topic in topics}
         self._ids = {_normalized(topic.text): topic.query_id for topic in reversed(topics)}
         self._one_writer = threading.Lock()
+        self._stamp = _stamp(path)
 
     @property
     def topics(self) -> list[Query]:
@@ -84,18 +85,28 @@ class Judging:
     def judge(self, query_id: str, doc_id: str, grade: int | None) -> None:
         """Keep a grade of a query's document; None: remove its grade.
 
+        Grades that another program has written into the file stay.
+
         Raises:
-            InputError: the document's id is not one word, as qrels files need it; nothing is changed.
+            InputError: the document's id is not one word, as qrels files need it, or another program has made the file
+                wrong; nothing is changed.
             LongRankError: the file cannot be written; nothing is changed.
         """
         check_id(doc_id, "doc_id", self._path)
         with self._one_writer:
+            self._read_again()
             mine = {name: kept for name, kept in self.grades(query_id).items() if grade is not None or name != doc_id}
             if grade is not None:
                 mine[doc_id] = grade
             grades = {**self._grades, query_id: mine}
             write_qrels(grades, self._path)
-            self._grades = grades
+            self._grades, self._stamp = grades, _stamp(self._path)
+
+    def _read_again(self) -> None:
+        """Read the grades of a file that another program has changed; if it is gone, the grades stay."""
+        stamp = _stamp(self._path)
+        if stamp not in (None, self._stamp):
+            self._grades, self._stamp = _grades(self._path, Notes()), stamp
 
     def add(self, text: str) -> Query:
         """Return the query with a text, as a new one if there is none, and keep it in the file of own queries.
@@ -140,12 +151,25 @@ def opened_judging(
     check_apart(path, queries)
     own = None if queries is not None else path.with_name(f"{path.stem}.queries.jsonl")
     with working_on(path):
-        grades = read_qrels(path, notes) if path.exists() and path.stat().st_size else {}
+        grades = _grades(path, notes)
         if queries is not None:
             topics: Sequence[Query] = read_queries(queries, notes)
         else:
             topics = read_queries(own, notes) if own is not None and own.exists() else []
         yield Judging(path, grades, topics, own, depth=depth, seed=seed)
+
+
+def _grades(path: Path, notes: Notes) -> dict[str, dict[str, int]]:
+    return read_qrels(path, notes) if path.exists() and path.stat().st_size else {}
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    """Return what a change of a file changes; None: no file."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _normalized(text: str) -> str:

@@ -171,4 +171,5 @@ def lock(path: Path) -> Iterator[None]:
 
 def _taken(path: Path, owner: str = "") -> BeingWritten:
     what = f"is being written by {owner or 'another process'}"
-    return BeingWritten(what, path=path.parent, fix="wait for it to end")
+    name = path.name.removesuffix(".lock").removeprefix(".")  # of the locked file; empty for a folder, which has .lock
+    return BeingWritten(what, path=path.parent / name, fix="wait for it to end")

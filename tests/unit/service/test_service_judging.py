@@ -185,8 +185,26 @@ def test_ids_that_no_qrels_file_can_hold_are_refused(judging: Judging, files: tu
     assert not files[0].exists()
 
 
+def test_grades_that_another_program_writes_stay(judging: Judging, files: tuple[Path, Path]) -> None:
+    judging.judge("1", "d", 3)
+    with files[0].open("a") as stream:
+        stream.write("7 0 x 2\n")
+    judging.judge("1", "e", 0)
+    assert files[0].read_text() == "1 0 d 3\n1 0 e 0\n7 0 x 2\n"
+    files[0].write_text("1 0 d\n")
+    with pytest.raises(InputError, match="3 columns instead of 4"):
+        judging.judge("1", "f", 1)
+    assert files[0].read_text() == "1 0 d\n"
+    files[0].unlink()  # what was judged is written again
+    judging.judge("1", "f", 1)
+    assert files[0].read_text() == "1 0 d 3\n1 0 e 0\n1 0 f 1\n7 0 x 2\n"
+
+
 def test_one_server_judges_into_a_file(judging: Judging, files: tuple[Path, Path]) -> None:
-    with pytest.raises(BeingWritten), opened_judging(files[0], str(files[1]), notes=Notes()):
+    with (
+        pytest.raises(BeingWritten, match=r"qrels\.txt: is being written by"),
+        opened_judging(files[0], str(files[1]), notes=Notes()),
+    ):
         pass
     with pytest.raises(InputError, match=r"use a name without \.gz"), opened_judging(Path("q.gz"), notes=Notes()):
         pass
