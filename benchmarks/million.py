@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -75,16 +77,26 @@ def anonymous_mib(pid: int) -> float:
     return total
 
 
-def watched(command: list[str]) -> dict[str, float]:
-    """Run a command; return its seconds and the peak of its anonymous memory."""
-    start, peak = time.monotonic(), 0.0
-    with subprocess.Popen(command) as process:
+def watched(command: list[str]) -> tuple[dict[str, float], str]:
+    """Run a command; return its seconds, processor seconds and peak of anonymous memory, and its (short) output."""
+    start, peak, before = time.monotonic(), 0.0, processor_seconds()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         while process.poll() is None:
             peak = max(peak, anonymous_mib(process.pid))
             time.sleep(0.1)
+        assert process.stdout is not None
+        output = process.stdout.read()
     if process.returncode:
         sys.exit(f"failed: {command}")
-    return {"seconds": round(time.monotonic() - start, 1), "peak_rss_anon_mib": round(peak)}
+    seconds, cpu_seconds = time.monotonic() - start, processor_seconds() - before
+    figures = {"seconds": round(seconds, 1), "cpu_seconds": round(cpu_seconds, 1), "peak_rss_anon_mib": round(peak)}
+    return figures, output
+
+
+def processor_seconds() -> float:
+    """Return the processor seconds of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def search(index: Path, n_queries: int, seed: int) -> None:
@@ -102,6 +114,24 @@ def search(index: Path, n_queries: int, seed: int) -> None:
     print(json.dumps({"p50_ms": round(p50, 2), "p95_ms": round(p95, 2), "mean_ms": round(float(np.mean(times)), 2)}))
 
 
+def measure(folder: Path, n_docs: int, *, n_queries: int, workers: int, seed: int) -> dict[str, Any]:
+    """Generate, build and search; what is in the folder is used again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    source, index = folder / f"{n_docs}.jsonl", folder / f"{n_docs}.index"
+    if not source.exists():
+        partial = source.with_suffix(".partial")
+        with partial.open("w") as stream:
+            stream.writelines(documents(n_docs, seed))
+        partial.rename(source)
+    longrank = [sys.executable, "-m", "longrank.cli.main"]
+    built, _ = watched([*longrank, "index", str(source), "-o", str(index), "--workers", str(workers)])
+    me = [sys.executable, __file__, "--folder", str(folder), "--queries", str(n_queries), "--seed", str(seed)]
+    searched, times = watched([*me, "--search-only", str(index)])
+    size = sum(path.stat().st_size for path in index.rglob("*") if path.is_file())
+    report = {"docs": n_docs, "source_bytes": source.stat().st_size, "index_bytes": size}
+    return {**report, "build": built, "search": {**searched, **json.loads(times)}}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--docs", type=int, default=1_000_000)
@@ -114,20 +144,8 @@ def main() -> None:
     if args.search_only:
         search(args.search_only, args.queries, args.seed)
         return
-    args.folder.mkdir(parents=True, exist_ok=True)
-    source, index = args.folder / f"{args.docs}.jsonl", args.folder / f"{args.docs}.index"
-    if not source.exists():
-        partial = source.with_suffix(".partial")
-        with partial.open("w") as stream:
-            stream.writelines(documents(args.docs, args.seed))
-        partial.rename(source)
-    longrank = [sys.executable, "-m", "longrank.cli.main"]
-    built = watched([*longrank, "index", str(source), "-o", str(index), "--workers", str(args.workers)])
-    me = [sys.executable, __file__, "--folder", str(args.folder), "--queries", str(args.queries)]
-    searched = watched([*me, "--seed", str(args.seed), "--search-only", str(index)])
-    size = sum(path.stat().st_size for path in index.rglob("*") if path.is_file())
-    report = {"docs": args.docs, "source_bytes": source.stat().st_size, "index_bytes": size}
-    print(json.dumps({**report, "build": built, "search": searched}))
+    options = {"n_queries": args.queries, "workers": args.workers, "seed": args.seed}
+    print(json.dumps(measure(args.folder, args.docs, **options)))
 
 
 if __name__ == "__main__":
