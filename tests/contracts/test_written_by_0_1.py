@@ -26,7 +26,8 @@ READ = ("read.passages=windows", "read.options={length=12, stride=8}", "read.max
 def before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Unpack the archive; its folder ``before`` is the working directory."""
     with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(tmp_path, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # absent before Python 3.11.4
+        archive.extractall(tmp_path)
     monkeypatch.chdir(tmp_path / "before")
     return tmp_path / "before"
 

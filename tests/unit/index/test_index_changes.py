@@ -50,6 +50,8 @@ class Sequence:
 
     def built(self, folder: Path | None = None) -> Index:
         """Build an index of the documents; in a third of the sequences, each is analysed by its own language."""
+        if self.mixed:
+            pytest.importorskip("Stemmer", reason="needs the extra languages")
         return Index.build(list(self.living.values()), folder, analyzer_field="tongue" if self.mixed else "")
 
     @property
