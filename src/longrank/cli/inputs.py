@@ -18,7 +18,17 @@ def output_file(output: Path, *inputs: Path | str | None) -> None:
         InputError: as `check_apart` and `check_writable`.
     """
     check_writable(output)
-    check_apart(output, *inputs)
+    check_apart(output, *inputs, *_settings_files(inputs))
+
+
+def _settings_files(inputs: Sequence[Path | str | None]) -> list[str]:
+    """Return the settings files of the stores among inputs."""
+    named = [str(place) for place in inputs if ":" in str(place)]
+    if not named:
+        return []
+    from longrank.retrieval.stores import is_store
+
+    return [place.partition(":")[2] for place in named if is_store(place)]
 
 
 def plot_file(plot: Path | None, *inputs: Path | str | None) -> None:

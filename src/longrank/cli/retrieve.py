@@ -98,6 +98,7 @@ def retrieve(
     from longrank.collections import places, read_queries
     from longrank.config import override
     from longrank.engines import EngineOptions
+    from longrank.errors import InputError
     from longrank.formats.trec import write_rankings
     from longrank.index import Index
     from longrank.index.filter_parsing import parsed_filter
@@ -105,6 +106,7 @@ def retrieve(
     from longrank.retrieval import first_stage
     from longrank.retrieval.blocks import Search
     from longrank.types import Notes
+    from longrank.verbs.check import is_index
     from longrank.verbs.retrieve import NO_RESULTS, expanded_queries, rankings
 
     notes = Notes()
@@ -119,6 +121,8 @@ def retrieve(
     query_list: list[Query] = read_queries(
         queries, notes, format=query_format, field=field, allow_empty=allow_empty_query
     )
+    if lang is not None and not is_index(index):
+        raise InputError("--lang needs a LongRank index", got=str(index), fix="leave out --lang")
     if lang is not None:
         query_list = in_language(query_list, lang, Index(index).options)
     records = expanded_queries(retriever, query_list) if explain_query or expanded else []

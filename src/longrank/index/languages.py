@@ -146,7 +146,12 @@ class Languages:
         field = self._options.analyzer_field
         if not field:
             return [ANALYZERS[self._options.analyzer]]
-        name = analyzer_of(query.fields.get(field, ""))
+        tag = query.fields.get(field, "")
+        try:
+            name = analyzer_of(tag)
+        except InputError as error:
+            place = f"query {query.query_id!r}: unknown language in {field!r}"
+            raise InputError(place, got=tag, fix=error.fix) from None
         if name is not None:
             check_analyzer(name)
         return self._living if name is None else [ANALYZERS[name]]

@@ -94,6 +94,8 @@ def search(
         if condition is not None:
             fix = "write the condition into the store's settings"
             raise InputError("a filter needs a LongRank index", got=str(index), fix=fix)
+        if lang is not None:
+            raise InputError("a language needs a LongRank index", got=str(index), fix="leave out the language")
         candidates = _of_store(str(index), query, pipeline, assignments, k=k, **options)
         if candidates is None:
             return Results(query, [], notes)

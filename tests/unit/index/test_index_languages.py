@@ -150,6 +150,8 @@ def test_wrong_languages_of_queries_are_refused() -> None:
     mixed, plain = Index.build(DOCS, analyzer_field="lang"), Index.build(DOCS)
     with pytest.raises(InputError, match=r"unknown language \(got 'klingon'\); give a code such as en"):
         retrieve(mixed, ["x"], lang="klingon")
+    with pytest.raises(InputError, match=r"query '7': unknown language in 'lang' \(got 'klingon'\); give a code"):
+        retrieve(mixed, {"7": {"text": "x", "lang": "klingon"}})
     with pytest.raises(InputError, match=r"share the analyzer porter \(got 'de'\); leave out the language"):
         retrieve(plain, ["x"], lang="de")
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from longrank import search
+from longrank.cli.main import main
 from longrank.errors import InputError, MissingExtra
 from longrank.retrieval.stores import STORES, is_store, open_store
 from longrank.types import Notes
@@ -25,6 +27,29 @@ def test_a_missing_client_names_its_extra(name: str, tmp_path: Path, monkeypatch
     (tmp_path / "store.toml").write_text("")
     with pytest.raises(MissingExtra, match=rf"needs the extra '{name}'; pip install '\.\[{name}\]'"):
         open_store(f"{name}:{tmp_path / 'store.toml'}", Notes())
+
+
+def test_the_settings_of_a_store_are_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings, queries = tmp_path / "store.toml", tmp_path / "queries.tsv"
+    settings.write_text('url = "http://localhost:9"')
+    queries.write_text("1\tfox\n")
+    assert main(["retrieve", f"opensearch:{settings}", str(queries), "-o", str(settings)]) == 2
+    assert "store.toml: is also an input and would be overwritten" in capsys.readouterr().err
+    assert settings.read_text() == 'url = "http://localhost:9"'
+
+
+def test_a_store_takes_no_language(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(STORES, "opensearch", lambda *_, **__: None)  # type: ignore[arg-type, return-value]
+    settings, queries = tmp_path / "store.toml", tmp_path / "queries.tsv"
+    settings.write_text("")
+    queries.write_text("1\tfox\n")
+    source = f"opensearch:{settings}"
+    assert main(["retrieve", source, str(queries), "-o", str(tmp_path / "run"), "--lang", "de"]) == 2
+    assert "--lang needs a LongRank index" in capsys.readouterr().err
+    with pytest.raises(InputError, match="a language needs a LongRank index"):
+        search(source, "fox", pipeline="lexical", lang="de")
 
 
 def test_only_known_stores_are_stores(tmp_path: Path) -> None:
