@@ -10,7 +10,6 @@ Two of a query's other passages are drawn among the teacher's best, one among al
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -19,10 +18,9 @@ from numpy.typing import NDArray
 
 from longrank.protocols import ScoringTask
 from longrank.scoring.bi_encoder import BiEncoder
-from longrank.scoring.lexical import LexicalScorer
-from longrank.text.analysis import ANALYZERS
+from longrank.scoring.lexical import LexicalScorer, TextStatistics
 from longrank.training.passage_data.examples import Example, group
-from longrank.types import Query
+from longrank.types import Document, Query
 
 T = TypeVar("T")
 _DEV_HARD, _DEV_RANDOM = 12, 3  # other passages of a query that validates
@@ -102,25 +100,9 @@ class Teacher:
 def lexical_scores(pool: Pool) -> NDArray[np.float32]:
     """Return BM25 over the query's best BM25 of every query and text, float32[Q, N]."""
     tasks = [ScoringTask(query, "", (), tuple(pool.texts)) for query in pool.queries]
-    bm25 = np.stack([found.scores for found in LexicalScorer(PoolStatistics(pool.texts)).score(tasks)])
+    statistics = TextStatistics([Document(str(number), "", text) for number, text in enumerate(pool.texts)])
+    bm25 = np.stack([found.scores for found in LexicalScorer(statistics).score(tasks)])
     return bm25 / np.maximum(bm25.max(axis=1, keepdims=True), np.float32(1e-9))
-
-
-class PoolStatistics:
-    """A pool as the collection that BM25 knows."""
-
-    analyzer = staticmethod(ANALYZERS["porter"])
-    digest = "pool"
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        analysed = [self.analyzer(text) for text in texts]
-        self._df = Counter(term for terms in analysed for term in set(terms))
-        self.n_nonempty = sum(map(bool, analysed))
-        self.avgdl = sum(map(len, analysed)) / self.n_nonempty
-
-    def df(self, term: str) -> int:
-        """Return how many texts hold `term`."""
-        return self._df[term]
 
 
 def examples(pool: Pool, teacher: Teacher, settings: Settings) -> list[Example]:
