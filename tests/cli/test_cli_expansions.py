@@ -112,4 +112,4 @@ def test_a_mistake_leaves_the_index_that_is_there(folder: Path) -> None:
 def test_an_index_that_exists_takes_no_expansions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["index", "docs.jsonl", "-o", "index"]) == 0
     assert main(["index", "index", "--vectors", "minilm", "--expansions", "d2q.jsonl"]) == 2
-    assert "-o is needed" in capsys.readouterr().err
+    assert "--expansions is for a new index" in capsys.readouterr().err
