@@ -35,7 +35,7 @@ from longrank.retrieval.similarities import similarity_options as similarity_opt
 from longrank.retrieval.sparse import Sparse as Sparse
 from longrank.retrieval.sparse import open_sparse
 from longrank.retrieval.stores import STORES as STORES
-from longrank.retrieval.stores import StoreRetriever, is_store, open_store
+from longrank.retrieval.stores import StoreRetriever, check_no_filter, is_store, open_store
 from longrank.types import Notes
 
 if TYPE_CHECKING:
@@ -82,9 +82,7 @@ def _of_store(source: Path | str, stage: FirstStage, notes: Notes | None, filter
     if stage != PRESETS["bm25-anserini"]:
         fix = "leave the preset and its options out; the settings file says how the store ranks"
         raise InputError("a store ranks by itself, not by a preset", got=str(source), fix=fix)
-    if filter is not None:
-        fix = "write the condition into the store's settings"
-        raise InputError("a filter needs a LongRank index", got=str(source), fix=fix)
+    check_no_filter(source, filter)
     notes = Notes() if notes is None else notes
     return StoreRetriever(open_store(source, notes), notes)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from longrank.index import Index
 from longrank.index.accumulate import add_bm25
+from longrank.index.postings import FoundTerms
 from longrank.index.similarity import LENGTHS, idfs, inverse_norms
 from longrank.index.stored_postings import PackedTerms
 from longrank.retrieval.searcher import Hits, QueryTerms, Searcher, check
@@ -49,13 +49,11 @@ class BM25(Searcher):
         self.k1, self.b = k1, b
         self._norms = inverse_norms(self.lengths, index.avgdl or 1.0, k1, b)
 
-    def search(self, weights: Mapping[str, float], k: int) -> Hits:
-        """Return the best documents, to the last bit as `Searcher.search` does; packed postings are searched faster."""
-        check("k", k, k >= 1, "at least 1")
-        found, shares = self._found(weights)
+    def _best(self, found: FoundTerms, shares: NDArray[np.floating], k: int) -> Hits:
+        """Return the best documents, to the last bit as `Searcher` does; packed postings are searched faster."""
         packed = [terms for terms in found.segments if isinstance(terms, PackedTerms)]
         if not len(shares) or len(packed) < len(found.segments):
-            return super().search(weights, k)
+            return super()._best(found, shares, k)
         slots, scores = self._windows.search(packed, shares, k, self.ties == "doc_id", self._excluded)
         return Hits(self._slots.numbers(slots), scores)
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import copy
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from longrank.config import check_at_least, suggestion
 from longrank.errors import InputError
 from longrank.retrieval.anserini import SEARCHER, anserini
 from longrank.retrieval.feedback import FEEDBACKS
+from longrank.retrieval.noting import Noting
 from longrank.retrieval.presets import FirstStage
 from longrank.retrieval.similarities import parameters_of
 from longrank.types import Notes, Query, Run, ScoredDoc
@@ -33,7 +33,7 @@ _OPTIONS = {
 """Feedback models of pyserini and their options."""
 
 
-class LuceneRetriever:
+class LuceneRetriever(Noting):
     """Ranks the documents of a Lucene index; thread-safe, but calls wait for each other.
 
     Attributes:
@@ -68,12 +68,6 @@ class LuceneRetriever:
         self._least = 1  # least number of documents per search
         with self._refusals():
             self._searcher = self._java.call(self._opened, stage, options)
-
-    def noting(self, notes: Notes) -> Self:
-        """Return the same retriever with other notes."""
-        retriever = copy(self)
-        retriever.notes = notes
-        return retriever
 
     def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
         """Return at most `k` documents, best first, ties by doc_id descending.

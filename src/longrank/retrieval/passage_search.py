@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from longrank.errors import IntegrityError
 from longrank.index import Index
+from longrank.retrieval.noting import Noting
 from longrank.retrieval.searcher import Hits, check
 from longrank.types import Notes, Query, ScoredDoc, scored_docs
 
 NOTHING = Hits(np.empty(0, np.int64), np.empty(0, np.float32))
 
 
-class PassageSearch(ABC):
+class PassageSearch(Noting, ABC):
     """Ranks documents by their passages; safe to use from several threads.
 
     Args:
@@ -46,12 +47,6 @@ class PassageSearch(ABC):
         """Return the same first stage among the documents of a mask, bool[D]; scores stay the same."""
         retriever = copy(self)
         retriever._mask = mask
-        return retriever
-
-    def noting(self, notes: Notes) -> Self:
-        """Return the same first stage with other notes."""
-        retriever = copy(self)
-        retriever.notes = notes
         return retriever
 
     def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:

@@ -22,6 +22,7 @@ from longrank.index.accumulate import best
 from longrank.index.arrays import Array
 from longrank.index.postings import FoundTerms
 from longrank.index.similarity import LENGTHS, length_codes
+from longrank.retrieval.noting import Noting
 from longrank.types import Float32s, Notes, Query, ScoredDoc, scored_docs
 
 MAX_TERMS = 1024
@@ -68,7 +69,7 @@ class ExpandedQuery(NamedTuple):
     expanded: bool
 
 
-class Searcher(ABC):
+class Searcher(Noting, ABC):
     """A first stage over an index; safe to use from several threads.
 
     Attributes:
@@ -143,14 +144,19 @@ class Searcher(ABC):
             InputError: k < 1, or a weight that is not positive and finite.
         """
         check("k", k, k >= 1, "at least 1")
+        return self._best(*self._found(weights), k)
+
+    def _best(self, found: FoundTerms, shares: NDArray[np.floating], k: int) -> Hits:
+        """Return the best documents for terms that are in the index, and their `_weights`."""
         sums, slots = self._sums(), self._slots
-        for terms, (first, end) in zip(self._known(weights), pairwise(slots.bases.tolist()), strict=True):
+        for segment, (first, end) in zip(found.segments, pairwise(slots.bases.tolist()), strict=True):
+            terms = QueryTerms(shares, found.dfs, found.counts, *segment.decoded(), self._classes[first:end])
             self._add(terms, sums[first:end])
         sums[slots.dead] = -0.0  # as if no term occurred in them
         if self._excluded is not None:
             np.copyto(sums, -0.0, where=self._excluded)
-        found, scores = best(sums, slots.ranks, k, descending=self.ties == "doc_id")
-        return Hits(slots.numbers(found), scores)
+        best_slots, scores = best(sums, slots.ranks, k, descending=self.ties == "doc_id")
+        return Hits(slots.numbers(best_slots), scores)
 
     def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
         """Return at most `k` documents with a query term, best first; none for a query without terms.
@@ -175,12 +181,6 @@ class Searcher(ABC):
         searcher._excluded = ~self._slots.spread(mask)
         return searcher
 
-    def noting(self, notes: Notes) -> Self:
-        """Return the same searcher with other notes."""
-        searcher = copy(self)
-        searcher.notes = notes
-        return searcher
-
     def _found(self, weights: Mapping[str, float]) -> tuple[FoundTerms, NDArray[np.floating]]:
         """Return the terms that are in the index, in alphabetical order, and their `_weights`."""
         for term, weight in weights.items():
@@ -189,15 +189,6 @@ class Searcher(ABC):
         ordered = sorted(weights)  # the order of the numbers of terms
         found = self.index.inverted.found(ordered)
         return found, self._weights(np.array([weights[ordered[n]] for n in found.places.tolist()]), found.dfs)
-
-    def _known(self, weights: Mapping[str, float]) -> list[QueryTerms]:
-        """Return the terms that are in the index, with their postings in each segment."""
-        found, shares = self._found(weights)
-        bounds = zip(found.segments, pairwise(self._slots.bases.tolist()), strict=True)
-        return [
-            QueryTerms(shares, found.dfs, found.counts, *terms.decoded(), self._classes[first:end])
-            for terms, (first, end) in bounds
-        ]
 
     def _sums(self) -> NDArray[np.float64]:
         """Return the accumulators of this thread, reset for `longrank.index.accumulate`."""

@@ -19,7 +19,7 @@ from longrank.ranking.results import Results
 from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings, default_pipeline, load_pipeline
 from longrank.ranking.timed import Deadline, check_deadline
 from longrank.ranking.timed_search import search_within
-from longrank.retrieval.stores import is_store, open_store
+from longrank.retrieval.stores import check_no_filter, is_store, open_store
 from longrank.text.words import readable
 from longrank.types import Notes, Query
 
@@ -91,9 +91,7 @@ def search(
     assignments = [*listed(assignments), *(ALLOW_UNTRAINED if allow_untrained else ())]
     options: dict[str, Any] = {"model": model, "score_cache": score_cache, "notes": notes}
     if is_store(index):
-        if condition is not None:
-            fix = "write the condition into the store's settings"
-            raise InputError("a filter needs a LongRank index", got=str(index), fix=fix)
+        check_no_filter(index, condition)
         if lang is not None:
             raise InputError("a language needs a LongRank index", got=str(index), fix="leave out the language")
         candidates = _of_store(str(index), query, pipeline, assignments, k=k, **options)

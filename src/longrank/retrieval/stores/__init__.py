@@ -33,6 +33,17 @@ def is_store(source: object) -> bool:
     return isinstance(source, str | Path) and bool(colon) and name in STORES
 
 
+def check_no_filter(source: object, filter: object) -> None:
+    """Refuse a filter of documents by their metadata, which only an index has.
+
+    Raises:
+        InputError: there is a filter.
+    """
+    if filter is not None:
+        fix = "write the condition into the store's settings"
+        raise InputError("a filter needs a LongRank index", got=str(source), fix=fix)
+
+
 def open_store(source: str | Path, notes: Notes) -> Store:
     """Read the settings of a store; it is reached by the first query.
 

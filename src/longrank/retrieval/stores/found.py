@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.formats.records import Composer, CorpusOptions, Record
+from longrank.retrieval.noting import Noting
 from longrank.text.words import readable
 from longrank.types import Document, Notes, Query, Run, ScoredDoc
 
@@ -44,7 +44,7 @@ class Store(Protocol):
         ...
 
 
-class StoreRetriever:
+class StoreRetriever(Noting):
     """Ranks by the scores of a store, one query after another.
 
     Attributes:
@@ -57,12 +57,6 @@ class StoreRetriever:
 
     def __init__(self, store: Store, notes: Notes) -> None:
         self.store, self.notes = store, notes
-
-    def noting(self, notes: Notes) -> Self:
-        """Return the same retriever with other notes."""
-        retriever = copy(self)
-        retriever.notes = notes
-        return retriever
 
     def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
         """Return at most `k` documents, best first, ties by doc_id descending.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,7 +78,7 @@ class Fault(NamedTuple):
     message: str
 
 
-class SearchEngine:
+class SearchEngine(ABC):
     """Candidates from a search engine; `_send` and `_fault` are those of its client.
 
     Args:
@@ -160,13 +161,13 @@ class SearchEngine:
             fix = _FIXES.get(fault.status, "see `fields` and `body`" if fault.status == 400 else "")
         return InputError(what, path=self.path, fix=fix or None)
 
+    @abstractmethod
     def _send(self, body: dict[str, Any]) -> Mapping[str, Any]:
         """Send a search request, and return the answer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _fault(self, error: Any) -> Fault:
         """Describe an error of the client."""
-        raise NotImplementedError
 
 
 def reason_in(body: Any, otherwise: str) -> str:
