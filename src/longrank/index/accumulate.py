@@ -9,6 +9,7 @@ within five orders of magnitude, sums are also exact (29 bits are left to sum up
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,12 @@ _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 
 @compiled
+def bm25_score(weight: Any, tf: Any, norm: Any) -> Any:
+    """Return ``w - w / (1 + tf * norm)`` in float32, operation by operation as Lucene computes it."""
+    return weight - weight / (_ONE + np.float32(tf) * norm)
+
+
+@compiled
 def add_bm25(  # noqa: PLR0917 - compiled code takes plain arrays, by position
     docs: NDArray[np.uint32],
     tfs: Array,
@@ -33,7 +40,7 @@ def add_bm25(  # noqa: PLR0917 - compiled code takes plain arrays, by position
     norms: Float32s,
     sums: NDArray[np.float64],
 ) -> None:
-    """Add ``w - w / (1 + tf * norm)`` for each posting of some terms.
+    """Add the score of each posting of some terms.
 
     Args:
         docs: document numbers of all postings.
@@ -49,7 +56,7 @@ def add_bm25(  # noqa: PLR0917 - compiled code takes plain arrays, by position
         weight = weights[term]
         for i in range(starts[term], stops[term]):
             doc = docs[i]
-            sums[doc] += weight - weight / (_ONE + np.float32(tfs[i]) * norms[classes[doc]])
+            sums[doc] += bm25_score(weight, tfs[i], norms[classes[doc]])
 
 
 @compiled

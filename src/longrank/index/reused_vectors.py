@@ -33,9 +33,16 @@ class ReusedVectors:
             except (InputError, IntegrityError):  # damaged: encoded again
                 continue
 
+    def has(self, document: Document) -> bool:
+        """Tell whether there are vectors of a document's content."""
+        return self._number(document) is not None
+
+    def _number(self, document: Document) -> int | None:
+        return self._numbers.get(hash_of(document)) if self._numbers else None
+
     def of(self, document: Document) -> DocumentVectors | None:
         """Return the stored vectors of a document; None if there are none of this content."""
-        number = self._numbers.get(hash_of(document))
+        number = self._number(document)
         if self._stored is None or number is None:
             return None
         spans = self._stored.spans(number)

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.index.accumulate import bm25_score
 from longrank.index.arrays import Array
 from longrank.index.blocks import BLOCK, PAIRS, PER_BLOCK
 from longrank.index.compiling import compiled
 from longrank.index.window_terms import TABLE_TFS
 from longrank.types import Float32s
-
-_ONE = np.float32(1)
 
 
 @compiled
@@ -40,7 +39,7 @@ def _tabulate(weight: Any, norms: Float32s, table: Float32s) -> None:
     """Set ``table[(tf - 1) * 256 + class]`` to the score of BM25."""
     for tf in range(TABLE_TFS):
         for code in range(256):
-            table[tf * 256 + code] = weight - weight / (_ONE + np.float32(tf + 1) * norms[code])
+            table[tf * 256 + code] = bm25_score(weight, tf + 1, norms[code])
 
 
 @compiled
@@ -54,5 +53,5 @@ def _bound(codes: Array, begin: Any, df: Any, weight: Any, norms: Float32s) -> A
         tf, code = codes[pairs + 2 * pair], codes[pairs + 2 * pair + 1]
         if tf == 255:
             return np.float64(weight)
-        most = max(most, weight - weight / (_ONE + np.float32(tf) * norms[code]))
+        most = max(most, bm25_score(weight, tf, norms[code]))
     return np.float64(most)

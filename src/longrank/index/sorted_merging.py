@@ -6,6 +6,8 @@ bytes; a string that begins another string is the smaller of the two.
 
 from __future__ import annotations
 
+import numpy as np
+
 from longrank.index.arrays import Array
 from longrank.index.compiling import compiled
 
@@ -81,6 +83,21 @@ def number_distinct(text: Array, bounds: Array, order: Array, numbers: Array) ->
 
 
 @compiled
+def _first_not_below(  # noqa: PLR0917
+    text: Array, bounds: Array, order: Array, low: int, high: int, needle_text: Array, start: int, stop: int
+) -> int:
+    """Return the first place of ``[low:high]`` in a sorted list whose string is not below a needle; else `high`."""
+    while low < high:
+        middle = (low + high) // 2
+        string = order[middle] if len(order) else middle
+        if _compared(text, bounds[string], bounds[string + 1], needle_text, start, stop) < 0:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
 def find_sorted(  # noqa: PLR0917
     text: Array,
     bounds: Array,
@@ -111,14 +128,7 @@ def find_sorted(  # noqa: PLR0917
             if comparison >= 0:
                 break
             low, high, step = high + 1, high + step, 2 * step
-        high = min(high, n)
-        while low < high:
-            middle = (low + high) // 2
-            string = order[middle] if len(order) else middle
-            if _compared(text, bounds[string], bounds[string + 1], needle_text, start, stop) < 0:
-                low = middle + 1
-            else:
-                high = middle
+        low = _first_not_below(text, bounds, order, low, min(high, n), needle_text, start, stop)
         places[i], held[i] = low, False
         if low < n:
             string = order[low] if len(order) else low
@@ -147,16 +157,10 @@ def find_terms(  # noqa: PLR0917
         places: int64[m], number of each term in the segment, -1 if the segment lacks the term; changed.
         dfs, counts: int64[m], to which documents and occurrences of each term are added; changed.
     """
-    n, low = len(bounds) - 1, 0
+    n, low, as_they_lie = len(bounds) - 1, 0, np.empty(0, np.uint32)
     for i in range(len(places)):
         start, stop = needle_bounds[i], needle_bounds[i + 1]
-        high = n
-        while low < high:
-            middle = (low + high) // 2
-            if _compared(terms, bounds[middle], bounds[middle + 1], needle_text, start, stop) < 0:
-                low = middle + 1
-            else:
-                high = middle
+        low = _first_not_below(terms, bounds, as_they_lie, low, n, needle_text, start, stop)
         places[i] = -1
         if low < n and _compared(terms, bounds[low], bounds[low + 1], needle_text, start, stop) == 0:
             places[i] = low

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.index.accumulate import bm25_score
 from longrank.index.arrays import Array
 from longrank.index.blocks import BLOCK, decode_block
 from longrank.index.compiling import compiled
@@ -16,7 +17,6 @@ from longrank.types import Float32s
 TABLE_TFS = 16  # tfs of a table of scores
 TABLE = TABLE_TFS * 256
 _TABLE_BITS = 4
-_ONE = np.float32(1)
 _U = np.uint64
 
 
@@ -82,7 +82,7 @@ def _add_codes(codes: Array, tf_bits: Any, first: Any, classes: Array, table: Ar
 def _add_postings(docs: Array, tfs: Array, base: Any, classes: Array, weight: Any, norms: Array, sums: Array) -> None:
     for i in range(_U(len(docs))):
         doc = _U(docs[i]) - base
-        sums[doc] += weight - weight / (_ONE + np.float32(tfs[i]) * norms[classes[doc]])
+        sums[doc] += bm25_score(weight, tfs[i], norms[classes[doc]])
 
 
 @compiled
@@ -235,8 +235,7 @@ def look_up(terms: Terms, term: Any, base: Any, docs: Docs, sums: Array, places:
             size = _load(terms, term, block)
             at = _lower(terms.docs[term], 0, size, doc)
             if at < size and terms.docs[term, at] == doc:
-                tf = np.float32(terms.tfs[term, at])
-                sums[place] += weight - weight / (_ONE + tf * docs.norms[docs.classes[doc]])
+                sums[place] += bm25_score(weight, terms.tfs[term, at], docs.norms[docs.classes[doc]])
         places[kept] = place
         kept += sums[place] >= needed
     terms.cursors[term, 0] = block

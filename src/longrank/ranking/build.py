@@ -169,7 +169,7 @@ def _encoded(
     reused: ReusedVectors,
 ) -> Iterator[DocumentVectors]:
     """Yield the vectors of all documents; those of documents that had vectors before a change are not computed."""
-    new = (document for document in index if reused.of(document) is None)
+    new = (document for document in index if not reused.has(document))
     computed = _computed(new, encoder, engine, notes)
     for document in index:
         yield reused.of(document) or next(computed)

@@ -122,7 +122,7 @@ class Judging:
                 raise InputError("only the queries of the topics file can be judged", got=text)
             names = (f"q{n}" for n in range(1, len(self._topics) + len(self._grades) + 2))
             query_id = next(name for name in names if name not in self._topics and name not in self._grades)
-            topics = {**self._topics, query_id: Query(query_id, " ".join(readable(text).split()))}
+            topics = {**self._topics, query_id: Query(query_id, _normalized(text))}
             with atomic_write(self._own, "w") as stream:
                 stream.writelines(_row(topic) for topic in topics.values())
             self._topics = topics
