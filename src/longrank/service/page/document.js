@@ -1,6 +1,6 @@
 // The document view: the whole text, opened at its best place, with steps between its places.
 
-import { byId, h } from "./dom.js";
+import { byId, h, isModified } from "./dom.js";
 import { ask, search } from "./api.js";
 import { figures } from "./card.js";
 import { copyButton } from "./command.js";
@@ -42,7 +42,7 @@ export function showPassage(at) {
 /** Handle the keys n and p while the document has the focus. */
 export function openDocuments() {
   byId("view-document").addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey || event.target.matches("textarea, select")) return;
+    if (isModified(event) || event.target.matches("textarea, select")) return;
     const by = { n: 1, p: -1 }[event.key];
     if (by) bar?.step(by);
   });

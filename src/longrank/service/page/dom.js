@@ -12,6 +12,9 @@ export function svg(tag, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
 }
 
+/** Tell whether a key is pressed with Alt, Control or Meta, for the browser or the system. */
+export const isModified = (event) => event.altKey || event.ctrlKey || event.metaKey;
+
 export const byId = (id) => document.getElementById(id);
 
 /** Announce a message to screen readers. */

@@ -1,6 +1,6 @@
 // Grades of documents: buttons with keys, and the server's qrels file behind them.
 
-import { announce, byId, h } from "./dom.js";
+import { announce, byId, h, isModified } from "./dom.js";
 import { ask } from "./api.js";
 import { problem } from "./problem.js";
 
@@ -16,7 +16,7 @@ export function openJudging(info) {
 
 /** Return the grade of a pressed key; null: the key is no grade, or belongs to a field. */
 export function gradeOf(event) {
-  if (event.altKey || event.ctrlKey || event.metaKey || event.target.matches("input, textarea, select")) return null;
+  if (isModified(event) || event.target.matches("input, textarea, select")) return null;
   return levels.find(({ grade }) => String(grade) === event.key)?.grade ?? null;
 }
 
@@ -74,7 +74,7 @@ async function keep(card, grade, undo = false) {
 }
 
 async function onKey(event) {
-  if (!shown) return;
+  if (!shown || isModified(event)) return;
   const card = event.target.closest(".card");
   const grade = gradeOf(event);
   const cards = cardsIn(byId("columns")).filter((item) => item.closest(".column") === card?.closest(".column"));

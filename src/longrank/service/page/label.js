@@ -1,6 +1,6 @@
 // The label view: the pooled documents of a topic one after another, blind, graded by key.
 
-import { announce, byId, h } from "./dom.js";
+import { announce, byId, h, isModified } from "./dom.js";
 import { ask } from "./api.js";
 import { gradeButtons, gradeOf, judge } from "./judging.js";
 import { plural } from "./numbers.js";
@@ -143,7 +143,7 @@ async function keep(number, grade) {
 
 function onKey(event) {
   const grade = gradeOf(event);
-  if (!pool || event.target.matches("select, input, textarea") || event.altKey || event.ctrlKey || event.metaKey) return;
+  if (!pool || isModified(event) || event.target.matches("input, textarea, select")) return;
   if (grade !== null && pool.documents.length) give(grade);
   else if (event.key === "n") step(1);
   else if (event.key === "p") step(-1);

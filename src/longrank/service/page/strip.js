@@ -1,6 +1,6 @@
 // A strip of passage scores along a document. It is one stop of the Tab key; arrow keys move between passages.
 
-import { h, svg } from "./dom.js";
+import { h, isModified, svg } from "./dom.js";
 import { coarser, stretches } from "./heat.js";
 import * as numbers from "./numbers.js";
 import { bestOf } from "./places.js";
@@ -57,7 +57,7 @@ export function drawStrip({ passages, places, length, scale, names, label, go })
     if (n !== undefined) go(n);
   });
   picture.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (isModified(event)) return;
     const target = { Home: 0, End: passages.length - 1 }[event.key] ?? current + (STEPS[event.key] ?? NaN);
     if (event.key === "Enter") go(current);
     else if (!Number.isNaN(target)) select(Math.max(0, Math.min(passages.length - 1, target)));
