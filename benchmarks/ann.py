@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.dense_speed import peak, unmapped
+from benchmarks.memory import peak, unmapped
 from benchmarks.passages import sampled
 from longrank.collections import open_collection, read_queries
 from longrank.index import Index

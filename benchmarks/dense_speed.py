@@ -14,10 +14,8 @@ from __future__ import annotations
 import argparse
 import ctypes
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,12 +23,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.memory import peak, unmapped
 from longrank.index.int8 import Int8Rows, int8_rows
 from longrank.retrieval.nearest import best_documents
 from longrank.retrieval.products import int8_products, products
 
 H, PASSAGES, K = 384, 50, 100
-_AT_ONCE, _PAGE = 1 << 14, 4096
+_AT_ONCE = 1 << 14
 Vectors = NDArray[np.float32]
 Way = Callable[[], object]
 
@@ -51,8 +50,8 @@ def main() -> None:
         rows = {name: measured(prepare, args.repeats) for name, prepare in made.items()}
     read = min(milliseconds for name, (milliseconds, _) in rows.items() if name.startswith("read"))
     print(f"{args.passages:,} passages; {matrix.nbytes / 1e9 / read * 1e3:.1f} GB/s read")
-    for name, (milliseconds, peak) in rows.items():
-        print(f"| {name} | {milliseconds:.1f} | {read / milliseconds:.2f} | {peak / 1e6:,.0f} |")
+    for name, (milliseconds, n_bytes) in rows.items():
+        print(f"| {name} | {milliseconds:.1f} | {read / milliseconds:.2f} | {n_bytes / 1e6:,.0f} |")
 
 
 def drawn(path: Path, n: int) -> Vectors:
@@ -131,30 +130,6 @@ def measured(prepare: Callable[[], Way], repeats: int) -> tuple[float, int]:
             way()
             times.append(1000 * (time.process_time() - began))
     return min(times), max(0, largest[0] - before)
-
-
-@contextmanager
-def peak() -> Iterator[list[int]]:
-    """Yield a list with the largest memory beside mapped files until now, in bytes, looked at every 5 ms."""
-    largest, ended = [unmapped()], threading.Event()
-
-    def look() -> None:
-        while not ended.wait(0.005):
-            largest[0] = max(largest[0], unmapped())
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
-        yield largest
-    finally:
-        ended.set()
-        thread.join()
-
-
-def unmapped() -> int:
-    """Return the memory of this process in bytes, without mapped files."""
-    _, resident, shared, *_ = map(int, Path("/proc/self/statm").read_text().split())
-    return (resident - shared) * _PAGE
 
 
 if __name__ == "__main__":

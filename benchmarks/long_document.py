@@ -5,23 +5,21 @@
 
 A document of 10 MB, of whole words of MiniLM's vocabulary and one made-up word in twenty, is indexed alone and
 ranked for one query: by the cosines of the bi-encoder MiniLM, or by a cross-encoder where --model names one. Windows
-of 150 words, half overlapping, about 24,000 of them. What is measured is anonymous memory (RssAnon, sampled
-every 20 ms) above what the process holds once the model is loaded. Prints one JSON object; takes minutes.
+of 150 words, half overlapping, about 24,000 of them. What is measured is memory beside mapped files (sampled every
+5 ms) above what the process holds once the model is loaded. Prints one JSON object; takes minutes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.million import anonymous_mib, ranks, word
+from benchmarks.memory import peak, unmapped
+from benchmarks.million import ranks, word
 from longrank.index import Index, index_files
 from longrank.networks.model_files import find_model
 from longrank.ranking.one_query import rank_one
@@ -60,26 +58,6 @@ def indexed(folder: Path, n_bytes: int, seed: int) -> Path:
     return index
 
 
-@contextmanager
-def peak_above_now() -> Iterator[list[float]]:
-    """Yield a list that holds, after the block, the MiB that its peak of anonymous memory lay above its beginning."""
-    import os
-
-    over, found, before = threading.Event(), [0.0], anonymous_mib(os.getpid())
-
-    def watch() -> None:
-        while not over.wait(0.02):
-            found[0] = max(found[0], anonymous_mib(os.getpid()) - before)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        yield found
-    finally:
-        over.set()
-        watcher.join()
-
-
 def main() -> None:
     """Measure one model and print the report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -100,10 +78,12 @@ def main() -> None:
         index, "minilm", model=args.model and str(Path(args.model).expanduser()), assignments=assignments
     )
     start, cpu = time.monotonic(), time.process_time()
-    with peak_above_now() as peak:
+    before = unmapped()
+    with peak() as largest:
         _, (evidence,) = rank_one(pipeline, Query("q", " ".join(vocabulary()[:8])), 1)
     report = {"model": args.model or "minilm", "dtype": args.dtype, "bytes": args.bytes}
-    report |= {"passages": len(evidence.passage_score), "cut": evidence.n_truncated, "mib_above_model": round(peak[0])}
+    report |= {"passages": len(evidence.passage_score), "cut": evidence.n_truncated}
+    report["mib_above_model"] = round((largest[0] - before) / (1 << 20))
     report |= {"seconds": round(time.monotonic() - start), "cpu_seconds": round(time.process_time() - cpu)}
     print(json.dumps(report))
 
