@@ -26,6 +26,8 @@ from longrank.errors import printable
 from longrank.storage import atomic_write
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from longrank.types import Query
 
 
@@ -98,16 +100,12 @@ def retrieve(
     from longrank.collections import places, read_queries
     from longrank.config import override
     from longrank.engines import EngineOptions
-    from longrank.errors import InputError
     from longrank.formats.trec import write_rankings
-    from longrank.index import Index
     from longrank.index.filter_parsing import parsed_filter
-    from longrank.index.languages import in_language
-    from longrank.retrieval import first_stage
+    from longrank.retrieval import first_stage, opened
     from longrank.retrieval.blocks import Search
     from longrank.types import Notes
-    from longrank.verbs.check import is_index
-    from longrank.verbs.retrieve import NO_RESULTS, expanded_queries, rankings
+    from longrank.verbs.retrieve import NO_RESULTS, expanded_queries, of_language, rankings
 
     notes = Notes()
     output_file(output, *places(queries, "queries"), index, expanded)
@@ -116,15 +114,12 @@ def retrieve(
     options = {"similarity": similarity, "k1": k1, "b": b, "mu": mu, "doc_lengths": doc_lengths, "feedback": feedback}
     settings = override(options, assignments or ())
     stage = first_stage(settings.pop("preset", preset), settings)
-    search = Search(index, stage, parsed_filter(filter, where or ()), k)
+    search = Search(opened(index), stage, parsed_filter(filter, where or ()), k)
     retriever = search.open(notes)
-    query_list: list[Query] = read_queries(
+    query_list: Sequence[Query] = read_queries(
         queries, notes, format=query_format, field=field, allow_empty=allow_empty_query
     )
-    if lang is not None and not is_index(index):
-        raise InputError("--lang needs a LongRank index", got=str(index), fix="leave out --lang")
-    if lang is not None:
-        query_list = in_language(query_list, lang, Index(index).options)
+    query_list = of_language(query_list, lang, search, notes)
     records = expanded_queries(retriever, query_list) if explain_query or expanded else []
     with console.progress("retrieving", len(query_list), "queries") as advance:
         spread = EngineOptions(engine, workers, resources)

@@ -12,6 +12,7 @@ from longrank.collections.values import EMPTY, rows
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
+from longrank.formats.queries import check_language
 from longrank.formats.queries import read_queries as read_file
 from longrank.formats.topics import field_among
 from longrank.types import Notes, Query, id_of
@@ -145,6 +146,7 @@ def _query(item: Any, number: int) -> Query:
         if key is None or text is None:
             fix = f"an id ({', '.join(_IDS)}) and a text ({', '.join(_TEXTS)}) are needed"
             raise InputError("query has no id or no text", path=_HERE, line=number, got=dict(item), fix=fix)
+        check_language(item, _HERE, number)
         fields = {name: value for name, value in item.items() if isinstance(value, str) and name not in _IDS}
         item = (item[key], item[text])
     elif isinstance(item, tuple) and len(item) == 2:

@@ -7,10 +7,8 @@ from typing import Any
 
 from longrank.errors import InputError
 from longrank.formats.jsonl import id_of, read_objects
-from longrank.formats.queries import ID_KEYS
+from longrank.formats.queries import ANSWERS, ID_KEYS
 from longrank.types import Notes
-
-FIELD = "answers"
 
 
 def read_answers(path: Path, notes: Notes) -> dict[str, tuple[str, ...]]:
@@ -21,9 +19,9 @@ def read_answers(path: Path, notes: Notes) -> dict[str, tuple[str, ...]]:
     """
     answers = {}
     for line, record in read_objects(path, notes):
-        if record.get(FIELD, []) != []:
+        if record.get(ANSWERS, []) != []:
             query_id = id_of(record, ID_KEYS, line, path)
-            answers[query_id] = checked_answers(record[FIELD], path, line.number)
+            answers[query_id] = checked_answers(record[ANSWERS], path, line.number)
     return answers
 
 
@@ -34,7 +32,7 @@ def checked_answers(value: Any, path: Path, line: int | None = None) -> tuple[st
         InputError: no list of texts, or an answer is empty.
     """
     if not isinstance(value, list | tuple) or not all(isinstance(answer, str) for answer in value):
-        raise InputError(f"'{FIELD}' is no list of texts", path=path, line=line, got=value)
+        raise InputError(f"'{ANSWERS}' is no list of texts", path=path, line=line, got=value)
     if not all(answer.strip() for answer in value):
         raise InputError("an answer is empty", path=path, line=line, got=list(value))
     return tuple(value)

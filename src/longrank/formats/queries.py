@@ -6,9 +6,11 @@ To add a format: write a function from lines to topics and add a line to `QUERY_
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import isnan
+from numbers import Number
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from longrank.config import lookup, suggestion
@@ -21,19 +23,40 @@ from longrank.formats.topics_xml import read_xml_topics
 from longrank.types import Notes, Query
 
 ID_KEYS = ("query_id", "_id", "id", "qid")
+ANSWERS = "answers"
+"""Field of JSONL queries that is a list of texts."""
+_SAY_NOTHING: tuple[object, ...] = (None, [], {})  # BEIR's queries have an empty "metadata"
 _LONG_QUERY_CHARACTERS = 10_000
 
 
 def read_jsonl_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterator[Topic]:
-    """Read one object per line with an id (``query_id``, ``_id``, ``id`` or ``qid``); every string is a field."""
+    """Read one object per line with an id (``query_id``, ``_id``, ``id`` or ``qid``); every text is a field."""
     for line in _filled(lines):
         record = parse_object(line, path, notes)
         query_id = id_of(record, ID_KEYS, line, path)
         if "text" in record and not isinstance(record["text"], str):
             what = "'text' is null" if record["text"] is None else "'text' is not a string"
             raise InputError(what, path=path, line=line.number, got=record["text"])
+        check_language(record, path, line.number)
         texts = {key: value.strip() for key, value in record.items() if isinstance(value, str) and key not in ID_KEYS}
+        read = (*texts, *ID_KEYS, ANSWERS)
+        others = [key for key in record if key not in read and record[key] not in _SAY_NOTHING]
+        for key in others[:1]:
+            notes.add("query fields left out: not strings", f"{path}:{line.number}, '{key}'", len(others))
         yield Topic(line.number, query_id, texts)
+
+
+def check_language(record: Mapping[str, Any], path: Path, line: int) -> None:
+    """Refuse a query whose ``lang`` is no text: without it, the query would be read in other languages.
+
+    Raises:
+        InputError: names the line.
+    """
+    value = record.get("lang")
+    is_empty_cell = isinstance(value, float) and isnan(value)
+    if isinstance(value, Number | list | tuple | Mapping | bytes) and not is_empty_cell:
+        fix = "give a code such as en or de"
+        raise InputError("'lang' is not a string", path=path, line=line, got=value, fix=fix)
 
 
 def read_tsv_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterator[Topic]:

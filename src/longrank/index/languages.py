@@ -78,7 +78,7 @@ class LanguageReader:
         self.n_named += 1
         if name is None:
             return ""
-        if name == PLAIN and tag != PLAIN:
+        if _is_plain(name, tag):
             self.notes.add(f"documents in {tag!r}, which has no analyzer, indexed as plain words", path)
         check_analyzer(name)
         return name
@@ -146,27 +146,48 @@ class Languages:
         field = self._options.analyzer_field
         if not field:
             return [ANALYZERS[self._options.analyzer]]
-        tag = query.fields.get(field, "")
-        try:
-            name = analyzer_of(tag)
-        except InputError as error:
-            place = f"query {query.query_id!r}: unknown language in {field!r}"
-            raise InputError(place, got=tag, fix=error.fix) from None
+        name = _analyzer_of_query(query, field)
         if name is not None:
             check_analyzer(name)
         return self._living if name is None else [ANALYZERS[name]]
 
 
-def in_language(queries: Iterable[Query], lang: str | None, options: IndexOptions) -> list[Query]:
+def _analyzer_of_query(query: Query, field: str) -> str | None:
+    tag = query.fields.get(field, "")
+    try:
+        return analyzer_of(tag)
+    except InputError as error:
+        place = f"query {query.query_id!r}: unknown language in {field!r}"
+        raise InputError(place, got=tag, fix=error.fix) from None
+
+
+def in_language(queries: Iterable[Query], lang: str | None, options: IndexOptions, notes: Notes) -> list[Query]:
     """Return queries of a language, in place of the languages that they name; None: the queries as they are.
+
+    Args:
+        queries: the queries.
+        lang: a language; None: each query's own.
+        options: options of the index.
+        notes: takes languages without an analyzer of their own: such queries are read as plain words.
 
     Raises:
         InputError: no language, or the documents of the index share an analyzer.
     """
+    field = options.analyzer_field
     if lang is None:
-        return list(queries)
-    if not options.analyzer_field:
+        queries = list(queries)
+        for query in queries if field else ():
+            if _is_plain(_analyzer_of_query(query, field), tag := query.fields.get(field, "")):
+                notes.add(f"queries in {tag!r}, which has no analyzer, read as plain words", query.query_id)
+        return queries
+    if not field:
         fix = "leave out the language, or build the index with --analyzer-field"
         raise InputError(f"the documents of this index share the analyzer {options.analyzer}", got=lang, fix=fix)
-    analyzer_of(lang)
-    return [replace(query, fields={**query.fields, options.analyzer_field: lang}) for query in queries]
+    if _is_plain(analyzer_of(lang), lang):
+        notes.say(f"{lang!r} has no analyzer: queries are read as plain words")
+    return [replace(query, fields={**query.fields, field: lang}) for query in queries]
+
+
+def _is_plain(name: str | None, tag: str) -> bool:
+    """Tell whether a language has plain words for want of an analyzer, not because they were asked for."""
+    return name == PLAIN and tag.strip().lower() != PLAIN

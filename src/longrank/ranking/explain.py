@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from longrank.index.languages import in_language
 from longrank.ranking.found import Result, ShownPassage, highlighted
 from longrank.ranking.highlights import sentences_of
 from longrank.ranking.one_query import RankedQuery, rank_one
@@ -15,7 +14,7 @@ from longrank.text.words import readable
 from longrank.types import Document, Evidence, Pages, Query, ScoredDoc
 
 
-def search(pipeline: Pipeline, text: str, *, k: int = 10, passages: int = 2, lang: str | None = None) -> list[Result]:
+def search(pipeline: Pipeline, text: str, *, k: int = 10, passages: int = 2) -> list[Result]:
     """Search for one query, with explained results.
 
     Args:
@@ -23,16 +22,11 @@ def search(pipeline: Pipeline, text: str, *, k: int = 10, passages: int = 2, lan
         text: the query.
         k: number of documents.
         passages: passages shown per document.
-        lang: language of the query, for an index of several languages; None: all of them.
 
     Returns:
         At most `k` results, best first; empty if no document shares a term with the query.
-
-    Raises:
-        InputError: a language that is none, or the documents of the index share an analyzer.
     """
-    (query,) = in_language([Query("q", readable(text))], lang, pipeline.index.options)
-    return search_for(pipeline, query, k=k, passages=passages)
+    return search_for(pipeline, Query("q", readable(text)), k=k, passages=passages)
 
 
 def search_for(pipeline: Pipeline, query: Query, *, k: int, passages: int) -> list[Result]:

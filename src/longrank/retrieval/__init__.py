@@ -64,18 +64,34 @@ def open_retriever(
     """
     if not isinstance(source, Index) and is_store(source):
         return _of_store(source, stage, notes, filter)
-    engine, _, path = ("", "", "") if isinstance(source, Index) else str(source).partition(":")
-    if path and engine in ENGINES:
+    if not isinstance(source, Index) and _is_other_engine(source):
         if stage.kind != "words":
             fix = "build one: longrank index"
             raise InputError(f"preset '{stage.kind}' needs a LongRank index", got=str(source), fix=fix)
         if filter is not None:
             raise InputError("a filter needs a LongRank index", got=str(source), fix="build one: longrank index")
+        engine, _, path = str(source).partition(":")
         return lookup(ENGINES, engine, "engine")(path, stage, notes=notes)
     index = Index.open(source)
     mask = None if filter is None else index.mask(filter)
     retriever = make_retriever(index, stage, notes=notes)
     return retriever if mask is None else retriever.within(mask)
+
+
+def opened(source: Index | Path | str) -> Index | str:
+    """Return the index of a source, or the address of another engine's index or of a store.
+
+    Raises:
+        InputError, IntegrityError: as `Index.open`.
+    """
+    if not isinstance(source, Index) and (is_store(source) or _is_other_engine(source)):
+        return str(source)
+    return Index.open(source)
+
+
+def _is_other_engine(source: Path | str) -> bool:
+    engine, _, path = str(source).partition(":")
+    return bool(path) and engine in ENGINES
 
 
 def _of_store(source: Path | str, stage: FirstStage, notes: Notes | None, filter: Filter | None) -> StoreRetriever:

@@ -120,14 +120,16 @@ async def search_index(
         bound = await asyncio.to_thread(service.engine.bind, served, query, k)
     if bound is None:
         return SearchAnswer(served, [], {}, [], time.monotonic() - began)
-    (topic,) = in_language([Query("q", readable(query))], selection.lang, bound.index.options)
+    notes = Notes()
+    (topic,) = in_language([Query("q", readable(query))], selection.lang, bound.index.options, notes)
     restricted, counts = bound, Facets()
     if served.pipeline is not None and selection != NO_SELECTION:
         restricted, counts = await service.scheduler.run(lambda: _selected(bound, topic, selection), deadline=deadline)
     answer = await _found(service, served, restricted, topic, k=k, passages=passages, deadline=deadline, by=by)
     show = selection.show if served.pipeline is not None else shown_fields(bound.index, selection.show, Notes())
     results = await asyncio.to_thread(with_metadata, answer.results, bound.index, show)
-    return replace(answer, results=results, facets=counts, seconds=time.monotonic() - began, index=bound.index)
+    seconds, warnings = time.monotonic() - began, [*notes.lines(), *answer.warnings]
+    return replace(answer, results=results, warnings=warnings, facets=counts, seconds=seconds, index=bound.index)
 
 
 def _selected(bound: Pipeline, query: Query, selection: Selection) -> tuple[Pipeline, Facets]:

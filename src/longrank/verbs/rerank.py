@@ -20,7 +20,7 @@ from longrank.ranking.from_store import index_of_run
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.pipeline import rerank as rerank_run
 from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings
-from longrank.retrieval.stores import is_store, open_store
+from longrank.retrieval.stores import check_no_language, is_store, open_store
 from longrank.types import Notes, Run
 from longrank.verbs.naming import naming_files
 
@@ -109,6 +109,7 @@ def rerank(
         got = f"device={device}" if len(devices) > 1 else f"engine={engine or 'local'}"
         raise InputError(f"{what} belongs to one process", got=got, fix="name one device and no engine")
     if is_store(index):
+        check_no_language(index, lang)
         index = index_of_run(open_store(str(index), notes), queries, first_stage)
     final = {"final.depth": depth, "final.tail": tail, "scorer.options.device": devices[0] if devices else None}
     opened = open_pipeline(
@@ -126,7 +127,7 @@ def rerank(
     with TemporaryDirectory() as folder, _spread(opened, model, devices, spread, notes) as score:
         reranked = rerank_run(
             opened,
-            in_language(queries, lang, opened.index.options),
+            in_language(queries, lang, opened.index.options, notes),
             first_stage,
             Path(folder) / "evidence" if evidence is None else Path(evidence),
             tag=tag,

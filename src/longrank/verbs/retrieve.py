@@ -22,9 +22,11 @@ from longrank.retrieval import (
     Sparse,
     WithFeedback,
     first_stage,
+    opened,
     retrieve_all,
 )
 from longrank.retrieval.blocks import Search, answers_by
+from longrank.retrieval.stores import check_no_language
 from longrank.types import Notes, Query, Run, ScoredDoc
 from longrank.verbs.naming import naming_files
 
@@ -93,7 +95,8 @@ def retrieve(
         The run, at most `k` documents per query; queries without results are not in it, and are counted.
 
     Raises:
-        InputError: no such index, preset or setting, a value out of range, or wrong queries.
+        InputError: no such index, preset or setting, a value out of range, wrong queries, or a language where there is
+            nothing to analyse.
         IntegrityError: files of the index are damaged.
 
     Example:
@@ -102,10 +105,8 @@ def retrieve(
     """
     notes = Notes() if notes is None else notes
     queries = read_queries(queries, notes, format=format, field=field, allow_empty=allow_empty)
-    if lang is not None:
-        index = Index.open(index)
-        queries = in_language(queries, lang, index.options)
-    search = Search(index, first_stage(preset, settings), parsed_filter(filter), k)
+    search = Search(opened(index), first_stage(preset, settings), parsed_filter(filter), k)
+    queries = of_language(queries, lang, search, notes)
     retriever = search.open(notes)
     found = rankings(
         search,
@@ -119,6 +120,30 @@ def retrieve(
     run = Run(tag, (row for ranking in found for row in ranking))
     run.notes = notes
     return run
+
+
+def of_language(queries: Sequence[Query], lang: str | None, search: Search, notes: Notes) -> Sequence[Query]:
+    """Return queries of a language; None: of the languages that they name.
+
+    Args:
+        queries: the queries.
+        lang: a language.
+        search: a search whose source is opened.
+        notes: takes languages without an analyzer.
+
+    Raises:
+        InputError: no language, the documents share an analyzer, a stage that searches for no words, or another
+            engine's index or a store.
+    """
+    if not isinstance(search.source, Index):
+        check_no_language(search.source, lang)
+        return queries
+    if search.stage.reads_words:
+        return in_language(queries, lang, search.source.options, notes)
+    if lang is not None:
+        what = f"preset '{search.stage.kind}' searches for no words, so a language changes nothing"
+        raise InputError(what, got=lang, fix="leave out the language")
+    return queries
 
 
 def rankings(
@@ -146,11 +171,11 @@ def rankings(
         InputError: `k` is below 1.
     """
     check_at_least("k", search.k, 1)
-    with engine.open() if engine.given else nullcontext() as opened:
-        if opened is None:
+    with engine.open() if engine.given else nullcontext() as workers:
+        if workers is None:
             answers = retrieve_all(retriever, queries, search.k, threads or cores())
         else:
-            answers = answers_by(opened, search, queries, notes)
+            answers = answers_by(workers, search, queries, notes)
         yield from _counted(queries, answers, notes, progress)
 
 

@@ -19,7 +19,7 @@ from longrank.ranking.results import Results
 from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings, default_pipeline, load_pipeline
 from longrank.ranking.timed import Deadline, check_deadline
 from longrank.ranking.timed_search import search_within
-from longrank.retrieval.stores import check_no_filter, is_store, open_store
+from longrank.retrieval.stores import check_no_filter, check_no_language, is_store, open_store
 from longrank.text.words import readable
 from longrank.types import Notes, Query
 
@@ -92,8 +92,7 @@ def search(
     options: dict[str, Any] = {"model": model, "score_cache": score_cache, "notes": notes}
     if is_store(index):
         check_no_filter(index, condition)
-        if lang is not None:
-            raise InputError("a language needs a LongRank index", got=str(index), fix="leave out the language")
+        check_no_language(index, lang)
         candidates = _of_store(str(index), query, pipeline, assignments, k=k, **options)
         if candidates is None:
             return Results(query, [], notes)
@@ -102,7 +101,7 @@ def search(
         opened = open_pipeline(index, pipeline, assignments=assignments, **options)
         check_fields(opened.index, show or ())
     bound = filtered(opened, condition)
-    (topic,) = in_language([Query("q", readable(query))], lang, opened.index.options)
+    (topic,) = in_language([Query("q", readable(query))], lang, opened.index.options, notes)
     results, partial = search_within(bound, topic, deadline, k=k, passages=passages, notes=notes)
     return Results(query, with_metadata(results, opened.index, show), notes, partial)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,12 +77,19 @@ def test_a_query_file_and_its_notes_are_read_without_notes(tmp_path: Path) -> No
         ([" "], "queries:1: query text is empty (got ' ')"),
         ([{"text": "dogs"}], "queries:1: query has no id or no text"),
         ([{"qid": "1"}], "queries:1: query has no id or no text"),
+        ([{"qid": "1", "text": "dogs", "lang": 5}], "queries:1: 'lang' is not a string (got 5)"),
     ],
 )
 def test_unusable_queries_are_refused_in_a_sentence(source: Any, message: str) -> None:
     with pytest.raises(InputError) as caught:
         read_queries(source)
     assert message in str(caught.value)
+
+
+def test_an_empty_cell_names_no_language() -> None:
+    for empty in (math.nan, None):
+        (query,) = read_queries([{"qid": "1", "text": "dogs", "lang": empty}])
+        assert query.fields == {"text": "dogs"}
 
 
 def test_empty_queries_are_kept_and_counted_on_demand() -> None:

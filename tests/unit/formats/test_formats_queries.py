@@ -259,10 +259,22 @@ def test_jsonl_keeps_other_texts_as_fields(tmp_path: Path) -> None:
     assert read(tmp_path, '{"query_id": "1", "text": "a", "narrative": "b"}\n', field="narrative")[0].text == "b"
 
 
+def test_fields_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    notes = Notes()
+    read(tmp_path, '{"id": "1", "text": "a", "metadata": {}, "lang": null, "answers": ["b"]}\n', notes=notes)
+    assert notes.lines() == []
+    read(tmp_path, '{"id": 1, "text": "a"}\n{"id": 2, "text": "a", "year": 0, "tags": ["b"]}\n', notes=notes)
+    (line,) = notes.lines()
+    assert line.startswith("query fields left out: not strings: 2 (first: ")
+    assert line.endswith("topics.txt:2, 'year')")
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [
         ('{"_id": "1", "text": null}\n', ":1: 'text' is null"),
+        ('{"_id": "1", "text": "a"}\n{"_id": "2", "text": "a", "lang": 5}\n', ":2: 'lang' is not a string (got 5)"),
+        ('{"_id": "1", "text": "a", "lang": ["de"]}\n', ":1: 'lang' is not a string"),
         ('{"_id": "1", "text": ["a"]}\n', """:1: 'text' is not a string (got ["a"])"""),
         ('{"_id": "1", "contents": "a"}\n', "no query has a field 'text'"),
         ('[{"_id": "1", "text": "a"}]\n', ":1: looks like JSON, not JSONL"),

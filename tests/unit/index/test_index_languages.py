@@ -12,12 +12,13 @@ from longrank.cli.main import main
 from longrank.errors import InputError, MissingExtra
 from longrank.index import Index
 from longrank.index.languages import in_language
-from longrank.ranking.explain import search
 from longrank.ranking.pipeline import open_pipeline
 from longrank.text.analysis import ANALYZERS
 from longrank.text.language_tags import analyzer_of
 from longrank.types import Notes, Query
+from longrank.verbs.rerank import rerank
 from longrank.verbs.retrieve import retrieve
+from longrank.verbs.search import search
 
 pytest.importorskip("Stemmer", reason="needs the extra languages")
 
@@ -57,7 +58,7 @@ def test_a_query_has_the_terms_of_its_language_or_of_all() -> None:
     index = Index.build(DOCS, analyzer_field="lang")
     query = Query("q", "running running Häuser")
     assert index.query_terms(query) == {"run": 2, "running": 2, "häuser": 1, "haus": 1, "häus": 1}
-    (german,) = in_language([query], "de", index.options)
+    (german,) = in_language([query], "de", index.options, Notes())
     assert index.query_terms(german) == {"running": 2, "haus": 1}
     assert index.query_terms(Query("q", "the houses", {"lang": "en"})) == {"hous": 1}
     left = index.delete(["de", "fr", "ja"])  # the languages of living documents
@@ -75,10 +76,10 @@ def test_searches_and_their_marks_follow_the_languages() -> None:
     assert found(index, "house") == ["none", "en"]
     assert found(index, "Büchern", lang="en") == []
     lexical = open_pipeline(index, "lexical")
-    (result,) = search(lexical, "Buch", k=1)
+    (result,) = search(index, "Buch", pipeline=lexical, k=1)
     assert [result.passages[0].text[a:b] for a, b in result.passages[0].words] == ["Büchern"]
     assert result.passages[0].score > 0 and result.passages[0].sentence
-    assert search(lexical, "Büchern", lang="en") == []
+    assert list(search(index, "Büchern", pipeline=lexical, lang="en")) == []
 
 
 def test_the_command_line_keeps_the_field_and_takes_languages(
@@ -161,6 +162,27 @@ def test_a_language_without_an_analyzer_has_plain_words_and_is_counted() -> None
     index = Index.build([{"doc_id": "a", "text": "Psy i koty", "lang": "pl"}], analyzer_field="lang", notes=notes)
     assert list(index.terms()) == ["i", "koty", "psy"]
     assert notes["documents in 'pl', which has no analyzer, indexed as plain words"] == 1
+
+
+def test_queries_in_a_language_without_an_analyzer_are_told_apart() -> None:
+    index, said = Index.build(DOCS, analyzer_field="lang"), "'pl' has no analyzer: queries are read as plain words"
+    run = retrieve(index, ["houses", "running"], lang="pl")
+    assert run.notes.lines()[0] == said and run.get("1") == ()
+    assert search(index, "running", pipeline="lexical", lang="pl").notes.lines() == [said]
+    own = {"1": {"text": "running", "lang": "pl"}, "2": {"text": "running"}, "3": {"text": "running", "lang": "none"}}
+    first = retrieve(index, own)
+    assert first.notes["queries in 'pl', which has no analyzer, read as plain words"] == 1
+    reranked = rerank(index, own, first, pipeline="lexical")
+    assert reranked.notes["queries in 'pl', which has no analyzer, read as plain words"] == 1
+    assert not any("plain words" in line for line in retrieve(index, ["running"], lang="none").notes.lines())
+
+
+def test_a_language_is_refused_where_nothing_is_analysed(tmp_path: Path) -> None:
+    index, what = Index.build(DOCS, analyzer_field="lang"), "searches for no words, so a language changes nothing"
+    with pytest.raises(InputError, match=f"preset 'dense' {what}"):
+        retrieve(index, ["x"], preset="dense", lang="de")
+    with pytest.raises(InputError, match=r"a language needs a LongRank index \(got 'lucene:nowhere'\); leave out"):
+        retrieve("lucene:nowhere", ["x"], lang="de")
 
 
 @pytest.mark.parametrize(

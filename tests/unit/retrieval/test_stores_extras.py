@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from longrank import search
+from longrank import rerank, retrieve, search
 from longrank.cli.main import main
 from longrank.errors import InputError, MissingExtra
 from longrank.retrieval.stores import STORES, is_store, open_store
@@ -47,9 +47,13 @@ def test_a_store_takes_no_language(
     queries.write_text("1\tfox\n")
     source = f"opensearch:{settings}"
     assert main(["retrieve", source, str(queries), "-o", str(tmp_path / "run"), "--lang", "de"]) == 2
-    assert "--lang needs a LongRank index" in capsys.readouterr().err
+    assert "a language needs a LongRank index (got 'opensearch:" in capsys.readouterr().err
     with pytest.raises(InputError, match="a language needs a LongRank index"):
         search(source, "fox", pipeline="lexical", lang="de")
+    with pytest.raises(InputError, match="a language needs a LongRank index"):
+        retrieve(source, ["fox"], lang="de")
+    with pytest.raises(InputError, match="a language needs a LongRank index"):
+        rerank(source, ["fox"], {"1": {"d": 1.0}}, pipeline="lexical", lang="de")
 
 
 def test_only_known_stores_are_stores(tmp_path: Path) -> None:

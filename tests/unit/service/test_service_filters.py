@@ -111,4 +111,6 @@ def test_a_search_takes_a_language(tmp_path: Path, pipeline: str, capsys: pytest
         assert [json.loads(line)["doc_id"] for line in capsys.readouterr().out.splitlines()] == [
             result["doc_id"] for result in reply["results"]
         ]
+    polish = asked(engine, {"query": "running", "lang": "pl"}).json
+    assert polish["warnings"] == ["'pl' has no analyzer: queries are read as plain words"]
     assert "unknown language" in str(asked(engine, {"query": "running", "lang": "klingon"}).json)

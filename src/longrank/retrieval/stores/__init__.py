@@ -44,6 +44,16 @@ def check_no_filter(source: object, filter: object) -> None:
         raise InputError("a filter needs a LongRank index", got=str(source), fix=fix)
 
 
+def check_no_language(source: object, lang: str | None) -> None:
+    """Refuse a language of the queries, which chooses an analyzer, and only an index has analyzers.
+
+    Raises:
+        InputError: there is a language.
+    """
+    if lang is not None:
+        raise InputError("a language needs a LongRank index", got=str(source), fix="leave out the language")
+
+
 def open_store(source: str | Path, notes: Notes) -> Store:
     """Read the settings of a store; it is reached by the first query.
 
