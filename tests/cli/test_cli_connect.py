@@ -154,6 +154,14 @@ def test_a_server_of_another_index_is_refused(
     assert f"/index: no such index; this server has '{engine.index_name}'" in capsys.readouterr().err
 
 
+def answer_with(score: object = 1.0, words: object = ()) -> bytes:
+    passage = {"index": 0, "start": 0, "end": 3, "score": 1.0, "text": "fox", "words": words, "highlights": []}
+    counts = {"n_passages": 1, "n_scored": 1, "n_truncated": 0, "first_stage": 1.0, "aggregate": 1.0, "metadata": {}}
+    result = {"rank": 1, "doc_id": "d", "title": "", "score": score, "passages": [passage], **counts}
+    answer = {"query": "fox", "pipeline": "bm25", "results": [result], "partial": None, "warnings": []}
+    return json.dumps(answer).encode()
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
@@ -161,6 +169,10 @@ def test_a_server_of_another_index_is_refused(
         ((503, b'{"code": "not_ready", "message": "models are loading"}'), "status 503: models are loading"),
         ((200, b"<html>"), "answers with status 200"),
         ((200, b'{"results": [{}], "partial": null, "warnings": []}'), "does not answer as a LongRank server"),
+        ((200, answer_with(score="high")), "does not answer as a LongRank server of this version (0.score: "),
+        ((200, answer_with(words=[[1]])), "(0.passages.0.words.0"),
+        ((200, answer_with(score=float("nan"))), "answers with status 200"),
+        ((200, b"[" * 100_000), "answers with status 200"),
     ],
 )
 def test_other_answers_are_told(

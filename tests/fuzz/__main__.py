@@ -34,7 +34,14 @@ def fuzz(name: str, folder: Path, seconds: int) -> None:
         with contextlib.suppress(*DECLARED):
             read(path, Notes())
 
-    options = [f"-max_total_time={seconds}", "-timeout=30", "-rss_limit_mb=2048", "-max_len=4096", "-verbosity=0"]
+    options = [
+        f"-max_total_time={seconds}",
+        "-timeout=30",
+        "-rss_limit_mb=2048",
+        "-max_len=4096",
+        "-verbosity=0",
+        "-print_final_stats=1",
+    ]
     atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={folder}/", str(corpus)], one)
     atheris.Fuzz()
 

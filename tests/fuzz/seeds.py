@@ -9,6 +9,7 @@ from pathlib import Path
 
 from document_files import docx, epub, odt, paragraph, pdf_bytes, pptx
 from evidences import evidence, write_evidence
+from fuzz.written import SEEDS
 
 HTML = b"<html><head><title>Dogs</title></head><body><h1>Dogs</h1><p>They bark &amp; run.</p></body></html>"
 MAIL = (
@@ -58,6 +59,8 @@ OTHERS: dict[str, bytes] = {
     "model tokenizer settings": b'{"tokenizer_class": "BertTokenizer", "model_max_length": 512}',
     "model modules": b'[{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]',
     "model shards": b'{"weight_map": {"a": "shard.safetensors", "b": "shard.safetensors"}}',
+    "model tokenizer": b'{"version": "1.0", "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "[a-z]+"}, '
+    b'"behavior": "Isolated"}, "model": {"type": "WordPiece", "unk_token": "u", "vocab": {"u": 0}}}',
     "network description": b'{"format": "longrank document network", "version": 1, "network": "parade-max", '
     b'"options": {}, "untrained": true, "record": null}',
 }
@@ -98,6 +101,8 @@ def _weights(path: Path) -> Path:
 
 def seed(name: str, folder: Path) -> bytes:
     """Return the valid file of a target; `folder` is empty and for scratch."""
+    if name in SEEDS:
+        return SEEDS[name](folder)
     if name in MADE:
         return MADE[name](folder).read_bytes()
     if name.startswith("queries: "):

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from fuzz.seeds import OTHERS
+from fuzz.written import WRITTEN
 from longrank.collections.documents import locate_documents
 from longrank.errors import InputError, IntegrityError
 from longrank.formats.answers import read_answers
@@ -34,6 +35,7 @@ MODEL_FILES = {
     "model modules": "modules.json",
     "model shards": "model.safetensors.index.json",
     "model weights": "model.safetensors",
+    "model tokenizer": "tokenizer.json",
 }
 
 
@@ -85,6 +87,7 @@ TARGETS: dict[str, Read] = {
     "settings": lambda path, notes: load_pipeline(str(path)),
     **{name: partial(model_file, file) for name, file in MODEL_FILES.items()},
     "network description": network_description,
+    **WRITTEN,
 }
 
 EXTRAS = {
@@ -93,10 +96,20 @@ EXTRAS = {
     **dict.fromkeys(("html", "trecweb"), "resiliparse"),
     "markdown": "markdown_it",
     **dict.fromkeys(("parquet", "arrow"), "pyarrow"),
+    "store: postgres": "psycopg",
+    "store: opensearch": "opensearchpy",
+    "store: elasticsearch": "elasticsearch",
+    "store: qdrant": "qdrant_client",
+    "compressed texts": "backports",
+    "server answer": "fastapi",
+    "judgments of the page": "fastapi",
 }
 """Target -> the module that it needs."""
 
 
+TOML = ("settings", "recipe", "training", *(target for target in WRITTEN if target.startswith("store: ")))
+
+
 def file_name(target: str) -> str:
     """Return the name under which a target's bytes are stored."""
-    return "fuzzed.toml" if target == "settings" else f"fuzzed.{target}" if target in READERS else "fuzzed"
+    return "fuzzed.toml" if target in TOML else f"fuzzed.{target}" if target in READERS else "fuzzed"

@@ -11,6 +11,7 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.errors import IntegrityError
 from longrank.index.arrays import Array, Packed, Strings, mapped
 from longrank.index.compressed_texts import BLOCKS, CompressedTexts
 from longrank.types import Document
@@ -56,6 +57,7 @@ class Documents:
     """
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._ids = Strings.mapped(folder, "ids")
         self._titles = Strings.mapped(folder, "titles")
         compressed = (folder / f"{BLOCKS}.bytes").exists()
@@ -129,11 +131,19 @@ class Documents:
         return OrderedStrings(self._ids, self.id_order)
 
     def at(self, number: int) -> Document:
-        """Return the document with a number."""
+        """Return the document with a number.
+
+        Raises:
+            IntegrityError: the files of the document are damaged: an index is opened without comparing checksums.
+        """
         first, last = self._span_offsets[number : number + 2].tolist()
         flat = self._spans[2 * first : 2 * last].tolist()
         spans = tuple(zip(flat[::2], flat[1::2], strict=True))
-        return Document(self.doc_id(number), self._titles.text(number), self.texts.text(number), spans)
+        try:
+            return Document(self.doc_id(number), self._titles.text(number), self.texts.text(number), spans)
+        except UnicodeDecodeError:
+            fix = "longrank check names the file; rebuild the index"
+            raise IntegrityError(f"{self._folder}: a text is not UTF-8, so a file is damaged; {fix}") from None
 
 
 class OrderedStrings(Sequence[bytes]):

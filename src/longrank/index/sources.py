@@ -12,7 +12,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from longrank.errors import InputError
+from pydantic import TypeAdapter
+
+from longrank.errors import InputError, first_line
 from longrank.formats.lines import TextOptions
 from longrank.formats.opening import Limits
 from longrank.formats.records import CorpusOptions, FileOptions
@@ -95,13 +97,14 @@ def read_sources(folder: Path) -> Sources:
             header, *files = map(json.loads, stream)
         if (header["format"], header["version"]) != (FORMAT, VERSION):
             raise InputError("the record of the index's sources has another version", path=folder, fix=_FIX)
-        states = [SourceState(**{**file, "ids": tuple(file["ids"])}) for file in files]
+        states = TypeAdapter(list[SourceState]).validate_python(files)
+        places = TypeAdapter(tuple[str, ...]).validate_python(header["sources"])
         corpus = _corpus(header["corpus"])
     except FileNotFoundError:
         raise InputError("the index has no record of its source files", path=folder, fix=_FIX) from None
-    except (ValueError, KeyError, TypeError, OSError) as error:
-        raise InputError(f"{SOURCES} cannot be read ({error})", path=folder, fix=_FIX) from None
-    return Sources(tuple(header["sources"]), corpus, {state.path: state for state in states})
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
+        raise InputError(f"{SOURCES} cannot be read ({first_line(error)})", path=folder, fix=_FIX) from None
+    return Sources(places, corpus, {state.path: state for state in states})
 
 
 def _corpus(value: dict[str, Any]) -> CorpusOptions:

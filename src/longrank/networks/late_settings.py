@@ -76,9 +76,13 @@ def read_late_settings(model: Model, notes: Notes) -> LateSettings:
     try:
         architectures = read_json(model.network / "config.json").get("architectures") or []
         if ARCHITECTURE in architectures and not is_late(model.path):  # PyLate's files may keep ColBERT's name
-            return _of_metadata(model, notes)
-        return _of_modules(model)
-    except (TypeError, ValueError, AttributeError):
+            settings = _of_metadata(model, notes)
+        else:
+            settings = _of_modules(model)
+        if min(settings.query_tokens, settings.document_tokens) < 1:
+            raise ValueError
+        return settings
+    except (TypeError, ValueError, AttributeError, OverflowError, RecursionError):
         raise InputError("holds settings of late interaction that cannot be read", path=model.path) from None
 
 
@@ -89,7 +93,7 @@ def _of_metadata(model: Model, notes: Notes) -> LateSettings:
     except FileNotFoundError:
         notes.say(f"'{model.name}' has no {METADATA}: ColBERT's defaults are used")
         values = {}
-    except ValueError:
+    except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
         raise InputError("is not a JSON object", path=path)

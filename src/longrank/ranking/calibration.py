@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
@@ -161,8 +162,18 @@ def read_calibration(path: Path) -> Calibration:
         data: dict[str, Any] = json.loads(read_small(path, RECORD, "calibrations"))
         if (data.pop("format"), data.pop("version")) != (FORMAT, VERSION):
             raise ValueError
-        return Calibration(**data | {"x": tuple(map(float, data["x"])), "y": tuple(map(float, data["y"]))})
+        calibration = TypeAdapter(Calibration).validate_python(data)
+        if data.keys() != Calibration.__dataclass_fields__.keys() or not _is_sound(calibration):
+            raise ValueError
+        return calibration
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError("is not a calibration", path=path, fix="longrank calibrate writes them") from None
+
+
+def _is_sound(calibration: Calibration) -> bool:
+    """Tell whether the points are those of a bound: finite, as many x as y, and both ascending."""
+    x, y, margin = calibration.bound
+    finite = bool(np.isfinite([*x, *y, margin]).all())
+    return finite and len(x) == len(y) > 0 and all(bool((np.diff(values) >= 0).all()) for values in (x, y))

@@ -1,15 +1,18 @@
-"""A client of a running server, with the standard library alone: a search takes no model and no index here."""
+"""A client of a running server: a search takes no model and no index here."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
 
+from pydantic import TypeAdapter, ValidationError
+
 from longrank.errors import InputError, LongRankError
-from longrank.ranking.found import Partial, Result, ShownPassage
+from longrank.formats.strict_json import Fault, parse, without_surrogates
+from longrank.ranking.found import Partial, Result
 from longrank.ranking.results import Results
 from longrank.types import Notes
 
@@ -35,19 +38,30 @@ def search_at(
         InputError: no address of HTTP, a wrong or missing key, or a request that the server refuses as wrong.
         LongRankError: no answer, an answer of another kind of server, or the server refuses for now (429, 5xx).
     """
-    answer = _asked(url, json.dumps(request).encode(), key, timeout)
+    return results_of(url, *_asked(url, json.dumps(request).encode(), key, timeout))
+
+
+def results_of(url: str, status: int, content: bytes) -> tuple[Results[Result], str]:
+    """Return the results of a server's answer, and the name of the pipeline that answered; raises as `search_at`."""
+    answer = _read(url, status, content)
     try:
-        results = [_result(row) for row in answer["results"]]
-        partial = None if answer["partial"] is None else Partial(**answer["partial"])
+        for row in answer["results"]:
+            row["passages"] = [{"contribution": None, **passage} for passage in row["passages"]]
+        results = TypeAdapter(list[Result]).validate_python(answer["results"])
+        partial = TypeAdapter(Partial | None).validate_python(answer["partial"])
         notes = Notes()
-        for warning in answer["warnings"]:
+        for warning in TypeAdapter(list[str]).validate_python(answer["warnings"]):
             notes.say(warning)
-        return Results(answer["query"], results, notes, partial), answer["pipeline"]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise LongRankError(f"{url} does not answer as a LongRank server of this version ({error})") from None
+        return Results(str(answer["query"]), results, notes, partial), str(answer["pipeline"])
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        fault = f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}"
+    except (KeyError, TypeError) as error:
+        fault = str(error)
+    raise LongRankError(f"{url} does not answer as a LongRank server of this version ({fault})")
 
 
-def _asked(url: str, body: bytes, key: str | None, timeout: float) -> dict[str, Any]:
+def _asked(url: str, body: bytes, key: str | None, timeout: float) -> tuple[int, bytes]:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InputError("the address of a server begins with http:// or https://", got=url)
@@ -65,14 +79,15 @@ def _asked(url: str, body: bytes, key: str | None, timeout: float) -> dict[str, 
         raise LongRankError(f"no answer from {url} ({error}); start a server with longrank serve INDEX") from None
     finally:
         connection.close()
-    return _read(url, status, content)
+    return status, content
 
 
 def _read(url: str, status: int, content: bytes) -> dict[str, Any]:
     """Return the answer; raises as `search_at`."""
     try:
-        answer = json.loads(content) if len(content) <= _MOST_BYTES else None
-    except ValueError:
+        text = content.decode() if len(content) <= _MOST_BYTES else ""
+        answer, _ = without_surrogates(text, parse(text))
+    except (ValueError, Fault):
         answer = None
     if status == 200 and isinstance(answer, dict):
         return answer
@@ -82,18 +97,3 @@ def _read(url: str, status: int, content: bytes) -> dict[str, Any]:
     if status in _OF_INPUT and message:
         raise InputError(f"{url} refuses the search: {message}")
     raise LongRankError(f"{url} answers with status {status}" + (f": {message}" if message else ""))
-
-
-def _result(row: Mapping[str, Any]) -> Result:
-    names: Sequence[str] = [name for name in Result.__dataclass_fields__ if name not in ("passages", "metadata")]
-    return Result(
-        **{name: row[name] for name in names},
-        passages=tuple(_passage(passage) for passage in row["passages"]),
-        metadata=row["metadata"],
-    )
-
-
-def _passage(row: Mapping[str, Any]) -> ShownPassage:
-    values = {name: row.get(name) for name in ShownPassage.__dataclass_fields__}
-    spans = {name: tuple((start, end) for start, end in row[name]) for name in ("words", "highlights")}
-    return ShownPassage(**{**values, **spans})  # type: ignore[arg-type]  # checked by the fields' names

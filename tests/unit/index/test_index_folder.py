@@ -374,6 +374,18 @@ def test_every_missing_shortened_or_emptied_file_is_noticed_when_opening(tmp_pat
     assert list(Index.open(tmp_path / "index")) == OLD
 
 
+@pytest.mark.parametrize("name", ["texts", "titles", "ids"])
+def test_texts_that_are_not_utf_8_are_damage(name: str, tmp_path: Path) -> None:
+    build_index(located(OLD), tmp_path / "index")
+    (path,) = (tmp_path / "index").glob(f"data-*/{name}.bytes")
+    path.write_bytes(b"\xff" * path.stat().st_size)
+    index = Index.open(tmp_path / "index")
+    with pytest.raises(
+        IntegrityError, match="a text is not UTF-8, so a file is damaged; longrank check names the file"
+    ):
+        list(index)
+
+
 def test_any_flipped_bit_of_a_manifest_is_noticed_when_opening(tmp_path: Path) -> None:
     rng = random.Random(3)
     index = build_index(located(random_documents(3, seed=1)), tmp_path / "index")

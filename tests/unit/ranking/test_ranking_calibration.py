@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,22 @@ def test_a_calibration_survives_its_file(tmp_path: Path) -> None:
     write_calibration(whole, tmp_path / "c.json")
     assert read_calibration(tmp_path / "c.json") == whole
     assert "50.0% of the candidates skipped, 1.0% of the true top 10 missed" in whole.summary
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"k": "many"}, {"x": "01"}, {"margin": math.nan}, {"y": [1.0, math.inf]}, {"other": 1}),
+        *({"x": [0.3, 0.1]}, {"y": [2.5, 1.0]}, {"x": [0.1]}, {"x": [], "y": []}),
+    ],
+)
+def test_points_that_are_no_bound_are_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
+    whole = Calibration(10, 0.05, "maxp", "cheap", "expensive", 83, 0.01, 0.5, (0.1, 0.3), (1.0, 2.5), 0.7)
+    path = tmp_path / "c.json"
+    write_calibration(whole, path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | wrong))
+    with pytest.raises(InputError, match="is not a calibration; longrank calibrate writes them"):
+        read_calibration(path)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "longrank-calibration", "version": 2}'])

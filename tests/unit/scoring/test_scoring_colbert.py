@@ -174,6 +174,19 @@ def _other_width(folder: Path) -> None:
             lambda folder: (folder / "artifact.metadata").write_text('{"query_maxlen": "many"}'),
             "settings of late interaction that cannot be read",
         ),
+        *(
+            (
+                "HF_ColBERT",
+                lambda folder, length=length: (folder / "artifact.metadata").write_text(f'{{"doc_maxlen": {length}}}'),
+                "settings of late interaction that cannot be read",
+            )
+            for length in ("Infinity", "-7")
+        ),
+        (
+            "HF_ColBERT",
+            lambda folder: (folder / "artifact.metadata").write_text("[" * 100_000),
+            "is not a JSON object",
+        ),
     ],
 )
 def test_a_damaged_model_is_refused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -175,6 +176,27 @@ def test_an_index_without_a_record_is_refused_with_the_command_that_builds_it(fo
     with pytest.raises(InputError, match="no record of its source files") as caught:
         sync([folder], tmp_path / "index")
     assert f"longrank index {folder} -o {tmp_path / 'index'}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        *("", "[]", "[" * 100_000, '"x"'),
+        *('{"sources": [7]}', '{"corpus": "x"}', '{"sources": 7}'),
+    ],
+)
+def test_a_damaged_record_is_one_line(record: str, folder: Path, tmp_path: Path) -> None:
+    sync([folder], tmp_path / "index")
+    path = tmp_path / "index" / SOURCES
+    first, *files = path.read_text().splitlines()
+    changed = json.dumps(json.loads(first) | json.loads(record)) if record.startswith('{"') else record
+    path.write_text("\n".join([changed, *files]))
+    with pytest.raises(InputError, match=r"\.sources\.jsonl cannot be read|has another version") as caught:
+        sync([folder], tmp_path / "index")
+    assert "\n" not in str(caught.value)
+    path.write_text("\n".join([first, json.dumps(json.loads(files[0]) | {"size": "x"}), *files[1:]]))
+    with pytest.raises(InputError, match=r"\.sources\.jsonl cannot be read"):
+        sync([folder], tmp_path / "index")
 
 
 def test_a_pipe_is_no_source_of_sync(tmp_path: Path) -> None:
