@@ -96,7 +96,7 @@ audit: $(VENV)/.test
 	$(VENV)-audit/bin/cyclonedx-py environment $(BIN)/python --pyproject pyproject.toml --output-reproducible --of JSON -o work/audit/sbom.json
 	$(BIN)/python docs/licences.py
 	$(BIN)/pip freeze --exclude-editable | sed 's/+[a-z0-9.]*$$//' > work/audit/packages.txt
-	$(VENV)-audit/bin/pip-audit --strict --vulnerability-service $(ADVISORIES) --no-deps --disable-pip -r work/audit/packages.txt
+	$(BIN)/python docs/advisories.py $(ADVISORIES) work/audit/packages.txt $(VENV)-audit/bin/pip-audit
 
 # DATA: a folder of collection folders
 DATA ?= ../shared/data

