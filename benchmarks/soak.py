@@ -6,7 +6,8 @@
 are a fixed cycle: searches with the vectors, documents and parts of the page, texts reranked by the bi-encoder and with
 `--cross-encoder`, by a cross-encoder. Capacity is the number of requests that 2 clients are answered per second, in a
 minute after a minute of warming up; then requests arrive at random at `--share` of it, each on a connection of its own.
-Growth is the slope of a line through the second half of the samples, which leaves out caches that are still filling.
+Growth is the slope of a line through the second half of the samples, which leaves out caches that are still filling;
+what each third of the time held and how long its answers took stands beside it.
 """
 
 from __future__ import annotations
@@ -74,8 +75,13 @@ class Load:
         good = [
             answer.seconds for path, answer in answers if answer.status == 200 and path in ("/search", "/v2/rerank")
         ]
-        p50, p99 = np.quantile(good, [0.5, 0.99]).tolist() if good else (0.0, 0.0)
-        return {"answers": len(answers), "statuses": dict(sorted(statuses.items())), "p50": p50, "p99": p99}
+        latencies = {**quantiles(good), "seconds": [round(seconds, 3) for seconds in good]}
+        return {"answers": len(answers), "statuses": dict(sorted(statuses.items())), **latencies}
+
+
+def quantiles(seconds: list[float]) -> dict[str, float]:
+    """Return p50 and p99, 0 if there are none."""
+    return dict(zip(("p50", "p99"), np.quantile(seconds or [0.0], [0.5, 0.99]).tolist(), strict=True))
 
 
 async def capacity(load: Load, url: str, seconds: float) -> float:
@@ -101,7 +107,8 @@ async def soaked(server: Server, load: Load, per_second: float, minutes: int, ou
             pending.add(task := asyncio.create_task(load.arrival()))
             task.add_done_callback(pending.discard)
         samples.append({"minute": minute, **held(server.process.pid), **load.taken()})
-        print(json.dumps(samples[-1]), file=sys.stderr, flush=True)
+        shown = {name: value for name, value in samples[-1].items() if name != "seconds"}
+        print(json.dumps(shown), file=sys.stderr, flush=True)
         (output / "soak-samples.json").write_text(json.dumps(samples, indent=1) + "\n")
     await asyncio.gather(*pending)
     return samples
@@ -120,7 +127,7 @@ def held(pid: int) -> dict[str, float]:
 
 
 def summary(samples: list[dict[str, Any]], per_second: float) -> dict[str, Any]:
-    """Return extremes, and the growth of the second half, also carried on to 24 hours."""
+    """Return extremes, the growth of the second half, also carried on to 24 hours, and each third."""
     late = samples[len(samples) // 2 :]
     statuses = sum((Counter(one["statuses"]) for one in samples), Counter[str]())
     found: dict[str, Any] = {"minutes": len(samples), "requests_per_second": per_second, "statuses": dict(statuses)}
@@ -128,8 +135,17 @@ def summary(samples: list[dict[str, Any]], per_second: float) -> dict[str, Any]:
         values = [one[name] for one in late]
         slope = float(np.polyfit(range(len(values)), values, 1)[0]) if len(values) > 1 else 0.0
         found[name] = {"first": samples[0][name], "middle": values[0], "last": values[-1], "per_hour": 60 * slope}
-    found["rss"]["after_24_hours"] = found["rss"]["last"] + 24 * found["rss"]["per_hour"]
-    return found
+    found["anonymous"]["after_24_hours"] = found["anonymous"]["last"] + 24 * found["anonymous"]["per_hour"]
+    return found | {"thirds": [third(list(part)) for part in np.array_split(np.array(samples, object), 3)]}
+
+
+def third(samples: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return (least, mean, largest) of what the minutes of a third held, and the latencies of all its answers."""
+    names = ("rss", "anonymous", "descriptors", "threads")
+    held = {name: np.array([one[name] for one in samples]) for name in names}
+    spans = {name: [float(row.min()), float(row.mean()), float(row.max())] for name, row in held.items()}
+    statuses = dict(sum((Counter(one["statuses"]) for one in samples), Counter[str]()))
+    return {**spans, "statuses": statuses, **quantiles([seconds for one in samples for seconds in one["seconds"]])}
 
 
 def built(folder: Path, demo: DemoCollection) -> Path:

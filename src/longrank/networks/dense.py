@@ -4,12 +4,14 @@ PyTorch multiplies float32 matrices by MKL, which does not use AVX-512 on proces
 PyTorch brings too, does, and applies the activation while results are in cache. Sums are added in another order, so
 outputs differ in their last bits. Accelerators, and builds of PyTorch without oneDNN, use PyTorch's own functions.
 
-oneDNN compiles a kernel for each number of rows, which takes as long as half a product and up to 5 MB, and keeps
-a thousand of them. So rows are padded to one of 16 numbers per doubling (`rounded_up`).
+oneDNN compiles a kernel for each number of rows, which takes as long as half a product and .4 to 5 MB, and keeps
+a thousand of them. So rows are padded to one of 16 numbers per doubling (`rounded_up`), and `keep_few_kernels` keeps
+128 kernels: with more, the memory of a server grows for hours, until it has met all numbers of rows.
 """
 
 from __future__ import annotations
 
+import os
 import platform
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -24,6 +26,16 @@ ACTIVATIONS = {
     "relu": ("relu", ""),
 }
 """Hugging Face's name -> oneDNN's name and formula."""
+
+
+_CAPACITY, _OLD_CAPACITY = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "DNNL_PRIMITIVE_CACHE_CAPACITY"
+_KERNELS = 128  # of all networks of a process; those used last
+
+
+def keep_few_kernels() -> None:
+    """Bound the memory of oneDNN's kernels, unless the environment has a bound; call it before oneDNN computes."""
+    if _OLD_CAPACITY not in os.environ:
+        os.environ.setdefault(_CAPACITY, str(_KERNELS))
 
 
 def dense(

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from longrank.errors import InputError, LongRankError, MissingExtra, first_line
+from longrank.networks.dense import keep_few_kernels
 from longrank.networks.misfits import misfit
 from longrank.networks.model_files import Model
 
@@ -22,12 +23,13 @@ _UNLIMITED = 1 << 20  # tokenizers without a limit of their own say 1e30
 
 @contextmanager
 def loading(model: Model) -> Iterator[None]:
-    """Silence progress bars while a model is loaded, and turn errors into one line.
+    """Silence progress bars while a model is loaded, and turn errors into one line; bound oneDNN's memory before.
 
     Raises:
         MissingExtra: torch or transformers are not installed.
         InputError: the library cannot load the model.
     """
+    keep_few_kernels()
     with quiet():
         try:
             yield

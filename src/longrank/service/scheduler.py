@@ -24,6 +24,7 @@ from longrank.errors import LongRankError
 from longrank.protocols import PassageScorer, PassageScores, ScoringTask
 from longrank.service.awaited import Awaited, Call
 from longrank.service.errors import LATE, Refusal, stopping
+from longrank.service.freed_memory import FreedMemory
 from longrank.service.speed import Speed
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class Scheduler:
         self._jobs: list[_Job] = []
         self._closed = False
         self._numbers = count()
-        self._speed = Speed()
+        self._speed, self._memory = Speed(), FreedMemory()
         self._thread = threading.Thread(target=self._serve, name="longrank-models", daemon=True)
 
     def start(self) -> None:
@@ -239,14 +240,11 @@ class Scheduler:
         if call is not None:
             call.do()
         elif jobs:
-            self._do_batch(jobs)
+            started = time.perf_counter()
+            if batch := self._batch(jobs):
+                self._score(batch, started)
+            self._memory.give_back()
         return call is not None or bool(jobs)
-
-    def _do_batch(self, jobs: Sequence[_Job]) -> None:
-        started = time.perf_counter()
-        batch = self._batch(jobs)
-        if batch:
-            self._score(batch, started)
 
     def _batch(self, jobs: Sequence[_Job]) -> list[_Part]:
         """Return the next units, in the order of jobs: one scorer, at least one unit, at most `batch_tokens`."""

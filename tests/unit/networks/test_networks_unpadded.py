@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import itertools
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +14,11 @@ import numpy as np
 import pytest
 
 from longrank.networks import unpadded
-from longrank.networks.dense import ACTIVATIONS, dense, rounded_up
-from longrank.networks.model_files import find_model
+from longrank.networks.dense import ACTIVATIONS, dense, has_onednn, rounded_up
+from longrank.networks.loading import loading
+from longrank.networks.model_files import Model, find_model
 from longrank.networks.unpadded import Unpadded, can_unpad
+from longrank.service.freed_memory import _trimming
 from tiny_models import MAX_TOKENS, save_encoder
 
 pytestmark = pytest.mark.neural
@@ -201,3 +206,45 @@ def test_how_many_rows_are_fed_forward_at_once_changes_nothing_beyond_float_nois
         usual = forward(**features).last_hidden_state
         monkeypatch.setattr(unpadded, "_ROWS_AT_ONCE", rows)
         assert torch.allclose(forward(**features).last_hidden_state, usual, atol=1e-5)
+
+
+KERNELS = """
+import ctypes, torch
+from benchmarks.memory import unmapped
+from longrank.networks.dense import dense, keep_few_kernels, rounded_up
+
+def held():
+    ctypes.CDLL(None).malloc_trim(0)
+    return unmapped()
+
+keep_few_kernels()
+layers = [torch.ones(16 * n, 16) for n in (1, 2, 3, 4)]
+with torch.inference_mode():
+    dense(torch.ones(8, 16), layers[0], None)
+    before = held()
+    for rows in sorted({rounded_up(n) for n in range(1, 2049)}):
+        for weight in layers:
+            dense(torch.ones(rows, 16), weight, None)
+print(held() - before)
+"""
+
+
+@pytest.mark.skipif(_trimming() is None or not has_onednn(), reason="needs glibc, and PyTorch with oneDNN")
+def test_the_memory_of_kernels_is_bounded() -> None:
+    """320 products have a kernel each; 128 are kept, unless the user says another number."""
+
+    def growth(**variables: str) -> int:
+        known = {name: value for name, value in os.environ.items() if not name.endswith("PRIMITIVE_CACHE_CAPACITY")}
+        command = [sys.executable, "-c", KERNELS]
+        return int(subprocess.run(command, check=True, capture_output=True, env=known | variables).stdout)
+
+    assert growth() < 0.7 * growth(ONEDNN_PRIMITIVE_CACHE_CAPACITY="1024")
+
+
+def test_a_model_is_loaded_with_few_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    capacity, old = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "DNNL_PRIMITIVE_CACHE_CAPACITY"
+    others = {name: value for name, value in os.environ.items() if name not in (capacity, old)}
+    for said, expected in ((dict[str, str](), "128"), ({capacity: "7"}, "7"), ({old: "7"}, None)):
+        monkeypatch.setattr(os, "environ", others | said)
+        with loading(Model("m", Path("m"), Path("m"), "")):
+            assert os.environ.get(capacity) == expected
