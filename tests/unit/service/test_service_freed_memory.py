@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-
 from benchmarks.memory import unmapped
+
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.service import freed_memory, scheduler
 from longrank.service.freed_memory import FreedMemory
