@@ -199,10 +199,14 @@ class StringsWriter:
         self._text.write(b"".join(strings))
         self._add(np.cumsum(np.fromiter(map(len, strings), np.uint64, len(strings)), dtype=np.uint64))
 
+    def extend_joined(self, text: bytes | memoryview, bounds: NDArray[np.int64]) -> None:
+        """Append strings that lie one after another, with their bounds, int64[n + 1]."""
+        self._text.write(text)
+        self._add(bounds[1:].astype(np.uint64))
+
     def extend_gathered(self, text: NDArray[np.uint8], bounds: NDArray[np.int64]) -> None:
         """Append strings from `Strings.gathered`."""
-        self._text.write(text.data)
-        self._add(bounds[1:].astype(np.uint64))
+        self.extend_joined(text.data, bounds)
 
     def extend_between(self, strings: Strings, first: int, last: int) -> None:
         """Append the strings ``[first:last]`` of another list, which is mapped."""

@@ -11,32 +11,41 @@ from uuid import uuid4
 
 from longrank.engines import Engine
 from longrank.index.batches import Batch
+from longrank.index.lexicon import Lexicon
 from longrank.index.options import IndexOptions
 from longrank.index.segments import Segment, write_segment
 
 Task: TypeAlias = tuple[Path, Batch, IndexOptions]
-"""The arguments of `write_segment`."""
+"""A new folder, documents, and the options of the build."""
 
 
 def write_segments(tasks: Iterator[Task], engine: Engine) -> Iterator[Segment]:
     """Write the segments of all tasks and yield them in order of completion.
 
     Args:
-        tasks: arguments of `write_segment`; about one for each worker is in memory at a time.
+        tasks: about one for each worker is in memory at a time.
         engine: runs the tasks.
 
     Raises:
         InputError: a document cannot be written.
         LongRankError: a worker was killed.
     """
-    return (segment for _, segment in engine.each(_write, tasks))
+    return (segment for _, segment in engine.each(_Writing(), tasks))
 
 
-def _write(task: Task) -> Segment:
-    folder, batch, options = task
-    with attempt(folder) as own:
-        segment = write_segment(own, batch, options)
-    return segment._replace(folder=folder)
+class _Writing:
+    """Writes segments; each worker has its own lexicon, from its first task on."""
+
+    def __init__(self) -> None:
+        self._lexicon: Lexicon | None = None
+
+    def __call__(self, task: Task) -> Segment:
+        folder, batch, options = task
+        if self._lexicon is None:
+            self._lexicon = Lexicon()
+        with attempt(folder) as own:
+            segment = write_segment(own, batch, options, self._lexicon)
+        return segment._replace(folder=folder)
 
 
 @contextmanager
