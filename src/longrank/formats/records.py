@@ -115,6 +115,9 @@ class Composer:
             raise InputError("fields must be different names", got=",".join(fields), fix="e.g. --fields title,text")
         self._names = tuple(name for name in options.fields if name != TITLE)
         self._unseen, self._options = {*self._names, *options.index_only}, options
+        self._used = {TITLE, PASSAGES, *self._names}
+        if self._names != ("text",):
+            self._used |= _OFFSETS  # they count the code points of 'text' alone
         self._metadata = None if options.metadata is None else frozenset(options.metadata)
 
     def document(self, record: Record, path: Path, notes: Notes) -> Document:
@@ -148,6 +151,8 @@ class Composer:
         Raises:
             InputError: a value is not a string.
         """
+        if not self._options.index_only:
+            return ""
         parts = {name: _value(record.values, name, (path, record.line)) for name in self._options.index_only}
         self._unseen -= {name for name, part in parts.items() if part is not None}
         return "\n".join(filter(None, parts.values()))
@@ -168,17 +173,16 @@ class Composer:
     def _other(self, record: Record, where: Place, notes: Notes) -> dict[str, Any]:
         """Return the fields that are no part of the document yet."""
         values = record.values
-        used = {TITLE, PASSAGES, *(_key(name, values) for name in self._names)}
-        if self._names != ("text",):
-            used |= _OFFSETS  # they count the code points of 'text' alone
-        names = (
+        text = _key("text", values) if "text" in self._names else None
+        names = [
             name
             for name in values
-            if name not in used
+            if name not in self._used
+            and name != text
             and (self._metadata is None or name in self._metadata or name in _OFFSETS)
             and not (name in ID_KEYS and str(values[name]) == record.doc_id)
-        )
-        return metadata_of(values, names, notes, _shown(where))
+        ]
+        return metadata_of(values, names, notes, _shown(where)) if names else {}
 
     def _passages(self, record: Record, text: str, where: Place, notes: Notes) -> tuple[tuple[int, int], ...]:
         passages = record.values.get(PASSAGES)

@@ -1,3 +1,4 @@
+# ruff: noqa: PLR0917 - compiled code takes plain arrays, by position
 """Compiled loops that count the terms of documents, and sort the counts by term and by document."""
 
 from __future__ import annotations

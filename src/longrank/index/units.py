@@ -1,5 +1,5 @@
 # ruff: noqa: PLR0917 - compiled code takes plain arrays, by position
-"""Compiled loops that cut texts into units: an ASCII word is a unit, and so is a stretch between blanks that is not ASCII.
+"""Compiled loops that cut texts into units: ASCII words, and stretches between blanks that are not ASCII.
 
 The rule for ASCII words is the pattern of `longrank.text.words`. Whatever that pattern does not settle, a character
 beyond ASCII or a word of more than 127 characters, makes the whole stretch between two blanks a unit, which an analyzer

@@ -36,9 +36,13 @@ class RowsDigest:
 
 def digested(documents: Iterable[Located], digests: dict[str, RowsDigest]) -> Iterator[Located]:
     """Yield documents; add those of databases to `digests`, by address."""
+    path, digest = None, None
     for located in documents:
-        if is_address(located.path):
-            digests.setdefault(located.path, RowsDigest()).add(located)
+        if located.path != path:
+            path = located.path
+            digest = digests.setdefault(path, RowsDigest()) if is_address(path) else None
+        if digest is not None:
+            digest.add(located)
         yield located
 
 

@@ -7,9 +7,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from longrank.collections.collection import IRDS, is_folder
 from longrank.collections.databases import is_address, shown_source
@@ -24,6 +26,8 @@ from longrank.index.sources import Sources, SourceState, read_sources, write_sou
 from longrank.index.writer import IndexWriter
 from longrank.types import Document, Notes
 from longrank.verbs.rows_digest import RowsDigest, digested, rows_state
+
+_IDS = 1 << 14  # ids read at a time
 
 
 class Changes(NamedTuple):
@@ -72,7 +76,8 @@ def build_from_files(
         for path, n in runs:
             state = files.get(absolute(path))
             if state is not None:
-                ids = (index.doc_id(number) for number in range(end, end + n))
+                cuts = [*range(end, end + n, _IDS), end + n]
+                ids = (doc_id for a, b in pairwise(cuts) for doc_id in index.doc_ids(np.arange(a, b)))
                 files[state.path] = state._replace(ids=(*state.ids, *ids))
             end += n
         with _telling_state("the index is valid, but updates need this record: build the index again"):

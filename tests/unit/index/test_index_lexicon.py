@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def by_documents(found: Inverted) -> list[dict[str, int]]:
     terms = [term.decode(errors="surrogatepass") for term in found.terms]
     bounds = np.concatenate(([0], np.cumsum(found.counts)))
     rows = []
-    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+    for first, last in pairwise(bounds.tolist()):
         numbers = found.forward_terms[first:last].tolist()
         assert numbers == sorted(set(numbers))
         rows.append(dict(zip([terms[i] for i in numbers], found.forward_tfs[first:last].tolist(), strict=True)))
