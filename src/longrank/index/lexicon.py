@@ -1,4 +1,4 @@
-"""Turn the texts of documents into numbers of terms; what is known of words is kept from batch to batch."""
+"""Turn the texts of documents into numbers of terms; known words are kept from batch to batch."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class _Table(NamedTuple):
 
 
 class Lexicon:
-    """Words of documents and their terms. Results depend on the documents alone, whatever came before."""
+    """Words of documents and their terms. Results depend on the documents alone, not on earlier batches."""
 
     def __init__(self) -> None:
         self._forget()

@@ -68,7 +68,7 @@ def narrowest(largest: int) -> str:
 
 
 class _Columns(NamedTuple):
-    """What is indexed of the documents of a batch."""
+    """Texts of a batch that are indexed."""
 
     titles: Texts
     texts: Texts
