@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+
+import numba
 import pytest
 
 from longrank.cli import console
@@ -37,3 +40,13 @@ def test_lines_come_every_ten_seconds(clock: list[float], capsys: pytest.Capture
 
 def test_columns_are_aligned_to_the_right() -> None:
     assert console.aligned(("a", "long"), [("100", "1"), ("2", "20")]) == ["  a  long", "100     1", "  2    20"]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_compilation_is_told_at_a_terminal(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    with console.telling_compilation():
+        assert numba.njit(lambda x: x + 1)(1) == 2
+    assert ("compiling, once per machine" in capsys.readouterr().err) is terminal

@@ -41,6 +41,18 @@ def show_notes(notes: Notes) -> None:
         note(f"note: {line}")
 
 
+@contextmanager
+def telling_compilation() -> Iterator[None]:
+    """Tell a user at a terminal why the first search or build on a machine takes longer."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from longrank.index.compiling import telling
+
+    with telling(lambda: note("compiling, once per machine: this takes some 10 seconds")):
+        yield
+
+
 def is_first() -> bool:
     """Tell whether this process reports for all processes of torchrun; true if it runs alone."""
     return os.environ.get("RANK", "0") == "0"

@@ -263,7 +263,8 @@ def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Not
         console.note(f"building takes up to {needed / (1 << 30):.1f} GiB of disk")
     unit = "lines of expansions and documents" if options["expansions"] else "documents"
     n_bytes = 0
-    with console.progress("indexing", None, unit, lambda: f", {n_bytes / (1 << 20):.0f} MiB read") as advance:
+    read = console.progress("indexing", None, unit, lambda: f", {n_bytes / (1 << 20):.0f} MiB read")
+    with console.telling_compilation(), read as advance:
 
         def count(n: int) -> None:
             nonlocal n_bytes

@@ -121,7 +121,7 @@ def retrieve(
     )
     query_list = of_language(query_list, lang, search, notes)
     records = expanded_queries(retriever, query_list) if explain_query or expanded else []
-    with console.progress("retrieving", len(query_list), "queries") as advance:
+    with console.telling_compilation(), console.progress("retrieving", len(query_list), "queries") as advance:
         spread = EngineOptions(engine, workers, resources)
         found = rankings(search, retriever, query_list, threads=threads, engine=spread, notes=notes, progress=advance)
         write_rankings(tag, found, output)

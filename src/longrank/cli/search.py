@@ -124,18 +124,19 @@ def _searched(
     from longrank.verbs.search import search as run_search
 
     name, notes, model = pipeline or default_pipeline(), Notes(), own["--model"]
-    results = run_search(
-        index,
-        query,
-        pipeline=name,
-        model=converted(model, notes) if own["--convert"] and model else model,
-        score_cache=own["--score-cache"],
-        allow_untrained=own["--allow-untrained"],
-        assignments=own["--set"] or (),
-        filter=condition,
-        notes=notes,
-        **shared,
-    )
+    with console.telling_compilation():
+        results = run_search(
+            index,
+            query,
+            pipeline=name,
+            model=converted(model, notes) if own["--convert"] and model else model,
+            score_cache=own["--score-cache"],
+            allow_untrained=own["--allow-untrained"],
+            assignments=own["--set"] or (),
+            filter=condition,
+            notes=notes,
+            **shared,
+        )
     if pipeline is None:
         console.note(
             f"pipeline {name}" + (f"; for MiniLM: {install_line('neural', 'minilm')}" if name == "lexical" else "")

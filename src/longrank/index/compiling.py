@@ -6,10 +6,12 @@ the file of a called function does: delete ``__pycache__/*.nbi`` after changing 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from numba import njit
+from numba.core import event
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -21,3 +23,30 @@ def compiled(function: Callable[..., Any]) -> Any:
         return njit(nogil=True, error_model="numpy", cache=True)(function)
     except RuntimeError:  # no writable folder beside the function's file or in the home folder
         return njit(nogil=True, error_model="numpy")(function)
+
+
+class _Telling(event.Listener):  # type: ignore[misc]
+    """Calls a function when the first compilation begins."""
+
+    def __init__(self, say: Callable[[], object]) -> None:
+        self._say: Callable[[], object] | None = say
+
+    def on_start(self, event: Any) -> None:
+        """Take the begin of a compilation; what is read from the disk begins none."""
+        say, self._say = self._say, None
+        if say is not None:
+            say()
+
+    def on_end(self, event: Any) -> None:
+        """Take the end of a compilation."""
+
+
+@contextmanager
+def telling(say: Callable[[], object]) -> Iterator[None]:
+    """Call `say` once if a function is compiled in the block, before it is."""
+    listener = _Telling(say)
+    event.register("numba:compile", listener)
+    try:
+        yield
+    finally:
+        event.unregister("numba:compile", listener)

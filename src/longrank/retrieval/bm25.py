@@ -52,7 +52,7 @@ class BM25(Searcher):
     def _best(self, found: FoundTerms, shares: NDArray[np.floating], k: int) -> Hits:
         """Return the best documents, to the last bit as `Searcher` does; packed postings are searched faster."""
         packed = [terms for terms in found.segments if isinstance(terms, PackedTerms)]
-        if not len(shares) or len(packed) < len(found.segments):
+        if len(packed) < len(found.segments):
             return super()._best(found, shares, k)
         slots, scores = self._windows.search(packed, shares, k, self.ties == "doc_id", self._excluded)
         return Hits(self._slots.numbers(slots), scores)

@@ -144,10 +144,11 @@ class Searcher(Noting, ABC):
             InputError: k < 1, or a weight that is not positive and finite.
         """
         check("k", k, k >= 1, "at least 1")
-        return self._best(*self._found(weights), k)
+        found, shares = self._found(weights)
+        return self._best(found, shares, k) if len(shares) else Hits(np.empty(0, np.int64), np.empty(0, np.float32))
 
     def _best(self, found: FoundTerms, shares: NDArray[np.floating], k: int) -> Hits:
-        """Return the best documents for terms that are in the index, and their `_weights`."""
+        """Return the best documents for terms that are in the index, at least one, and their `_weights`."""
         sums, slots = self._sums(), self._slots
         for segment, (first, end) in zip(found.segments, pairwise(slots.bases.tolist()), strict=True):
             terms = QueryTerms(shares, found.dfs, found.counts, *segment.decoded(), self._classes[first:end])

@@ -34,6 +34,7 @@ from longrank.service.units import tokens_of
 from longrank.types import Notes, Query
 
 _TITLES, _LONGEST_TITLE = 50, 80  # documents whose titles may be an example of a query; characters
+_BEGIN = 200  # characters of a document that are the first query
 _SAMPLE = "Long documents are read whole, passage by passage. " * 300
 
 
@@ -179,7 +180,7 @@ class Engine:
                 pipeline = open_pipeline(index, old.settings, model=old.model, notes=notes)
             first = old.settings.first_stage
             if first_stage(first.preset, first.settings).kind == "words":
-                pipeline.retriever.retrieve(Query("q", "long documents"), 1)
+                pipeline.retriever.retrieve(_first_query(index), 1)
             exchanged[name] = replace(
                 old, pipeline=pipeline, reranker=None if old.reranker is None else Reranker(pipeline)
             )
@@ -255,7 +256,7 @@ class Engine:
                 reranker = Reranker(settings, model=choice.model, notes=notes)
         self._notes.merge(notes)  # without notes about the queries below
         if pipeline is not None:
-            pipeline.retriever.retrieve(Query("q", "long documents"), 1)
+            pipeline.retriever.retrieve(_first_query(pipeline.index), 1)
         if reranker is None:
             return Served(name, settings, choice.model, pipeline, None, 1.0)
         prepared = reranker.prepare("long documents", [_SAMPLE], TextLimits())
@@ -264,6 +265,12 @@ class Engine:
         reranker.rank("long documents", [_SAMPLE[:500]])
         overlap = max(1.0, read / len(_SAMPLE))
         return Served(name, settings, choice.model, pipeline, reranker, overlap, tokens_of(*texts) // len(texts))
+
+
+def _first_query(index: Index) -> Query:
+    """Return a query that a document matches: its search compiles all that later searches need."""
+    queries = (Query("q", f"{document.text[:_BEGIN]}\n{document.title}") for document in islice(index, _TITLES))
+    return next(filter(index.query_terms, queries), Query("q", "long documents"))
 
 
 def _example(index: Index) -> str:
