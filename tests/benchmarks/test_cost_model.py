@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.cost_model import fitted
+from benchmarks.cost_model import Cost, Line, fit, fitted, machines
 
 
 def test_costs_on_a_line_are_fitted_exactly() -> None:
@@ -19,3 +19,13 @@ def test_large_and_small_costs_count_by_their_relative_errors() -> None:
 def test_no_part_of_a_cost_is_below_zero() -> None:
     assert fitted([1.0, 2.0, 3.0], [3.0, 2.0, 1.0]).b == 0
     assert fitted([1.0, 2.0, 3.0], [1.0, 4.0, 9.0]).a == 0
+
+
+def test_a_bounded_cost_is_that_of_the_largest_size() -> None:
+    memory = Cost("memory", "MiB", lambda report: report["mib"], bounded=True)
+    assert fit(memory, [1.0, 2.0], [{"mib": 300.0}, {"mib": 480.0}]) == Line(480.0, 0.0)
+
+
+def test_machines_share_the_words_and_each_bears_the_constant() -> None:
+    assert machines(Line(1, 2), words=100, limit=51) == 4
+    assert machines(Line(1, 2), words=10, limit=51) == 1
