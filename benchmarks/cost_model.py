@@ -165,7 +165,8 @@ def table_of_machines(lines: dict[str, Line]) -> str:
 
 def table_of_passages(rate: float) -> str:
     rows = [
-        "| collection | million passages | int8 vectors, GB | core hours of vectors | core seconds, 100 documents of a query |",
+        "| collection | million passages | int8 vectors, GB | core hours of vectors "
+        "| core seconds, 100 documents of a query |",
         "|---|---|---|---|---|",
     ]
     for name, (millions, thousands) in COLLECTIONS.items():
