@@ -19,6 +19,7 @@ from longrank.index.compiling import compiled
 from longrank.types import Float32s
 
 _GROUP = 32  # sums in a group; only the largest of a group is compared first
+GAINS = 64  # tfs whose logarithms are kept
 _ONE = np.float32(1)
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
@@ -60,6 +61,18 @@ def add_bm25(  # noqa: PLR0917 - compiled code takes plain arrays, by position
 
 
 @compiled
+def dirichlet_gain(rarity: Any, tf: Any) -> Any:
+    """Return ``ln(1 + tf * rarity)``, `rarity` being 1 / (mu * p(t))."""
+    return math.log(1 + tf * rarity)
+
+
+@compiled
+def dirichlet_score(weight: Any, gain: Any, offset: Any) -> Any:
+    """Return ``max(0, w * (gain + offset))``, rounded to float32."""
+    return max(np.float32(weight * (gain + offset)), np.float32(0))
+
+
+@compiled
 def add_dirichlet(  # noqa: PLR0917
     docs: NDArray[np.uint32],
     tfs: Array,
@@ -79,15 +92,14 @@ def add_dirichlet(  # noqa: PLR0917
         rarity: float64[T], 1 / (mu * p(t)).
         offsets: ln(mu / (dl + mu)) for each class.
     """
-    known = np.empty(64)  # logarithms of the usual tfs
+    known = np.empty(GAINS)
     for term in range(len(starts)):
         for tf in range(len(known)):
-            known[tf] = math.log(1 + tf * rarity[term])
+            known[tf] = dirichlet_gain(rarity[term], tf)
         for i in range(starts[term], stops[term]):
             occurs, doc = tfs[i], docs[i]
-            gain = known[occurs] if occurs < len(known) else math.log(1 + occurs * rarity[term])
-            score = np.float32(weights[term] * (gain + offsets[classes[doc]]))
-            sums[doc] += max(score, np.float32(0))
+            gain = known[occurs] if occurs < len(known) else dirichlet_gain(rarity[term], occurs)
+            sums[doc] += dirichlet_score(weights[term], gain, offsets[classes[doc]])
 
 
 def best(

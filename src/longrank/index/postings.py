@@ -31,6 +31,12 @@ class FoundTerms(NamedTuple):
     counts: NDArray[np.int64]
     segments: list[TermPostings | PackedTerms]
 
+    @property
+    def packed(self) -> list[PackedTerms] | None:
+        """The segments, if the postings of all are packed; else None."""
+        packed = [terms for terms in self.segments if isinstance(terms, PackedTerms)]
+        return packed if len(packed) == len(self.segments) else None
+
 
 def _bisected(terms: Strings, term: str) -> int | None:
     """Find a term; a cached method would keep the mapped files open until garbage collection."""

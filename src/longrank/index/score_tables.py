@@ -1,5 +1,5 @@
 # ruff: noqa: PLR0917 - compiled code takes plain arrays, by position
-"""Scores of BM25 known before a search: the largest of each term, and tables by occurrences and length."""
+"""Scores known before a search: tables by occurrences and length, and the largest score of each term for BM25."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.index.accumulate import bm25_score
+from longrank.index.accumulate import bm25_score, dirichlet_gain, dirichlet_score
 from longrank.index.arrays import Array
 from longrank.index.blocks import BLOCK, PAIRS, PER_BLOCK
 from longrank.index.compiling import compiled
@@ -55,3 +55,27 @@ def _bound(codes: Array, begin: Any, df: Any, weight: Any, norms: Float32s) -> A
             return np.float64(weight)
         most = max(most, bm25_score(weight, tf, norms[code]))
     return np.float64(most)
+
+
+@compiled
+def prepare_likelihoods(
+    factors: NDArray[np.float64],
+    offsets: NDArray[np.float64],
+    places: NDArray[np.int64],
+    gains: NDArray[np.float64],
+    tables: Float32s,
+) -> None:
+    """Set the `gains` and `tables` of terms, see `Terms`; `offsets` of the 256 length codes."""
+    for term in range(len(factors)):
+        for tf in range(gains.shape[1]):
+            gains[term, tf] = dirichlet_gain(factors[term, 1], tf)
+        if places[term] >= 0:
+            _tabulate_likelihoods(factors[term, 0], gains[term], offsets, tables[places[term]])
+
+
+@compiled
+def _tabulate_likelihoods(weight: Any, gains: Array, offsets: Array, table: Float32s) -> None:
+    """Set ``table[(tf - 1) * 256 + class]`` to the score of query likelihood."""
+    for tf in range(TABLE_TFS):
+        for code in range(256):
+            table[tf * 256 + code] = dirichlet_score(weight, gains[tf + 1], offsets[code])

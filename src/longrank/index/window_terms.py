@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.index.accumulate import bm25_score
+from longrank.index.accumulate import bm25_score, dirichlet_gain, dirichlet_score
 from longrank.index.arrays import Array
 from longrank.index.blocks import BLOCK, decode_block
 from longrank.index.compiling import compiled
@@ -27,7 +27,9 @@ class Terms(NamedTuple):
         codes, halves, numbers: the bytes of all packed postings as uint8, uint16 and uint32.
         begins: int64[T], first byte of each term.
         dfs: int64[T], postings of each term; 0 for a term that the segment lacks.
-        weights: float32[T], query weight times idf.
+        weights: float32[T], query weight times idf, for BM25.
+        factors: float64[T, 2], query weight and 1 / (mu * p(t)), for query likelihood.
+        gains: float64[T, n], `dirichlet_gain` of tfs below n; n is 0 for BM25.
         totals: float64[T], scores that no document reaches with the terms up to each.
         tables: float32[n, TABLE], scores of some terms.
         places: int64[T], place of each term in `tables`; -1: none.
@@ -41,6 +43,8 @@ class Terms(NamedTuple):
     begins: NDArray[np.int64]
     dfs: NDArray[np.int64]
     weights: Float32s
+    factors: NDArray[np.float64]
+    gains: NDArray[np.float64]
     totals: NDArray[np.float64]
     tables: Float32s
     places: NDArray[np.int64]
@@ -55,7 +59,8 @@ class Docs(NamedTuple):
     Attributes:
         slot: the slot of the first document.
         classes: unsigned[D], place of each document's norm in `norms`.
-        norms: result of `similarity.inverse_norms` for each class.
+        norms: result of `similarity.inverse_norms` for each class, for BM25.
+        offsets: result of `similarity.dirichlet_offsets` for each class, for query likelihood.
         ranks: uint32[D], places of the documents in sorted ids.
         excluded: bool[D], documents that are not searched for; empty if there are none.
     """
@@ -63,6 +68,7 @@ class Docs(NamedTuple):
     slot: int
     classes: Array
     norms: Float32s
+    offsets: NDArray[np.float64]
     ranks: NDArray[np.uint32]
     excluded: NDArray[np.bool_]
 
@@ -83,6 +89,16 @@ def _add_postings(docs: Array, tfs: Array, base: Any, classes: Array, weight: An
     for i in range(_U(len(docs))):
         doc = _U(docs[i]) - base
         sums[doc] += bm25_score(weight, tfs[i], norms[classes[doc]])
+
+
+@compiled
+def _add_likelihoods(
+    docs: Array, tfs: Array, base: Any, classes: Array, factors: Array, gains: Array, offsets: Array, sums: Array
+) -> None:
+    for i in range(_U(len(docs))):
+        doc, tf = _U(docs[i]) - base, np.int64(tfs[i])
+        gain = gains[tf] if tf < len(gains) else dirichlet_gain(factors[1], tf)
+        sums[doc] += dirichlet_score(factors[0], gain, offsets[classes[doc]])
 
 
 @compiled
@@ -147,7 +163,10 @@ def add_term(terms: Terms, term: Any, base: Any, end: Any, docs: Docs, sums: Arr
         start = _lower(terms.docs[term], 0, n, base)
         stop = _lower(terms.docs[term], start, n, end)
         some, tfs = terms.docs[term, start:stop], terms.tfs[term, start:stop]
-        _add_postings(some, tfs, _U(base), classes, terms.weights[term], docs.norms, sums)
+        if terms.gains.shape[1]:
+            _add_likelihoods(some, tfs, _U(base), classes, terms.factors[term], terms.gains[term], docs.offsets, sums)
+        else:
+            _add_postings(some, tfs, _U(base), classes, terms.weights[term], docs.norms, sums)
         if stop < n:
             break
         block += 1

@@ -1,5 +1,5 @@
 # ruff: noqa: PLR0917 - compiled code takes plain arrays, by position
-"""Compiled search of packed postings: BM25 in windows of documents, with the best k kept while scores are added up.
+"""Compiled search of packed postings in windows of documents, with the best k kept while scores are added up.
 
 In a window, the scores of the terms are added to one sum per document, and the sums that may be among the best k are
 looked up. Where terms may be skipped (MaxScore), the terms with the largest bounds are added first. The other terms are

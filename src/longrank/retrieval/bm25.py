@@ -11,9 +11,8 @@ from longrank.index import Index
 from longrank.index.accumulate import add_bm25
 from longrank.index.postings import FoundTerms
 from longrank.index.similarity import LENGTHS, idfs, inverse_norms
-from longrank.index.stored_postings import PackedTerms
 from longrank.retrieval.searcher import Hits, QueryTerms, Searcher, check
-from longrank.retrieval.windowed import Windows
+from longrank.retrieval.windowed import Bm25Windows
 from longrank.types import Notes
 
 
@@ -49,19 +48,16 @@ class BM25(Searcher):
         self.k1, self.b = k1, b
         self._norms = inverse_norms(self.lengths, index.avgdl or 1.0, k1, b)
 
-    def _best(self, found: FoundTerms, shares: NDArray[np.floating], k: int) -> Hits:
-        """Return the best documents, to the last bit as `Searcher` does; packed postings are searched faster."""
-        packed = [terms for terms in found.segments if isinstance(terms, PackedTerms)]
-        if len(packed) < len(found.segments):
-            return super()._best(found, shares, k)
-        slots, scores = self._windows.search(packed, shares, k, self.ties == "doc_id", self._excluded)
-        return Hits(self._slots.numbers(slots), scores)
-
     @cached_property
-    def _windows(self) -> Windows:
+    def _windows(self) -> Bm25Windows:
         code_norms = inverse_norms(LENGTHS, self.index.avgdl or 1.0, self.k1, self.b)
         most_tf = max(int(np.iinfo(part.meta["tf_type"]).max) for part in self.index.parts)
-        return Windows(self._slots, self._classes, self._norms, code_norms, most_tf)
+        return Bm25Windows(self._slots, self._classes, self._norms, code_norms, most_tf)
+
+    def _best(self, found: FoundTerms, shares: NDArray[np.floating], k: int) -> Hits:
+        """Return the best documents, to the last bit as `Searcher` does; packed postings are searched faster."""
+        packed = found.packed
+        return super()._best(found, shares, k) if packed is None else self._windowed(self._windows, packed, shares, k)
 
     def _weights(self, weights: NDArray[np.float64], dfs: NDArray[np.int64]) -> NDArray[np.floating]:
         rounded = weights.astype(np.float32)

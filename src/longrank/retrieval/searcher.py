@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from itertools import pairwise
 from typing import NamedTuple, Self
@@ -22,7 +22,9 @@ from longrank.index.accumulate import best
 from longrank.index.arrays import Array
 from longrank.index.postings import FoundTerms
 from longrank.index.similarity import LENGTHS, length_codes
+from longrank.index.stored_postings import PackedTerms
 from longrank.retrieval.noting import Noting
+from longrank.retrieval.windowed import Windows
 from longrank.types import Float32s, Notes, Query, ScoredDoc, scored_docs
 
 MAX_TERMS = 1024
@@ -158,6 +160,11 @@ class Searcher(Noting, ABC):
             np.copyto(sums, -0.0, where=self._excluded)
         best_slots, scores = best(sums, slots.ranks, k, descending=self.ties == "doc_id")
         return Hits(slots.numbers(best_slots), scores)
+
+    def _windowed(self, windows: Windows, packed: Sequence[PackedTerms], weights: NDArray[np.floating], k: int) -> Hits:
+        """Return the best documents of packed postings."""
+        slots, scores = windows.search(packed, weights, k, self.ties == "doc_id", self._excluded)
+        return Hits(self._slots.numbers(slots), scores)
 
     def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
         """Return at most `k` documents with a query term, best first; none for a query without terms.

@@ -1,19 +1,21 @@
-"""Search of packed postings by BM25: exhaustive, or with terms skipped where that is faster."""
+"""Search of packed postings by BM25 or query likelihood: exhaustive, or with terms skipped where that is faster."""
 
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.index.accumulate import GAINS
 from longrank.index.arrays import Array
 from longrank.index.blocks import BLOCK
 from longrank.index.documents import Slots
-from longrank.index.score_tables import prepare
+from longrank.index.score_tables import prepare, prepare_likelihoods
 from longrank.index.stored_postings import PackedTerms
 from longrank.index.window_best import BUCKETS, Best
 from longrank.index.window_terms import TABLE, Docs, Terms
@@ -33,8 +35,8 @@ class Found(NamedTuple):
     scores: Float32s
 
 
-class Windows:
-    """The documents of an index, prepared for a model of BM25; safe to use from several threads.
+class Windows(ABC):
+    """The documents of an index, prepared for a model; safe to use from several threads.
 
     Attributes:
         window: documents of a window, a multiple of 32.
@@ -42,19 +44,17 @@ class Windows:
 
     window = WINDOW
 
-    def __init__(self, slots: Slots, classes: Array, norms: Float32s, code_norms: Float32s, most_tf: int) -> None:
+    def __init__(self, slots: Slots, classes: Array, norms: Float32s, offsets: NDArray[np.float64]) -> None:
         """Prepare for searching.
 
         Args:
             slots: the slots of the index.
-            classes: unsigned[S], place of each document's norm in `norms`.
-            norms: result of `similarity.inverse_norms` for each class.
-            code_norms: the same for the 256 length codes.
-            most_tf: no term occurs more often in a document.
+            classes: unsigned[S], the class of each document's length.
+            norms, offsets: as in `Docs`; empty where the model has none.
         """
-        self._bases, self._norms, self._code_norms = slots.bases.tolist(), norms, code_norms
+        self._bases, self._norms, self._offsets = slots.bases.tolist(), norms, offsets
         self._classes, self._ranks = _read_only(classes), _read_only(slots.ranks)
-        self._by_code, self._most_tf = classes.dtype == np.uint8, most_tf
+        self._by_code = classes.dtype == np.uint8
         self._dead = np.zeros(len(classes) if len(slots.dead) else 0, np.bool_)
         self._dead[slots.dead] = True
         self._own = threading.local()
@@ -62,7 +62,7 @@ class Windows:
     def search(
         self,
         segments: Sequence[PackedTerms],
-        weights: Float32s,
+        weights: NDArray[np.floating],
         k: int,
         descending: bool,
         excluded: NDArray[np.bool_] | None,
@@ -71,24 +71,28 @@ class Windows:
 
         Args:
             segments: the terms in each segment, in alphabetical order.
-            weights: float32[T], query weight times idf.
+            weights: the model's weights of the T terms.
             k: largest number of documents, >= 1.
             descending: True: the larger rank comes first among equal scores.
             excluded: bool[S], documents to leave out, deleted documents among them; None: deleted documents.
         """
         k = min(k, self._bases[-1])
-        skipping = self._may_skip(len(weights), k) and sums_are_exact(weights, self._code_norms, self._most_tf)
+        skipping = self._skips(weights, k)
         best, sums, places = self._scratch(k, descending)
         left_out = self._dead if excluded is None else excluded
         for packed, (base, end) in zip(segments, pairwise(self._bases), strict=True):
             some = slice(base, end)
-            docs = Docs(base, self._classes[some], self._norms, self._ranks[some], left_out[some])
+            docs = Docs(base, self._classes[some], self._norms, self._offsets, self._ranks[some], left_out[some])
             search(self._terms(packed, weights, skipping), docs, best, skipping, sums, places)
         return _sorted(best)
 
-    def _may_skip(self, n_terms: int, k: int) -> bool:
-        """Return True if skipping terms is faster, by measurement."""
-        return n_terms >= _FEWEST_TERMS and k * _DOCS_PER_HIT <= self._bases[-1]
+    @abstractmethod
+    def _skips(self, weights: NDArray[np.floating], k: int) -> bool:
+        """Return True if terms may be skipped: sums are exact in any order, and it is faster."""
+
+    @abstractmethod
+    def _terms(self, packed: PackedTerms, weights: Any, skipping: bool) -> Terms:
+        """Return terms with ascending bounds if terms may be skipped, else in reverse alphabetical order."""
 
     def _scratch(self, k: int, descending: bool) -> tuple[Best, NDArray[np.float64], NDArray[np.uint32]]:
         """Return the arrays of this thread, reset."""
@@ -102,34 +106,106 @@ class Windows:
         state, floor = np.zeros(2, np.int64), np.zeros(1, np.uint64)
         return Best(k, descending, own.keys, own.docs, state, floor, own.counts), own.sums, own.places
 
-    def _terms(self, packed: PackedTerms, weights: Float32s, skipping: bool) -> Terms:
-        """Return terms with ascending bounds if terms may be skipped, else in reverse alphabetical order."""
-        n, (codes, begins, dfs) = len(weights), packed
+    def _tables(self, dfs: NDArray[np.int64]) -> tuple[NDArray[np.int64], Float32s]:
+        """Return places of the tables of terms, -1: none, and the tables, to be filled."""
         tabled = (dfs > _TABLED) & self._by_code
-        places = np.where(tabled, np.cumsum(tabled) - 1, -1)
-        tables, bounds = np.empty((int(np.count_nonzero(tabled)), TABLE), np.float32), np.empty(n)
-        prepare(codes, begins, dfs, weights, self._code_norms, places, bounds, tables)
-        order = np.argsort(bounds, kind="stable") if skipping else np.arange(n)[::-1]
-        cursors = np.zeros((n, 2), np.int64)
-        cursors[:, 1] = -1
-        docs, tfs = np.empty((2, n, BLOCK), np.uint32)
-        return Terms(
-            codes,
-            codes.view(np.uint16),
-            codes.view(np.uint32),
-            begins[order],
-            dfs[order],
-            weights[order],
-            np.cumsum(bounds[order]) * _ROUNDED,
-            tables,
-            places[order],
-            cursors,
-            docs,
-            tfs,
-        )
+        return np.where(tabled, np.cumsum(tabled) - 1, -1), np.empty((int(tabled.sum()), TABLE), np.float32)
 
 
-def sums_are_exact(weights: Float32s, norms: Float32s, most_tf: int) -> bool:
+class Bm25Windows(Windows):
+    """The documents of an index, prepared for BM25."""
+
+    def __init__(self, slots: Slots, classes: Array, norms: Float32s, code_norms: Float32s, most_tf: int) -> None:
+        """Prepare for searching.
+
+        Args:
+            slots, classes: as in `Windows`.
+            norms: result of `similarity.inverse_norms` for each class.
+            code_norms: the same for the 256 length codes.
+            most_tf: no term occurs more often in a document.
+        """
+        super().__init__(slots, classes, norms, np.empty(0))
+        self._code_norms, self._most_tf = code_norms, most_tf
+
+    def _skips(self, weights: NDArray[np.floating], k: int) -> bool:
+        return self._may_skip(len(weights), k) and sums_are_exact(weights, self._code_norms, self._most_tf)
+
+    def _may_skip(self, n_terms: int, k: int) -> bool:
+        """Return True if skipping terms is faster, by measurement."""
+        return n_terms >= _FEWEST_TERMS and k * _DOCS_PER_HIT <= self._bases[-1]
+
+    def _terms(self, packed: PackedTerms, weights: Float32s, skipping: bool) -> Terms:
+        places, tables = self._tables(packed.dfs)
+        bounds = np.empty(len(weights))
+        prepare(*packed, weights, self._code_norms, places, bounds, tables)
+        order = np.argsort(bounds, kind="stable") if skipping else np.arange(len(weights))[::-1]
+        none = np.empty((len(weights), 0))
+        totals = np.cumsum(bounds[order]) * _ROUNDED
+        return _ordered(packed, order, weights, none, none, totals, tables, places)
+
+
+class LikelihoodWindows(Windows):
+    """The documents of an index, prepared for query likelihood; its weights are `Terms.factors`."""
+
+    def __init__(
+        self, slots: Slots, classes: Array, offsets: NDArray[np.float64], code_offsets: NDArray[np.float64]
+    ) -> None:
+        """Prepare for searching.
+
+        Args:
+            slots, classes: as in `Windows`.
+            offsets: result of `similarity.dirichlet_offsets` for each class.
+            code_offsets: the same for the 256 length codes.
+        """
+        super().__init__(slots, classes, np.empty(0, np.float32), offsets)
+        self._code_offsets = code_offsets
+
+    def _skips(self, weights: NDArray[np.floating], k: int) -> bool:
+        return False  # sums of its scores depend on the order
+
+    def _terms(self, packed: PackedTerms, weights: NDArray[np.float64], skipping: bool) -> Terms:
+        n = len(weights)
+        places, tables = self._tables(packed.dfs)
+        gains = np.empty((n, GAINS))
+        prepare_likelihoods(weights, self._code_offsets, places, gains, tables)
+        unused, order = np.zeros(n, np.float32), np.arange(n)[::-1]
+        return _ordered(packed, order, unused, weights, gains, np.zeros(n), tables, places)
+
+
+def _ordered(  # noqa: PLR0917 - in the order of `Terms`
+    packed: PackedTerms,
+    order: NDArray[np.intp],
+    weights: Float32s,
+    factors: NDArray[np.float64],
+    gains: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    tables: Float32s,
+    places: NDArray[np.int64],
+) -> Terms:
+    """Return terms in an order; `totals` have it already."""
+    codes, begins, dfs = packed
+    cursors = np.zeros((len(order), 2), np.int64)
+    cursors[:, 1] = -1
+    docs, tfs = np.empty((2, len(order), BLOCK), np.uint32)
+    return Terms(
+        codes,
+        codes.view(np.uint16),
+        codes.view(np.uint32),
+        begins[order],
+        dfs[order],
+        weights[order],
+        factors[order],
+        gains[order],
+        totals,
+        tables,
+        places[order],
+        cursors,
+        docs,
+        tfs,
+    )
+
+
+def sums_are_exact(weights: NDArray[np.floating], norms: Float32s, most_tf: int) -> bool:
     """Return True if float64 sums of scores of BM25 are exact, whatever their order.
 
     A score is ``w - q`` with ``q = w / (1 + tf * norm)`` in float32, so it is a multiple of the last bit of the least q

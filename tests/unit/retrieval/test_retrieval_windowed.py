@@ -1,4 +1,4 @@
-"""BM25 over packed postings against exhaustive search: the same documents and scores to the last bit."""
+"""First stages over packed postings against exhaustive search: the same documents and scores to the last bit."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from longrank.index.arrays import write_array
 from longrank.index.folder import SegmentName, verify_index
 from longrank.index.publishing import finish, put_data, put_manifest
 from longrank.index.stored_postings import CODE_BEGINS, CODES
-from longrank.retrieval import BM25, Searcher, windowed
-from longrank.retrieval.windowed import Windows, sums_are_exact
+from longrank.retrieval import BM25, QueryLikelihood, Searcher, windowed
+from longrank.retrieval.windowed import Bm25Windows, Windows, sums_are_exact
 from longrank.storage import MANIFEST
 from longrank.types import Document
 
@@ -36,6 +36,7 @@ def documents(n: int, seed: int) -> list[Document]:
         drawn = drawn[drawn > 3] if 700 < number < 1500 else drawn
         if number % 7 == 0:
             drawn = np.array([1, 1, 2])
+        drawn = np.repeat(drawn, 90) if number % 97 == 0 else drawn  # more occurrences than tables have
         made.append(Document(f"d{rng.integers(10**6)}-{number}", "", " ".join(WORDS[place] for place in drawn)))
     return made
 
@@ -64,7 +65,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Index:
 @pytest.fixture(params=[True, False], ids=["skipping", "exhaustive"])
 def small_windows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
     monkeypatch.setattr(Windows, "window", 256)
-    monkeypatch.setattr(Windows, "_may_skip", lambda self, n_terms, k: request.param)
+    monkeypatch.setattr(Bm25Windows, "_may_skip", lambda self, n_terms, k: request.param)
     monkeypatch.setattr(windowed, "_TABLED", 200)
     yield request.param
 
@@ -78,8 +79,12 @@ MODELS = st.fixed_dictionaries({
 })  # fmt: skip
 
 
-def check_same(bm25: BM25, weights: dict[str, float], k: int) -> None:
-    expected, found = Searcher.search(bm25, weights, k), bm25.search(weights, k)
+def check_same(searcher: Searcher, weights: dict[str, float], k: int) -> None:
+    found, (terms, shares) = searcher.search(weights, k), searcher._found(weights)
+    if not len(shares):
+        assert not len(found.numbers)
+        return
+    expected = Searcher._best(searcher, terms, shares, k)
     assert found.numbers.tolist() == expected.numbers.tolist()
     assert found.scores.tobytes() == expected.scores.tobytes()
 
@@ -104,11 +109,40 @@ def test_documents_and_scores_are_those_of_exhaustive_search(
     check_same(bm25, weights, k)
 
 
+LIKELIHOODS = st.fixed_dictionaries({
+    "mu": st.floats(0.1, 5000),
+    "doc_lengths": st.sampled_from(["lucene", "exact"]),
+    "ties": st.sampled_from(["doc_id", "lucene"]),
+})  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(weights=QUERIES, model=LIKELIHOODS, k=st.integers(1, 400), share=st.sampled_from([None, 0.01, 0.5, 1.0]))
+@pytest.mark.parametrize("name", ["many", "changed"])
+def test_query_likelihood_is_that_of_exhaustive_search(
+    name: str,
+    weights: dict[str, float],
+    model: dict[str, float],
+    k: int,
+    share: float | None,
+    request: pytest.FixtureRequest,
+) -> None:
+    index: Index = request.getfixturevalue(name)
+    searcher = QueryLikelihood(index, **model)  # type: ignore[arg-type]
+    if share is not None:
+        searcher = searcher.within(np.random.default_rng(k).random(index.n_docs) < share)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Windows, "window", 256)
+        patch.setattr(windowed, "_TABLED", 200)
+        check_same(searcher, weights, k)
+
+
 @pytest.mark.usefixtures("small_windows")
 def test_many_equal_scores_are_cut_by_doc_id(many: Index) -> None:
     for ties in ("doc_id", "lucene"):
         for k in (1, 100, 1000, N_DOCS, 10 * N_DOCS):
-            check_same(BM25(many, ties=ties), {"w01": 1.0, "w02": 2.0, "w03": 1.0}, k)
+            for searcher in (BM25(many, ties=ties), QueryLikelihood(many, ties=ties)):
+                check_same(searcher, {"w01": 1.0, "w02": 2.0, "w03": 1.0}, k)
 
 
 def test_terms_are_skipped_only_where_sums_are_exact() -> None:
@@ -148,10 +182,13 @@ def test_an_index_of_version_2_gives_the_same_rankings_and_keeps_its_segment(man
     assert verify_index(plain) > 0
     expected = BM25(many).search(weights, 100)
     assert BM25(old).search(weights, 100).scores.tobytes() == expected.scores.tobytes()
+    likely = QueryLikelihood(many).search(weights, 100).scores
+    assert QueryLikelihood(old).search(weights, 100).scores.tobytes() == likely.tobytes()
     assert [array.tolist() for array in old.postings("w09")] == [array.tolist() for array in many.postings("w09")]
     changed = old.add(documents(30, 9))
     assert [(part.folder / CODES).exists() for part in changed.parts] == [False, True]
-    check_same(BM25(changed), weights, 50)
+    for searcher in (BM25(changed), QueryLikelihood(changed)):
+        check_same(searcher, weights, 50)
 
 
 def test_merging_an_index_of_version_2_gives_the_bytes_of_a_new_build(plain: Path, tmp_path: Path) -> None:
