@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -51,4 +52,10 @@ int fsync(int descriptor) {
 int rename(const char *from, const char *to) {
     if (kind == RENAME && is_below(to) && ++seen == wanted) return errno = code, -1;
     return REAL(int, rename, const char *, const char *)(from, to);
+}
+
+/* Exchanges two names. The system call itself: not every C library has the function. */
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags) {
+    if (kind == RENAME && is_below(to) && ++seen == wanted) return errno = code, -1;
+    return syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
 }

@@ -13,10 +13,14 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+_IMPORTED = frozenset(
+    ["longrank", "numpy", "typer", "pydantic", "scipy", "rich", "torch", "transformers", "sentence_transformers"]
+)
 KINDS = {"write": 1, "short write": 2, "fsync": 3, "rename": 4}
 
 
@@ -87,8 +91,9 @@ def main() -> None:
     first = {"exit": bench.ran(), "errors": bench.errors.read_text().splitlines(), "after": tree(bench.disk)}
     print(json.dumps(first), flush=True)
     for name in json.loads(bench.counts.read_text())[1]:
-        if name.split(".")[0] in ("longrank", "numpy", "typer", "pydantic", "scipy", "rich"):
-            import_module(name)
+        if name.split(".")[0] in _IMPORTED and name not in sys.modules:
+            with suppress(ImportError):  # modules that others make as they are imported
+                import_module(name)
     for kind, code in plan["faults"]:
         n = 1
         while (outcome := bench.outcome(kind, code, n)) is not None:

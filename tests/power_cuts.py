@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,9 +20,11 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
+
+Told = TypeVar("Told")
 
 Entries = Mapping[str, int]
 """Name -> node of a folder."""
@@ -174,3 +177,33 @@ def write_world(world: World, folder: Path) -> None:
             (folder / path).mkdir()
         else:
             (folder / path).write_bytes(content)
+
+
+class PowerCuts:
+    """Try a change of files below `folder` under all power cuts."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self.folder, self.patch, self.scratch = folder / "disk", patch, folder / "world"
+        self.folder.mkdir()
+
+    @contextmanager
+    def during(self) -> Iterator[None]:
+        self.disk = Disk(self.folder)
+        with self.disk.watching(self.patch):
+            yield
+
+    def states(self, read: Callable[[Path], Told], mixes: int = 1) -> list[Told]:
+        """Return what `read` tells of each world, those of one moment after those of the moment before."""
+        return [self.tell(world, read) for _, world in self.disk.worlds(mixes)]
+
+    def surviving(self, read: Callable[[Path], Told]) -> Told:
+        return self.tell(self.disk.surviving(), read)
+
+    def tell(self, world: World, read: Callable[[Path], Told]) -> Told:
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        write_world(world, self.scratch)
+        return read(self.scratch)
+
+    def few(self, *names: str) -> list[World]:
+        """Return one of the worlds that are alike in these files."""
+        return list({tuple(world.get(name) for name in names): world for _, world in self.disk.worlds()}.values())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import signal
 import subprocess
 import sys
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from longrank.errors import LongRankError
-from longrank.storage import atomic_write, files
+from longrank.storage import atomic_write, files, folders
 from longrank.storage.folders import atomic_folder
 
 _HOLD = """
@@ -73,8 +75,9 @@ def test_files_of_other_names_stay(tmp_path: Path) -> None:
     assert {entry.name for entry in tmp_path.iterdir()} == {*names, "record.json"}
 
 
+@pytest.mark.parametrize("exchanges", [True, False])
 def test_a_folder_that_cannot_take_its_place_leaves_the_old_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanges: bool
 ) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
@@ -86,7 +89,13 @@ def test_a_folder_that_cannot_take_its_place_leaves_the_old_folder(
             raise OSError(5, "Input/output error")
         return rename(self, target)
 
+    def refuse_exchange(one: Path, other: Path) -> bool:
+        if exchanges:
+            raise OSError(5, "Input/output error")
+        return False
+
     monkeypatch.setattr(Path, "rename", refuse)
+    monkeypatch.setattr(folders, "exchange", refuse_exchange)
     with pytest.raises(LongRankError, match="Input/output error"), atomic_folder(folder) as new:
         (new / "weights").write_text("new")
     assert (folder / "weights").read_text() == "old"
@@ -104,3 +113,26 @@ def test_an_error_after_the_rename_says_that_the_file_is_written(
     with pytest.raises(LongRankError, match="is written, but a power cut may undo it"), atomic_write(path) as stream:
         stream.write(b"new")
     assert path.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOSYS, 0])
+def test_a_system_without_an_exchange_of_names_replaces_a_folder_by_two_renames(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(one: bytes, other: bytes) -> int:
+        ctypes.set_errno(number)
+        return -1
+
+    monkeypatch.setattr(folders, "_exchanging", lambda: refuse if number else None)
+    for content in ("old", "new"):
+        with atomic_folder(tmp_path / "model") as new:
+            (new / "weights").write_text(content)
+        assert (tmp_path / "model" / "weights").read_text() == content
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
+
+
+def test_an_exchange_of_names_that_fails_says_why(tmp_path: Path) -> None:
+    if folders._exchanging() is None:
+        pytest.skip("the system has no exchange of names")
+    with pytest.raises(FileNotFoundError, match="other"):
+        folders.exchange(tmp_path / "one", tmp_path / "other")

@@ -28,6 +28,7 @@ from longrank.index.folder import (
 )
 from longrank.storage import MANIFEST, atomic_write, digest_of, sha256_of, sync_folder, verify
 from longrank.storage import write_manifest as write_folder_manifest
+from longrank.storage.folders import exchange
 from longrank.types import Notes
 
 
@@ -138,11 +139,14 @@ def discard(path: Path, folder: Path) -> None:
 def replace_folder(work: Path, path: Path, folder: Path) -> None:
     """Move a finished folder to its place inside the index `folder`; an older one is removed after that.
 
-    After a kill, the old or the new one is there and whole, or between the two renames, neither.
+    After a kill, the old or the new one is there and whole; on a file system that cannot `exchange` their names,
+    between two renames, neither.
     """
     path.parent.mkdir(exist_ok=True)
-    doomed = _moved_aside(path, folder) if path.exists() else None
-    work.rename(path)
+    doomed = work if path.exists() and exchange(work, path) else None
+    if doomed is None:
+        doomed = _moved_aside(path, folder) if path.exists() else None
+        work.rename(path)
     sync_folder(path.parent)
     sync_folder(folder)
     if doomed is not None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from longrank.errors import InputError, LongRankError
@@ -16,8 +19,9 @@ from longrank.storage.temporaries import OLD, temporary_folder
 def atomic_folder(folder: Path) -> Iterator[Path]:
     """Yield an empty folder that becomes `folder` when the block ends without an error.
 
-    An existing folder is replaced if all its files have new versions. A kill between two renames leaves the old folder
-    under a hidden name beside its place.
+    An existing folder is replaced if all its files have new versions: it exchanges its name with the new one, in one
+    step. On a file system without such a step (`exchange`), a kill between two renames leaves the old folder under a
+    hidden name beside its place.
 
     Args:
         folder: the path; the folder above must exist.
@@ -37,14 +41,58 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
             _sync(new)
             if folder.exists():
                 _check_same_names(folder, new)
-                folder.rename(work / OLD)
-            _take_place(new, folder, work / OLD)
+            if not folder.exists() or not exchange(new, folder):
+                _take_place(new, folder, work / OLD)
             sync_folder(parent)
     except OSError as error:
         raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error
 
 
+_UNABLE = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+_EXCHANGE = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
+_HERE = -100  # AT_FDCWD: paths are those of the process
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Exchange the names of two folders that exist, in one step: each name stands for a whole folder at any moment.
+
+    Returns:
+        False: nothing was done, since the system (Windows) or the file system (NFS, FAT, ...) has no such step.
+
+    Raises:
+        OSError: the names cannot be exchanged.
+    """
+    import ctypes
+
+    call = _exchanging()
+    if call is None:
+        return False
+    if call(os.fsencode(one), os.fsencode(other)) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNABLE:
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+@cache
+def _exchanging() -> Callable[[bytes, bytes], int] | None:
+    """Return the function of the C library, which Python does not have; None if there is none."""
+    import ctypes
+
+    if sys.platform not in ("linux", "darwin"):
+        return None
+    library = ctypes.CDLL(None, use_errno=True)
+    if sys.platform == "darwin" and hasattr(library, "renamex_np"):
+        return lambda one, other: int(library.renamex_np(one, other, ctypes.c_uint(_EXCHANGE)))
+    if hasattr(library, "renameat2"):
+        return lambda one, other: int(library.renameat2(_HERE, one, _HERE, other, ctypes.c_uint(_EXCHANGE)))
+    return None
+
+
 def _take_place(new: Path, folder: Path, old: Path) -> None:
+    if folder.exists():
+        folder.rename(old)
     try:
         new.rename(folder)
     except OSError:

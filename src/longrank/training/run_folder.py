@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.storage import check_present, seal
+from longrank.storage import MANIFEST, check_present, seal
+from longrank.storage.files import sync
 from longrank.storage.workplace import check_own, read_json, refuse_changed, working_in, write_json
 
 CHECKPOINTS, LOG, MODEL = "checkpoints", "log.jsonl", "model"
@@ -106,6 +107,8 @@ def finished(folder: Path) -> dict[str, Any] | None:
 
 def finish(folder: Path, record: Mapping[str, Any]) -> None:
     """Write the record, which ends a training, and checksums of its files; remove the checkpoints."""
+    with (folder / LOG).open("rb") as log:  # no power cut leaves the record without the log's last lines
+        sync(log.fileno())
     write_json(folder / _RECORD, record, sort_keys=True)
     seal_training(folder)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
@@ -117,11 +120,13 @@ def seal_training(folder: Path) -> None:
 
 
 def _remove_halves(folder: Path) -> None:
-    """Remove unfinished files of killed processes."""
+    """Remove unfinished files of killed processes; complete what ended a training."""
     for name in (_RUN, _RECORD, LOG, MODEL, TEST_RUN):
         for path in folder.glob(f".{name}.*.tmp"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     if (folder / _RECORD).exists():
+        if (folder / CHECKPOINTS).exists() and not (folder / MANIFEST).exists():  # ended right after its record
+            seal_training(folder)
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
 
 

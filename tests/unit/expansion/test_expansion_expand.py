@@ -15,6 +15,7 @@ from longrank.expansion.predictor import Prediction
 from longrank.expansion.reading import Reading
 from longrank.index import Index, index_files
 from longrank.types import Notes
+from power_cuts import PowerCuts
 
 DOCUMENTS = [
     {"doc_id": f"d{n}", "title": f"T{n}", "text": " ".join(f"Sentence {n} {i} stands here." for i in range(3 * n))}
@@ -151,3 +152,20 @@ def test_a_source_without_documents_is_refused(tmp_path: Path) -> None:
         opened(tmp_path / "none.jsonl")
     with pytest.raises(InputError, match="gone"):
         opened(tmp_path / "gone")
+
+
+def test_predictions_after_a_power_cut_end_with_the_same_bytes(source: Path, cuts: PowerCuts) -> None:
+    with cuts.during():
+        expected = expanded(source, cuts.folder / "out.jsonl")
+
+    def resumed(disk: Path) -> tuple[bytes, list[str]]:
+        path = disk / "out.jsonl"
+        assert not path.exists() or path.read_bytes() == expected[0]
+        again = expanded(source, path)
+        assert [entry.name for entry in disk.iterdir()] == ["out.jsonl"]
+        return again
+
+    worlds = [world for _, world in cuts.disk.worlds()]
+    assert len(worlds) > 5
+    assert all(cuts.tell(world, resumed) == expected for world in worlds)
+    assert cuts.surviving(lambda disk: (disk / "out.jsonl").read_bytes()) == expected[0]

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from longrank.errors import LongRankError
+from power_cuts import PowerCuts
 
 pytestmark = pytest.mark.neural
 
@@ -187,3 +188,23 @@ class limited:
 
         resource.setrlimit(resource.RLIMIT_FSIZE, self._before)
         signal.signal(signal.SIGXFSZ, self._signal)
+
+
+@pytest.mark.parametrize("one_of", [12, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_training_after_a_power_cut_ends_with_the_same_bytes(
+    cuts: PowerCuts, undisturbed_short: dict[str, bytes], one_of: int
+) -> None:
+    from training_tasks import contents, trained
+
+    with cuts.during():
+        trained(cuts.folder / "t", **SHORT)
+
+    def resumed(disk: Path) -> dict[str, bytes]:
+        trained(disk / "t", **SHORT)
+        return contents(disk / "t")
+
+    worlds = [world for _, world in cuts.disk.worlds()]
+    without_checksums = [world for world in worlds if "t/record.json" in world and "t/manifest.json" not in world]
+    assert len(worlds) > 100 and without_checksums
+    for world in [*worlds[::one_of], *without_checksums]:
+        assert cuts.tell(world, resumed) == undisturbed_short, sorted(world)
